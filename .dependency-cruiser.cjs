@@ -1,0 +1,33 @@
+// Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka, redis -> leaves.
+const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|launcher)\\.js|src/launcher/)'
+const roles = '^src/(gateway|api|ingest|admin)/'
+const domain = '^src/(documents|sessions|presence|heartbeat|auth|bus|uplink)/'
+const drivers = '^src/(kafka|redis)/'
+const leaves = '^src/(wire/|config/|[a-z-]+\\.js$)'
+
+/** @type {(name: string, from: string, to: string, comment: string) => object} */
+const forbid = (name, from, to, comment) => ({ name, severity: 'error', comment, from: { path: from, pathNot: roots }, to: { path: to } })
+/** @type {(library: string, folder: string, more?: string) => object} */
+const onlyIn = (library, folder) => ({
+  name: `only-${folder}-imports-${library.replace(/\W/g, '')}`, severity: 'error', comment: `only src/${folder}/ may import ${library}`,
+  from: { path: '^(src|cluster)', pathNot: `^src/${folder}/` }, to: { path: `node_modules/${library}/` }
+})
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', comment: 'a cycle hides which part owns what', from: {}, to: { circular: true } },
+    { name: 'unresolved', severity: 'error', comment: 'an import that cannot be found', from: {}, to: { couldNotResolve: true } },
+    forbid('roles-import-no-root', roles, roots, 'roles know nothing of who composes them'),
+    forbid('roles-keep-apart', '^src/(gateway|api|ingest)/', '^src/(gateway|api|ingest)/', 'see roles-keep-apart below'),
+    forbid('domain-imports-down', domain, `${roots}|${roles}`, 'the domain imports drivers and leaves only'),
+    forbid('drivers-import-leaves', drivers, `${roots}|${roles}|${domain}`, 'kafka and redis import leaves only'),
+    forbid('leaves-import-leaves', leaves, `${roots}|${roles}|${domain}|${drivers}`, 'leaves import leaves only'),
+    forbid('leaves-import-no-root', leaves, roots, 'leaves import leaves only'),
+    onlyIn('kafkajs', 'kafka'), onlyIn('ioredis', 'redis'),
+    onlyIn('socket\\.io', 'gateway'), onlyIn('engine\\.io', 'gateway'), onlyIn('@socket\\.io', 'gateway'), onlyIn('ws', 'gateway'),
+    onlyIn('fastify', 'api')
+  ].map((rule) => rule.name === 'roles-keep-apart'
+    ? { ...rule, from: { path: '^src/(gateway|api|ingest)/' }, to: { path: '^src/(gateway|api|ingest)/', pathNot: '^src/$1/' }, comment: 'roles talk over the bus, never by import' }
+    : rule),
+  options: { doNotFollow: { path: 'node_modules' }, tsPreCompilationDeps: false, exclude: { path: '^src/demo/' } }
+}

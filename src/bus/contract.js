@@ -1,0 +1,69 @@
+/**
+ * The document bus: what carries publications from whoever accepts them to the workers that have members for them,
+ * and keeps the log of each document. Two implementations, `createMemoryBus` (embedded mode) and `createRedisBus`,
+ * pass the same suite (test/contract/bus.js).
+ *
+ * The log is the truth and live delivery only the fast path: `onRecord` may miss records (a lost connection to
+ * Redis), never reorder or invent them; offsets show a gap and `history` fills it.
+ *
+ * @typedef {import('../wire/publication.js').Publication} Publication
+ * @typedef {import('../wire/position.js').Position} Position
+ */
+
+/**
+ * What to publish. With `origin`, it is published once however often it is offered: a log remembers the highest
+ * sequence of each source, and what is not above it is a duplicate. Ephemeral publications and those that are not
+ * for a document have no log and are not deduplicated.
+ *
+ * @typedef {object} Entry
+ * @property {Publication} publication
+ * @property {{ source: string, sequence: number }} [origin] for a Kafka record: topic and partition, and its offset
+ */
+
+/**
+ * @typedef {object} Published
+ * @property {Position | null} position where it stands in the document's log; null if it is not kept. For a duplicate: the log's end
+ * @property {boolean} duplicate it was in the log already and was not published again
+ */
+
+/**
+ * A publication as a worker gets it.
+ * @typedef {object} BusRecord
+ * @property {string} epoch '' if it has no place in a log
+ * @property {number} offset 0 if it has no place in a log
+ * @property {Publication} publication its value must not be changed
+ * @property {number} ingestedAt ms since 1970
+ */
+
+/**
+ * @typedef {object} History
+ * @property {Position} position the end of the log at the time of reading
+ * @property {BusRecord[]} records in order, without a hole, the first right after `since`; at most `limit`
+ * @property {null | 'epoch' | 'trimmed'} gap why the records after `since` are not all there any more: another log
+ *   began, or the log reaches no longer back that far; then `records` is empty. A `since` past the end is 'epoch' too:
+ *   such a position cannot come from this log
+ */
+
+/**
+ * @typedef {object} BusHandlers
+ * @property {(record: BusRecord) => void} onRecord a broadcast of a subscribed document, kept ones in the order of their offsets
+ * @property {(publication: Publication) => void} onDirect user, socket, kick, revoke and everyone publications for this worker
+ * @property {() => void} onReconnect live delivery was interrupted: whatever passed meanwhile was missed
+ */
+
+/**
+ * @typedef {object} Bus
+ * @property {() => Promise<void>} start resolves when publications reach this process
+ * @property {() => Promise<void>} stop
+ * @property {(entries: Entry[]) => Promise<Published[]>} publish entries must all be of one lane (`laneOf`); they are
+ *   appended and delivered in their order, and a later one never without the earlier ones. Rejects with a retryable
+ *   InkcastError (`unavailable`, `timeout`) when the outcome is unknown: offer the same entries again
+ * @property {(guid: string) => Promise<Position>} subscribe resolves, when records of the document are delivered live
+ *   from now on, with the end of its log (read after the subscription, so nothing lies between)
+ * @property {(guid: string) => Promise<void>} unsubscribe
+ * @property {(guid: string, since: Position, limit: number) => Promise<History>} history
+ * @property {(guids: string[]) => Promise<(Position | null)[]>} positions ends of logs, in one round trip where possible; null where there is no log
+ * @property {(uid: string) => Promise<void>} addUser `user` publications of uid reach this worker from now on
+ * @property {(uid: string) => Promise<void>} removeUser
+ */
+export {}

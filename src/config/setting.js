@@ -1,0 +1,43 @@
+import { z } from 'zod'
+
+/**
+ * One setting. The generated table (docs/configuration.md, .env.example) is made of these.
+ *
+ * @typedef {object} Setting
+ * @property {string} as the name in the config object
+ * @property {z.ZodType} type reads the text of the environment
+ * @property {string} [default] as it would be written in the environment; absent: none, the value is undefined
+ * @property {(context: { production: boolean, cores: number }) => string | undefined} [derived] a default that depends on the surroundings
+ * @property {string} [defaultText] what the table shows for a derived default
+ * @property {boolean} [secret] never shown
+ * @property {string} describe for the reader of the table, with units
+ */
+
+/**
+ * A block of settings of one concept.
+ * @template {Record<string, Setting>} const T
+ * @param {string} title
+ * @param {T} settings by environment name
+ * @returns {{ title: string, settings: T }}
+ */
+export const block = (title, settings) => ({ title, settings })
+
+export const text = () => z.string().min(1)
+/** @param {number} min @param {number} max */
+export const integer = (min, max) => z.string().regex(/^-?\d+$/, 'must be a whole number').transform(Number)
+  .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
+export const port = () => integer(0, 65535)
+/** @param {number} min @param {number} max */
+export const milliseconds = (min, max) => integer(min, max)
+export const flag = () => z.enum(['true', 'false', '1', '0'], { error: 'must be true or false' }).transform((value) => value === 'true' || value === '1')
+export const list = () => z.string().transform((value) => value.split(',').map((item) => item.trim()).filter((item) => item !== ''))
+/** @template {string} T @param {[T, ...T[]]} values */
+export const choice = (...values) => z.enum(values, { error: `must be one of ${values.join(', ')}` })
+/** @param {string[]} protocols */
+export const url = (...protocols) => z.string().refine((value) => {
+  try {
+    return protocols.includes(new URL(value).protocol)
+  } catch {
+    return false
+  }
+}, `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)

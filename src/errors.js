@@ -1,0 +1,77 @@
+/**
+ * Every error that inkcast shows to anyone, in one table. A client sees `code`, `message` and `retryable`;
+ * the api answers with `status`; a record goes to the dead-letter topic with the code as `x-reason`.
+ *
+ * docs/errors.md is generated from this table (npm run docs), so `when` is written for the reader of that page.
+ *
+ * @typedef {object} ErrorEntry
+ * @property {string} message    what is shown when nothing more specific is known
+ * @property {boolean} retryable whether the same request may succeed later, unchanged
+ * @property {number} status     HTTP status of the api
+ * @property {string} when       what leads to it and what to do about it
+ */
+
+/** @satisfies {Record<string, ErrorEntry>} */
+export const ERRORS = Object.freeze({
+  // what was asked for is wrong
+  bad_request: { message: 'the request is not well formed', retryable: false, status: 400, when: 'An event or request has a missing, additional or mistyped field; the message names it.' },
+  unknown_event: { message: 'no such event', retryable: false, status: 404, when: 'A client sent an event that the gateway does not know.' },
+  unknown_operator: { message: 'unknown x-operator', retryable: false, status: 400, when: 'A record has no `x-operator`, or one that does not exist.' },
+  missing_target: { message: 'the target is missing', retryable: false, status: 400, when: 'The operator needs `x-guid`, `x-uid` or `x-sid` and the record has none.' },
+  bad_target: { message: 'the target is not a valid id', retryable: false, status: 400, when: 'A guid, uid or sid is empty, longer than 256 bytes or holds control characters.' },
+  bad_header: { message: 'a header has an invalid value', retryable: false, status: 400, when: 'A header cannot be read; the message names it.' },
+  reserved_event: { message: 'the event name is reserved', retryable: false, status: 400, when: 'The event is one of Socket.IO\'s own or starts with `doc:`, `gateway:` or `auth:`.' },
+  bad_content_type: { message: 'the content type is not supported', retryable: false, status: 415, when: '`content-type` is neither `application/json` nor `application/msgpack`.' },
+  bad_utf8: { message: 'the value is not valid UTF-8', retryable: false, status: 400, when: 'A JSON value holds bytes that are not UTF-8.' },
+  bad_value: { message: 'the value is not well formed', retryable: false, status: 400, when: 'A value is not valid JSON or msgpack, or is nested deeper than 256 levels.' },
+  value_too_large: { message: 'the value is too large', retryable: false, status: 413, when: 'A value is larger than `MAX_RECORD_BYTES`.' },
+
+  // who asks may not
+  unauthorized: { message: 'a valid token is needed', retryable: false, status: 401, when: 'The token is missing or not valid; get a new one before trying again.' },
+  token_expired: { message: 'the token has expired', retryable: false, status: 401, when: 'The token\'s `exp` has passed; get a new one (an `auth` function is evaluated again at each reconnect).' },
+  forbidden: { message: 'not allowed', retryable: false, status: 403, when: 'The token\'s grants (or the access policy) do not allow this for this document.' },
+  origin_refused: { message: 'this origin is not allowed', retryable: false, status: 403, when: 'A browser connects from a page that is neither of the same origin nor in `ALLOWED_ORIGINS`.' },
+
+  // limits
+  not_joined: { message: 'join the document first', retryable: false, status: 409, when: 'A client sends to a document that this connection has not joined.' },
+  too_many_documents: { message: 'too many documents on one connection', retryable: false, status: 429, when: 'The connection has `MAX_DOCUMENTS_PER_CONNECTION` documents open; leave one first.' },
+  rate_limited: { message: 'too many events', retryable: true, status: 429, when: 'The connection sends more events or bytes per second than allowed; slow down.' },
+
+  // not now
+  unavailable: { message: 'not available at the moment', retryable: true, status: 503, when: 'Redis, Kafka or a key service does not answer in time; try again after a pause.' },
+  timeout: { message: 'no answer in time', retryable: true, status: 504, when: 'The operation was started and its outcome is not known; try again with the same idempotency key.' },
+  draining: { message: 'the gateway is shutting down', retryable: true, status: 503, when: 'The worker is being replaced; connect again.' },
+  kicked: { message: 'disconnected by the service', retryable: false, status: 403, when: 'A `kick` record named this user or connection.' },
+  not_found: { message: 'no such resource', retryable: false, status: 404, when: 'The api has no such route.' },
+  internal: { message: 'internal error', retryable: true, status: 500, when: 'A defect of inkcast; it is in the log with the same trace id.' }
+})
+
+/** @typedef {keyof typeof ERRORS} ErrorCode */
+
+/** An error with a code of the table. `message` is safe to show to a client: never put a secret or a payload in it. */
+export class InkcastError extends Error {
+  /**
+   * @param {ErrorCode} code
+   * @param {string} [message] default: the table's message
+   * @param {{ cause?: unknown }} [options]
+   */
+  constructor (code, message, options) {
+    super(message ?? ERRORS[code].message, options)
+    this.name = 'InkcastError'
+    this.code = code
+  }
+
+  get retryable () { return ERRORS[this.code].retryable }
+  get status () { return ERRORS[this.code].status }
+}
+
+/**
+ * What a client may see of any thrown thing: only InkcastErrors show themselves, all others are `internal`.
+ * @param {unknown} error
+ * @returns {{ code: ErrorCode, message: string, retryable: boolean }}
+ */
+export function publicError (error) {
+  const code = error instanceof InkcastError ? error.code : 'internal'
+  const message = error instanceof InkcastError ? error.message : ERRORS.internal.message
+  return { code, message, retryable: ERRORS[code].retryable }
+}

@@ -1,0 +1,29 @@
+import pino from 'pino'
+
+/** @typedef {import('pino').Logger} Log */
+
+/**
+ * The process's root log: JSON lines in production, readable lines in development. Never a line per message:
+ * what happens per record or connection is a metric, or `debug`.
+ *
+ * @param {object} settings
+ * @param {string} settings.level pino's levels or `silent`
+ * @param {boolean} settings.pretty readable lines instead of JSON
+ * @param {string} settings.role `gateway`, `ingest`, `api`, `launcher` or `embedded`
+ * @param {number} [settings.slot] which of the role's processes this is, from 0
+ * @returns {Log}
+ */
+export function createLog ({ level, pretty, role, slot }) {
+  const base = { pid: process.pid, role, ...(slot === undefined ? {} : { slot }) }
+  // No secret gets into a log by way of an object that happens to hold one.
+  const redact = { paths: ['token', '*.token', 'password', '*.password', 'sid', '*.sid', 'authorization', '*.authorization', 'headers', '*.headers'], censor: '[hidden]' }
+  const options = { level, base, redact, timestamp: pino.stdTimeFunctions.isoTime }
+  if (!pretty) return pino(options)
+  return pino({
+    ...options,
+    transport: {
+      target: 'pino-pretty',
+      options: { translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname,role,slot', messageFormat: slot === undefined ? '[{role}] {msg}' : '[{role} {slot}] {msg}' }
+    }
+  })
+}

@@ -1,0 +1,68 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+
+/**
+ * Every metric of inkcast in one table; docs/metrics.md is generated from it. `worry` says what a bad value looks
+ * like. Metrics are merged over processes by sum, except where `aggregator` says otherwise.
+ *
+ * @typedef {object} MetricEntry
+ * @property {'counter' | 'gauge' | 'histogram'} type
+ * @property {string} help
+ * @property {string} worry
+ * @property {string[]} [labels]
+ * @property {number[]} [buckets]
+ * @property {'sum' | 'max' | 'min' | 'average'} [aggregator]
+ */
+
+const MILLISECONDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384]
+// 1,400 bytes is what one network packet carries
+const BYTES = [128, 256, 512, 1024, 1400, 4096, 16384, 65536, 262144, 1048576]
+
+/** @satisfies {Record<string, MetricEntry>} */
+export const METRICS = Object.freeze({
+  connections: { type: 'gauge', labels: ['transport'], help: 'Open connections.', worry: 'A sudden fall: a proxy or a deploy cut them off.' },
+  handshakes: { type: 'counter', labels: ['result'], help: 'Handshakes by result: `ok` or an error code.', worry: 'Anything but `ok` that grows.' },
+  documents: { type: 'gauge', labels: [], help: 'Documents with members on a worker, summed over workers.', worry: 'Growth without growth of connections.' },
+  deliveries: { type: 'counter', labels: ['codec'], help: 'Records written to a connection.', worry: 'Stands still while records come in.' },
+  delivered_bytes: { type: 'counter', labels: [], help: 'Bytes of frames written to connections.', worry: 'Near what the network carries.' },
+  frame_bytes: { type: 'histogram', labels: [], buckets: BYTES, help: 'Size of a record\'s frame.', worry: 'Mostly above 1,400: frames no longer fit one network packet.' },
+  records: { type: 'counter', labels: ['operator', 'result'], help: 'Records by operator and result: `ok`, `duplicate` or the error code of a dead letter.', worry: 'Error codes that grow: a publisher writes bad records.' },
+  stage_milliseconds: { type: 'histogram', labels: ['stage'], buckets: MILLISECONDS, help: 'Time between stages of a record: `produced_ingested`, `ingested_received`, `received_written`.', worry: 'The stage that grows is the one that is overloaded.' },
+  client_events: { type: 'counter', labels: ['event', 'result'], help: 'Events of clients by result: `ok` or an error code.', worry: '`rate_limited` or `bad_request` that grow: a client misbehaves.' },
+  feed_repairs: { type: 'counter', labels: ['result'], help: 'Gaps in the live stream of a document: `repaired` from the log, or `resync` told to clients.', worry: '`resync` that grows: the history is too short for the outages there are.' },
+  replayed_records: { type: 'counter', labels: [], help: 'Records sent from the log to clients that came back.', worry: 'Far above deliveries: clients reconnect all the time.' },
+  bus_errors: { type: 'counter', labels: ['operation'], help: 'Failed operations on the bus.', worry: 'Any growth: Redis is away or overloaded.' },
+  uplink_records: { type: 'counter', labels: ['operator', 'result'], help: 'Records sent towards the business services.', worry: 'Anything but `ok`.' },
+  uplink_pending: { type: 'gauge', labels: [], help: 'Records on their way to the uplink that are not acknowledged yet.', worry: 'Near its bound of 10,000 per worker: Kafka is slow or away.' },
+  api_requests: { type: 'counter', labels: ['operation', 'status'], help: 'Requests of the api by operation and HTTP status.', worry: 'Status 5xx.' },
+  kafka_lag: { type: 'gauge', labels: ['partition'], aggregator: 'max', help: 'Records of a downlink partition that are not ingested yet.', worry: 'Grows: ingest is too slow or stands still.' },
+  kafka_record_age_milliseconds: { type: 'gauge', labels: ['partition'], aggregator: 'max', help: 'Age of the newest ingested record of a partition when it was ingested.', worry: 'Above a second.' },
+  stray_requests: { type: 'counter', labels: ['result'], help: 'Requests whose session lives in another worker: `forwarded`, `unknown` owner or `failed`.', worry: '`failed` that grows.' },
+  worker_restarts: { type: 'counter', labels: ['role'], help: 'Processes that ended unexpectedly and were started again.', worry: 'Any growth.' },
+  event_loop_lag_milliseconds: { type: 'gauge', labels: ['quantile'], aggregator: 'max', help: 'Event loop delay of the slowest process over the last 10 s: p50, p99, max.', worry: 'p99 above 100: the process is overloaded.' }
+})
+
+/** @typedef {ReturnType<typeof createMetrics>} Metrics */
+
+/**
+ * The metrics of one process, by their name in the table.
+ * @param {object} [options]
+ * @param {string} [options.role] a label of every series, so that the same series of two roles stay apart
+ * @param {boolean} [options.processMetrics] also Node's own (CPU, memory, garbage collection); default true
+ */
+export function createMetrics ({ role = 'embedded', processMetrics = true } = {}) {
+  const registry = new Registry()
+  registry.setDefaultLabels({ role })
+  if (processMetrics) collectDefaultMetrics({ register: registry, prefix: 'inkcast_' })
+  /** @type {Record<string, unknown>} */
+  const metrics = {}
+  for (const [name, entry] of Object.entries(/** @type {Record<string, MetricEntry>} */ (METRICS))) {
+    const options = { name: `inkcast_${name}${entry.type === 'counter' ? '_total' : ''}`, help: entry.help, labelNames: entry.labels ?? [], registers: [registry], aggregator: entry.aggregator ?? 'sum' }
+    if (entry.type === 'counter') metrics[name] = new Counter(options)
+    else if (entry.type === 'gauge') metrics[name] = new Gauge(options)
+    else metrics[name] = new Histogram({ ...options, buckets: entry.buckets })
+  }
+  return {
+    registry,
+    .../** @type {{ [K in keyof typeof METRICS]: (typeof METRICS)[K]['type'] extends 'counter' ? Counter : (typeof METRICS)[K]['type'] extends 'gauge' ? Gauge : Histogram }} */ (metrics)
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * How a publication travels on the bus and lies in a document's log: the length of a JSON head (4 bytes), the head,
+ * and the value's untouched bytes. The head has short keys and leaves out what is default, because it is
+ * stored HISTORY_SIZE times per document.
+ *
+ * @typedef {import('./publication.js').Publication} Publication
+ */
+
+/** Version of the layout; a worker of another version refuses it, so that a rolling upgrade is noticed. */
+const VERSION = 1
+
+/**
+ * @param {Publication} publication
+ * @param {number} ingestedAt ms since 1970: when it was accepted for the bus
+ * @returns {Buffer}
+ */
+export function encodeEnvelope (publication, ingestedAt) {
+  const { operator, guid, uid, sid, event, except, ephemeral, receipt, traceId, traceparent, timestamp, source, from, contentType, value } = publication
+  const head = JSON.stringify({
+    v: VERSION,
+    o: operator === 'broadcast' ? undefined : operator,
+    g: guid,
+    u: uid,
+    s: sid,
+    e: event,
+    x: except.length > 0 ? except : undefined,
+    p: ephemeral || undefined,
+    r: receipt || undefined,
+    t: traceId,
+    w: traceparent,
+    m: timestamp,
+    i: ingestedAt,
+    b: source,
+    f: from,
+    c: contentType === 'application/json' ? undefined : contentType
+  })
+  const headLength = Buffer.byteLength(head)
+  const envelope = Buffer.allocUnsafe(4 + headLength + value.length)
+  envelope.writeUInt32BE(headLength, 0)
+  envelope.write(head, 4, headLength, 'utf8')
+  value.copy(envelope, 4 + headLength)
+  return envelope
+}
+
+/**
+ * @param {Buffer} envelope
+ * @returns {{ publication: Publication, ingestedAt: number }} the value is a slice of the envelope, not a copy
+ * @throws {Error} if it is not an envelope of this version
+ */
+export function decodeEnvelope (envelope) {
+  const valueAt = 4 + envelope.readUInt32BE(0)
+  if (valueAt > envelope.length) throw new Error('envelope: its head is longer than the whole')
+  const head = JSON.parse(envelope.toString('utf8', 4, valueAt))
+  if (head.v !== VERSION) throw new Error(`envelope: version ${head.v}, this worker reads ${VERSION}`)
+  return {
+    ingestedAt: head.i,
+    publication: {
+      operator: head.o ?? 'broadcast',
+      guid: head.g,
+      uid: head.u,
+      sid: head.s,
+      event: head.e,
+      except: head.x ?? [],
+      ephemeral: head.p ?? false,
+      receipt: head.r ?? false,
+      traceId: head.t,
+      traceparent: head.w,
+      timestamp: head.m,
+      source: head.b,
+      from: head.f,
+      contentType: head.c ?? 'application/json',
+      value: envelope.subarray(valueAt)
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+import { InkcastError } from '../errors.js'
+import { OPERATORS, isId } from './publication.js'
+
+/**
+ * Header names of the Kafka and HTTP contract; both doors read them with `publicationFromHeaders`.
+ */
+export const HEADER = Object.freeze({
+  operator: 'x-operator',
+  guid: 'x-guid',
+  uid: 'x-uid',
+  sid: 'x-sid',
+  event: 'x-event',
+  except: 'x-except',
+  ephemeral: 'x-ephemeral',
+  receipt: 'x-receipt',
+  traceId: 'x-trace-id',
+  traceparent: 'traceparent',
+  timestamp: 'x-timestamp',
+  source: 'x-source',
+  contentType: 'content-type',
+  // dead letters
+  reason: 'x-reason',
+  topic: 'x-topic',
+  partition: 'x-partition',
+  offset: 'x-offset'
+})
+
+const MAX_EXCEPT = 100
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** @returns {string} a trace id as W3C Trace Context has them: 32 hexadecimal digits */
+export const newTraceId = () => randomBytes(16).toString('hex')
+
+/**
+ * Reads a publication from headers. It is not checked yet: pass it to `checkPublication`.
+ *
+ * @param {(name: string) => string | undefined} get a header's value by its lower-case name
+ * @param {Buffer} value
+ * @param {number} timestamp what holds when there is no x-timestamp, ms since 1970
+ * @returns {import('./publication.js').Publication}
+ * @throws {InkcastError} unknown_operator, bad_header, bad_content_type
+ */
+export function publicationFromHeaders (get, value, timestamp) {
+  const operator = get(HEADER.operator)
+  if (operator === undefined || !OPERATORS.has(operator)) throw new InkcastError('unknown_operator', operator === undefined ? 'x-operator is missing' : 'unknown x-operator')
+  const traceparent = get(HEADER.traceparent)
+  return {
+    operator: /** @type {import('./publication.js').Operator} */ (operator),
+    guid: get(HEADER.guid),
+    uid: get(HEADER.uid),
+    sid: get(HEADER.sid),
+    event: get(HEADER.event) ?? 'message',
+    except: exceptList(get(HEADER.except)),
+    ephemeral: flag(HEADER.ephemeral, get(HEADER.ephemeral)),
+    receipt: flag(HEADER.receipt, get(HEADER.receipt)),
+    traceId: traceIdFrom(get(HEADER.traceId), traceparent),
+    traceparent: traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+    timestamp: timestampFrom(get(HEADER.timestamp), timestamp),
+    source: optionalId(HEADER.source, get(HEADER.source)),
+    contentType: contentTypeFrom(get(HEADER.contentType)),
+    value
+  }
+}
+
+/**
+ * The headers of a publication, as the api writes them to Kafka.
+ * @param {import('./publication.js').Publication} publication
+ * @returns {Record<string, string>}
+ */
+export function headersFromPublication (publication) {
+  /** @type {Record<string, string>} */
+  const headers = {
+    [HEADER.operator]: publication.operator,
+    [HEADER.event]: publication.event,
+    [HEADER.traceId]: publication.traceId,
+    [HEADER.timestamp]: String(publication.timestamp),
+    [HEADER.contentType]: publication.contentType
+  }
+  if (publication.guid !== undefined) headers[HEADER.guid] = publication.guid
+  if (publication.uid !== undefined) headers[HEADER.uid] = publication.uid
+  if (publication.sid !== undefined) headers[HEADER.sid] = publication.sid
+  if (publication.except.length > 0) headers[HEADER.except] = publication.except.join(',')
+  if (publication.ephemeral) headers[HEADER.ephemeral] = 'true'
+  if (publication.receipt) headers[HEADER.receipt] = 'true'
+  if (publication.traceparent !== undefined) headers[HEADER.traceparent] = publication.traceparent
+  if (publication.source !== undefined) headers[HEADER.source] = publication.source
+  return headers
+}
+
+/** @param {string | undefined} text */
+function exceptList (text) {
+  if (text === undefined || text.trim() === '') return []
+  const ids = text.split(',').map((id) => id.trim())
+  if (ids.length > MAX_EXCEPT || !ids.every(isId)) throw new InkcastError('bad_header', `x-except is not a comma separated list of at most ${MAX_EXCEPT} ids`)
+  return ids
+}
+
+/** @param {string} name @param {string | undefined} text */
+function flag (name, text) {
+  if (text === undefined || text === 'false') return false
+  if (text === 'true') return true
+  throw new InkcastError('bad_header', `${name} must be true or false`)
+}
+
+/** @param {string} name @param {string | undefined} text */
+function optionalId (name, text) {
+  if (text !== undefined && !isId(text)) throw new InkcastError('bad_header', `${name} is not a valid id`)
+  return text
+}
+
+/** @param {string | undefined} traceId @param {string | undefined} traceparent */
+function traceIdFrom (traceId, traceparent) {
+  if (traceId !== undefined) {
+    if (!isId(traceId)) throw new InkcastError('bad_header', 'x-trace-id is not a valid id')
+    return traceId
+  }
+  return (traceparent && TRACEPARENT.exec(traceparent)?.[1]) ?? newTraceId()
+}
+
+/** @param {string | undefined} text @param {number} fallback */
+function timestampFrom (text, fallback) {
+  if (text === undefined) return fallback
+  if (!/^\d{1,15}$/.test(text)) throw new InkcastError('bad_header', 'x-timestamp must be milliseconds since 1970')
+  return Number(text)
+}
+
+/**
+ * @param {string | undefined} text
+ * @returns {import('./publication.js').ContentType}
+ */
+function contentTypeFrom (text) {
+  if (text === undefined) return 'application/json'
+  const type = text.split(';', 1)[0].trim().toLowerCase()
+  if (type === 'application/json' || type === 'application/msgpack') return type
+  throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
+}

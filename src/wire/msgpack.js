@@ -1,0 +1,89 @@
+import { isUtf8 } from 'node:buffer'
+import { decode, encode } from '@msgpack/msgpack'
+import { InkcastError } from '../errors.js'
+
+/**
+ * @param {unknown} value plain data; Buffers become msgpack binary
+ * @returns {Buffer}
+ */
+export function encodeMsgpack (value) {
+  const bytes = encode(value, { maxDepth: 512 })
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/**
+ * @param {Buffer} bytes exactly one value
+ * @returns {unknown}
+ * @throws {InkcastError} bad_value
+ */
+export function decodeMsgpack (bytes) {
+  try {
+    return decode(bytes)
+  } catch (error) {
+    throw new InkcastError('bad_value', 'the value is not valid msgpack', { cause: error })
+  }
+}
+
+/**
+ * Checks that bytes are exactly one msgpack value, without decoding it: every length within the bytes, every
+ * string UTF-8 (strict decoders throw otherwise), no nesting deeper than `maxDepth`.
+ * Formats: https://github.com/msgpack/msgpack/blob/master/spec.md
+ *
+ * @param {Buffer} bytes
+ * @param {number} maxDepth
+ * @throws {InkcastError} bad_utf8, bad_value
+ */
+export function checkMsgpack (bytes, maxDepth) {
+  /** @type {number[]} how many values are still to come in each open array or map */
+  const open = []
+  let pending = 1
+  let at = 0
+
+  /** @param {number} length */
+  const skip = (length) => {
+    at += length
+    if (at > bytes.length) throw new InkcastError('bad_value', 'the value is not valid msgpack: it ends too early')
+  }
+  /** @param {number} size bytes of the big-endian length that stands here */
+  const length = (size) => {
+    skip(size)
+    return bytes.readUIntBE(at - size, size)
+  }
+  /** @param {number} count */
+  const string = (count) => {
+    skip(count)
+    if (!isUtf8(bytes.subarray(at - count, at))) throw new InkcastError('bad_utf8', 'a string of the msgpack value is not valid UTF-8')
+  }
+  /** @param {number} count */
+  const enter = (count) => {
+    if (count === 0) return
+    // what is left cannot hold that many values, however small: do not even begin
+    if (count > bytes.length - at) throw new InkcastError('bad_value', 'the value is not valid msgpack: it ends too early')
+    if (open.length >= maxDepth) throw new InkcastError('bad_value', `the value is nested deeper than ${maxDepth} levels`)
+    open.push(pending)
+    pending = count
+  }
+
+  while (pending > 0) {
+    pending--
+    skip(1)
+    const type = bytes[at - 1]
+    if (type <= 0x7f || type >= 0xe0) skip(0) // fixint
+    else if (type <= 0x8f) enter((type & 0x0f) * 2)
+    else if (type <= 0x9f) enter(type & 0x0f)
+    else if (type <= 0xbf) string(type & 0x1f)
+    else if (type === 0xc1) throw new InkcastError('bad_value', 'the value is not valid msgpack: 0xc1 is no format')
+    else if (type <= 0xc3) skip(0) // nil, false, true
+    else if (type <= 0xc6) skip(length(1 << (type - 0xc4))) // bin
+    else if (type <= 0xc9) skip(length(1 << (type - 0xc7)) + 1) // ext: its type comes after the length
+    else if (type <= 0xcb) skip(4 << (type - 0xca)) // float
+    else if (type <= 0xcf) skip(1 << (type - 0xcc)) // uint
+    else if (type <= 0xd3) skip(1 << (type - 0xd0)) // int
+    else if (type <= 0xd8) skip((1 << (type - 0xd4)) + 1) // fixext
+    else if (type <= 0xdb) string(length(1 << (type - 0xd9)))
+    else if (type <= 0xdd) enter(length(2 << (type - 0xdc)))
+    else enter(length(2 << (type - 0xde)) * 2)
+    while (pending === 0 && open.length > 0) pending = /** @type {number} */ (open.pop())
+  }
+  if (at !== bytes.length) throw new InkcastError('bad_value', 'the value is not valid msgpack: bytes follow it')
+}

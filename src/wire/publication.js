@@ -1,0 +1,99 @@
+import { InkcastError } from '../errors.js'
+import { checkValue } from './value.js'
+
+/**
+ * What a service asks for, whichever door it came through (a Kafka record, an HTTP request): the operator, its
+ * target, and the value as untouched bytes.
+ *
+ * @typedef {object} Publication
+ * @property {Operator} operator
+ * @property {string} [guid] target of broadcast and revoke
+ * @property {string} [uid] target of user and revoke; of kick, if no sid
+ * @property {string} [sid] target of socket; of kick, if given
+ * @property {string} event Socket.IO event name
+ * @property {string[]} except `client` or connection ids that do not get it; [] for none
+ * @property {boolean} ephemeral not kept in the document's log, no offset
+ * @property {boolean} receipt clients are asked for an acknowledgement
+ * @property {string} traceId
+ * @property {string} [traceparent] W3C trace context, passed on as it came
+ * @property {number} timestamp ms since 1970, at the producer
+ * @property {string} [source] who published: an api caller's name, or `client` for a signal
+ * @property {string} [from] connection id of the client that sent this signal; set by the gateway only
+ * @property {ContentType} contentType
+ * @property {Buffer} value
+ */
+
+/** @typedef {'broadcast' | 'user' | 'socket' | 'everyone' | 'kick' | 'revoke'} Operator */
+/** @typedef {'application/json' | 'application/msgpack'} ContentType */
+
+/** @type {ReadonlySet<string>} */
+export const OPERATORS = new Set(['broadcast', 'user', 'socket', 'everyone', 'kick', 'revoke'])
+
+/** Longest guid, uid, sid, event or client id, in UTF-8 bytes: long enough for a URL, short enough to be a key. */
+export const MAX_ID_BYTES = 256
+
+/** @type {ReadonlySet<string>} Names that Socket.IO keeps for itself (socket.io docs, "Emit cheatsheet"). */
+const SOCKET_IO_EVENTS = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'])
+const RESERVED_PREFIX = /^(?:doc|gateway|auth):/
+
+// Control characters in ids would end up in keys, channel names and logs.
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f]/
+
+/**
+ * @param {unknown} id
+ * @returns {id is string} whether it can be a guid, uid, sid, client id or event name
+ */
+export function isId (id) {
+  return typeof id === 'string' && id.length > 0 && id.length <= MAX_ID_BYTES && !CONTROL.test(id) &&
+    (id.length * 3 <= MAX_ID_BYTES || Buffer.byteLength(id) <= MAX_ID_BYTES)
+}
+
+/** @param {string} event */
+export function isReservedEvent (event) {
+  return SOCKET_IO_EVENTS.has(event) || RESERVED_PREFIX.test(event)
+}
+
+/** @type {Record<Operator, (keyof Publication & ('guid' | 'uid' | 'sid'))[]>} */
+const TARGETS = { broadcast: ['guid'], user: ['uid'], socket: ['sid'], everyone: [], kick: [], revoke: ['uid', 'guid'] }
+
+/**
+ * The one check that every publication passes, whichever door it came through.
+ *
+ * @param {Publication} publication
+ * @param {{ maxBytes: number }} limits longest value, bytes
+ * @returns {Publication} the same
+ * @throws {InkcastError} unknown_operator, missing_target, bad_target, reserved_event, bad_header, bad_content_type,
+ *   value_too_large, bad_utf8, bad_value
+ */
+export function checkPublication (publication, { maxBytes }) {
+  const { operator, event, value, contentType } = publication
+  if (!OPERATORS.has(operator)) throw new InkcastError('unknown_operator')
+  for (const target of TARGETS[operator]) {
+    if (publication[target] === undefined) throw new InkcastError('missing_target', `x-operator ${operator} needs x-${target}`)
+  }
+  if (operator === 'kick' && publication.uid === undefined && publication.sid === undefined) {
+    throw new InkcastError('missing_target', 'x-operator kick needs x-uid or x-sid')
+  }
+  for (const target of /** @type {const} */ (['guid', 'uid', 'sid'])) {
+    if (publication[target] !== undefined && !isId(publication[target])) throw new InkcastError('bad_target', `x-${target} is not a valid id`)
+  }
+  if (!isId(event)) throw new InkcastError('bad_header', 'x-event is not a valid name')
+  if (isReservedEvent(event)) throw new InkcastError('reserved_event')
+  if (value.length > maxBytes) throw new InkcastError('value_too_large', `the value has ${value.length} bytes, ${maxBytes} are allowed`)
+  // kick and revoke act on connections; whatever value they carry reaches nobody
+  if (operator !== 'kick' && operator !== 'revoke') checkValue(value, contentType)
+  return publication
+}
+
+/**
+ * Publications of one lane keep their order among each other.
+ * @param {Publication} publication
+ * @returns {string}
+ */
+export function laneOf ({ operator, guid, uid, sid }) {
+  if (operator === 'broadcast') return `d:${guid}`
+  if (sid !== undefined && (operator === 'socket' || operator === 'kick')) return `s:${sid}`
+  if (uid !== undefined && operator !== 'everyone') return `u:${uid}`
+  return '*'
+}

@@ -1,0 +1,54 @@
+import { isUtf8 } from 'node:buffer'
+import { InkcastError } from '../errors.js'
+import { checkMsgpack } from './msgpack.js'
+
+/** Deeper values would overflow the stack of whoever walks them: a client's parser, or ours when transcoding. */
+export const MAX_DEPTH = 256
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/**
+ * Checks bytes that will be spliced into a Socket.IO packet: invalid UTF-8 or JSON would disconnect every JSON
+ * client of the room, and `1,"x"` would inject an argument.
+ *
+ * @param {Buffer} value
+ * @param {string} contentType
+ * @throws {InkcastError} bad_content_type, bad_utf8, bad_value
+ */
+export function checkValue (value, contentType) {
+  if (contentType === 'application/json') {
+    if (!isUtf8(value)) throw new InkcastError('bad_utf8')
+    try {
+      JSON.parse(value.toString())
+    } catch (error) {
+      throw new InkcastError('bad_value', 'the value is not valid JSON')
+    }
+    if (jsonDepthExceeds(value, MAX_DEPTH)) throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
+  } else if (contentType === 'application/msgpack') {
+    checkMsgpack(value, MAX_DEPTH)
+  } else {
+    throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
+  }
+}
+
+/**
+ * @param {Buffer} json valid JSON
+ * @param {number} limit
+ */
+function jsonDepthExceeds (json, limit) {
+  if (json.length <= limit) return false
+  let depth = 0
+  for (let i = 0; i < json.length; i++) {
+    const byte = json[i]
+    if (byte === QUOTE) {
+      // to the closing quote, over escaped characters
+      for (i++; json[i] !== QUOTE; i++) if (json[i] === BACKSLASH) i++
+    } else if (byte === 0x5b || byte === 0x7b) {
+      if (++depth > limit) return true
+    } else if (byte === 0x5d || byte === 0x7d) {
+      depth--
+    }
+  }
+  return false
+}
