@@ -1,0 +1,122 @@
+/**
+ * The programs the local services need. On a Debian or Ubuntu machine where we are root, such as a container of a CI, what is
+ * missing is installed; elsewhere the error says what to install.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** @typedef {'redis-server' | 'java' | 'mvn'} Program */
+
+/**
+ * `least`: the oldest major version that will do; `version`: how the program tells its own.
+ * @type {Record<Program, { package: string, name: string, least: number, args: string[], version: RegExp }>}
+ */
+const PROGRAMS = {
+  'redis-server': { package: 'redis-server', name: 'Redis 7 or later (redis-server)', least: 7, args: ['--version'], version: /v=(\d+)/ },
+  // Kafka 4 brokers need Java 17; "1.8" is how Java 8 spells itself
+  java: { package: 'default-jre-headless', name: 'a Java runtime 17 or later (java)', least: 17, args: ['-version'], version: /version "(\d+)/ },
+  mvn: { package: 'maven', name: 'Maven 3 or later (mvn)', least: 3, args: ['--version'], version: /Apache Maven (\d+)/ }
+}
+
+// The redis-server package starts a daemon on 6379 where the system lets it. A policy-rc.d that says no is Debian's way to
+// prevent that; one that is there already is left alone, ours is removed whatever happens to apt.
+const APT = `
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  trap 'rm -f "$policy"' EXIT
+  trap 'exit 1' INT TERM HUP
+  printf '#!/bin/sh\\nexit 101\\n' >"$policy" && chmod 755 "$policy"
+fi
+apt-get -o DPkg::Lock::Timeout=120 update -qq &&
+apt-get -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends "$@"
+`
+
+/** One at a time in this process: two services that start side by side ask for the same packages. */
+let queue = Promise.resolve()
+
+/**
+ * Makes sure that the programs are on the PATH and new enough.
+ *
+ * @param {Program[]} programs
+ * @param {object} [options] for tests
+ * @param {(packages: string[]) => Promise<void>} [options.install]
+ * @param {() => boolean} [options.mayInstall] default: root, and apt-get is there
+ * @returns {Promise<void>}
+ * @throws {Error} that names everything that has to be installed
+ */
+export function ensureInstalled (programs, { install = aptInstall, mayInstall = () => process.getuid?.() === 0 && onPath('apt-get') } = {}) {
+  const result = queue.then(async () => {
+    const missing = programs.filter((program) => !onPath(program))
+    if (missing.length > 0 && mayInstall()) {
+      const packages = missing.map((program) => PROGRAMS[program].package)
+      console.error(`services: installing ${packages.join(', ')} with apt-get`)
+      await install(packages)
+    }
+    /** @type {string[]} */
+    const problems = []
+    for (const program of programs) {
+      const found = onPath(program) ? await majorVersion(program) : undefined
+      if (found === undefined || found < PROGRAMS[program].least) {
+        problems.push(`${PROGRAMS[program].name}${found === undefined ? '' : `, found version ${found}`}`)
+      }
+    }
+    if (problems.length > 0) {
+      throw new Error(`the local services need ${problems.join('; ')}. On Debian or Ubuntu: ` +
+        `apt-get install ${programs.map((program) => PROGRAMS[program].package).join(' ')}. Or start Docker, which needs none of these.`)
+    }
+  })
+  queue = result.catch(() => {}) // the caller gets the error; the next in the queue is not concerned
+  return result
+}
+
+/**
+ * @param {string} program
+ * @returns {boolean} whether there is such an executable on the PATH
+ */
+export function onPath (program) {
+  return (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '').some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+/**
+ * @param {Program} program
+ * @returns {Promise<number | undefined>} undefined when it doesn't run, like the stand-in for java that macOS has
+ */
+async function majorVersion (program) {
+  const { args, version } = PROGRAMS[program]
+  try {
+    const { stdout, stderr } = await run(program, args, { timeout: 20_000 })
+    const match = version.exec(stdout + stderr)
+    return match === null ? undefined : Number(match[1])
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * @param {string[]} packages
+ * @returns {Promise<void>}
+ */
+function aptInstall (packages) {
+  return new Promise((resolve, reject) => {
+    const child = spawn('sh', ['-c', APT, 'sh', ...packages],
+      { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
+    let output = ''
+    child.stderr.setEncoding('utf8').on('data', (text) => { output = (output + text).slice(-4000) })
+    child.once('error', reject)
+    child.once('close', (code) => {
+      if (code === 0) resolve()
+      else reject(new Error(`apt-get could not install ${packages.join(', ')} (exit code ${code})\n${output}`))
+    })
+  })
+}

@@ -1,0 +1,176 @@
+/**
+ * A real Kafka broker (KRaft, one node that is broker and controller) as a local process.
+ */
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import kafkajs from 'kafkajs'
+import { makeDirectory, removeDirectory } from './directory.js'
+import { spawnGuarded } from './guard.js'
+import { ensureInstalled } from './install.js'
+import { ensureKafkaJars } from './kafka-jars.js'
+import { freePort } from './ports.js'
+import { waitUntil } from './wait.js'
+
+const HOST = '127.0.0.1'
+// A third less CPU and time to start: right for processes that live for seconds to minutes.
+const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
+
+/**
+ * @typedef {object} KafkaBroker
+ * @property {string} brokers host:port, the value for KAFKA_BROKERS
+ * @property {number} port
+ * @property {number} pid of the process that runs now; another one after a restart
+ * @property {string} classpath of Kafka's own tools, for `java -cp`
+ * @property {string} directory
+ * @property {() => Promise<void>} stop ends it and removes its directory; a second call does nothing
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL; resolves when it has ended. SIGSTOP and SIGCONT
+ *   suspend it and wake it up
+ * @property {() => Promise<void>} restart ends it where it still runs and starts it with the same port and data
+ * @property {() => Promise<void>} release lets it outlive this process
+ */
+
+/**
+ * Starts a broker on the loopback interface and waits until a client gets its metadata. The first time ever its jars are downloaded.
+ * Topics are not made automatically. A record batch may have up to 2 MB.
+ *
+ * @param {object} [options]
+ * @param {number} [options.port] default: a free one
+ * @param {string} [options.parent] where its directory is made; default: the system's temporary directory
+ * @param {boolean} [options.longLived] let Java optimise fully, for a broker that is measured or runs for hours; default false
+ * @returns {Promise<KafkaBroker>}
+ * @throws {Error} when it can't be started, with the end of its log
+ */
+export async function startKafka ({ port, parent, longLived = false } = {}) {
+  await ensureInstalled(['java'])
+  const classpath = await ensureKafkaJars()
+  return startBroker({ port: port ?? await freePort(), retry: port === undefined, parent, longLived, classpath })
+}
+
+/**
+ * Resolves when a client of the broker gets its metadata.
+ * @param {string} brokers host:port
+ * @param {import('./guard.js').GuardedProcess[]} [processes] gives up when one of these ends
+ */
+export async function kafkaAnswers (brokers, processes) {
+  const kafka = new kafkajs.Kafka({
+    clientId: 'inkcast-services',
+    brokers: [brokers],
+    connectionTimeout: 2000,
+    requestTimeout: 5000,
+    retry: { retries: 0 },
+    logLevel: kafkajs.logLevel.NOTHING
+  })
+  await waitUntil(`Kafka on ${brokers}`, async () => {
+    const admin = kafka.admin()
+    try {
+      await admin.connect()
+      const cluster = await admin.describeCluster()
+      // a broker that is not yet in its own metadata has no controller to make topics with
+      if (cluster.brokers.length === 0 || cluster.controller === null) throw new Error('no broker in the metadata yet')
+    } finally {
+      await admin.disconnect()
+    }
+  }, { processes, everyMs: 100, timeoutMs: 60_000 })
+}
+
+/**
+ * @param {{ port: number, retry: boolean, parent?: string, longLived: boolean, classpath: string }} options retry: with another port
+ * if this is taken
+ * @returns {Promise<KafkaBroker>}
+ */
+async function startBroker ({ port, retry, parent, longLived, classpath }) {
+  const directory = makeDirectory('kafka', parent)
+  const log = join(directory, 'kafka.log')
+  const properties = join(directory, 'server.properties')
+  const brokers = `${HOST}:${port}`
+  /** @param {string[]} options @param {string[]} args */
+  const java = (options, ...args) => spawnGuarded('java',
+    [...options, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, ...args], { log, directory, cwd: directory })
+  const launch = async () => {
+    const broker = java(['-Xmx512m', ...(longLived ? [] : SHORT_LIVED)], 'kafka.Kafka', properties)
+    try {
+      await kafkaAnswers(brokers, [broker])
+    } catch (error) {
+      await broker.stop(0)
+      throw error
+    }
+    return broker
+  }
+  /** @type {import('./guard.js').GuardedProcess} */
+  let broker
+  try {
+    writeFileSync(properties, serverProperties({ port, controllerPort: await freePort(), directory }))
+    const format = java(['-Xmx128m', ...SHORT_LIVED], 'kafka.tools.StorageTool', 'format',
+      '--cluster-id', randomBytes(16).toString('base64url'), '--config', properties)
+    const { code, signal } = await format.finished()
+    if (code !== 0) throw new Error(`Kafka's storage can't be formatted (${signal ?? `exit code ${code}`})\n${format.lastOutput()}`)
+    broker = await launch()
+  } catch (error) {
+    removeDirectory(directory)
+    if (!retry || !String(error).includes('Address already in use')) throw error
+    return startBroker({ port: await freePort(), retry, parent, longLived, classpath })
+  }
+  return {
+    brokers,
+    port,
+    get pid () { return broker.pid },
+    classpath,
+    directory,
+    stop: async () => {
+      await broker.stop()
+      removeDirectory(directory)
+    },
+    kill: (signal) => broker.kill(signal),
+    restart: async () => {
+      await broker.stop()
+      broker = await launch()
+    },
+    release: () => broker.release()
+  }
+}
+
+/**
+ * @param {{ port: number, controllerPort: number, directory: string }} options
+ * @returns {string} the content of server.properties
+ */
+function serverProperties ({ port, controllerPort, directory }) {
+  const listeners = `PLAINTEXT://${HOST}:${port},CONTROLLER://${HOST}:${controllerPort}`
+  return properties({
+    'listeners': listeners,
+    'advertised.listeners': listeners.split(',')[0],
+    'controller.quorum.voters': `1@${HOST}:${controllerPort}`,
+    'log.dirs': join(directory, 'data').replaceAll('\\', '\\\\'),
+    ...BROKER_SETTINGS
+  })
+}
+
+/** What both the local broker and the one in Docker are set to. */
+export const BROKER_SETTINGS = {
+  'process.roles': 'broker,controller',
+  'node.id': '1',
+  'controller.listener.names': 'CONTROLLER',
+  'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+  // a typo in a topic's name has to fail
+  'auto.create.topics.enable': 'false',
+  'message.max.bytes': String(2 * 1024 * 1024),
+  // one broker can't hold the three copies that are the default; few partitions make the first consumer group start sooner
+  'offsets.topic.replication.factor': '1',
+  'offsets.topic.num.partitions': '4',
+  'transaction.state.log.replication.factor': '1',
+  'transaction.state.log.min.isr': '1',
+  'transaction.state.log.num.partitions': '4',
+  'share.coordinator.state.topic.replication.factor': '1',
+  'share.coordinator.state.topic.min.isr': '1',
+  // by default the first member of a group waits 3 s for others
+  'group.initial.rebalance.delay.ms': '0',
+  // tests of a member that dies need not wait the 6 s that are the default
+  'group.min.session.timeout.ms': '1000',
+  // the default is a quarter of our heap
+  'log.cleaner.dedupe.buffer.size': String(8 * 1024 * 1024)
+}
+
+/** @param {Record<string, string>} settings */
+function properties (settings) {
+  return Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join('')
+}
