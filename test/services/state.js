@@ -1,0 +1,61 @@
+/**
+ * The services that `npm run services start` has left running: `.services/state.json`.
+ */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isAlive } from './process-identity.js'
+
+/**
+ * What the services are called, and the variable that says where each one is.
+ * @type {{ redis: 'REDIS_URL', cluster: 'REDIS_CLUSTER_URL', kafka: 'KAFKA_BROKERS' }}
+ */
+export const VARIABLES = { redis: 'REDIS_URL', cluster: 'REDIS_CLUSTER_URL', kafka: 'KAFKA_BROKERS' }
+
+/** @typedef {keyof typeof VARIABLES} ServiceName */
+
+/** In the order in which they are shown. */
+export const SERVICE_NAMES = /** @type {ServiceName[]} */ (Object.keys(VARIABLES))
+
+/**
+ * @typedef {object} ServiceEntry
+ * @property {string} url the value of its variable
+ * @property {string} [classpath] Kafka only
+ * @property {import('./process-identity.js').ProcessIdentity[]} processes
+ * @property {string[]} directories to be removed with it
+ */
+
+/** @typedef {Partial<Record<ServiceName, ServiceEntry>>} State */
+
+/** @returns {string} INKCAST_SERVICES_DIR, or .services in the project */
+export function stateDirectory () {
+  return process.env.INKCAST_SERVICES_DIR || fileURLToPath(new URL('../../.services', import.meta.url))
+}
+
+/** @returns {State} what was started, whether or not it still runs; empty when there is no readable state */
+export function readState () {
+  try {
+    return JSON.parse(readFileSync(join(stateDirectory(), 'state.json'), 'utf8'))
+  } catch {
+    return {}
+  }
+}
+
+/**
+ * Changes one entry. Writers hold the lock of services.js; readers need none, because the file is replaced in one step.
+ * @param {ServiceName} name
+ * @param {ServiceEntry | undefined} entry undefined removes it
+ */
+export function writeEntry (name, entry) {
+  const directory = stateDirectory()
+  mkdirSync(directory, { recursive: true })
+  const file = join(directory, 'state.json')
+  const next = `${file}.${process.pid}`
+  writeFileSync(next, `${JSON.stringify({ ...readState(), [name]: entry }, null, 2)}\n`)
+  renameSync(next, file)
+}
+
+/** @returns {State} only what still runs with all of its processes */
+export function runningServices () {
+  return Object.fromEntries(Object.entries(readState()).filter(([, entry]) => entry.processes.every(isAlive)))
+}
