@@ -1,0 +1,47 @@
+import { checkPublication } from '../wire/publication.js'
+
+/**
+ * The one publish path of the api: HTTP and gRPC decode their envelope and then call this.
+ *
+ * @typedef {import('../wire/publication.js').Publication} Publication
+ * @typedef {import('../wire/position.js').Position} Position
+ */
+
+/**
+ * Takes a checked publication; resolves when it is safe (on the bus, or acknowledged by Kafka), with its position
+ * if that is known by then. Rejects with a retryable InkcastError when the outcome is not known.
+ * @typedef {(publication: Publication) => Promise<Position | null | undefined | void>} Sink
+ */
+
+/**
+ * @typedef {object} PublishResult
+ * @property {string} traceId
+ * @property {Position} [position] where it stands in the document's log, if it is kept there and that is known
+ */
+/** @typedef {(publication: Publication) => Promise<PublishResult>} Publish */
+
+/**
+ * @param {object} dependencies
+ * @param {Sink} dependencies.sink
+ * @param {{ maxRecordBytes: number }} dependencies.limits config.limits
+ * @returns {Publish} rejects with what `checkPublication` throws, or what the sink rejects with
+ */
+export function createPublish ({ sink, limits }) {
+  return async (publication) => {
+    checkPublication(publication, { maxBytes: limits.maxRecordBytes })
+    const position = await sink(publication)
+    return position ? { traceId: publication.traceId, position } : { traceId: publication.traceId }
+  }
+}
+
+/**
+ * The way without Kafka: straight to the bus.
+ * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} bus
+ * @returns {Sink}
+ */
+export function busSink (bus) {
+  return async (publication) => {
+    const [{ position }] = await bus.publish([{ publication }])
+    return position
+  }
+}

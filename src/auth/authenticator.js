@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { InkcastError } from '../errors.js'
+import { LruCache } from '../lru.js'
+import { systemClock } from '../clock.js'
+import { anonymousIdentity, identityFromClaims } from './identity.js'
+import { createKeySet } from './key-set.js'
+import { keyFromPem, keyFromSecret } from './keys.js'
+
+/** @typedef {import('./identity.js').Identity} Identity */
+/** @typedef {import('./keys.js').VerificationKey} VerificationKey */
+
+/** Longest token, characters (a JWT is ASCII): no more than a proxy lets through in a header. */
+const MAX_TOKEN_LENGTH = 16_384
+/** How far the clocks of issuer and gateway may be apart, ms. */
+const CLOCK_TOLERANCE = 5000
+
+// The same token comes again with each tab and each reconnect, and then verifying it is spared. Longer tokens (many
+// grants) are not kept: 5,000 tokens of 2 KB are what the cache may hold of the heap, with their claims some 30 MB.
+const CACHED_TOKENS = 5000
+const MAX_CACHED_LENGTH = 2048
+
+/**
+ * Tells who a token stands for.
+ *
+ * @param {object} dependencies
+ * @param {Readonly<{ secret?: string, publicKeyFile?: string, jwksUrl?: string, allowAnonymous?: boolean }>} dependencies.settings
+ *   config.auth; at most one of the first three
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} [dependencies.clock]
+ */
+export function createAuthenticator ({ settings, log, clock = systemClock }) {
+  const { secret, publicKeyFile, jwksUrl, allowAnonymous = false } = settings
+  /** @type {LruCache<Identity>} by hash of the token: tokens are credentials, and long */
+  const cache = new LruCache(CACHED_TOKENS)
+  /** @type {VerificationKey | null} */
+  let ownKey = secret === undefined ? null : keyFromSecret(secret)
+  const keySet = jwksUrl === undefined ? null : createKeySet({ url: jwksUrl, log, clock, onChange: () => cache.clear() })
+  const hasKey = secret !== undefined || publicKeyFile !== undefined || jwksUrl !== undefined
+
+  /**
+   * @param {string} token
+   * @param {VerificationKey} key
+   * @param {string} digest
+   */
+  function verify (token, key, digest) {
+    const { identity, notBefore } = identityFromClaims(key.verify(token))
+    const now = clock.now()
+    if (now < notBefore - CLOCK_TOLERANCE) throw new InkcastError('unauthorized', 'the token is not valid yet')
+    const expiresAt = (identity.expiresAt ?? Infinity) + CLOCK_TOLERANCE
+    if (now >= expiresAt) throw new InkcastError('token_expired')
+    if (token.length <= MAX_CACHED_LENGTH) cache.set(digest, identity, expiresAt)
+    return identity
+  }
+
+  return {
+    /** Reads the key file, or fetches the key set; a key set that can't be fetched does not fail the start. */
+    async start () {
+      if (publicKeyFile !== undefined) {
+        try {
+          ownKey = keyFromPem(await readFile(publicKeyFile, 'utf8'))
+        } catch (error) {
+          throw new Error(`AUTH_JWT_PUBLIC_KEY_FILE=${publicKeyFile}: ${error instanceof Error ? error.message : error}`, { cause: error })
+        }
+      }
+      await keySet?.start()
+    },
+
+    async stop () {
+      cache.clear()
+      await keySet?.stop()
+    },
+
+    /**
+     * At once, except when the key set has to be fetched first. A token that is given must be valid, even where
+     * connections without one are allowed: its owner would not expect to be somebody else.
+     *
+     * @param {unknown} token as the client sent it; undefined or null: none
+     * @returns {Identity | Promise<Identity>}
+     * @throws {InkcastError} (or rejects with) unauthorized, token_expired; unavailable if the key set can't be fetched
+     */
+    authenticate (token) {
+      if (token === undefined || token === null) {
+        if (!allowAnonymous) throw new InkcastError('unauthorized', 'a token is needed')
+        return anonymousIdentity()
+      }
+      if (typeof token !== 'string') throw new InkcastError('unauthorized', 'the token is not a string')
+      if (token.length > MAX_TOKEN_LENGTH) throw new InkcastError('unauthorized', `the token is longer than ${MAX_TOKEN_LENGTH} characters`)
+      if (!hasKey) throw new InkcastError('unauthorized', 'a token was given, but the gateway has no key to verify it: set AUTH_JWT_SECRET, or send no token')
+
+      const digest = hash('sha256', token, 'base64')
+      const known = cache.get(digest, clock.now())
+      if (known !== undefined) return known
+      if (keySet === null) {
+        if (ownKey === null) throw new Error('authenticator: not started')
+        return verify(token, ownKey, digest)
+      }
+      const key = keySet.find(readHeader(token))
+      return key instanceof Promise ? key.then((found) => verify(token, found, digest)) : verify(token, key, digest)
+    }
+  }
+}
+
+/**
+ * Which key to take, read from a token that is not verified yet.
+ * @param {string} token
+ * @returns {{ kid: string | undefined, alg: string }}
+ * @throws {InkcastError} unauthorized
+ */
+function readHeader (token) {
+  try {
+    const { kid, alg } = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString())
+    if (typeof alg === 'string' && (kid === undefined || (typeof kid === 'string' && kid.length <= 256))) return { kid, alg }
+  } catch {}
+  throw new InkcastError('unauthorized', 'the token is not a well formed JWT')
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { InkcastError } from '../errors.js'
+import { isId } from '../wire/publication.js'
+
+/**
+ * Who a connection is. Frozen, and the same object for every connection that shows the same token.
+ *
+ * @typedef {object} Identity
+ * @property {string} uid
+ * @property {string} [name]
+ * @property {string} [tier] heartbeat tier
+ * @property {readonly Grant[] | null} grants null: the token has no `documents` claim, the access policy decides
+ * @property {number | null} expiresAt ms since 1970; null: never
+ * @property {boolean} anonymous
+ */
+
+/**
+ * @typedef {object} Grant
+ * @property {string} guid a document, or with `*` at the end every document whose id begins like this
+ * @property {Access} access `write` includes reading
+ */
+/** @typedef {'read' | 'write'} Access */
+
+/** What anonymous user ids begin with; no token may name such a user. */
+export const ANONYMOUS_PREFIX = 'anonymous:'
+
+/** Most grants in a token; who needs more wants a prefix or the access hook. */
+const MAX_GRANTS = 1000
+// Beyond what a Date can hold, sums with it are no longer exact (ECMA-262, 21.4.1.1: 8.64e15 ms).
+const MAX_SECONDS = 8.64e12
+
+const id = z.string().refine(isId, 'is not a valid id')
+const seconds = z.number().min(-MAX_SECONDS).max(MAX_SECONDS)
+
+const claims = z.object({
+  sub: id.refine((sub) => !sub.startsWith(ANONYMOUS_PREFIX), `must not begin with ${ANONYMOUS_PREFIX}`),
+  exp: seconds.optional(),
+  nbf: seconds.optional(),
+  name: z.string().max(256).optional(),
+  tier: z.string().max(64).optional(),
+  documents: z.array(z.object({ guid: id, access: z.enum(['read', 'write']) })).max(MAX_GRANTS).optional()
+})
+
+/**
+ * @param {unknown} payload the claims of a token whose signature was verified; claims not named here are ignored
+ * @returns {{ identity: Identity, notBefore: number }} notBefore in ms since 1970, -Infinity without an `nbf` claim
+ * @throws {InkcastError} unauthorized, naming the claim that is wrong
+ */
+export function identityFromClaims (payload) {
+  const parsed = claims.safeParse(payload)
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0]
+    throw new InkcastError('unauthorized', `the token's claim ${path.join('.')}: ${message}`)
+  }
+  const { sub, exp, nbf, name, tier, documents } = parsed.data
+  /** @type {Identity} */
+  const identity = {
+    uid: sub,
+    grants: documents === undefined ? null : Object.freeze(documents.map((grant) => Object.freeze(grant))),
+    expiresAt: exp === undefined ? null : exp * 1000,
+    anonymous: false
+  }
+  if (name !== undefined) identity.name = name
+  if (tier !== undefined) identity.tier = tier
+  return { identity: Object.freeze(identity), notBefore: nbf === undefined ? -Infinity : nbf * 1000 }
+}
+
+/** @returns {Identity} a user that nobody else is */
+export function anonymousIdentity () {
+  return Object.freeze({ uid: ANONYMOUS_PREFIX + randomBytes(12).toString('base64url'), grants: null, expiresAt: null, anonymous: true })
+}

@@ -1,0 +1,136 @@
+import { Backoff } from '../backoff.js'
+import { InkcastError } from '../errors.js'
+import { fetchJson } from '../fetch-json.js'
+import { keyFromJwk } from './keys.js'
+
+/**
+ * The issuer's keys (RFC 7517), kept in memory. jose's createRemoteJWKSet does not fit: it drops its keys when they
+ * are old and the issuer is down, and its cool-down begins at the last success only, so that tokens with made-up key
+ * ids make one request each to an issuer that fails.
+ *
+ * @typedef {import('./keys.js').VerificationKey} VerificationKey
+ */
+
+/** After this long the keys are fetched again, in the background: keys that were withdrawn go, new ones are there before they are used. */
+const MAX_AGE = 600_000
+/** Between two fetches: tokens with made-up key ids must not become requests to the issuer. */
+const COOL_DOWN = 10_000
+const TIMEOUT = 5000
+const MAX_KEYS = 100
+const MAX_BYTES = 1_048_576
+/** How many unknown key ids are remembered. */
+const MAX_UNKNOWN = 1000
+
+/**
+ * @param {object} dependencies
+ * @param {string} dependencies.url
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {() => void} dependencies.onChange the set differs from what it was; what was verified by an older one may be void
+ */
+export function createKeySet ({ url, log, clock, onChange }) {
+  const stopping = new AbortController()
+  const backoff = new Backoff({ min: 1000, max: 30_000 })
+  /** @type {Map<string, VerificationKey[]> | null} by key id, '' for keys without; null before the first fetch */
+  let keys = null
+  let body = ''
+  let staleAt = -Infinity
+  let nextFetchAt = -Infinity
+  /** @type {Promise<void> | null} */
+  let fetching = null
+  /** Unknown key ids that were asked for since the last fetch, and those that it did not bring. */
+  let asked = new Set()
+  let missing = new Set()
+
+  async function fetchKeys () {
+    try {
+      const json = await fetchJson(url, { timeout: TIMEOUT, maxBytes: MAX_BYTES, signal: stopping.signal })
+      const fetched = readKeys(json, log)
+      const changed = body !== (body = JSON.stringify(json))
+      keys = fetched
+      missing = asked
+      asked = new Set()
+      backoff.reset()
+      nextFetchAt = clock.now() + COOL_DOWN
+      staleAt = clock.now() + MAX_AGE
+      if (changed) onChange()
+    } catch (error) {
+      nextFetchAt = clock.now() + backoff.next()
+      if (!stopping.signal.aborted) log.warn({ err: error, keepsKeys: keys !== null }, 'cannot fetch the key set')
+      throw new InkcastError('unavailable', 'the keys that verify tokens cannot be fetched')
+    }
+  }
+
+  /** One fetch at a time, shared by all who wait for it. */
+  const refresh = () => fetching ??= fetchKeys().finally(() => { fetching = null })
+
+  /** @param {string} kid @param {string} alg */
+  function lookup (kid, alg) {
+    const candidates = (keys?.get(kid) ?? []).filter(({ algorithms }) => algorithms.includes(alg))
+    if (candidates.length > 0 || kid !== '') return candidates.at(0)
+    // A token need not name its key (RFC 7515, 4.1.4), but then there must be no choice.
+    const all = [...keys?.values() ?? []].flat().filter(({ algorithms }) => algorithms.includes(alg))
+    return all.length === 1 ? all[0] : undefined
+  }
+
+  /** @param {string} kid @param {string} alg */
+  async function fetchFor (kid, alg) {
+    if (asked.size < MAX_UNKNOWN) asked.add(kid)
+    await refresh()
+    const key = lookup(kid, alg)
+    if (key === undefined) throw unknownKey()
+    return key
+  }
+
+  return {
+    /** The first fetch; if it fails, tokens are `unavailable` until a later one succeeds. */
+    async start () { await refresh().catch(() => {}) },
+
+    async stop () {
+      stopping.abort()
+      await fetching?.catch(() => {})
+    },
+
+    /**
+     * The key of a token: at once if it is known, or after the set was fetched again.
+     * @param {{ kid: string | undefined, alg: string }} header
+     * @returns {VerificationKey | Promise<VerificationKey>}
+     * @throws {InkcastError} unauthorized: the issuer has no such key; unavailable: that is not known at the moment
+     */
+    find ({ kid = '', alg }) {
+      const now = clock.now()
+      if (now >= staleAt && now >= nextFetchAt) refresh().catch(() => {})
+      const key = lookup(kid, alg)
+      if (key !== undefined) return key
+      if (fetching !== null || now >= nextFetchAt) return fetchFor(kid, alg)
+      if (missing.has(kid)) throw unknownKey()
+      // It may be a key that the issuer made since the last fetch: do not send the user away for good.
+      if (asked.size < MAX_UNKNOWN) asked.add(kid)
+      throw new InkcastError('unavailable', 'the token names a key that is not known yet')
+    }
+  }
+}
+
+const unknownKey = () => new InkcastError('unauthorized', 'the token was signed with a key that its issuer does not have')
+
+/**
+ * @param {unknown} json
+ * @param {import('../log.js').Log} log
+ */
+function readKeys (json, log) {
+  const list = /** @type {{ keys?: unknown } | null} */ (json)?.keys
+  if (!Array.isArray(list)) throw new Error('not a key set: it has no list "keys"')
+  /** @type {Map<string, VerificationKey[]>} */
+  const keys = new Map()
+  for (const jwk of list.slice(0, MAX_KEYS)) {
+    try {
+      const { kid = '', ...key } = keyFromJwk(jwk)
+      keys.set(kid, [...keys.get(kid) ?? [], key])
+    } catch (error) {
+      // A set may hold keys for other purposes; that is no reason to worry.
+      log.debug({ reason: error instanceof Error ? error.message : 'unknown' }, 'a key of the key set is not used')
+    }
+  }
+  if (keys.size === 0) log.warn('the key set has no key that can verify a token')
+  return keys
+}

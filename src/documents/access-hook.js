@@ -1,0 +1,73 @@
+import { InkcastError } from '../errors.js'
+import { fetchJson } from '../fetch-json.js'
+import { LruCache } from '../lru.js'
+
+/** How long an answer holds, ms: a right that was withdrawn ends this much later at the latest. */
+const TTL = 10_000
+const MAX_ANSWERS = 10_000
+const TIMEOUT = 2000
+/** Questions on their way; more are refused at once: a service that hangs must not collect the whole cluster's joins. */
+const MAX_IN_FLIGHT = 200
+const MAX_BYTES = 4096
+const WARN_EVERY = 10_000
+
+/**
+ * Asks the service at `url` by POST `{ uid, guid, access }`, which answers 200 `{ "allow": true | false }`.
+ * Whatever else it answers is no answer: then nobody gets in, but may try again.
+ *
+ * @param {object} dependencies
+ * @param {string} dependencies.url
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} dependencies.clock
+ */
+export function createAccessHook ({ url, log, clock }) {
+  const stopping = new AbortController()
+  /** @type {LruCache<boolean>} */
+  const answers = new LruCache(MAX_ANSWERS)
+  /** @type {Map<string, Promise<boolean>>} */
+  const inFlight = new Map()
+  let warnAgainAt = -Infinity
+
+  /** @param {string} key @param {{ uid: string, guid: string, access: string }} question */
+  async function request (key, question) {
+    try {
+      const answer = await fetchJson(url, { post: question, timeout: TIMEOUT, maxBytes: MAX_BYTES, signal: stopping.signal })
+      const allow = /** @type {{ allow?: unknown } | null} */ (answer)?.allow
+      if (typeof allow !== 'boolean') throw new Error('the answer has no "allow" that is true or false')
+      answers.set(key, allow, clock.now() + TTL)
+      return allow
+    } catch (error) {
+      // not one line per join
+      if (clock.now() >= warnAgainAt && !stopping.signal.aborted) {
+        warnAgainAt = clock.now() + WARN_EVERY
+        log.warn({ err: error }, 'the access service gives no answer; documents that need it cannot be opened')
+      }
+      throw new InkcastError('unavailable', 'whether this is allowed cannot be found out at the moment')
+    } finally {
+      inFlight.delete(key)
+    }
+  }
+
+  return {
+    /**
+     * @param {string} uid
+     * @param {string} guid
+     * @param {string} access
+     * @returns {boolean | Promise<boolean>}
+     * @throws {InkcastError} (or rejects with) unavailable
+     */
+    ask (uid, guid, access) {
+      const key = `${access}\n${uid}\n${guid}` // ids hold no control characters, so this is unambiguous
+      const known = answers.get(key, clock.now())
+      if (known !== undefined) return known
+      const pending = inFlight.get(key)
+      if (pending !== undefined) return pending
+      if (inFlight.size >= MAX_IN_FLIGHT) throw new InkcastError('unavailable', 'too many questions to the access service are open')
+      const answer = request(key, { uid, guid, access })
+      inFlight.set(key, answer)
+      return answer
+    },
+
+    stop () { stopping.abort() }
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * An HTTP request to a service whose answer we depend on, so within bounds: time, size, no redirects.
+ *
+ * @param {string} url
+ * @param {object} options
+ * @param {unknown} [options.post] sent as JSON; without it, GET
+ * @param {number} options.timeout for the whole of it, ms
+ * @param {number} options.maxBytes longest answer
+ * @param {AbortSignal} options.signal
+ * @returns {Promise<unknown>}
+ * @throws {Error} if the answer is not a 200 with JSON, in time
+ */
+export async function fetchJson (url, { post, timeout, maxBytes, signal }) {
+  const response = await fetch(url, {
+    redirect: 'error',
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+    headers: { accept: 'application/json', ...(post === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(post === undefined ? {} : { method: 'POST', body: JSON.stringify(post) })
+  })
+  if (response.status !== 200) {
+    await response.body?.cancel()
+    throw new Error(`HTTP status ${response.status}`)
+  }
+  const chunks = []
+  let length = 0
+  // Leaving the loop by an exception cancels the rest of the body.
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) throw new Error(`the answer is longer than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return JSON.parse(Buffer.concat(chunks).toString())
+}
