@@ -1,0 +1,74 @@
+/**
+ * The rings of tests: which there are, and which files of them a command line asks for.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { join, relative, resolve, sep } from 'node:path'
+
+/**
+ * @typedef {object} Ring
+ * @property {boolean} services whether its tests need Redis and Kafka
+ * @property {boolean} byDefault run when no ring is named
+ * @property {number} concurrency test files at once. Tests that share services or measure time run one after the other
+ * @property {number} timeoutMs a file's time with Node 20 and 22, one test's with Node 24
+ */
+
+/** @type {Record<string, Ring>} in the order in which they run: what is quick and says most comes first */
+export const RINGS = {
+  unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 60_000 },
+  contract: { services: true, byDefault: true, concurrency: 1, timeoutMs: 120_000 },
+  integration: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
+  cluster: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
+  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
+  // the services of this folder themselves: they start their own
+  services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000 },
+  fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000 }
+}
+
+/** @typedef {{ name: string, files: string[] }} Selection files relative to the root; may be empty when the ring was named */
+
+/**
+ * Reads `[ring | file of a ring]… [options of node --test] [-- options of node --test]`.
+ *
+ * @param {string[]} args
+ * @param {string} root the folder that holds test/
+ * @returns {{ selections: Selection[], nodeArgs: string[] }} in the order of RINGS. Rings that are not named and have no test are left out
+ * @throws {Error} for something that is neither a ring nor a test file of one
+ */
+export function selectRings (args, root) {
+  const end = args.indexOf('--')
+  const own = end === -1 ? args : args.slice(0, end)
+  const nodeArgs = [...own.filter((arg) => arg.startsWith('-')), ...(end === -1 ? [] : args.slice(end + 1))]
+  /** @type {Map<string, Set<string>>} */
+  const named = new Map()
+  for (const arg of own.filter((candidate) => !candidate.startsWith('-'))) {
+    const file = relative(root, resolve(root, arg))
+    const [folder, ring] = file.split(sep)
+    const isFolder = file === join('test', ring ?? '') && Object.hasOwn(RINGS, ring) // what a shell completes: test/unit/
+    const isFile = folder === 'test' && Object.hasOwn(RINGS, ring) && file.endsWith('.test.js') && existsSync(join(root, file))
+    if (!isFile && !isFolder && !Object.hasOwn(RINGS, arg)) {
+      throw new Error(`${arg} is neither a ring (${Object.keys(RINGS).join(', ')}) nor a test file of one`)
+    }
+    const name = isFile || isFolder ? ring : arg
+    named.set(name, new Set([...named.get(name) ?? [], ...(isFile ? [file] : testFiles(root, name))]))
+  }
+  const selections = Object.keys(RINGS).flatMap((name) => {
+    if (named.size > 0) return named.has(name) ? [{ name, files: [...named.get(name) ?? []].sort() }] : []
+    const files = RINGS[name].byDefault ? testFiles(root, name) : []
+    return files.length > 0 ? [{ name, files }] : []
+  })
+  return { selections, nodeArgs }
+}
+
+/**
+ * @param {string} root
+ * @param {string} ring
+ * @returns {string[]}
+ */
+function testFiles (root, ring) {
+  const folder = join(root, 'test', ring)
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.js'))
+    .map((name) => join('test', ring, name))
+    .sort()
+}
