@@ -33,7 +33,7 @@ export const OPERATORS = new Set(['broadcast', 'user', 'socket', 'everyone', 'ki
 export const MAX_ID_BYTES = 256
 
 /** @type {ReadonlySet<string>} Names that Socket.IO keeps for itself (socket.io docs, "Emit cheatsheet"). */
-const SOCKET_IO_EVENTS = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'])
+export const SOCKET_IO_EVENTS = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'])
 const RESERVED_PREFIX = /^(?:doc|gateway|auth):/
 
 // Control characters in ids would end up in keys, channel names and logs.

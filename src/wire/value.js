@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../errors.js'
-import { checkMsgpack } from './msgpack.js'
+import { checkMsgpack, decodeMsgpack } from './msgpack.js'
 
 /** Deeper values would overflow the stack of whoever walks them: a client's parser, or ours when transcoding. */
 export const MAX_DEPTH = 256
@@ -27,6 +27,8 @@ export function checkValue (value, contentType) {
     if (jsonDepthExceeds(value, MAX_DEPTH)) throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
   } else if (contentType === 'application/msgpack') {
     checkMsgpack(value, MAX_DEPTH)
+    // what passes must also be decodable for JSON clients (a map whose keys are maps is not)
+    decodeMsgpack(value)
   } else {
     throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
   }

@@ -1,0 +1,201 @@
+import { Backoff, retry } from '../backoff.js'
+import { InkcastError } from '../errors.js'
+
+/**
+ * The live stream of one document on one worker: its place in the log and its members. Records arrive over the bus,
+ * which may lose them; offsets show that, and the log fills the hole before anything later is delivered.
+ *
+ * @typedef {import('../bus/contract.js').BusRecord} BusRecord
+ * @typedef {import('../wire/position.js').Position} Position
+ */
+
+/**
+ * Who has the document open. `deliver` gets what `createDelivery` made of a record, the same object for all members.
+ * @typedef {object} Member
+ * @property {string} id connection id
+ * @property {string | undefined} client stable id across reconnects
+ * @property {(delivery: any) => void} deliver
+ * @property {(guid: string, position: Position, reason: string) => void} resync the document has to be loaded anew
+ */
+
+/**
+ * @typedef {object} FeedDependencies
+ * @property {import('../bus/contract.js').Bus} bus
+ * @property {(record: BusRecord) => unknown} createDelivery
+ * @property {import('../metrics.js').Metrics} metrics
+ * @property {import('../log.js').Log} log
+ */
+
+/** Records read from the log at a time. */
+export const PAGE = 200
+/** Live records kept aside while the feed is opening or reads the log; beyond it they are dropped and read from the log as well. */
+const MAX_PENDING = 1000
+
+export class Feed {
+  /** @type {Set<Member>} */
+  members = new Set()
+  /** @type {Position} */
+  position = { epoch: '', offset: 0 }
+  /** Joins under way; a feed without members is closed only when there are none. */
+  joining = 0
+  /** Members that have read more of the log than has come live, with the offset they have. @type {Map<Member, number>} */
+  #ahead = new Map()
+  #live = false
+  #closed = new AbortController()
+  /** @type {BusRecord[]} */
+  #pending = []
+  /** Live records were dropped from #pending, so the log has more than we know of. */
+  #overflow = false
+  /** @type {Promise<void> | undefined} */
+  #opened
+
+  /** @param {string} guid @param {FeedDependencies} dependencies */
+  constructor (guid, { bus, createDelivery, metrics, log }) {
+    this.guid = guid
+    this.bus = bus
+    this.createDelivery = createDelivery
+    this.metrics = metrics
+    this.log = log
+  }
+
+  /** Subscribes, once; every caller waits for the same subscription. */
+  open () {
+    return this.#opened ??= (async () => {
+      this.position = await this.bus.subscribe(this.guid)
+      this.#goLive()
+    })()
+  }
+
+  /** @returns {Promise<void>} */
+  async close () {
+    this.#closed.abort(new InkcastError('unavailable'))
+    this.#pending.length = 0
+    await this.bus.unsubscribe(this.guid)
+  }
+
+  get closed () { return this.#closed.signal.aborted }
+
+  /** @param {BusRecord} record from the bus, live */
+  receive (record) {
+    if (this.closed) return
+    if (record.offset === 0) this.#deliver(record)
+    else if (this.#live) this.#advance(record)
+    else if (this.#pending.length < MAX_PENDING) this.#pending.push(record)
+    else this.#overflow = true
+  }
+
+  /**
+   * Adds a member that has everything up to `offset`, which may be ahead of what has come live.
+   * @param {Member} member
+   * @param {number} offset
+   */
+  add (member, offset) {
+    this.members.add(member)
+    if (offset > this.position.offset) this.#ahead.set(member, offset)
+  }
+
+  /** @param {Member} member @returns {boolean} whether it was one */
+  remove (member) {
+    this.#ahead.delete(member)
+    return this.members.delete(member)
+  }
+
+  /**
+   * Compares with the end of the log, after live delivery was interrupted.
+   * @param {Position | null} end null: there is no log
+   */
+  check (end) {
+    if (!this.#live || this.closed || end === null) return
+    if (end.epoch !== this.position.epoch || end.offset > this.position.offset) this.#repair()
+  }
+
+  /** @param {BusRecord} record */
+  #advance (record) {
+    const { epoch, offset } = this.position
+    if (record.epoch !== epoch || record.offset > offset + 1) {
+      this.#repair()
+    } else if (record.offset === offset + 1) {
+      this.position.offset = record.offset
+      this.#deliver(record)
+    }
+  }
+
+  /** @param {BusRecord} record */
+  #deliver (record) {
+    if (this.members.size === 0) return
+    const { except } = record.publication
+    const delivery = this.createDelivery(record)
+    if (except.length === 0 && this.#ahead.size === 0) {
+      for (const member of this.members) member.deliver(delivery)
+      return
+    }
+    for (const member of this.members) {
+      if (!isExcepted(member, except) && !this.#has(member, record.offset)) member.deliver(delivery)
+    }
+  }
+
+  /** @param {Member} member @param {number} offset 0: a record without a place in the log */
+  #has (member, offset) {
+    const ahead = this.#ahead.get(member)
+    if (ahead === undefined || offset === 0) return false
+    if (offset >= ahead) this.#ahead.delete(member)
+    return offset <= ahead
+  }
+
+  /** Reads the log until there is no hole; what comes live meanwhile waits. */
+  #repair () {
+    this.#live = false
+    retry(() => this.#catchUp(), {
+      signal: this.#closed.signal,
+      backoff: new Backoff({ min: 100 }),
+      onFailure: (error) => {
+        this.metrics.bus_errors.inc({ operation: 'history' })
+        this.log.debug({ err: error, guid: this.guid }, 'the log cannot be read, trying again')
+      }
+    }).then(() => this.#goLive(), (error) => {
+      if (!this.closed) this.log.error({ err: error, guid: this.guid }, 'feed stopped')
+    })
+  }
+
+  async #catchUp () {
+    for (;;) {
+      // Records are appended and published in one step, so whatever has come live is in the log by now.
+      this.#pending = []
+      this.#overflow = false
+      const { position, records, gap } = await this.bus.history(this.guid, this.position, PAGE)
+      if (this.closed) return
+      if (gap !== null) {
+        this.position = { ...position }
+        this.#ahead.clear()
+        this.metrics.feed_repairs.inc({ result: 'resync' })
+        for (const member of this.members) member.resync(this.guid, position, gap)
+        return
+      }
+      for (const record of records) {
+        this.position.offset = record.offset
+        this.#deliver(record)
+      }
+      if (this.position.offset >= position.offset && !this.#overflow) {
+        this.metrics.feed_repairs.inc({ result: 'repaired' })
+        return
+      }
+    }
+  }
+
+  #goLive () {
+    this.#live = true
+    const pending = this.#pending
+    this.#pending = []
+    for (const record of pending) {
+      this.#advance(record)
+      // another hole: the log that is read now has the rest as well
+      if (!this.#live) return
+    }
+    if (this.#overflow) this.#repair()
+  }
+}
+
+/** @param {Member} member @param {string[]} except */
+export function isExcepted (member, except) {
+  return except.includes(member.id) || (member.client !== undefined && except.includes(member.client))
+}

@@ -1,0 +1,129 @@
+import { ERRORS } from '../errors.js'
+import { TokenBucket } from './limits.js'
+
+/**
+ * One client connection: who it is, what it has open, and how records are written to it. There are very many of
+ * them, so it has no closure, no timer and no map before it is needed.
+ *
+ * @typedef {import('../wire/packet.js').Codec} Codec
+ * @typedef {import('../auth/authenticator.js').Identity} Identity
+ */
+
+/**
+ * What is the same for all connections of a worker.
+ * @typedef {object} ConnectionContext
+ * @property {import('../config/load.js').Config['limits']} limits
+ * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last look
+ * @property {import('../clock.js').Clock} clock
+ * @property {boolean} spliced whether frames may be written past Socket.IO's encoder (hooks.js)
+ */
+
+/** A document that this connection has open, or is about to. */
+class OpenDocument {
+  /** False once it was left, or the connection has gone, while the join was still under way. */
+  wanted = true
+  joined = false
+}
+
+export class Connection {
+  /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
+  #documents
+  #events
+  #bytes
+  #overBytes = false
+
+  /**
+   * @param {import('socket.io').Socket} socket
+   * @param {Identity} identity
+   * @param {Codec} codec
+   * @param {string | undefined} client stable id across reconnects
+   * @param {ConnectionContext} context
+   */
+  constructor (socket, identity, codec, client, context) {
+    this.socket = socket
+    this.id = socket.id
+    this.conn = /** @type {any} */ (socket).conn
+    this.identity = identity
+    this.codec = codec
+    this.client = client
+    this.context = context
+    const { maxEventsPerSecond, maxBytesPerSecond, maxRecordBytes } = context.limits
+    const now = context.clock.now()
+    this.#events = new TokenBucket(maxEventsPerSecond, 2 * maxEventsPerSecond, now)
+    this.#bytes = new TokenBucket(maxBytesPerSecond, maxBytesPerSecond + maxRecordBytes, now)
+  }
+
+  get uid () { return this.identity.uid }
+  get open () { return this.socket.connected }
+  get transport () { return this.conn.transport.name }
+
+  /** @param {string} guid */
+  document (guid) { return this.#documents?.get(guid) }
+
+  /** @returns {Iterable<string>} guids */
+  documents () { return this.#documents?.keys() ?? [] }
+
+  /** @param {string} guid @returns {OpenDocument | null} null: no more documents are allowed */
+  addDocument (guid) {
+    this.#documents ??= new Map()
+    if (this.#documents.size >= this.context.limits.maxDocumentsPerConnection) return null
+    const document = new OpenDocument()
+    this.#documents.set(guid, document)
+    return document
+  }
+
+  /** @param {string} guid @returns {boolean} whether it was open */
+  removeDocument (guid) {
+    const document = this.#documents?.get(guid)
+    if (document === undefined) return false
+    document.wanted = false
+    return /** @type {Map<string, OpenDocument>} */ (this.#documents).delete(guid)
+  }
+
+  /** Counts bytes that have arrived. @param {number} bytes */
+  received (bytes) {
+    this.#overBytes = !this.#bytes.charge(bytes, this.context.clock.now())
+  }
+
+  /** @returns {boolean} whether one more event may be handled now */
+  mayHandle () {
+    return this.#events.take(1, this.context.clock.now()) && !this.#overBytes
+  }
+
+  /**
+   * Writes a record.
+   * @param {import('./delivery.js').Delivery} delivery
+   */
+  deliver (delivery) {
+    const { conn, codec, context } = this
+    if (conn.readyState !== 'open') return
+    if (context.spliced) {
+      for (const message of delivery.messages(codec)) {
+        conn.write(message.data, { wsPreEncodedFrame: [message.frame], compress: false })
+        context.tally.bytes += message.frame.length
+      }
+    } else {
+      this.socket.emit(delivery.publication.event, delivery.payload, delivery.meta)
+    }
+    context.tally[codec]++
+  }
+
+  /**
+   * @param {string} guid
+   * @param {import('../wire/position.js').Position} position
+   * @param {string} reason
+   */
+  resync (guid, position, reason) {
+    this.socket.emit('doc:resync', { guid, position, reason })
+  }
+
+  /**
+   * Ends the connection on purpose. The client learns why first, so that it can tell this from a network loss.
+   * @param {import('../errors.js').ErrorCode} code
+   */
+  disconnect (code) {
+    const { message, retryable } = ERRORS[code]
+    this.socket.emit('gateway:disconnect', { code, message, retryable })
+    this.socket.disconnect(true)
+  }
+}

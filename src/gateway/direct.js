@@ -1,0 +1,42 @@
+import { isExcepted } from '../documents/feed.js'
+import { Delivery } from './delivery.js'
+import { leaveDocument } from './handlers/leave.js'
+
+/**
+ * Carries out on this worker what is not for a document: user, socket, everyone, kick and revoke.
+ *
+ * @typedef {import('../wire/publication.js').Publication} Publication
+ * @param {object} dependencies
+ * @param {import('./directory.js').Directory} dependencies.directory
+ * @param {ReturnType<typeof import('../documents/feeds.js').createFeeds>} dependencies.feeds
+ * @returns {(publication: Publication) => void}
+ */
+export function createDirect ({ directory, feeds }) {
+  /** @param {Publication} publication @returns {Iterable<import('./connection.js').Connection>} */
+  function targets ({ operator, uid, sid }) {
+    if (operator === 'everyone') return directory.all()
+    if (sid !== undefined && operator !== 'user' && operator !== 'revoke') {
+      const connection = directory.connection(sid)
+      return connection === undefined ? [] : [connection]
+    }
+    return directory.user(/** @type {string} */ (uid))
+  }
+
+  return (publication) => {
+    const { operator, except } = publication
+    if (operator === 'kick') {
+      // a copy: disconnecting changes the directory
+      for (const connection of [...targets(publication)]) connection.disconnect('kicked')
+    } else if (operator === 'revoke') {
+      const guid = /** @type {string} */ (publication.guid)
+      for (const connection of targets(publication)) {
+        if (leaveDocument(connection, guid, feeds)) connection.socket.emit('doc:revoked', { guid })
+      }
+    } else {
+      const delivery = new Delivery(publication, 0)
+      for (const connection of targets(publication)) {
+        if (!isExcepted(connection, except)) connection.deliver(delivery)
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Who is connected to this worker, by connection id and by user.
+ *
+ * @typedef {import('./connection.js').Connection} Connection
+ */
+export class Directory {
+  /** @type {Map<string, Connection>} */
+  #connections = new Map()
+  /** @type {Map<string, Set<Connection>>} */
+  #users = new Map()
+
+  get size () { return this.#connections.size }
+
+  /** @param {Connection} connection */
+  add (connection) {
+    this.#connections.set(connection.id, connection)
+    const tabs = this.#users.get(connection.uid)
+    if (tabs === undefined) this.#users.set(connection.uid, new Set([connection]))
+    else tabs.add(connection)
+  }
+
+  /** @param {Connection} connection */
+  remove (connection) {
+    if (!this.#connections.delete(connection.id)) return
+    const tabs = this.#users.get(connection.uid)
+    tabs?.delete(connection)
+    if (tabs?.size === 0) this.#users.delete(connection.uid)
+  }
+
+  /** @param {string} id */
+  connection (id) { return this.#connections.get(id) }
+
+  /** @param {string} uid @returns {Iterable<Connection>} */
+  user (uid) { return this.#users.get(uid) ?? [] }
+
+  /** @param {string} uid */
+  hasUser (uid) { return this.#users.has(uid) }
+
+  /** @returns {Iterable<Connection>} */
+  all () { return this.#connections.values() }
+}

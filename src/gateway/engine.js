@@ -1,0 +1,87 @@
+import { Server as EngineServer } from 'engine.io'
+import { createOriginCheck } from './origin.js'
+
+/**
+ * The Engine.IO server of a worker: our session ids, and requests of sessions that live in another worker are
+ * passed on before Engine.IO sees them.
+ */
+export class Engine extends EngineServer {
+  /**
+   * @param {object} options
+   * @param {() => string} options.newSessionId
+   * @param {readonly string[]} options.allowedOrigins
+   * @param {number} options.maxBytes largest message of a client
+   * @param {{ max: number, timeout: number }} options.heartbeat ms
+   * @param {import('./stray.js').Strays} [options.strays] absent: there is only one worker
+   */
+  constructor ({ newSessionId, allowedOrigins, maxBytes, heartbeat, strays }) {
+    const mayConnect = createOriginCheck(allowedOrigins)
+    super({
+      pingInterval: heartbeat.max,
+      pingTimeout: heartbeat.timeout,
+      maxHttpBufferSize: maxBytes,
+      allowRequest: (req, decide) => {
+        const ok = mayConnect(req.headers.origin, req.headers.host)
+        decide(ok ? null : 'this origin is not allowed', ok)
+      },
+      cors: /** @type {any} */ ((/** @type {import('http').IncomingMessage} */ req, /** @type {Function} */ done) => {
+        done(null, { origin: mayConnect(req.headers.origin, req.headers.host) ? req.headers.origin ?? false : false, credentials: true })
+      })
+    })
+    this.newSessionId = newSessionId
+    this.strays = strays
+  }
+
+  /** @override */
+  generateId () { return this.newSessionId() }
+
+  /**
+   * A session id is a credential: an upgrade that names a session which is on WebSocket already would take it over.
+   * @override @param {any} req @param {boolean} upgrade @param {any} decide
+   */
+  verify (req, upgrade, decide) {
+    const client = upgrade && req._query.sid ? this.sessionOf(req._query.sid) : undefined
+    if (client !== undefined && (client.transport.name === 'websocket' || client.upgrading)) {
+      // Engine.IO's BAD_REQUEST
+      return decide(3, { name: 'TRANSPORT_MISMATCH' })
+    }
+    return super.verify(req, upgrade, decide)
+  }
+
+  /** @param {string} sid @returns {any} Engine.IO's socket */
+  sessionOf (sid) {
+    const clients = /** @type {Record<string, any>} */ (/** @type {any} */ (this).clients)
+    return Object.hasOwn(clients, sid) ? clients[sid] : undefined
+  }
+
+  /** @override @param {any} req @param {any} res */
+  handleRequest (req, res) {
+    const sid = sidOf(req)
+    if (!this.strays?.isStray(sid)) return super.handleRequest(req, res)
+    this.strays.request(/** @type {string} */ (sid), req, res).then((forwarded) => { if (!forwarded) super.handleRequest(req, res) }, () => res.destroy())
+  }
+
+  /** @override @param {any} req @param {any} socket @param {Buffer} head */
+  handleUpgrade (req, socket, head) {
+    const sid = sidOf(req)
+    if (!this.strays?.isStray(sid)) return super.handleUpgrade(req, socket, head)
+    this.strays.upgrade(/** @type {string} */ (sid), req, socket, head).then((forwarded) => { if (!forwarded) super.handleUpgrade(req, socket, head) }, () => socket.destroy())
+  }
+
+  /** For the private listener: what arrives there is ours or nobody's, and is never passed on again. @param {any} req @param {any} res */
+  handleOwnRequest (req, res) { super.handleRequest(req, res) }
+
+  /** @param {any} req @param {any} socket @param {Buffer} head */
+  handleOwnUpgrade (req, socket, head) { super.handleUpgrade(req, socket, head) }
+}
+
+/**
+ * Reads the query once, for us and for Engine.IO, which takes `_query` when it is there.
+ * @param {any} req
+ * @returns {string | undefined}
+ */
+function sidOf (req) {
+  const at = req.url.indexOf('?')
+  req._query = Object.fromEntries(new URLSearchParams(at === -1 ? '' : req.url.slice(at + 1)))
+  return req._query.sid
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { InkcastError } from '../../errors.js'
+import { encodeMsgpack } from '../../wire/msgpack.js'
+import { isId, isReservedEvent } from '../../wire/publication.js'
+
+/** What the arguments of client events are made of. */
+export const guid = z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'guid must be a string of 1 to 256 bytes without control characters')
+export const event = z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'event must be a string of 1 to 256 bytes')
+export const position = z.strictObject({ epoch: z.string().max(64), offset: z.int().min(0) })
+export const state = z.record(z.string(), z.unknown())
+
+/**
+ * @template T
+ * @param {import('zod').ZodType<T>} schema
+ * @param {unknown} input
+ * @returns {T}
+ * @throws {InkcastError} bad_request, naming the first field that is wrong
+ */
+export function parseInput (schema, input) {
+  const parsed = schema.safeParse(input)
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]
+  throw new InkcastError('bad_request', path.length === 0 ? message : `${path.join('.')}: ${message}`.slice(0, 300))
+}
+
+/** @param {string} name @throws {InkcastError} reserved_event */
+export function checkEventName (name) {
+  if (isReservedEvent(name)) throw new InkcastError('reserved_event')
+}
+
+/**
+ * What a client sent, as a value: JSON, except where it speaks msgpack or sends binary, which JSON cannot hold.
+ * @param {import('../connection.js').Connection} connection
+ * @param {unknown} data
+ * @returns {{ value: Buffer, contentType: import('../../wire/publication.js').ContentType }}
+ * @throws {InkcastError} bad_request
+ */
+export function encodeData (connection, data) {
+  try {
+    if (connection.codec === 'msgpack' || containsBinary(data)) return { value: encodeMsgpack(data), contentType: 'application/msgpack' }
+    return { value: Buffer.from(JSON.stringify(data)), contentType: 'application/json' }
+  } catch (error) {
+    // nested deeper than the stack or the encoder allows
+    throw new InkcastError('bad_request', 'data cannot be encoded', { cause: error })
+  }
+}
+
+/** @param {unknown} data @returns {boolean} */
+function containsBinary (data) {
+  if (typeof data !== 'object' || data === null) return false
+  return ArrayBuffer.isView(data) || data instanceof ArrayBuffer || Object.values(data).some(containsBinary)
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { newTraceId } from '../../wire/headers.js'
+import { checkPublication } from '../../wire/publication.js'
+import { encodeData, event, guid } from './input.js'
+import { mayWrite } from './send.js'
+
+export const schema = z.strictObject({ guid, event, data: z.unknown().refine((data) => data !== undefined, 'data is missing') })
+
+/**
+ * Passes a cursor, a selection or a laser pointer to the other members at once; it is never stored. Receivers see
+ * who sent it in `meta.from`, which only the gateway sets.
+ *
+ * @param {import('../connection.js').Connection} connection
+ * @param {import('zod').output<typeof schema>} input
+ * @param {import('../handlers.js').HandlerContext} context
+ */
+export async function handle (connection, { guid, event, data }, { access, bus, limits, clock }) {
+  await mayWrite(connection, guid, access)
+  const publication = checkPublication({
+    operator: 'broadcast',
+    guid,
+    event,
+    except: [connection.id],
+    ephemeral: true,
+    receipt: false,
+    traceId: newTraceId(),
+    timestamp: clock.now(),
+    source: 'client',
+    from: connection.id,
+    ...encodeData(connection, data)
+  }, { maxBytes: limits.maxRecordBytes })
+  await bus.publish([{ publication }])
+  return {}
+}

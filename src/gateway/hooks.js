@@ -1,0 +1,40 @@
+import { createRequire } from 'node:module'
+
+/**
+ * Every private hook of Socket.IO, Engine.IO and ws that inkcast uses, with the versions it was checked against.
+ * With other versions the public path is taken, which is slower and does the same.
+ *
+ * | hook | used for | without it |
+ * |---|---|---|
+ * | `wsPreEncodedFrame` option of Engine.IO's `write` | one frame for all members of a document | `socket.emit` |
+ * | an object with `toString` as a packet's data | text for polling members, made only if there is one | `socket.emit` |
+ * | `client.encoder`, `client.decoder` | one port for JSON and msgpack clients | required |
+ * | `namespace._preConnectSockets` | self-routing connection ids | required |
+ */
+const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3' }
+
+const require = createRequire(import.meta.url)
+
+/**
+ * @param {import('../log.js').Log} log
+ * @param {(name: string) => string} [versionOf] replaced by tests
+ * @returns {boolean} whether frames may be written past Socket.IO's encoder
+ */
+export function checkHooks (log, versionOf = (name) => require(`${name}/package.json`).version) {
+  const others = Object.entries(CHECKED).map(([name, checked]) => ({ name, checked, found: versionOf(name) })).filter(({ checked, found }) => found !== checked)
+  for (const { name, checked, found } of others) log.warn(`${name} ${found} is not the version ${checked} that inkcast was checked with: deliveries take the slower public path`)
+  return others.length === 0
+}
+
+/**
+ * Gives a socket its id before it is connected.
+ * @param {import('socket.io').Socket} socket
+ * @param {string} id
+ */
+export function assignId (socket, id) {
+  const waiting = /** @type {any} */ (socket.nsp)._preConnectSockets
+  waiting.delete(socket.id)
+  // `id` is read-only in the types only
+  Object.assign(socket, { id })
+  waiting.set(id, socket)
+}

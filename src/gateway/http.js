@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
+
+/**
+ * The HTTP server in front of Engine.IO. Everything under the Socket.IO path is the engine's, everything else
+ * `fallback`'s (the demo in development).
+ *
+ * @param {object} options
+ * @param {import('./engine.js').Engine} options.engine
+ * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
+ * @param {{ certFile: string, keyFile: string }} [options.tls]
+ * @returns {http.Server | https.Server}
+ */
+export function createHttpServer ({ engine, fallback, tls }) {
+  const settings = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }
+  const server = tls === undefined
+    ? http.createServer(settings)
+    : https.createServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
+  serveEngine(server, engine, fallback)
+  return server
+}
+
+const PATH = '/socket.io/'
+
+/**
+ * @param {http.Server} server
+ * @param {import('./engine.js').Engine} engine
+ * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} fallback
+ */
+export function serveEngine (server, engine, fallback) {
+  server.on('request', (req, res) => {
+    if (req.url?.startsWith(PATH)) engine.handleRequest(req, res)
+    else fallback(req, res)
+  })
+  server.on('upgrade', (req, socket, head) => {
+    if (req.url?.startsWith(PATH)) engine.handleUpgrade(req, socket, head)
+    else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  })
+  // what is not HTTP at all
+  server.on('clientError', (error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    else socket.destroy(error)
+  })
+}
+
+/** @param {http.IncomingMessage} _req @param {http.ServerResponse} res */
+export function notFound (_req, res) {
+  res.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n')
+}

@@ -1,0 +1,225 @@
+import { Server } from 'socket.io'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createFeeds } from '../documents/feeds.js'
+import { publicError } from '../errors.js'
+import { parser } from './codec.js'
+import { Delivery } from './delivery.js'
+import { createDirect } from './direct.js'
+import { Directory } from './directory.js'
+import { createExpiry } from './expiry.js'
+import { Engine } from './engine.js'
+import { handleEvent } from './handlers.js'
+import { handle as join } from './handlers/join.js'
+import { leaveDocument } from './handlers/leave.js'
+import { createHandshake } from './handshake.js'
+import { checkHooks } from './hooks.js'
+import { createHttpServer, notFound } from './http.js'
+import { createUsers } from './users.js'
+
+/** The byte counter of a connection finds it here, so that one function serves all of them. */
+const kConnection = Symbol('connection')
+
+/** A client's message is its data and a little more: event name, guid, packet type. */
+const PACKET_OVERHEAD = 16_384
+/** Connections closed at a time while draining, and the pause between, ms. */
+const DRAIN_BATCH = 200
+const DRAIN_PAUSE = 50
+
+/**
+ * The gateway role: one Socket.IO worker.
+ *
+ * @param {object} dependencies
+ * @param {import('../config/load.js').Config} dependencies.config
+ * @param {(handlers: import('../bus/contract.js').BusHandlers) => import('../bus/contract.js').Bus} dependencies.createBus
+ * @param {import('../uplink.js').Uplink} dependencies.uplink
+ * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
+ * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
+ * @param {() => string} dependencies.newId of sessions and connections
+ * @param {any} [dependencies.adapter] Socket.IO adapter; default: in memory
+ * @param {import('./stray.js').Strays} [dependencies.strays]
+ * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback] what is not Socket.IO
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} dependencies.clock
+ */
+export function createGateway ({ config, createBus, uplink, authenticator, access, newId, adapter, strays, fallback = notFound, metrics, log, clock }) {
+  const { limits, gateway: settings } = config
+  const directory = new Directory()
+  const tally = { json: 0, msgpack: 0, bytes: 0 }
+  const ingestedReceived = metrics.stage_milliseconds.labels('ingested_received')
+  const receivedWritten = metrics.stage_milliseconds.labels('received_written')
+  let draining = false
+
+  const bus = createBus({
+    onRecord: (record) => {
+      ingestedReceived.observe(Math.max(0, clock.now() - record.ingestedAt))
+      const start = performance.now()
+      feeds.receive(record)
+      receivedWritten.observe(performance.now() - start)
+    },
+    onDirect: (publication) => direct(publication),
+    onReconnect: () => {
+      feeds.checkAll().catch((error) => {
+        metrics.bus_errors.inc({ operation: 'positions' })
+        log.warn({ err: error }, 'documents could not be compared with their logs')
+      })
+    }
+  })
+  const feeds = createFeeds({ bus, metrics, log, createDelivery: (record) => makeDelivery(record) })
+  const direct = createDirect({ directory, feeds })
+  const expiry = createExpiry({ clock })
+  const users = createUsers({ bus, metrics, log })
+
+  /** @param {import('../bus/contract.js').BusRecord} record */
+  function makeDelivery ({ publication, offset }) {
+    metrics.frame_bytes.observe(publication.value.length)
+    return new Delivery(publication, offset)
+  }
+
+  const engine = new Engine({
+    newSessionId: newId,
+    allowedOrigins: settings.allowedOrigins,
+    maxBytes: limits.maxRecordBytes + PACKET_OVERHEAD,
+    heartbeat: config.heartbeat,
+    strays
+  })
+  const tls = settings.tlsCertFile && settings.tlsKeyFile ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile } : undefined
+  const httpServer = createHttpServer({ engine, fallback, tls })
+  const io = new Server({ parser, serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
+
+  const context = { feeds, access, authenticator, expiry, reauthorize, bus, uplink, limits, metrics, clock, log }
+
+  io.use(createHandshake({
+    authenticator,
+    register: users.register,
+    release: users.release,
+    newConnectionId: newId,
+    connectionContext: { limits, tally, clock, spliced: checkHooks(log) },
+    isDraining: () => draining,
+    metrics,
+    log
+  }))
+
+  /** @this {any} Engine.IO's socket @param {string | Buffer} data */
+  function countBytes (data) { this[kConnection].received(data.length) }
+
+  /** @this {import('socket.io').Socket} @param {string} event @param {unknown[]} args */
+  function onEvent (event, ...args) {
+    handleEvent(this.data.connection, event, args, context).catch((error) => log.error({ err: error }, 'event failed'))
+  }
+
+  /** @this {import('socket.io').Socket} */
+  function onDisconnect () {
+    /** @type {import('./connection.js').Connection} */
+    const connection = this.data.connection
+    directory.remove(connection)
+    expiry.forget(connection)
+    users.release(connection.uid)
+    for (const guid of [...connection.documents()]) leaveDocument(connection, guid, feeds)
+  }
+
+  io.on('connection', (socket) => {
+    /** @type {import('./connection.js').Connection} */
+    const connection = socket.data.connection
+    directory.add(connection)
+    expiry.watch(connection)
+    connection.conn[kConnection] = connection
+    connection.conn.on('data', countBytes)
+    socket.onAny(onEvent)
+    socket.on('disconnect', onDisconnect)
+    const documents = /** @type {import('./handshake.js').HandshakeDocuments | undefined} */ (socket.data.documents)
+    if (documents !== undefined) {
+      socket.data.documents = undefined
+      for (const [guid, position] of documents) joinAtHandshake(connection, guid, position)
+    }
+  })
+
+  /**
+   * @param {import('./connection.js').Connection} connection
+   * @param {string} guid
+   * @param {import('../wire/position.js').Position | null} position
+   */
+  function joinAtHandshake (connection, guid, position) {
+    join(connection, { guid, position }, context).then(
+      (answer) => connection.socket.emit('doc:joined', answer),
+      (error) => connection.socket.emit('doc:refused', { guid, error: publicError(error) })
+    )
+  }
+
+  /** @param {import('./connection.js').Connection} connection */
+  async function reauthorize (connection) {
+    for (const guid of [...connection.documents()]) {
+      if (!await access.check(connection.identity, guid, 'read') && leaveDocument(connection, guid, feeds)) {
+        connection.socket.emit('doc:revoked', { guid })
+      }
+    }
+  }
+
+  metrics.onCollect(() => {
+    metrics.deliveries.inc({ codec: 'json' }, tally.json)
+    metrics.deliveries.inc({ codec: 'msgpack' }, tally.msgpack)
+    metrics.delivered_bytes.inc(tally.bytes)
+    tally.json = tally.msgpack = tally.bytes = 0
+    const transports = { websocket: 0, polling: 0 }
+    for (const connection of directory.all()) transports[/** @type {keyof typeof transports} */ (connection.transport)]++
+    metrics.connections.set({ transport: 'websocket' }, transports.websocket)
+    metrics.connections.set({ transport: 'polling' }, transports.polling)
+    metrics.documents.set(feeds.size)
+  })
+
+  return {
+    io,
+    engine,
+    bus,
+
+    /** @returns {number} the port it listens on */
+    port () { return /** @type {import('net').AddressInfo} */ (httpServer.address()).port },
+
+    get connections () { return directory.size },
+
+    /** @throws {Error} if the port is taken or the bus cannot be reached */
+    async start () {
+      expiry.start()
+      await uplink.start()
+      await bus.start()
+      io.bind(engine)
+      await listen(httpServer, { host: settings.host, port: settings.port })
+    },
+
+    /** Tells clients to go elsewhere, closes their connections batch by batch, and ends within DRAIN_TIMEOUT. */
+    async stop () {
+      draining = true
+      expiry.stop()
+      httpServer.close()
+      const deadline = clock.now() + settings.drainTimeout
+      for (const connection of directory.all()) {
+        connection.socket.emit('gateway:draining', { reconnectInMs: Math.round(Math.random() * 1000) })
+      }
+      const open = [...directory.all()]
+      for (let at = 0; at < open.length; at += DRAIN_BATCH) {
+        for (const connection of open.slice(at, at + DRAIN_BATCH)) connection.conn.close()
+        if (at + DRAIN_BATCH < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
+      }
+      await io.close()
+      httpServer.closeAllConnections()
+      await uplink.stop()
+      await bus.stop()
+    }
+  }
+}
+
+/**
+ * @param {import('http').Server} server
+ * @param {{ host?: string, port?: number, path?: string }} address
+ * @returns {Promise<void>}
+ */
+export function listen (server, address) {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    // the kernel's own limit (net.core.somaxconn) applies as well
+    server.listen({ ...address, backlog: 4096 }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}

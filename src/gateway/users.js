@@ -1,0 +1,41 @@
+/**
+ * Which users have a connection (or one under way) here: the bus sends their records to this worker from before
+ * their first connection is told that it is open until their last has gone.
+ *
+ * @param {object} dependencies
+ * @param {Pick<import('../bus/contract.js').Bus, 'addUser' | 'removeUser'>} dependencies.bus
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../log.js').Log} dependencies.log
+ */
+export function createUsers ({ bus, metrics, log }) {
+  /** @type {Map<string, { count: number, ready: Promise<void> }>} bounded by the connections there are */
+  const users = new Map()
+
+  return {
+    /** @param {string} uid @throws {import('../errors.js').InkcastError} unavailable */
+    async register (uid) {
+      let user = users.get(uid)
+      if (user === undefined) users.set(uid, user = { count: 0, ready: bus.addUser(uid) })
+      user.count++
+      try {
+        await user.ready
+      } catch (error) {
+        metrics.bus_errors.inc({ operation: 'addUser' })
+        // the next one asks again
+        if (--user.count === 0 && users.get(uid) === user) users.delete(uid)
+        throw error
+      }
+    },
+
+    /** @param {string} uid */
+    release (uid) {
+      const user = users.get(uid)
+      if (user === undefined || --user.count > 0) return
+      users.delete(uid)
+      bus.removeUser(uid).catch((error) => {
+        metrics.bus_errors.inc({ operation: 'removeUser' })
+        log.debug({ err: error }, 'removeUser failed')
+      })
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { decodeMsgpack, encodeMsgpack } from './msgpack.js'
+
+/**
+ * Socket.IO packets and WebSocket frames made from untouched value bytes: an EVENT packet
+ * `[event, payload, meta]` in which the payload's bytes are spliced in, neither decoded nor encoded again.
+ *
+ * Socket.IO protocol v5, https://socket.io/docs/v4/socket-io-protocol/; Engine.IO v4 puts `4` before a text message
+ * and nothing before a binary one; WebSocket frames as in RFC 6455, section 5.2, unmasked and not fragmented.
+ */
+
+/** @typedef {'json' | 'msgpack'} Codec */
+
+/**
+ * One Engine.IO message and the WebSocket frame that carries it. `data` is what other transports need of it.
+ * @typedef {object} EncodedMessage
+ * @property {string | Buffer | LazyText} data
+ * @property {Buffer} frame
+ */
+
+const TEXT = 0x81
+const BINARY = 0x82
+
+/** Text that is made of bytes only if somebody asks: WebSocket members get the frame, so mostly nobody does. */
+export class LazyText {
+  /** @type {string | undefined} */
+  #text
+
+  /** @param {Buffer} bytes */
+  constructor (bytes) { this.bytes = bytes }
+
+  toString () { return this.#text ??= this.bytes.toString('utf8') }
+}
+
+/**
+ * Room for a frame with its header written; the payload starts at `at`.
+ * @param {number} opcode first byte of the frame
+ * @param {number} length of the payload
+ */
+function frameFor (opcode, length) {
+  const at = length < 126 ? 2 : length < 65536 ? 4 : 10
+  const frame = Buffer.allocUnsafe(at + length)
+  frame[0] = opcode
+  if (at === 2) {
+    frame[1] = length
+  } else if (at === 4) {
+    frame[1] = 126
+    frame.writeUInt16BE(length, 2)
+  } else {
+    frame[1] = 127
+    frame.writeUInt32BE(0, 2)
+    frame.writeUInt32BE(length, 6)
+  }
+  return { frame, at }
+}
+
+/**
+ * @param {string} event
+ * @param {Buffer} value JSON, checked
+ * @param {object} meta
+ * @returns {EncodedMessage}
+ */
+export function jsonMessage (event, value, meta) {
+  const head = `42[${JSON.stringify(event)},`
+  const tail = `,${JSON.stringify(meta)}]`
+  const headLength = Buffer.byteLength(head)
+  const { frame, at } = frameFor(TEXT, headLength + value.length + Buffer.byteLength(tail))
+  frame.write(head, at)
+  value.copy(frame, at + headLength)
+  frame.write(tail, at + headLength + value.length)
+  // Engine.IO adds the leading `4` of its own on other transports
+  return { data: new LazyText(frame.subarray(at + 1)), frame }
+}
+
+// { type: 2, nsp: '/', data: [ … three elements
+const MSGPACK_HEAD = Buffer.concat([Buffer.from([0x83]), encodeMsgpack('type'), Buffer.from([2]), encodeMsgpack('nsp'), encodeMsgpack('/'), encodeMsgpack('data'), Buffer.from([0x93])])
+
+/**
+ * @param {string} event
+ * @param {Buffer} value msgpack, checked
+ * @param {object} meta
+ * @returns {EncodedMessage}
+ */
+export function msgpackMessage (event, value, meta) {
+  const name = encodeMsgpack(event)
+  const tail = encodeMsgpack(meta)
+  const { frame, at } = frameFor(BINARY, MSGPACK_HEAD.length + name.length + value.length + tail.length)
+  let end = at
+  for (const part of [MSGPACK_HEAD, name, value, tail]) end += part.copy(frame, end)
+  return { data: frame.subarray(at), frame }
+}
+
+/**
+ * A message whose bytes are there already, as a stock encoder made them.
+ * @param {string | Buffer} data an Engine.IO message
+ * @returns {EncodedMessage}
+ */
+export function plainMessage (data) {
+  const bytes = typeof data === 'string' ? Buffer.from(`4${data}`) : data
+  const { frame, at } = frameFor(typeof data === 'string' ? TEXT : BINARY, bytes.length)
+  bytes.copy(frame, at)
+  return { data, frame }
+}
+
+/**
+ * The payload as a client would see it.
+ * @param {Buffer} value checked
+ * @param {import('./publication.js').ContentType} contentType
+ * @returns {unknown}
+ */
+export function decodeValue (value, contentType) {
+  return contentType === 'application/json' ? JSON.parse(value.toString()) : decodeMsgpack(value)
+}

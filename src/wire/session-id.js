@@ -1,0 +1,77 @@
+import { randomFillSync } from 'node:crypto'
+import { systemClock } from '../clock.js'
+
+/**
+ * Ids of sessions and connections: 20 characters of A-Z a-z 0-9 - _, each one 6 bits, most significant first.
+ *
+ *   2 worker number | 7 time, ms since 1970 | 2 sequence | 9 random
+ *
+ * Unique like a snowflake, unguessable (54 random bits: an Engine.IO sid is a credential), and self-routing: any process
+ * reads the owner off the first two characters.
+ */
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const SESSION_ID = /^[A-Za-z0-9_-]{20}$/
+
+/** Worker numbers are below this one: what two characters hold. */
+export const MAX_WORKERS = 4096
+const SEQUENCES = 4096
+/** Random bytes are fetched for so many ids at a time; asking the system for each id costs more than the rest of it. */
+const POOLED_IDS = 128
+
+/** @type {string[]} all pairs of characters, by their number */
+const PAIRS = Array.from({ length: 4096 }, (_, number) => DIGITS[number >> 6] + DIGITS[number & 63])
+/** @type {Map<string, number>} */
+const NUMBERS = new Map(PAIRS.map((pair, number) => [pair, number]))
+
+/**
+ * @param {number} workerNumber 0 to 4,095
+ * @param {object} [options]
+ * @param {import('../clock.js').Clock} [options.clock]
+ * @param {(bytes: Buffer) => void} [options.random] fills with unguessable bytes; default: the system's generator
+ * @returns {() => string} makes a new id with each call
+ * @throws {RangeError} for a number that does not fit
+ */
+export function createSessionIds (workerNumber, { clock = systemClock, random = (bytes) => { randomFillSync(bytes) } } = {}) {
+  if (!Number.isInteger(workerNumber) || workerNumber < 0 || workerNumber >= MAX_WORKERS) {
+    throw new RangeError(`worker number ${workerNumber} is not between 0 and ${MAX_WORKERS - 1}`)
+  }
+  const worker = PAIRS[workerNumber]
+  const pool = Buffer.alloc(9 * POOLED_IDS)
+  let used = pool.length
+  let sequence = 0
+  let lastTime = -1
+  let prefix = ''
+
+  return () => {
+    const now = clock.now()
+    if (now !== lastTime) {
+      lastTime = now
+      prefix = worker + timeDigits(now)
+    }
+    // It runs on across milliseconds: more than 4,096 ids within one still differ in their random part.
+    sequence = (sequence + 1) % SEQUENCES
+    if (used === pool.length) {
+      random(pool)
+      used = 0
+    }
+    let id = prefix + PAIRS[sequence]
+    for (const end = used + 9; used < end; used++) id += DIGITS[pool[used] & 63]
+    return id
+  }
+}
+
+/** @param {number} ms @returns {string} 7 characters; they last until the year 2109 */
+function timeDigits (ms) {
+  let digits = ''
+  for (let rest = ms, i = 0; i < 7; i++, rest = Math.floor(rest / 64)) digits = DIGITS[rest % 64] + digits
+  return digits
+}
+
+/** @param {unknown} id @returns {id is string} */
+export const isSessionId = (id) => typeof id === 'string' && SESSION_ID.test(id)
+
+/**
+ * @param {string} sid
+ * @returns {number | undefined} number of the worker that made this id; undefined if it is not one of ours
+ */
+export const workerOfSid = (sid) => isSessionId(sid) ? NUMBERS.get(sid.slice(0, 2)) : undefined
