@@ -1,0 +1,131 @@
+import { InkcastError } from '../errors.js'
+
+/**
+ * The operations that read a document's log.
+ *
+ * @typedef {import('./http-routes.js').Route} Route
+ * @typedef {import('./http-routes.js').Call} Call
+ * @typedef {import('../bus/contract.js').BusRecord} BusRecord
+ */
+
+const MAX_LIMIT = 1000
+/** The answer ends after the record that makes it longer than this; the caller goes on from there. */
+const MAX_ANSWER_BYTES = 8 * 2 ** 20
+/** Records read from the bus at a time, so that no more than these are held beyond the answer's bound. */
+const PAGE = 50
+
+const position = { type: 'object', required: ['epoch', 'offset'], properties: { epoch: { type: 'string' }, offset: { type: 'integer', minimum: 0 } } }
+const positionOrNull = { anyOf: [position, { type: 'null' }], description: 'End of the document\'s log; null if there is none' }
+
+/** @type {Route[]} */
+export const documentRoutes = [
+  {
+    method: 'GET', path: '/v1/documents/:guid/position', operation: 'position',
+    summary: 'Where the document\'s log ends',
+    answer: { guid: { type: 'string' }, position: positionOrNull },
+    async handle ({ params: { guid }, bus }) {
+      const [end] = await bus.positions([guid])
+      return { ok: true, guid, position: end }
+    }
+  },
+  {
+    method: 'GET', path: '/v1/documents/:guid/history', operation: 'history',
+    summary: 'Records of the document\'s log: those after a position, or the newest ones',
+    query: {
+      epoch: { type: 'string', minLength: 1, maxLength: 64, description: 'Epoch of the position after which to begin; needs `offset`' },
+      offset: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Offset of the position after which to begin; needs `epoch`' },
+      limit: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: 100, description: 'Most records in the answer. There may be fewer, of large records; go on after the last one until `position` is reached' }
+    },
+    answer: {
+      guid: { type: 'string' },
+      position: positionOrNull,
+      gap: { enum: [null, 'epoch', 'trimmed'], description: 'Why what comes after the given position is not there any more: another log began, or this one reaches no longer back' },
+      records: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['offset', 'event', 'traceId', 'timestamp', 'contentType'],
+          properties: {
+            offset: { type: 'integer' },
+            event: { type: 'string' },
+            traceId: { type: 'string' },
+            timestamp: { type: 'integer', description: 'ms since 1970' },
+            source: { type: 'string' },
+            contentType: { enum: ['application/json', 'application/msgpack'] },
+            value: { description: 'The value of a JSON record, untouched' },
+            valueBase64: { type: 'string', contentEncoding: 'base64', description: 'The value of a msgpack record' }
+          }
+        }
+      }
+    },
+    handle: history
+  }
+]
+
+/** @param {Call} call */
+async function history ({ params: { guid }, query, bus }) {
+  const { epoch, offset, limit } = /** @type {{ epoch?: string, offset?: number, limit: number }} */ (query)
+  if (epoch !== undefined && offset !== undefined) return answer(guid, await readLog(bus, guid, { epoch, offset }, limit))
+  if (epoch !== undefined || offset !== undefined) throw new InkcastError('bad_request', 'epoch and offset go together')
+
+  // How far the log reaches back is not known, and it may be trimmed while we look: come closer to its end until it is there.
+  let [end] = await bus.positions([guid])
+  for (let count = limit; end !== null && count >= 1; count = Math.floor(count / 2)) {
+    const read = await readLog(bus, guid, { epoch: end.epoch, offset: Math.max(0, end.offset - count) }, limit)
+    if (read.gap === null) return answer(guid, read)
+    end = read.position
+  }
+  return answer(guid, { position: end, gap: null, records: [] })
+}
+
+/**
+ * @typedef {object} Read
+ * @property {import('../wire/position.js').Position | null} position end of the log
+ * @property {null | 'epoch' | 'trimmed'} gap
+ * @property {Buffer[]} records as JSON
+ */
+
+/**
+ * @param {Call['bus']} bus
+ * @param {string} guid
+ * @param {import('../wire/position.js').Position} since
+ * @param {number} limit
+ * @returns {Promise<Read>}
+ */
+async function readLog (bus, guid, { epoch, offset }, limit) {
+  /** @type {Buffer[]} */
+  const records = []
+  let bytes = 0
+  for (;;) {
+    const { position, gap, records: page } = await bus.history(guid, { epoch, offset }, Math.min(limit - records.length, PAGE))
+    // A gap that opens while we read is none yet: what was read stands, and the caller goes on from there.
+    if (gap !== null) return { position, gap: records.length === 0 ? gap : null, records }
+    for (const record of page) {
+      const encoded = encodeRecord(record)
+      records.push(encoded)
+      bytes += encoded.length
+      offset = record.offset
+      if (records.length === limit || bytes > MAX_ANSWER_BYTES) return { position, gap, records }
+    }
+    if (page.length === 0 || offset >= position.offset) return { position, gap, records }
+  }
+}
+
+/**
+ * A JSON value goes into the answer as the bytes it is: parsing it would lose what JavaScript can't hold, such as
+ * large integers.
+ * @param {BusRecord} record
+ */
+function encodeRecord ({ offset, publication: { event, traceId, timestamp, source, contentType, value } }) {
+  const head = { offset, event, traceId, timestamp, source, contentType }
+  if (contentType !== 'application/json') return Buffer.from(JSON.stringify({ ...head, valueBase64: value.toString('base64') }))
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head).slice(0, -1)},"value":`), value, Buffer.from('}')])
+}
+
+/** @param {string} guid @param {Read} read */
+function answer (guid, { position, gap, records }) {
+  /** @type {Buffer[]} */
+  const parts = [Buffer.from(`${JSON.stringify({ ok: true, guid, position, gap }).slice(0, -1)},"records":[`)]
+  for (const [index, record] of records.entries()) parts.push(Buffer.from(index === 0 ? '' : ','), record)
+  return Buffer.concat([...parts, Buffer.from(']}')])
+}

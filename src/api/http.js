@@ -1,0 +1,244 @@
+import { fastify } from 'fastify'
+import { systemClock } from '../clock.js'
+import { InkcastError } from '../errors.js'
+import { HEADER, newTraceId } from '../wire/headers.js'
+import { MAX_ID_BYTES, isId } from '../wire/publication.js'
+import { createAdmission } from './admission.js'
+import { createCallers } from './callers.js'
+import { answerBadHttp, errorAnswer, translateError } from './http-errors.js'
+import { routes } from './http-routes.js'
+import { openapi } from './openapi.js'
+
+/** @typedef {import('fastify').FastifyRequest} Request */
+/** @typedef {import('fastify').FastifyReply} Reply */
+/** @typedef {{ caller: string, slot: import('./admission.js').Slot }} Admitted */
+
+const MAX_REQUESTS = 1000
+/** Bodies of all requests in work: this much, or this many of the largest, whichever is more. */
+const MAX_BODY_BYTES = 64 * 2 ** 20
+const MAX_LARGEST_BODIES = 8
+const MAX_CONNECTIONS = 5000
+
+/** ms */
+const TIMES = {
+  /** for a whole request to arrive */
+  request: 30_000,
+  /** for the operation: longer than any of the bus or Kafka takes to fail */
+  operation: 30_000,
+  /** for requests in work when the server stops */
+  stop: 10_000,
+  /** how often Node looks for requests that are late */
+  check: 5000
+}
+
+/**
+ * The HTTP door for business services.
+ *
+ * @param {object} dependencies
+ * @param {Readonly<{ host: string, port: number, tokens: readonly string[] }>} dependencies.settings config.api
+ * @param {Readonly<{ maxRecordBytes: number }>} dependencies.limits config.limits
+ * @param {boolean} dependencies.production config.production
+ * @param {import('./publish.js').Publish} dependencies.publish
+ * @param {Pick<import('../bus/contract.js').Bus, 'positions' | 'history'>} dependencies.bus
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {Pick<import('../metrics.js').Metrics, 'api_requests'>} dependencies.metrics
+ * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {{ cert: string | Buffer, key: string | Buffer }} [dependencies.tls] PEM
+ * @param {Partial<typeof TIMES>} [times] for tests
+ */
+export function createHttpApi ({ settings, limits: { maxRecordBytes }, production, publish, bus, log, metrics, clock = systemClock, tls }, times) {
+  const { request: requestTimeout, operation: operationTimeout, stop: stopTimeout, check } = { ...TIMES, ...times }
+  const callers = createCallers(settings.tokens)
+  const admission = createAdmission({ maxRequests: MAX_REQUESTS, maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes) })
+  /** @type {WeakMap<Request, Admitted>} */
+  const admitted = new WeakMap()
+  let stopping = false
+
+  const server = fastify({
+    bodyLimit: maxRecordBytes,
+    requestTimeout,
+    exposeHeadRoutes: false,
+    return503OnClosing: false, // answered as `draining` below
+    forceCloseConnections: 'idle',
+    // an id of 256 bytes is three times as long when every byte is percent-encoded
+    routerOptions: { maxParamLength: 3 * MAX_ID_BYTES },
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: true, useDefaults: true } },
+    // neither of these two comes through the hooks below
+    frameworkErrors (error, _request, reply) {
+      sendError(reply, error)
+      metrics.api_requests.inc({ operation: 'unknown', status: reply.statusCode })
+    },
+    clientErrorHandler (error, socket) {
+      const status = answerBadHttp(error, socket)
+      if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
+    },
+    // fastify's types have http and https apart; here the one differs from the other by its name
+    .../** @type {object} */ ({ [tls === undefined ? 'http' : 'https']: { ...tls, connectionsCheckingInterval: check } })
+  })
+  server.server.maxConnections = MAX_CONNECTIONS
+
+  // The body stays the bytes it is: it is spliced into packets, and checked by the publish path.
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+
+  server.addHook('onRequest', async (request, reply) => {
+    countWhenOver(request, reply)
+    reply.header('cache-control', 'no-store')
+    if (stopping) throw new InkcastError('draining')
+    const caller = whoCalls(request)
+    if (request.is404) throw notFound()
+    checkBodyHeaders(request.headers)
+    const slot = admission.enter(bodySize(request.headers, maxRecordBytes))
+    reply.raw.once('close', () => slot.release())
+    admitted.set(request, { caller, slot })
+  })
+  server.addHook('onSend', async (_request, reply) => {
+    if (stopping) reply.header('connection', 'close')
+  })
+  server.setErrorHandler((error, _request, reply) => sendError(reply, error))
+  server.setNotFoundHandler((_request, reply) => sendError(reply, notFound()))
+
+  const description = openapi(routes, { maxRecordBytes })
+  server.get('/openapi.json', { config: { operation: 'openapi', open: true } }, async () => description)
+  for (const { method, path, operation, query, handle } of routes) {
+    server.route({
+      method,
+      url: path,
+      config: { operation },
+      schema: query === undefined ? {} : { querystring: { type: 'object', properties: query, additionalProperties: false } },
+      async handler (request, reply) {
+        const { caller, slot } = /** @type {Admitted} */ (admitted.get(request))
+        const running = handle({
+          params: checkIds(/** @type {Record<string, string>} */ (request.params)),
+          query: request.query,
+          headers: request.headers,
+          body: /** @type {Buffer | null | undefined} */ (request.body) ?? undefined,
+          caller,
+          now: clock.now(),
+          answerHeader: (name, value) => setHeader(reply, name, value),
+          publish,
+          bus
+        })
+        slot.hold()
+        running.catch(() => {}).finally(() => slot.release())
+        const answer = await withinTime(running, operationTimeout)
+        return reply.code(method === 'GET' ? 200 : 202).type('application/json; charset=utf-8').send(answer)
+      }
+    })
+  }
+
+  /**
+   * @param {Request} request
+   * @returns {string} the caller's name
+   */
+  function whoCalls (request) {
+    if (!callers.needToken) return callers.onThisMachine({ address: request.socket.remoteAddress, headers: request.headers })
+    // What the api can do is no secret, and tools that read the description rarely send a token.
+    if (/** @type {{ open?: boolean }} */ (request.routeOptions.config).open) return ''
+    return callers.byToken(request.headers.authorization)
+  }
+
+  /** @param {Request} request @param {Reply} reply */
+  function countWhenOver (request, reply) {
+    const { operation = 'unknown' } = /** @type {{ operation?: string }} */ (request.routeOptions.config ?? {})
+    reply.raw.once('close', () => {
+      // 499, as nginx has it: the caller went away before the answer
+      metrics.api_requests.inc({ operation, status: reply.raw.writableFinished ? reply.raw.statusCode : 499 })
+    })
+  }
+
+  /** @param {Reply} reply @param {unknown} thrown */
+  function sendError (reply, thrown) {
+    const error = translateError(thrown)
+    const { status, body } = errorAnswer(error)
+    if (body.error.code === 'internal') {
+      const traceId = String(reply.getHeader(HEADER.traceId) ?? newTraceId())
+      setHeader(reply, HEADER.traceId, traceId)
+      log.error({ err: error, traceId }, 'a request of the api failed')
+    }
+    if (status === 401) reply.header('www-authenticate', 'Bearer')
+    if (status === 503) reply.header('retry-after', '1')
+    reply.code(status).type('application/json; charset=utf-8').send(body)
+  }
+
+  return {
+    /** @throws {Error} if the port is taken, or in production without tokens */
+    async start () {
+      if (!callers.needToken) {
+        if (production) throw new Error('API_TOKENS: required in production, as name:token,…')
+        log.warn('API_TOKENS is not set: the api serves any program on this machine, and no other')
+      }
+      await server.listen({ host: settings.host, port: settings.port })
+      log.info({ host: settings.host, port: this.port() }, 'api listens')
+    },
+
+    /** Takes no more requests, lets those in work finish, for 10 s at most. */
+    async stop () {
+      stopping = true
+      const late = setTimeout(() => server.server.closeAllConnections(), stopTimeout)
+      await server.close().finally(() => clearTimeout(late))
+    },
+
+    /** @returns {number} the port it listens on */
+    port () {
+      return /** @type {import('node:net').AddressInfo} */ (server.server.address()).port
+    },
+
+    /** For tests without a socket. */
+    inject: server.inject.bind(server)
+  }
+}
+
+const notFound = () => new InkcastError('not_found', 'no such route: see /openapi.json for paths and methods')
+
+/**
+ * @param {Record<string, string>} params
+ * @throws {InkcastError} bad_target
+ */
+function checkIds (params) {
+  for (const [name, value] of Object.entries(params)) if (!isId(value)) throw new InkcastError('bad_target', `the ${name} in the path is not a valid id`)
+  return params
+}
+
+/**
+ * Before a body is read that could not be used.
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ */
+function checkBodyHeaders (headers) {
+  const type = headers[HEADER.contentType]?.split(';', 1)[0].trim().toLowerCase()
+  if (type !== undefined && type !== 'application/json' && type !== 'application/msgpack') {
+    throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
+  }
+  if (headers['content-encoding'] !== undefined) throw new InkcastError('bad_content_type', 'content-encoding is not supported')
+}
+
+/**
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ * @param {number} max
+ * @returns {number} bytes that the body may come to hold: the most allowed, if it does not say
+ * @throws {InkcastError} value_too_large
+ */
+function bodySize (headers, max) {
+  if (headers['transfer-encoding'] !== undefined) return max
+  const size = Number(headers['content-length'] ?? 0)
+  if (size > max) throw new InkcastError('value_too_large', `the value has ${size} bytes, ${max} are allowed`)
+  return size
+}
+
+/** @param {Reply} reply @param {string} name @param {string} value a header can't hold just any text */
+function setHeader (reply, name, value) {
+  if (/^[\x21-\x7e]+$/.test(value)) reply.header(name, value)
+}
+
+/**
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {number} ms
+ * @returns {Promise<T>} rejects with `timeout` when it takes longer
+ */
+function withinTime (promise, ms) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((_resolve, reject) => { timer = setTimeout(() => reject(new InkcastError('timeout')), ms) })
+  return /** @type {Promise<T>} */ (Promise.race([promise, late])).finally(() => clearTimeout(timer))
+}
