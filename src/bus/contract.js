@@ -48,7 +48,8 @@
  * @typedef {object} BusHandlers
  * @property {(record: BusRecord) => void} onRecord a broadcast of a subscribed document, kept ones in the order of their offsets
  * @property {(publication: Publication) => void} onDirect user, socket, kick, revoke and everyone publications for this worker
- * @property {() => void} onReconnect live delivery was interrupted: whatever passed meanwhile was missed
+ * @property {(guids: string[]) => void} onReconnect live delivery of these documents was interrupted and is there again;
+ *   whatever passed meanwhile was missed. Direct publications may have been missed as well
  */
 
 /**

@@ -1,0 +1,137 @@
+import { newEpoch } from '../wire/position.js'
+
+/**
+ * The logs of documents in memory, with the bounds that Redis has by expiry: `size` records per document, none of
+ * them `ttl` seconds after the last one. The position of a document outlives its records.
+ *
+ * @typedef {import('./contract.js').BusRecord} BusRecord
+ * @typedef {import('./contract.js').Entry} Entry
+ * @typedef {import('../wire/position.js').Position} Position
+ *
+ * @typedef {object} DocumentLog
+ * @property {string} epoch
+ * @property {number} offset
+ * @property {BusRecord[]} records the last ones, without a hole
+ * @property {number} bytes of their values
+ * @property {number} appendedAt ms since 1970
+ * @property {Map<string, number>} sequences the highest of each source; a document has as many sources as its key had partitions
+ */
+
+/**
+ * @param {object} settings
+ * @param {{ size: number, ttl: number }} settings.history records per document, and seconds they are kept after the last one
+ * @param {import('../clock.js').Clock} settings.clock
+ * @param {number} [settings.maxDocuments] the one that was not used for longest is forgotten, and begins a new epoch when it is used again
+ * @param {number} [settings.maxBytes] of all values; beyond it the records of the documents go that were not used for longest
+ */
+export function createMemoryLogs ({ history, clock, maxDocuments = 100_000, maxBytes = 256 * 2 ** 20 }) {
+  /** @type {Map<string, DocumentLog>} the one used last comes last */
+  const logs = new Map()
+  let bytes = 0
+
+  /** @param {DocumentLog} log */
+  function dropRecords (log) {
+    bytes -= log.bytes
+    log.bytes = 0
+    log.records = []
+  }
+
+  /** @param {DocumentLog} log */
+  function dropOldest (log) {
+    const dropped = /** @type {BusRecord} */ (log.records.shift()).publication.value.length
+    log.bytes -= dropped
+    bytes -= dropped
+  }
+
+  /** @param {DocumentLog} log */
+  const expired = (log) => log.records.length > 0 && clock.now() - log.appendedAt >= history.ttl * 1000
+
+  /**
+   * @param {string} guid
+   * @returns {DocumentLog} made if it does not exist; the newest in use from now on
+   */
+  function use (guid) {
+    let log = logs.get(guid)
+    if (log === undefined) {
+      log = { epoch: newEpoch(), offset: 0, records: [], bytes: 0, appendedAt: 0, sequences: new Map() }
+      if (logs.size >= maxDocuments) {
+        const [oldest, forgotten] = /** @type {[string, DocumentLog]} */ (logs.entries().next().value)
+        dropRecords(forgotten)
+        logs.delete(oldest)
+      }
+    } else {
+      logs.delete(guid)
+      if (expired(log)) dropRecords(log)
+    }
+    logs.set(guid, log)
+    return log
+  }
+
+  /** Makes room for the newest records at the expense of the longest unused documents, then of the document itself. */
+  function keepWithinBytes () {
+    for (const log of logs.values()) {
+      if (bytes <= maxBytes) return
+      while (bytes > maxBytes && log.records.length > 0) dropOldest(log)
+    }
+  }
+
+  return {
+    /**
+     * @param {string} guid
+     * @param {Entry} entry
+     * @returns {{ position: Position, record: BusRecord | null }} null for a duplicate
+     */
+    append (guid, { publication, origin }) {
+      const log = use(guid)
+      if (origin !== undefined) {
+        if (origin.sequence <= (log.sequences.get(origin.source) ?? -1)) return { position: positionOf(log), record: null }
+        log.sequences.set(origin.source, origin.sequence)
+      }
+      const now = clock.now()
+      const record = { epoch: log.epoch, offset: ++log.offset, publication, ingestedAt: now }
+      log.records.push(record)
+      log.appendedAt = now
+      log.bytes += publication.value.length
+      bytes += publication.value.length
+      if (log.records.length > history.size) dropOldest(log)
+      keepWithinBytes()
+      return { position: positionOf(log), record }
+    },
+
+    /** @param {string} guid @returns {Position} of a log that exists from now on */
+    open (guid) { return positionOf(use(guid)) },
+
+    /** @param {string} guid @returns {Position | null} */
+    end (guid) {
+      const log = logs.get(guid)
+      return log === undefined ? null : positionOf(log)
+    },
+
+    /**
+     * @param {string} guid
+     * @param {Position} since
+     * @param {number} limit
+     * @returns {import('./contract.js').History}
+     */
+    read (guid, since, limit) {
+      const log = use(guid)
+      const position = positionOf(log)
+      const possible = Number.isInteger(since.offset) && since.offset >= 0 && since.offset <= log.offset
+      if (since.epoch !== log.epoch || !possible) return { position, records: [], gap: 'epoch' }
+      const begin = log.offset - log.records.length
+      if (since.offset < begin) return { position, records: [], gap: 'trimmed' }
+      return { position, records: log.records.slice(since.offset - begin, since.offset - begin + limit), gap: null }
+    },
+
+    /** Frees the records whose time is over. */
+    sweep () {
+      for (const log of logs.values()) if (expired(log)) dropRecords(log)
+    },
+
+    get documents () { return logs.size },
+    get bytes () { return bytes }
+  }
+}
+
+/** @param {DocumentLog} log @returns {Position} a copy: the caller may keep and change it */
+const positionOf = ({ epoch, offset }) => ({ epoch, offset })

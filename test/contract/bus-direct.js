@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createSessionIds } from '../../src/wire/session-id.js'
+import { waitFor } from '../helpers/wait.js'
+import { fresh, plain, publication, range } from './bus-fixture.js'
+
+/** @param {import('./bus-fixture.js').Fixture} fixture */
+export function directContract (fixture) {
+  describe('direct publications', () => {
+    /** @param {import('./bus-fixture.js').Inbox} box @param {string} event */
+    const got = (box, event) => box.directs.filter((direct) => direct.event === event)
+
+    /**
+     * Publishes and waits for exactly the expected workers.
+     * @param {Partial<import('./bus-fixture.js').Publication>} fields
+     * @param {import('./bus-fixture.js').Inbox[]} expected
+     */
+    async function reaches (fields, expected) {
+      const event = fresh('event')
+      const sent = publication({ ...fields, event, value: Buffer.from([0, 255, 10]) })
+      assert.deepEqual(await fixture.pair.publisher.publish([{ publication: sent }]), [{ position: null, duplicate: false }])
+      for (const box of expected) {
+        await waitFor(() => got(box, event).length > 0, { message: `${fields.operator}` })
+        assert.deepEqual(plain({ ...got(box, event)[0], value: null }), plain({ ...sent, value: null }))
+        assert.deepEqual(got(box, event)[0].value, sent.value)
+      }
+      // everyone comes after it on every worker, so what was to arrive has arrived
+      const mark = fresh('mark')
+      await fixture.pair.publisher.publish([{ publication: publication({ operator: 'everyone', event: mark }) }])
+      await waitFor(() => got(fixture.pair.one, mark).length + got(fixture.pair.two, mark).length === 2, { message: 'the mark' })
+      for (const box of [fixture.pair.one, fixture.pair.two]) assert.equal(got(box, event).length, expected.includes(box) ? 1 : 0)
+    }
+
+    test('everyone reaches all workers, once each', () => reaches({ operator: 'everyone' }, [fixture.pair.one, fixture.pair.two]))
+
+    test('socket and kick by sid reach the worker that the sid names', async () => {
+      const [sidOne, sidTwo, sidOther] = [...fixture.workers, 4095].map((number) => createSessionIds(number)())
+      await reaches({ operator: 'socket', sid: sidOne }, [fixture.pair.one])
+      await reaches({ operator: 'socket', sid: sidTwo }, [fixture.pair.two])
+      await reaches({ operator: 'kick', sid: sidTwo }, [fixture.pair.two])
+      await reaches({ operator: 'kick', sid: sidOne, uid: 'ignored' }, [fixture.pair.one])
+      await reaches({ operator: 'socket', sid: sidOther }, [])
+      await reaches({ operator: 'socket', sid: 'not-one-of-ours' }, [])
+    })
+
+    test('user, revoke and kick by uid reach the workers of the user', async () => {
+      const [uid, other] = [fresh('user {ü}'), fresh('user')]
+      await fixture.pair.first.addUser(uid)
+      await fixture.pair.second.addUser(other)
+      for (const fields of /** @type {Partial<import('./bus-fixture.js').Publication>[]} */ ([{ operator: 'user' }, { operator: 'revoke', guid: fresh() }, { operator: 'kick' }])) {
+        await reaches({ ...fields, uid }, [fixture.pair.one])
+        await reaches({ ...fields, uid: other }, [fixture.pair.two])
+        await reaches({ ...fields, uid: fresh('nobody') }, [])
+      }
+      await fixture.pair.second.addUser(uid)
+      await reaches({ operator: 'user', uid }, [fixture.pair.one, fixture.pair.two])
+    })
+
+    test('removeUser stops them for this worker only', async () => {
+      const uid = fresh('user')
+      await fixture.pair.first.addUser(uid)
+      await fixture.pair.second.addUser(uid)
+      await fixture.pair.first.removeUser(uid)
+      await reaches({ operator: 'user', uid }, [fixture.pair.two])
+      await fixture.pair.second.removeUser(uid)
+      await reaches({ operator: 'user', uid }, [])
+      await fixture.pair.first.removeUser(uid)
+      await fixture.pair.first.addUser(uid)
+      await reaches({ operator: 'user', uid }, [fixture.pair.one])
+    })
+
+    test('a user that is removed and added again at once is there', async () => {
+      const uid = fresh('user')
+      await fixture.pair.first.addUser(uid)
+      await Promise.all([fixture.pair.first.removeUser(uid), fixture.pair.first.addUser(uid)])
+      await reaches({ operator: 'user', uid }, [fixture.pair.one])
+      await Promise.all([fixture.pair.first.addUser(uid), fixture.pair.first.removeUser(uid)])
+      await reaches({ operator: 'user', uid }, [])
+    })
+
+    test('of one batch arrive in their order', async () => {
+      const uid = fresh('user')
+      await fixture.pair.first.addUser(uid)
+      await fixture.pair.second.addUser(uid)
+      const entries = range(20).map((i) => ({ publication: publication({ operator: 'user', uid, event: `${uid}-${i}` }) }))
+      assert.equal((await fixture.pair.publisher.publish(entries)).length, 20)
+      for (const box of [fixture.pair.one, fixture.pair.two]) {
+        const mine = () => box.directs.filter((direct) => direct.uid === uid).map((direct) => direct.event)
+        await waitFor(() => mine().length >= 20, { message: 'twenty' })
+        assert.deepEqual(mine(), entries.map(({ publication }) => publication.event))
+      }
+    })
+  })
+}

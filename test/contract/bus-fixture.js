@@ -1,0 +1,129 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { waitFor } from '../helpers/wait.js'
+
+/**
+ * What the parts of the bus contract share: two workers and a publisher, what arrives at the workers, and small tools.
+ *
+ * @typedef {import('../../src/bus/contract.js').Bus} Bus
+ * @typedef {import('../../src/bus/contract.js').BusHandlers} BusHandlers
+ * @typedef {import('../../src/bus/contract.js').BusRecord} BusRecord
+ * @typedef {import('../../src/wire/publication.js').Publication} Publication
+ *
+ * @typedef {object} PairOptions
+ * @property {[BusHandlers, BusHandlers]} handlers
+ * @property {[number, number]} workers
+ * @property {{ size: number, ttl: number }} history
+ *
+ * @typedef {object} Pair buses that are started
+ * @property {Bus} first
+ * @property {Bus} second
+ * @property {Bus} publisher has neither worker number nor handlers
+ * @property {() => Promise<void>} stop
+ *
+ * @typedef {(options: PairOptions) => Promise<Pair>} CreatePair
+ *
+ * @typedef {object} Inbox
+ * @property {BusRecord[]} records
+ * @property {Publication[]} directs
+ * @property {string[][]} reconnects
+ * @property {(record: BusRecord) => void} onRecord may be replaced
+ *
+ * @typedef {Pair & { one: Inbox, two: Inbox }} OpenPair
+ * @typedef {ReturnType<typeof createFixture>} Fixture
+ */
+
+/** @param {CreatePair} createPair */
+export function createFixture (createPair) {
+  // chosen at random because the tests of others may use the same Redis
+  const workers = /** @type {[number, number]} */ ([randomInt(0, 2000), randomInt(2000, 4000)])
+  /** @type {OpenPair | undefined} */
+  let opened
+
+  return {
+    workers,
+
+    /** The pair that most tests share. @returns {OpenPair} */
+    get pair () {
+      if (opened === undefined) throw new Error('the pair is made before the first test')
+      return opened
+    },
+
+    async start () { opened = await this.open({ size: 1000, ttl: 60 }) },
+    async stop () { await opened?.stop() },
+
+    /**
+     * @param {{ size: number, ttl: number }} history
+     * @returns {Promise<OpenPair>}
+     */
+    async open (history) {
+      const one = createInbox()
+      const two = createInbox()
+      return { ...await createPair({ handlers: [handlersOf(one), handlersOf(two)], workers, history }), one, two }
+    },
+
+    /** Everything published before this has been delivered when it resolves. @param {string} guid subscribed on both */
+    async flush (guid) {
+      const mark = fresh('mark')
+      const { publisher, one, two } = this.pair
+      await publisher.publish([entry(guid, mark, { ephemeral: true })])
+      await waitFor(() => [one, two].every((box) => texts(of(box, guid)).includes(mark)), { message: 'the mark' })
+    }
+  }
+}
+
+/** @returns {Inbox} */
+export function createInbox () {
+  /** @type {Inbox} */
+  const box = { records: [], directs: [], reconnects: [], onRecord: (record) => { box.records.push(record) } }
+  return box
+}
+
+/** @param {Inbox} box @returns {BusHandlers} */
+export function handlersOf (box) {
+  return {
+    onRecord: (record) => box.onRecord(record),
+    onDirect: (direct) => { box.directs.push(direct) },
+    onReconnect: (guids) => { box.reconnects.push(guids) }
+  }
+}
+
+/** @param {string} [label] @returns {string} a name that no other test uses */
+export const fresh = (label = 'doc') => `${label}-${randomBytes(8).toString('hex')}`
+
+/** @param {Partial<Publication>} [fields] @returns {Publication} */
+export function publication (fields = {}) {
+  return {
+    operator: 'broadcast',
+    event: 'message',
+    except: [],
+    ephemeral: false,
+    receipt: false,
+    traceId: randomBytes(16).toString('hex'),
+    timestamp: 1_700_000_000_000,
+    contentType: 'application/json',
+    value: Buffer.from('{}'),
+    ...fields
+  }
+}
+
+/** @param {string} guid @param {number | string} text @param {Partial<Publication>} [fields] */
+export const entry = (guid, text, fields) => ({ publication: publication({ guid, value: Buffer.from(JSON.stringify(text)), ...fields }) })
+
+/** @param {Inbox} box @param {string} guid */
+export const of = (box, guid) => box.records.filter((record) => record.publication.guid === guid)
+
+/** @param {Inbox} box @param {string} guid @param {number} count */
+export const arrived = (box, guid, count) =>
+  waitFor(() => of(box, guid).length >= count, { message: () => `${count} records, there are ${of(box, guid).length}` })
+
+/** @param {BusRecord[]} records */
+export const texts = (records) => records.map((record) => JSON.parse(record.publication.value.toString()))
+
+/** @param {BusRecord[]} records */
+export const offsets = (records) => records.map((record) => record.offset)
+
+/** @param {number} length @param {number} [from] */
+export const range = (length, from = 0) => Array.from({ length }, (_, i) => i + from)
+
+/** @param {unknown} value without what is undefined, which does not travel */
+export const plain = (value) => JSON.parse(JSON.stringify(value))

@@ -1,0 +1,16 @@
+import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
+import { createLog } from '../../src/log.js'
+import { createMetrics } from '../../src/metrics.js'
+import { busContract } from './bus.js'
+
+const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const metrics = createMetrics({ processMetrics: false })
+
+busContract('memory', async ({ handlers, workers, history }) => {
+  const hub = createMemoryHub({ history })
+  const [first, second] = workers.map((workerNumber, i) => createMemoryBus({ log, metrics, workerNumber, handlers: handlers[i], hub }))
+  const publisher = createMemoryBus({ log, metrics, hub })
+  const all = [first, second, publisher]
+  for (const bus of all) await bus.start()
+  return { first, second, publisher, stop: async () => { for (const bus of all) await bus.stop() } }
+})

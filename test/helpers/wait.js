@@ -1,0 +1,39 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/**
+ * Waits until a condition holds.
+ *
+ * @template T
+ * @param {() => T | Promise<T>} condition holds when it returns something truthy
+ * @param {object} [options]
+ * @param {number} [options.timeout] ms, default 5,000
+ * @param {string | (() => unknown)} [options.message] what is waited for, or a function that tells how things are; the error shows it
+ * @returns {Promise<T>} what the condition returned
+ * @throws {Error} after the time-out, with the last value seen or the last error
+ */
+export async function waitFor (condition, { timeout = 5000, message = 'the condition' } = {}) {
+  const deadline = performance.now() + timeout
+  /** @type {unknown} */
+  let last
+  for (;;) {
+    try {
+      const value = await condition()
+      if (value) return value
+      last = value
+    } catch (error) {
+      last = error
+    }
+    if (performance.now() >= deadline) {
+      const told = typeof message === 'function' ? show(message()) : message
+      throw new Error(`waited ${timeout} ms for: ${told}; last seen: ${show(last)}`, { cause: last })
+    }
+    await delay(5)
+  }
+}
+
+/** @param {unknown} value */
+function show (value) {
+  if (typeof value === 'string') return value
+  if (value instanceof Error) return value.message
+  return JSON.stringify(value) ?? String(value)
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createMemoryLogs } from '../../../src/bus/memory-logs.js'
+import { entry } from '../../contract/bus-fixture.js'
+
+/** @param {Partial<Parameters<typeof createMemoryLogs>[0]>} [settings] */
+function setUp (settings) {
+  const clock = { time: 1_000_000, now () { return this.time }, sleep: async () => {} }
+  return { clock, logs: createMemoryLogs({ history: { size: 3, ttl: 10 }, clock, ...settings }) }
+}
+
+describe('logs in memory', () => {
+  test('keep as many records as they may', () => {
+    const { logs } = setUp()
+    const start = logs.open('a')
+    for (let i = 0; i < 5; i++) logs.append('a', entry('a', i))
+    assert.equal(logs.read('a', { ...start, offset: 1 }, 10).gap, 'trimmed')
+    assert.deepEqual(logs.read('a', { ...start, offset: 2 }, 10).records.map(({ offset }) => offset), [3, 4, 5])
+    assert.equal(logs.bytes, 3)
+  })
+
+  test('free records whose time is over, by the sweep and at a look', () => {
+    const { clock, logs } = setUp()
+    const start = logs.open('a')
+    logs.append('a', entry('a', 1))
+    logs.append('b', entry('b', 1))
+    clock.time += 9_999
+    logs.sweep()
+    assert.equal(logs.bytes, 2)
+    clock.time += 1
+    assert.deepEqual(logs.read('a', start, 10), { position: { ...start, offset: 1 }, records: [], gap: 'trimmed' })
+    assert.equal(logs.bytes, 1)
+    logs.sweep()
+    assert.equal(logs.bytes, 0)
+    assert.equal(logs.end('b')?.offset, 1)
+  })
+
+  test('a record that comes later keeps those before it', () => {
+    const { clock, logs } = setUp()
+    const start = logs.open('a')
+    logs.append('a', entry('a', 1))
+    clock.time += 8_000
+    logs.append('a', entry('a', 2))
+    clock.time += 8_000
+    assert.equal(logs.read('a', start, 10).records.length, 2)
+  })
+
+  test('forget the document that was not used for longest when there are too many', () => {
+    const { logs } = setUp({ maxDocuments: 3 })
+    const epochs = ['a', 'b', 'c'].map((guid) => logs.open(guid).epoch)
+    logs.append('a', entry('a', 1))
+    logs.open('b')
+    logs.append('d', entry('d', 1))
+    assert.equal(logs.documents, 3)
+    assert.equal(logs.end('c'), null)
+    assert.notEqual(logs.open('c').epoch, epochs[2])
+    assert.equal(logs.end('a'), null)
+    assert.equal(logs.bytes, 1)
+  })
+
+  test('stay within their bytes at the expense of the documents not used for longest', () => {
+    const { logs } = setUp({ maxBytes: 100 })
+    const value = Buffer.alloc(30)
+    const start = logs.open('b')
+    logs.append('a', entry('a', 1, { value }))
+    logs.append('a', entry('a', 2, { value }))
+    logs.append('b', entry('b', 1, { value }))
+    assert.equal(logs.bytes, 90)
+    logs.append('b', entry('b', 2, { value }))
+    assert.equal(logs.bytes, 90)
+    assert.equal(logs.read('b', start, 10).records.length, 2)
+    const { position } = logs.read('a', { epoch: '', offset: 0 }, 1)
+    assert.equal(logs.read('a', { ...position, offset: 0 }, 10).gap, 'trimmed')
+    assert.equal(logs.read('a', { ...position, offset: 1 }, 10).records.length, 1)
+    // one record alone may be larger than all that is allowed: it is not kept
+    logs.append('c', entry('c', 1, { value: Buffer.alloc(101) }))
+    assert.equal(logs.bytes, 0)
+    assert.equal(logs.end('c')?.offset, 1)
+  })
+})
