@@ -12,7 +12,7 @@ export default [
       'no-unused-vars': ['error', { argsIgnorePattern: '^_', caughtErrors: 'none' }],
       'no-var': 'error',
       'prefer-const': 'error',
-      eqeqeq: 'error',
+      eqeqeq: ['error', 'smart'],
       'no-empty': ['error', { allowEmptyCatch: true }],
       'no-restricted-properties': ['error', { object: 'process', property: 'env', message: 'the environment is read in config/load.js only' }],
       'max-lines': ['error', 400],

@@ -1,6 +1,11 @@
 import pino from 'pino'
+import pretty from 'pino-pretty'
 
 /** @typedef {import('pino').Logger} Log */
+
+// No secret gets into a log by way of an object that happens to hold one.
+const SECRETS = ['token', 'password', 'sid', 'authorization', 'headers']
+const redact = { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' }
 
 /**
  * The process's root log: JSON lines in production, readable lines in development. Never a line per message:
@@ -13,17 +18,15 @@ import pino from 'pino'
  * @param {number} [settings.slot] which of the role's processes this is, from 0
  * @returns {Log}
  */
-export function createLog ({ level, pretty, role, slot }) {
+export function createLog ({ level, pretty: readable, role, slot }) {
   const base = { pid: process.pid, role, ...(slot === undefined ? {} : { slot }) }
-  // No secret gets into a log by way of an object that happens to hold one.
-  const redact = { paths: ['token', '*.token', 'password', '*.password', 'sid', '*.sid', 'authorization', '*.authorization', 'headers', '*.headers'], censor: '[hidden]' }
   const options = { level, base, redact, timestamp: pino.stdTimeFunctions.isoTime }
-  if (!pretty) return pino(options)
-  return pino({
-    ...options,
-    transport: {
-      target: 'pino-pretty',
-      options: { translateTime: 'SYS:HH:MM:ss.l', ignore: 'pid,hostname,role,slot', messageFormat: slot === undefined ? '[{role}] {msg}' : '[{role} {slot}] {msg}' }
-    }
-  })
+  if (!readable) return pino(options)
+  return pino(options, pretty({
+    colorize: process.stdout.isTTY,
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'pid,hostname,role,slot',
+    messageFormat: slot === undefined ? '[{role}] {msg}' : '[{role} {slot}] {msg}',
+    sync: true
+  }))
 }

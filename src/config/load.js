@@ -104,3 +104,12 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
   if (api.tokens.some((entry) => !/^[A-Za-z0-9._-]{1,64}:.{16,}$/.test(entry))) problems.push('API_TOKENS: each must be name:token, the token with at least 16 characters')
   return problems
 }
+
+/**
+ * What a launcher tells the processes it starts; nothing a user sets.
+ * @param {Record<string, string | undefined>} [env]
+ * @returns {{ slot: number, runDirectory: string | undefined, configFile: string | undefined }}
+ */
+export function launcherContext (env = process.env) {
+  return { slot: Number(env.INKCAST_SLOT ?? 0), runDirectory: env.INKCAST_RUN_DIRECTORY, configFile: env.INKCAST_CONFIG_FILE }
+}

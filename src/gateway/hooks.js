@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import path from 'node:path'
 
 /**
  * Every private hook of Socket.IO, Engine.IO and ws that inkcast uses, with the versions it was checked against.
@@ -16,11 +18,22 @@ const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3' }
 const require = createRequire(import.meta.url)
 
 /**
+ * Not every package exports its package.json, so it is looked for above the entry file.
+ * @param {string} name
+ * @returns {string}
+ */
+function installedVersion (name) {
+  let folder = path.dirname(require.resolve(name))
+  while (!folder.endsWith(path.join('node_modules', name))) folder = path.dirname(folder)
+  return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).version
+}
+
+/**
  * @param {import('../log.js').Log} log
  * @param {(name: string) => string} [versionOf] replaced by tests
  * @returns {boolean} whether frames may be written past Socket.IO's encoder
  */
-export function checkHooks (log, versionOf = (name) => require(`${name}/package.json`).version) {
+export function checkHooks (log, versionOf = installedVersion) {
   const others = Object.entries(CHECKED).map(([name, checked]) => ({ name, checked, found: versionOf(name) })).filter(({ checked, found }) => found !== checked)
   for (const { name, checked, found } of others) log.warn(`${name} ${found} is not the version ${checked} that inkcast was checked with: deliveries take the slower public path`)
   return others.length === 0

@@ -1,0 +1,68 @@
+import http from 'node:http'
+import { rm } from 'node:fs/promises'
+
+/**
+ * The unix socket on which the processes of one machine talk to each other: the launcher asks for the status, and
+ * other gateway workers forward requests of our sessions. Only this machine's same user can open it: its directory
+ * is private.
+ *
+ * @param {object} dependencies
+ * @param {string} dependencies.path of the socket
+ * @param {ReturnType<typeof import('./status.js').createStatus>} dependencies.status
+ * @param {(server: http.Server, fallback: http.RequestListener) => void} [dependencies.serve] what else is served there
+ */
+export function createPrivateListener ({ path, status, serve }) {
+  /** @type {http.RequestListener} */
+  const answer = (req, res) => {
+    if (req.url !== '/status') return void res.writeHead(404).end()
+    status.read().then(
+      (value) => res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
+      () => res.writeHead(500).end()
+    )
+  }
+  const server = http.createServer({ requestTimeout: 60_000 })
+  if (serve) serve(server, answer)
+  else server.on('request', answer)
+
+  return {
+    async start () {
+      // left by a process that was killed; the slot is ours now
+      await rm(path, { force: true })
+      await new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(path, () => resolve(undefined))
+      })
+    },
+    async stop () {
+      server.close()
+      server.closeAllConnections()
+      await rm(path, { force: true })
+    }
+  }
+}
+
+/**
+ * Asks a process on this machine for its status.
+ * @param {string} path
+ * @param {number} timeout ms
+ * @returns {Promise<import('./status.js').ProcessStatus>}
+ */
+export function readStatus (path, timeout) {
+  return new Promise((resolve, reject) => {
+    const req = http.get({ socketPath: path, path: '/status', timeout, agent: false }, (res) => {
+      /** @type {Buffer[]} */
+      const chunks = []
+      res.on('data', (chunk) => chunks.push(chunk))
+      res.on('end', () => {
+        try {
+          resolve(JSON.parse(Buffer.concat(chunks).toString()))
+        } catch (error) {
+          reject(error)
+        }
+      })
+      res.on('error', reject)
+    })
+    req.on('timeout', () => req.destroy(new Error(`no answer within ${timeout} ms`)))
+    req.on('error', reject)
+  })
+}

@@ -1,0 +1,56 @@
+import http from 'node:http'
+import { AggregatorRegistry } from 'prom-client'
+
+/**
+ * `/metrics` (merged over all processes), `/live` and `/ready` on ADMIN_HOST:ADMIN_PORT.
+ *
+ * @param {object} dependencies
+ * @param {Readonly<{ host: string, port: number }>} dependencies.settings config.admin
+ * @param {() => Promise<(import('./status.js').ProcessStatus | { name: string, notReady: string[], metrics: [] })[]>} dependencies.readAll
+ * @param {import('../log.js').Log} dependencies.log
+ */
+export function createAdminServer ({ settings, readAll, log }) {
+  /** @param {http.ServerResponse} res */
+  async function metrics (res) {
+    const processes = await readAll()
+    const merged = AggregatorRegistry.aggregate(processes.map((process) => process.metrics).filter((list) => list.length > 0))
+    const text = await merged.metrics()
+    res.writeHead(200, { 'content-type': merged.contentType }).end(text)
+  }
+
+  /** @param {http.ServerResponse} res */
+  async function ready (res) {
+    const processes = await readAll()
+    const reasons = processes.flatMap(({ name, notReady }) => notReady.map((reason) => `${name}: ${reason}`))
+    res.writeHead(reasons.length === 0 ? 200 : 503, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ ready: reasons.length === 0, reasons, processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 })) }))
+  }
+
+  const server = http.createServer((req, res) => {
+    /** @param {unknown} error */
+    const fail = (error) => {
+      log.warn({ err: error }, 'status could not be read')
+      if (res.headersSent) res.destroy()
+      else res.writeHead(500).end()
+    }
+    const path = req.url?.split('?', 1)[0]
+    if (req.method !== 'GET' && req.method !== 'HEAD') res.writeHead(405).end()
+    else if (path === '/metrics') metrics(res).catch(fail)
+    else if (path === '/ready') ready(res).catch(fail)
+    else if (path === '/live') res.writeHead(200, { 'content-type': 'application/json' }).end('{"live":true}')
+    else res.writeHead(404, { 'content-type': 'text/plain' }).end('/metrics, /live and /ready are here\n')
+  })
+
+  return {
+    /** @throws {Error} if the port is taken */
+    start: () => new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host: settings.host, port: settings.port }, () => resolve(undefined))
+    }),
+    stop () {
+      server.close()
+      server.closeAllConnections()
+    },
+    port () { return /** @type {import('net').AddressInfo} */ (server.address()).port }
+  }
+}

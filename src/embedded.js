@@ -1,0 +1,47 @@
+import { busSink, createPublish } from './api/publish.js'
+import { createHttpApi } from './api/http.js'
+import { createAuthenticator } from './auth/authenticator.js'
+import { createMemoryBus, createMemoryHub } from './bus/memory-bus.js'
+import { systemClock as clock } from './clock.js'
+import { createAccess } from './documents/access.js'
+import { createDemo } from './gateway/demo.js'
+import { createGateway } from './gateway/server.js'
+import { createLoopbackUplink } from './gateway/uplink-loopback.js'
+import { createSessionIds } from './wire/session-id.js'
+import { apiUrl, banner } from './banner.js'
+
+const WORKER_NUMBER = 0
+
+/**
+ * Embedded mode: gateway and api in one process over an in-memory bus; no service needed. The same code behind the
+ * same interfaces, for development and trying out.
+ *
+ * @param {import('./role.js').RoleContext} context
+ * @returns {Promise<import('./role.js').Composed & { gateway: ReturnType<typeof createGateway>, api: ReturnType<typeof createHttpApi> }>}
+ */
+export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
+  const hub = createMemoryHub({ history: config.history, clock })
+  /** @type {import('./bus/contract.js').Bus} */
+  let bus
+  const authenticator = await lifecycle.start('authenticator', createAuthenticator({ settings: config.auth, log, clock }))
+  const access = createAccess({ settings: config.auth, log, clock })
+  lifecycle.onStop('access', () => access.stop())
+  const gateway = createGateway({
+    config,
+    createBus: (handlers) => bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock }),
+    uplink: createLoopbackUplink({ bus: () => bus, limits: config.limits }),
+    authenticator,
+    access,
+    newId: createSessionIds(WORKER_NUMBER),
+    fallback: config.production ? undefined : createDemo({ apiUrl: apiUrl(config.api) }),
+    metrics,
+    log,
+    clock
+  })
+  await lifecycle.start('gateway', gateway)
+  const publish = createPublish({ sink: busSink(gateway.bus), limits: config.limits })
+  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus: gateway.bus, log, metrics })
+  await lifecycle.start('api', api)
+  log.info('embedded: one process, everything in memory; it neither scales out nor survives a restart (set REDIS_URL for a cluster)')
+  return { gateway, api, banner: banner(config, { port: gateway.port(), apiPort: api.port() }) }
+}

@@ -1,0 +1,138 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { createPrivateListener } from './admin/private-listener.js'
+import { createAdminServer } from './admin/server.js'
+import { createStatus } from './admin/status.js'
+import { ConfigError, launcherContext, loadConfig } from './config/load.js'
+import { createEventLoopMonitor } from './event-loop.js'
+import { createLifecycle } from './lifecycle.js'
+import { createLog } from './log.js'
+import { createMetrics } from './metrics.js'
+
+/**
+ * What every role's composition root gets.
+ * @typedef {object} RoleContext
+ * @property {import('./config/load.js').Config} config
+ * @property {number} slot which of the role's processes this is
+ * @property {string} privatePath unix socket of this process's private listener
+ * @property {import('./log.js').Log} log
+ * @property {import('./metrics.js').Metrics} metrics
+ * @property {ReturnType<typeof createLifecycle>} lifecycle
+ * @property {ReturnType<typeof createStatus>} status
+ */
+
+/**
+ * @typedef {object} Composed
+ * @property {(server: import('http').Server, fallback: import('http').RequestListener) => void} [serve] what else the private listener serves
+ * @property {string[]} [banner] lines for a person who started this process by hand
+ */
+
+/**
+ * Runs one role as this process: settings, log, metrics, signals, and an end that stops everything in order. Alone
+ * it serves ADMIN_PORT itself; under a launcher it reports there.
+ *
+ * @param {string} role
+ * @param {(context: RoleContext) => Promise<Composed | void>} compose starts the role's parts through `lifecycle`
+ * @param {object} [options]
+ * @param {string} [options.configFile] default: `--config` or what the launcher says
+ */
+export async function runRole (role, compose, { configFile } = {}) {
+  const launcher = launcherContext()
+  const config = readConfig(configFile ?? launcher.configFile ?? configArgument())
+  const { slot } = launcher
+  const log = createLog({ level: config.admin.logLevel, pretty: !config.production, role, slot })
+  const metrics = createMetrics({ role })
+  const lifecycle = createLifecycle({ log })
+  const status = createStatus({ name: `${role}-${slot}`, metrics })
+  handleSignals({ config, log, lifecycle, status })
+
+  try {
+    const directory = launcher.runDirectory ?? await privateDirectory(lifecycle)
+    const privatePath = path.join(directory, `${role}-${slot}.sock`)
+    await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics }))
+    const composed = await compose({ config, slot, privatePath, log, metrics, lifecycle, status }) ?? {}
+    await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve: composed.serve }))
+    if (launcher.runDirectory === undefined) {
+      await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, readAll: async () => [await status.read()] }))
+    }
+    status.started()
+    process.send?.({ type: 'ready' })
+    if (launcher.runDirectory === undefined) for (const line of composed.banner ?? []) console.log(line)
+    log.info('ready')
+  } catch (error) {
+    const message = startError(error)
+    log.debug({ err: error }, 'start failed')
+    if (process.send) process.send({ type: 'failed', message })
+    else console.error(`inkcast: ${message}`)
+    status.stopping()
+    await lifecycle.stop()
+    process.exit(1)
+  }
+}
+
+/** @param {string | undefined} file */
+function readConfig (file) {
+  try {
+    return loadConfig({ file })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    console.error(`inkcast: ${error.message}`)
+    process.exit(1)
+  }
+}
+
+/** @returns {string | undefined} */
+function configArgument () {
+  return parseArgs({ options: { config: { type: 'string' } }, strict: false }).values.config?.toString()
+}
+
+/** @param {ReturnType<typeof createLifecycle>} lifecycle */
+async function privateDirectory (lifecycle) {
+  const directory = await mkdtemp(path.join(tmpdir(), 'inkcast-'))
+  lifecycle.onStop('run directory', () => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/**
+ * One line that says what to do.
+ * @param {any} error
+ * @returns {string}
+ */
+export function startError (error) {
+  if (error?.code === 'EADDRINUSE') return `port ${error.port ?? error.address} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one`
+  if (error?.code === 'EACCES' && error.port !== undefined) return `port ${error.port} may not be used by this user: choose one above 1023`
+  if (error?.code === 'EADDRNOTAVAIL') return `address ${error.address} is not an address of this machine: check HOST, API_HOST and ADMIN_HOST`
+  return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * SIGTERM and SIGINT stop in order within DRAIN_TIMEOUT, a second one at once; so does a launcher that has gone.
+ * @param {Pick<RoleContext, 'config' | 'log' | 'lifecycle' | 'status'>} context
+ */
+function handleSignals ({ config, log, lifecycle, status }) {
+  let signals = 0
+  /** @param {string} reason */
+  const stop = (reason) => {
+    if (++signals > 1) process.exit(1)
+    status.stopping()
+    log.info({ reason }, 'stopping')
+    const timer = setTimeout(() => {
+      log.error('did not stop within DRAIN_TIMEOUT')
+      process.exit(1)
+    }, config.gateway.drainTimeout + 1000)
+    timer.unref()
+    lifecycle.stop().then(() => process.exit(0), () => process.exit(1))
+  }
+  process.on('SIGTERM', () => stop('SIGTERM'))
+  // a terminal signals every process of the group, but it is the launcher that decides
+  process.on('SIGINT', () => { if (process.send === undefined) stop('SIGINT') })
+  process.on('disconnect', () => { if (signals === 0) stop('the launcher has gone') })
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'uncaught exception')
+    process.exit(1)
+  })
+  // A defect, but not worth the connections of this process.
+  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'))
+}

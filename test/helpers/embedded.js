@@ -1,0 +1,40 @@
+import { composeEmbedded } from '../../src/embedded.js'
+import { createStatus } from '../../src/admin/status.js'
+import { loadConfig } from '../../src/config/load.js'
+import { createLifecycle } from '../../src/lifecycle.js'
+import { createLog } from '../../src/log.js'
+import { createMetrics } from '../../src/metrics.js'
+
+/**
+ * A whole inkcast in this process, on free ports, stopped after the test.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string>} [env] settings
+ */
+export async function startEmbedded (t, env = {}) {
+  const config = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', ...env } })
+  const log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' })
+  const metrics = createMetrics({ processMetrics: false })
+  const lifecycle = createLifecycle({ log })
+  t.after(() => lifecycle.stop())
+  const status = createStatus({ name: 'embedded-0', metrics })
+  const { gateway, api } = await composeEmbedded({ config, slot: 0, privatePath: '', log, metrics, lifecycle, status })
+  const url = `http://127.0.0.1:${gateway.port()}`
+  const apiUrl = `http://127.0.0.1:${api.port()}`
+  return {
+    url,
+    apiUrl,
+    gateway,
+    metrics,
+    /** @param {string} path @param {unknown} body @param {Record<string, string>} [headers] */
+    async post (path, body, headers = {}) {
+      const raw = Buffer.isBuffer(body)
+      const answer = await fetch(apiUrl + path, {
+        method: 'POST',
+        headers: { 'content-type': raw ? 'application/msgpack' : 'application/json', ...headers },
+        body: raw ? new Uint8Array(body) : JSON.stringify(body)
+      })
+      return { status: answer.status, body: /** @type {any} */ (await answer.json()) }
+    }
+  }
+}
