@@ -1,0 +1,76 @@
+import { Backoff, retry } from '../backoff.js'
+import { systemClock } from '../clock.js'
+import { InkcastError } from '../errors.js'
+import { createProducer } from '../kafka/producer.js'
+import { HEADER } from '../wire/headers.js'
+
+/** Says that the value is missing because the record was too large for the dead-letter topic. */
+export const TRUNCATED = 'x-truncated'
+
+/**
+ * @typedef {object} DeadLetter
+ * @property {() => Promise<void>} start
+ * @property {() => Promise<void>} stop
+ * @property {(letter: Letter, signal: AbortSignal) => Promise<void>} send resolves when it is written; tries until then.
+ *   Rejects with the signal's reason only
+ */
+
+/**
+ * @typedef {object} Letter
+ * @property {string} topic
+ * @property {number} partition
+ * @property {import('../kafka/record.js').KafkaMessage} message
+ * @property {InkcastError} error why it cannot be delivered
+ */
+
+/**
+ * Keeps records that cannot be delivered, as they came, with the reason and where they came from.
+ *
+ * @param {object} dependencies
+ * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {string} dependencies.topic the dead-letter topic
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @returns {DeadLetter}
+ */
+export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
+  const producer = createProducer({ kafka, topic, log, clock })
+  return {
+    start: async () => {},
+    stop: () => producer.stop(),
+
+    async send (letter, signal) {
+      let truncated = false
+      await retry(() => producer.send(deadLetterRecord(letter, truncated)), {
+        signal,
+        clock,
+        backoff: new Backoff({ min: 100, max: 5000 }),
+        onFailure: (error) => {
+          if (error instanceof InkcastError && error.code === 'value_too_large') truncated = true
+        }
+      })
+    }
+  }
+}
+
+/**
+ * @param {Letter} letter
+ * @param {boolean} truncated without the value, and of the headers only what is ours
+ * @returns {import('../kafka/producer.js').ProducerRecord}
+ */
+export function deadLetterRecord ({ topic, partition, message, error }, truncated) {
+  /** @type {import('kafkajs').IHeaders} */
+  const headers = {}
+  if (!truncated) {
+    for (const [name, value] of Object.entries(message.headers ?? {})) {
+      const values = (Array.isArray(value) ? value : [value]).filter((one) => Buffer.isBuffer(one) || typeof one === 'string')
+      if (values.length > 0) headers[name] = values.length === 1 ? values[0] : values
+    }
+  }
+  headers[HEADER.reason] = error.code
+  headers[HEADER.topic] = topic
+  headers[HEADER.partition] = String(partition)
+  headers[HEADER.offset] = message.offset
+  if (truncated) headers[TRUNCATED] = 'true'
+  return { key: message.key, value: truncated ? null : message.value, headers }
+}

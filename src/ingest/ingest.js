@@ -1,0 +1,165 @@
+import { systemClock } from '../clock.js'
+import { createConsumer } from '../kafka/consumer.js'
+import { ensureTopics } from '../kafka/topics.js'
+import { OPERATORS } from '../wire/publication.js'
+import { createLanes } from './lanes.js'
+import { route, sourceOf } from './router.js'
+
+/** The bus is reported as failing when it has taken nothing for this long, ms. */
+const BUS_FAILING = 10_000
+
+/**
+ * @typedef {import('../kafka/consumer.js').ConsumerStatus & { busFailingFor: number }} IngestStatus
+ */
+
+/** @typedef {'records' | 'stage_milliseconds' | 'kafka_lag' | 'kafka_record_age_milliseconds' | 'kafka_consumer_restarts' | 'bus_errors'} MetricNames */
+
+/**
+ * Takes records from the downlink topic, checks each once, and publishes it on the bus. An offset counts as done only
+ * when the bus, or the dead-letter topic, has its record: a crash between leads to the record being offered again,
+ * and the bus recognises it.
+ *
+ * @param {object} dependencies
+ * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
+ * @param {import('./dead-letter.js').DeadLetter} dependencies.deadLetter
+ * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {Pick<import('../metrics.js').Metrics, MetricNames>} dependencies.metrics
+ * @param {import('../clock.js').Clock} [dependencies.clock]
+ */
+export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, clock = systemClock }) {
+  const { downlinkTopic: topic, deadLetterTopic, groupId } = settings.kafka
+  const maxBytes = settings.limits.maxRecordBytes
+  const counters = createCounters(metrics)
+  /** @type {Set<number>} partitions with a value in the metrics */
+  const seen = new Set()
+  /** @type {number | undefined} since when the bus takes nothing */
+  let busFailingSince
+
+  const consumer = createConsumer({
+    kafka,
+    settings: { topic, groupId },
+    prepare: (signal) => ensureTopics({ kafka, topics: [topic, deadLetterTopic], settings: settings.kafka, maxBytes, log, signal, clock }),
+    handle,
+    onAssigned: forgetOthers,
+    onFailure: () => metrics.kafka_consumer_restarts.inc(),
+    log,
+    clock
+  })
+
+  /**
+   * @param {import('../kafka/consumer.js').ConsumedBatch} batch
+   * @param {AbortSignal} signal
+   * @returns {Promise<number>}
+   */
+  async function handle ({ partition, messages, highWatermark }, signal) {
+    const { lanes, refused } = route(messages, { source: sourceOf(topic, partition), maxBytes })
+    const done = new Uint8Array(messages.length)
+
+    /** @param {number} index @param {import('../errors.js').InkcastError} error */
+    const refuse = async (index, error) => {
+      if (error.code === 'internal') log.error({ err: error.cause ?? error, topic, partition, offset: messages[index].offset }, 'a record met a defect and goes to the dead letters')
+      await deadLetter.send({ topic, partition, message: messages[index], error }, signal)
+      counters.count(operatorOf(messages[index]), error.code)
+      done[index] = 1
+    }
+    const runLanes = createLanes({
+      bus,
+      clock,
+      refuse: ({ index }, error) => refuse(index, error),
+      onRetry: (error) => {
+        metrics.bus_errors.inc({ operation: 'publish' })
+        if (busFailingSince === undefined) log.warn({ err: error, topic, partition }, 'the bus does not take records, trying again')
+        busFailingSince ??= clock.now()
+      },
+      onPublished: ({ index, entry: { publication } }, { duplicate }) => {
+        done[index] = 1
+        counters.count(publication.operator, duplicate ? 'duplicate' : 'ok')
+        if (!duplicate) counters.observe(clock.now() - publication.timestamp)
+        if (busFailingSince !== undefined) {
+          log.info({ failedForMs: clock.now() - busFailingSince }, 'the bus takes records again')
+          busFailingSince = undefined
+        }
+      }
+    })
+    const results = await Promise.allSettled([runLanes([...lanes.values()], signal), ...refused.map(({ index, error }) => refuse(index, error))])
+    const failed = results.find(({ status }) => status === 'rejected')
+    if (failed !== undefined && !signal.aborted) throw /** @type {PromiseRejectedResult} */ (failed).reason
+
+    const undone = done.indexOf(0)
+    const count = undone === -1 ? messages.length : undone
+    if (count > 0) report(partition, messages[count - 1], highWatermark)
+    return count
+  }
+
+  /**
+   * @param {number} partition
+   * @param {import('../kafka/record.js').KafkaMessage} last
+   * @param {number} highWatermark
+   */
+  function report (partition, last, highWatermark) {
+    seen.add(partition)
+    metrics.kafka_lag.set({ partition }, Math.max(0, highWatermark - Number(last.offset) - 1))
+    metrics.kafka_record_age_milliseconds.set({ partition }, Math.max(0, clock.now() - Number(last.timestamp)))
+  }
+
+  /**
+   * Another member reports the partitions that are no longer ours.
+   * @param {number[]} partitions
+   */
+  function forgetOthers (partitions) {
+    for (const partition of seen) {
+      if (partitions.includes(partition)) continue
+      seen.delete(partition)
+      metrics.kafka_lag.remove({ partition })
+      metrics.kafka_record_age_milliseconds.remove({ partition })
+    }
+  }
+
+  return {
+    /** Resolves at once; `status` says when it has joined its group. */
+    start: () => consumer.start(),
+
+    /** Finishes what is in progress (for some seconds at most), commits, and leaves the group. */
+    stop: () => consumer.stop(),
+
+    /** @returns {IngestStatus} for /ready */
+    status () {
+      const status = consumer.status()
+      const busFailingFor = busFailingSince === undefined ? 0 : clock.now() - busFailingSince
+      const reason = status.reason ?? (busFailingFor > BUS_FAILING ? `the bus takes no records for ${Math.round(busFailingFor / 1000)} s` : undefined)
+      return { ...status, ready: reason === undefined, reason, busFailingFor }
+    }
+  }
+}
+
+/**
+ * The counters of each operator and result, looked up once: the lookup costs more than counting.
+ * @param {Pick<import('../metrics.js').Metrics, 'records' | 'stage_milliseconds'>} metrics
+ */
+function createCounters (metrics) {
+  const stage = metrics.stage_milliseconds.labels({ stage: 'produced_ingested' })
+  /** @type {Map<string, { inc: () => void }>} */
+  const known = new Map()
+  return {
+    /** @param {string} operator @param {string} result */
+    count (operator, result) {
+      const key = `${operator} ${result}`
+      let counter = known.get(key)
+      if (counter === undefined) known.set(key, counter = metrics.records.labels({ operator, result }))
+      counter.inc()
+    },
+    /** @param {number} ms clocks of other machines may be ahead of ours */
+    observe: (ms) => stage.observe(Math.max(0, ms))
+  }
+}
+
+/**
+ * @param {import('../kafka/record.js').KafkaMessage} message
+ * @returns {string} its operator, or `unknown`: whatever a producer writes must not become a label
+ */
+function operatorOf ({ headers }) {
+  const operator = String(headers?.['x-operator'])
+  return OPERATORS.has(operator) ? operator : 'unknown'
+}

@@ -1,0 +1,119 @@
+import { Backoff } from '../backoff.js'
+import { InkcastError } from '../errors.js'
+
+/** @typedef {import('./router.js').Routed} Routed */
+
+/** Lanes of one batch that are published at the same time. */
+const CONCURRENCY = 64
+/** What one call of the bus carries. */
+const CHUNK_RECORDS = 64
+const CHUNK_BYTES = 2 ** 20
+/** A failure that no table knows is a defect, of ours or of the bus: a record that meets it this often is taken out. */
+const DEFECT_TRIES = 5
+
+/**
+ * Publishes lanes: each in its order, many at a time. What the bus does not take is offered again until it does, and
+ * what comes after it in its lane waits; nothing is left out, and a chunk whose outcome is unknown is offered again
+ * because the bus recognises what it has (`origin`).
+ *
+ * @param {object} dependencies
+ * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
+ * @param {(routed: Routed, published: import('../bus/contract.js').Published) => void} dependencies.onPublished
+ * @param {(routed: Routed, error: InkcastError) => Promise<void>} dependencies.refuse takes what can never be
+ *   published; resolves when it is safe elsewhere
+ * @param {(error: unknown) => void} dependencies.onRetry told of each failed call
+ * @param {import('../clock.js').Clock} dependencies.clock
+ */
+export function createLanes ({ bus, onPublished, refuse, onRetry, clock }) {
+  /**
+   * @param {Routed[]} chunk
+   * @param {AbortSignal} signal
+   */
+  async function publish (chunk, signal) {
+    /** @type {Backoff | undefined} */
+    let backoff
+    for (;;) {
+      try {
+        const published = await bus.publish(chunk.map(({ entry }) => entry))
+        for (let i = 0; i < chunk.length; i++) onPublished(chunk[i], published[i])
+        return
+      } catch (error) {
+        onRetry(error)
+        backoff ??= new Backoff({ min: 20, max: 1000 })
+        const wait = backoff.next()
+        if (isFinal(error, backoff.tries)) return isolate(chunk, error, signal)
+        await clock.sleep(wait, signal)
+      }
+    }
+  }
+
+  /**
+   * One of them is at fault: each by itself, so that the others get through.
+   * @param {Routed[]} chunk
+   * @param {unknown} error
+   * @param {AbortSignal} signal
+   */
+  async function isolate (chunk, error, signal) {
+    if (chunk.length === 1) return refuse(chunk[0], error instanceof InkcastError ? error : new InkcastError('internal', undefined, { cause: error }))
+    for (const one of chunk) await publish([one], signal)
+  }
+
+  /**
+   * @param {Routed[]} lane
+   * @param {AbortSignal} signal
+   */
+  async function run (lane, signal) {
+    for (let from = 0; from < lane.length;) {
+      signal.throwIfAborted()
+      const to = chunkEnd(lane, from)
+      await publish(from === 0 && to === lane.length ? lane : lane.slice(from, to), signal)
+      from = to
+    }
+  }
+
+  /**
+   * @param {Routed[][]} lanes
+   * @param {AbortSignal} signal
+   * @returns {Promise<void>} resolves when all is published or refused, or when it was aborted and nothing is in progress any more
+   */
+  return async function runAll (lanes, signal) {
+    let next = 0
+    const runner = async () => {
+      while (next < lanes.length && !signal.aborted) {
+        try {
+          await run(lanes[next++], signal)
+        } catch (error) {
+          if (!signal.aborted) throw error
+        }
+      }
+    }
+    const runners = []
+    for (let i = 0; i < CONCURRENCY && i < lanes.length; i++) runners.push(runner())
+    await Promise.all(runners)
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @param {number} tries
+ */
+function isFinal (error, tries) {
+  if (error instanceof InkcastError && error.code !== 'internal') return !error.retryable
+  return tries >= DEFECT_TRIES
+}
+
+/**
+ * @param {Routed[]} lane
+ * @param {number} from
+ * @returns {number} where the chunk that begins there ends
+ */
+function chunkEnd (lane, from) {
+  let bytes = 0
+  let to = from
+  while (to < lane.length && to - from < CHUNK_RECORDS) {
+    bytes += lane[to].entry.publication.value.length
+    if (to > from && bytes > CHUNK_BYTES) break
+    to++
+  }
+  return to
+}

@@ -1,0 +1,57 @@
+import { InkcastError } from '../errors.js'
+import { publicationFromMessage } from '../kafka/record.js'
+import { checkPublication, laneOf } from '../wire/publication.js'
+
+/**
+ * A record on its way through ingest.
+ * @typedef {object} Routed
+ * @property {number} index its place in the batch
+ * @property {import('../bus/contract.js').Entry} entry
+ */
+
+/**
+ * @typedef {object} Refused
+ * @property {number} index
+ * @property {InkcastError} error
+ */
+
+/**
+ * Reads and checks each record of a batch, once, and sorts the good ones into lanes: within one the order is kept,
+ * between them there is none.
+ *
+ * @param {import('../kafka/record.js').KafkaMessage[]} messages
+ * @param {object} options
+ * @param {string} options.source names the partition for deduplication (`sourceOf`)
+ * @param {number} options.maxBytes longest value
+ * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[] }}
+ */
+export function route (messages, { source, maxBytes }) {
+  /** @type {Map<string, Routed[]>} */
+  const lanes = new Map()
+  /** @type {Refused[]} */
+  const refused = []
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index]
+    try {
+      const publication = checkPublication(publicationFromMessage(message), { maxBytes })
+      const routed = { index, entry: { publication, origin: { source, sequence: Number(message.offset) } } }
+      const lane = laneOf(publication)
+      const others = lanes.get(lane)
+      if (others === undefined) lanes.set(lane, [routed])
+      else others.push(routed)
+    } catch (error) {
+      // anything else is a defect of ours; the record is kept in the dead letters like any other that we cannot read
+      refused.push({ index, error: error instanceof InkcastError ? error : new InkcastError('internal', undefined, { cause: error }) })
+    }
+  }
+  return { lanes, refused }
+}
+
+/**
+ * The name of a partition in a document's log. A topic that was deleted and created again counts its offsets from 0
+ * again: whatever tells the two apart would be added here.
+ *
+ * @param {string} topic
+ * @param {number} partition
+ */
+export const sourceOf = (topic, partition) => `${topic}/${partition}`

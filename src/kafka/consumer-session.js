@@ -1,0 +1,178 @@
+import { closeQuietly } from './close.js'
+import { createCommits } from './commits.js'
+
+/**
+ * One life of a consumer, from its connection until it fails or is stopped.
+ *
+ * @typedef {object} Session
+ * @property {(signal: AbortSignal) => Promise<void>} run until the signal aborts; rejects when the consumer fails
+ * @property {() => { joined: boolean, partitions: number[], pollAge: number, reason: string | undefined }} status
+ */
+
+/** A dead member's partitions stand still this long, ms. The brokers' own lower limit is 6 s by default. */
+const SESSION_TIMEOUT = 10_000
+/** How soon a member notices that another one joins or leaves, ms. The group stands still meanwhile. */
+const HEARTBEAT_INTERVAL = 1000
+/** How long a broker holds a request while there is nothing, ms. Records end it at once, so it costs no latency; stopping waits for it. */
+const MAX_WAIT = 500
+/** Partitions that are processed at the same time. */
+const CONCURRENCY = 8
+/** What one answer of a broker holds, bytes; a batch that is larger comes alone. */
+const FETCH_BYTES = 8 * 2 ** 20
+const FETCH_BYTES_PER_PARTITION = 2 ** 20
+
+/** Longer without an answer, while nothing is in progress, and the consumer is taken for dead, ms. */
+const SILENCE = 45_000
+/** A batch that takes longer than this is reported, ms. */
+const SLOW_BATCH = 15_000
+/** How long batches in progress may take when it is stopped, ms. */
+const STOP_GRACE = 3000
+const CLOSE_TIMEOUT = 5000
+
+/**
+ * @param {object} dependencies
+ * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {{ topic: string, groupId: string }} dependencies.settings
+ * @param {import('./consumer.js').BatchHandler} dependencies.handle
+ * @param {(partitions: number[]) => void} [dependencies.onAssigned]
+ * @param {() => void} dependencies.onJoined
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} dependencies.clock
+ * @returns {Session}
+ */
+export function createSession ({ kafka, settings: { topic, groupId }, handle, onAssigned, onJoined, log, clock }) {
+  const consumer = kafka.consumer({
+    groupId,
+    sessionTimeout: SESSION_TIMEOUT,
+    rebalanceTimeout: SESSION_TIMEOUT,
+    heartbeatInterval: HEARTBEAT_INTERVAL,
+    maxWaitTimeInMs: MAX_WAIT,
+    minBytes: 1,
+    maxBytes: FETCH_BYTES,
+    maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
+    metadataMaxAge: 60_000, // how soon new partitions are found
+    allowAutoTopicCreation: false,
+    // kafkajs never starts itself again: that would be unseen, and some errors it deems final
+    retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 5, restartOnFailure: async () => false }
+  })
+  const commits = createCommits({ consumer, topic, log })
+  /** @type {Map<AbortController, number>} batches in progress and since when */
+  const active = new Map()
+  /** @type {number[]} */
+  let partitions = []
+  let joined = false
+  let stopping = false
+  let lastPoll = clock.now()
+  let polled = false
+  /** @type {(error: unknown) => void} */
+  let fail = () => {}
+
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    joined = true
+    lastPoll = clock.now()
+    partitions = payload.memberAssignment[topic] ?? []
+    commits.reset()
+    log.info({ topic, groupId, partitions, leader: payload.isLeader }, 'joined the Kafka consumer group')
+    onAssigned?.(partitions)
+    onJoined()
+  })
+  consumer.on(consumer.events.REBALANCING, () => {
+    joined = false
+    // Still in time: the broker accepts it until this member joins again. What is not committed now comes again.
+    commits.flush()
+  })
+  consumer.on(consumer.events.FETCH, () => {
+    lastPoll = clock.now()
+    polled = true
+  })
+  consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))
+
+  /** @param {import('kafkajs').EachBatchPayload} payload */
+  async function eachBatch ({ batch, resolveOffset, heartbeat, commitOffsetsIfNecessary, isRunning, isStale }) {
+    // not taken, so it comes again; the pause keeps kafkajs from offering it in a tight loop
+    if (stopping) return clock.sleep(50)
+    const { generation } = commits
+    const abort = new AbortController()
+    /** @type {unknown} */
+    let lost
+    const beat = () => {
+      if (!isRunning() || isStale()) return abort.abort()
+      heartbeat().catch((error) => {
+        lost = error
+        abort.abort()
+      })
+    }
+    const timer = setInterval(beat, HEARTBEAT_INTERVAL / 2)
+    active.set(abort, clock.now())
+    try {
+      const done = await handle({ partition: batch.partition, messages: batch.messages, highWatermark: Number(batch.highWatermark) }, abort.signal)
+      if (done > 0 && generation === commits.generation) {
+        const { offset } = batch.messages[done - 1]
+        resolveOffset(offset)
+        // behind the last record there may be transaction markers, which belong to it
+        commits.done(generation, batch.partition, Number(done === batch.messages.length ? batch.lastOffset() : offset) + 1)
+      }
+    } finally {
+      clearInterval(timer)
+      active.delete(abort)
+    }
+    if (lost !== undefined) {
+      await commits.flush(commitOffsetsIfNecessary)
+      throw lost
+    }
+  }
+
+  /** Lets batches in progress end, and takes care that what they did is committed before the group is left. */
+  async function stop () {
+    stopping = true
+    const end = clock.now() + STOP_GRACE
+    while (active.size > 0 && clock.now() < end) await clock.sleep(10)
+    for (const abort of active.keys()) abort.abort()
+    while (active.size > 0 && clock.now() < end + STOP_GRACE) await clock.sleep(10)
+    await Promise.race([commits.flush(), clock.sleep(STOP_GRACE)])
+  }
+
+  /** A consumer whose requests never come back fails by itself in no other way. */
+  function watch () {
+    const silence = clock.now() - lastPoll
+    if (active.size === 0 && silence > SILENCE) fail(new Error(`no answer from Kafka for ${Math.round(silence / 1000)} s`))
+  }
+
+  return {
+    async run (signal) {
+      const ended = new Promise((resolve, reject) => {
+        fail = reject
+        if (signal.aborted) resolve(undefined)
+        signal.addEventListener('abort', resolve, { once: true })
+      })
+      ended.catch(() => {})
+      const watchdog = setInterval(watch, 5000)
+      try {
+        await consumer.connect()
+        // a group that is new to the topic begins with what is there: a publication that came before us is late, not lost
+        await consumer.subscribe({ topics: [topic], fromBeginning: true })
+        await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, partitionsConsumedConcurrently: CONCURRENCY, eachBatch })
+        await ended
+        await stop()
+      } finally {
+        stopping = true
+        joined = false
+        clearInterval(watchdog)
+        commits.close()
+        for (const abort of active.keys()) abort.abort()
+        if (!await closeQuietly(consumer, CLOSE_TIMEOUT)) log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is left behind')
+      }
+    },
+
+    status () {
+      const oldest = Math.min(...active.values())
+      const slow = clock.now() - oldest
+      return {
+        joined,
+        partitions,
+        pollAge: polled ? clock.now() - lastPoll : Infinity,
+        reason: slow > SLOW_BATCH ? `a batch is in progress for ${Math.round(slow / 1000)} s` : undefined
+      }
+    }
+  }
+}

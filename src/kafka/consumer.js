@@ -1,0 +1,111 @@
+import { Backoff } from '../backoff.js'
+import { systemClock } from '../clock.js'
+import { createSession } from './consumer-session.js'
+
+/**
+ * What came of one partition at once.
+ * @typedef {object} ConsumedBatch
+ * @property {number} partition
+ * @property {import('./record.js').KafkaMessage[]} messages in the order of their offsets, at least one
+ * @property {number} highWatermark the offset that the partition's next record will get, when this was fetched
+ */
+
+/**
+ * Processes a batch. Several may run at once, but one per partition. When the signal aborts (the process stops, the
+ * partition goes to another member) it comes to its end soon.
+ * @typedef {(batch: ConsumedBatch, signal: AbortSignal) => Promise<number>} BatchHandler
+ *   resolves with how many of the leading messages are done, all unless aborted; these are never offered again
+ */
+
+/**
+ * @typedef {object} ConsumerStatus
+ * @property {boolean} ready it is a member of its group and gets on
+ * @property {string} [reason] why it is not ready
+ * @property {boolean} joined
+ * @property {number[]} partitions
+ * @property {number} pollAge ms since the last answer of a broker, Infinity before the first
+ * @property {number} restarts how often it had to be replaced
+ */
+
+/** A consumer that ran this long has recovered: the next failure is tried again soon. */
+const STABLE = 60_000
+
+/**
+ * A member of a consumer group that replaces itself when it fails: kafkajs gives up for good on errors it deems
+ * final, and in the field consumers have stopped without a word.
+ *
+ * @param {object} dependencies
+ * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {{ topic: string, groupId: string }} dependencies.settings
+ * @param {BatchHandler} dependencies.handle
+ * @param {(signal: AbortSignal) => Promise<unknown>} [dependencies.prepare] done before each connection
+ * @param {(partitions: number[]) => void} [dependencies.onAssigned] told which partitions are its own now
+ * @param {(error: unknown) => void} [dependencies.onFailure] told of each replacement
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} [dependencies.clock]
+ */
+export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, onFailure, log, clock = systemClock }) {
+  const stopping = new AbortController()
+  /** @type {import('./consumer-session.js').Session | undefined} */
+  let session
+  /** @type {Promise<void> | undefined} */
+  let running
+  let restarts = 0
+  /** @type {string | undefined} */
+  let failure
+
+  async function run () {
+    const backoff = new Backoff({ min: 200, max: 10_000 })
+    while (!stopping.signal.aborted) {
+      const since = clock.now()
+      try {
+        await prepare?.(stopping.signal)
+        session = createSession({ kafka, settings, handle, onAssigned, onJoined: joined, log, clock })
+        await session.run(stopping.signal)
+      } catch (error) {
+        if (stopping.signal.aborted) break
+        if (clock.now() - since > STABLE) backoff.reset()
+        await failed(error, backoff.next())
+      } finally {
+        session = undefined
+      }
+    }
+  }
+
+  function joined () {
+    if (failure !== undefined) log.info(settings, 'the Kafka consumer works again')
+    failure = undefined
+  }
+
+  /** @param {unknown} error @param {number} waitMs */
+  async function failed (error, waitMs) {
+    const message = error instanceof Error ? error.message : String(error)
+    // the same failure over and over is one line
+    log[failure === message ? 'debug' : 'error']({ err: error, ...settings, restarts, waitMs: Math.round(waitMs) }, 'the Kafka consumer failed and is replaced')
+    failure = message
+    restarts++
+    onFailure?.(error)
+    onAssigned?.([])
+    await clock.sleep(waitMs, stopping.signal).catch(() => {})
+  }
+
+  return {
+    /** Resolves at once: it joins, and joins again, by itself; `status` says how far it is. */
+    async start () {
+      running ??= run()
+    },
+
+    /** Lets the batches in progress come to their end, commits and leaves the group. */
+    async stop () {
+      stopping.abort(new Error('stopped'))
+      await running
+    },
+
+    /** @returns {ConsumerStatus} */
+    status () {
+      const now = session?.status() ?? { joined: false, partitions: [], pollAge: Infinity, reason: undefined }
+      const reason = failure ?? now.reason ?? (now.joined ? undefined : 'the consumer has not joined its group yet')
+      return { ready: reason === undefined, reason, joined: now.joined, partitions: now.partitions, pollAge: now.pollAge, restarts }
+    }
+  }
+}

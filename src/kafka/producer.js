@@ -1,0 +1,227 @@
+import { Backoff } from '../backoff.js'
+import { systemClock } from '../clock.js'
+import { InkcastError } from '../errors.js'
+import { sendBatch } from './send-batch.js'
+import { closeQuietly } from './close.js'
+
+/**
+ * @typedef {object} ProducerRecord
+ * @property {string | Buffer | null} key records of one key keep their order
+ * @property {Buffer | null} value
+ * @property {import('kafkajs').IHeaders} headers
+ */
+
+/**
+ * @typedef {object} Waiting
+ * @property {import('kafkajs').Message} message
+ * @property {number} bytes
+ * @property {number} deadline ms since 1970
+ * @property {boolean} tried it was part of a request, so it may have been written
+ * @property {boolean} settled its sender has been told; if it was tried it stays in its batch all the same
+ * @property {() => void} resolve
+ * @property {(error: InkcastError) => void} reject
+ */
+
+export const LIMITS = Object.freeze({
+  /** Records that may wait, sent or not; one more is refused at once. */
+  records: 10_000,
+  /** Bytes that may wait. */
+  bytes: 32 * 2 ** 20,
+  /** How long a record may wait for its acknowledgement, ms. */
+  timeout: 10_000,
+  /** What one request holds at most. Larger ones save little and make the broker's answer later. */
+  batchRecords: 500,
+  batchBytes: 512 * 1024
+})
+
+/** About what Kafka adds to a record. */
+const OVERHEAD = 128
+const SWEEP_INTERVAL = 250
+const CLOSE_TIMEOUT = 3000
+
+/**
+ * Sends records of one topic. One request is on its way at a time, and what is sent meanwhile goes into the next one:
+ * nothing waits when there is little to do, and a busy producer's requests grow by themselves. It also keeps the
+ * order: a batch that failed is tried again before anything after it.
+ *
+ * The producer is idempotent (Kafka's word): the broker recognises a batch that was sent again because its
+ * acknowledgement got lost. docs/decisions/0011-kafka-producer.md
+ *
+ * @param {object} dependencies
+ * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {string} dependencies.topic
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {Partial<typeof LIMITS>} [dependencies.limits]
+ * @param {(records: number) => void} [dependencies.onPending] told how many records wait, whenever that changes
+ */
+export function createProducer ({ kafka, topic, log, clock = systemClock, limits: given = {}, onPending = () => {} }) {
+  const limits = { ...LIMITS, ...given }
+  /** @type {Waiting[]} what is in no batch yet */
+  let queue = []
+  /** @type {Waiting[]} */
+  let batch = []
+  let pendingRecords = 0
+  let pendingBytes = 0
+  let stopped = false
+  let failing = false
+  /** @type {import('kafkajs').Producer | undefined} */
+  let producer
+  let pumping = false
+  /** @type {NodeJS.Timeout | undefined} */
+  let sweeper
+  const aborter = new AbortController()
+
+  /** @param {Waiting} waiting @param {InkcastError} [error] */
+  function settle (waiting, error) {
+    if (waiting.settled) return
+    waiting.settled = true
+    pendingRecords--
+    pendingBytes -= waiting.bytes
+    onPending(pendingRecords)
+    if (error) waiting.reject(error)
+    else waiting.resolve()
+  }
+
+  /** Tells those that have waited too long. A record that was never tried leaves the queue, so it is certain that it was not written. */
+  function sweep () {
+    const now = clock.now()
+    for (const waiting of batch) if (waiting.deadline <= now) settle(waiting, lateError(waiting.tried))
+    const late = queue.findIndex(({ deadline }) => deadline > now)
+    for (const waiting of queue.splice(0, late === -1 ? queue.length : late)) settle(waiting, lateError(false))
+    if (pendingRecords === 0) {
+      clearInterval(sweeper)
+      sweeper = undefined
+    }
+  }
+
+  function takeBatch () {
+    let bytes = 0
+    let count = 0
+    while (count < queue.length && count < limits.batchRecords && (count === 0 || bytes + queue[count].bytes <= limits.batchBytes)) bytes += queue[count++].bytes
+    return queue.splice(0, count)
+  }
+
+  async function pump () {
+    if (pumping) return
+    pumping = true
+    // what is sent in this turn of the event loop goes into one request
+    await new Promise((resolve) => { setImmediate(resolve) })
+    while (queue.length > 0 && !aborter.signal.aborted) {
+      batch = takeBatch()
+      await deliver(batch)
+      batch = []
+    }
+    pumping = false
+  }
+
+  /** @param {Waiting[]} batch */
+  async function deliver (batch) {
+    const backoff = new Backoff({ min: 20, max: 1000 })
+    for (;;) {
+      // Once tried, the batch stays what it is, or the broker could not recognise it.
+      const outcome = await attempt(batch)
+      if (outcome === undefined) {
+        for (const waiting of batch) settle(waiting)
+        if (failing) log.info({ topic }, 'Kafka accepts records again')
+        failing = false
+        return
+      }
+      const { error, rejected } = outcome
+      if (rejected) {
+        // whatever was wrong with one of them, the others may be right
+        if (batch.length > 1) for (const waiting of batch) await deliver([waiting])
+        else settle(batch[0], error)
+        return
+      }
+      log[failing ? 'debug' : 'warn']({ err: error.cause, topic, records: batch.length }, 'Kafka does not accept records, trying again')
+      failing = true
+      if (aborter.signal.aborted || batch.every(({ settled }) => settled)) return giveUp(batch)
+      await clock.sleep(backoff.next(), aborter.signal).catch(() => {})
+      if (aborter.signal.aborted || batch.every(({ settled }) => settled)) return giveUp(batch)
+    }
+  }
+
+  /**
+   * @param {Waiting[]} batch
+   * @returns {Promise<import('./send-batch.js').Failure | undefined>} undefined: written
+   */
+  async function attempt (batch) {
+    try {
+      if (producer === undefined) {
+        const candidate = kafka.producer({ idempotent: true, maxInFlightRequests: 1, allowAutoTopicCreation: false, retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 } })
+        producer = candidate
+        await candidate.connect()
+      }
+    } catch (error) {
+      replaceProducer()
+      return { rejected: false, error: new InkcastError('unavailable', undefined, { cause: error }) }
+    }
+    for (const waiting of batch) waiting.tried = true
+    const failure = await sendBatch(producer, topic, batch.map(({ message }) => message))
+    if (failure?.outOfSequence || failure?.rejected) replaceProducer()
+    return failure
+  }
+
+  /**
+   * The numbers of a batch whose outcome is not known must not be given to other records: the broker could take
+   * these for the ones it has.
+   * @param {Waiting[]} batch
+   */
+  function giveUp (batch) {
+    replaceProducer()
+    for (const waiting of batch) settle(waiting, lateError(waiting.tried))
+  }
+
+  function replaceProducer () {
+    if (producer !== undefined) closeQuietly(producer, CLOSE_TIMEOUT)
+    producer = undefined
+  }
+
+  return {
+    /**
+     * @param {ProducerRecord} record
+     * @returns {Promise<void>} resolves when all in-sync replicas have it. Rejects with `unavailable` when it was
+     *   certainly not written (at once when too much is waiting), with `timeout` when that is not known, with
+     *   `value_too_large` when the topic does not take it
+     */
+    send ({ key, value, headers }) {
+      const bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0)
+      if (stopped) return Promise.reject(new InkcastError('unavailable', 'the gateway is shutting down'))
+      if (pendingRecords >= limits.records || (pendingBytes + bytes > limits.bytes && pendingRecords > 0)) {
+        return Promise.reject(new InkcastError('unavailable', 'too many records are waiting for Kafka'))
+      }
+      return new Promise((resolve, reject) => {
+        queue.push({ message: { key, value, headers }, bytes, deadline: clock.now() + limits.timeout, tried: false, settled: false, resolve, reject })
+        pendingRecords++
+        pendingBytes += bytes
+        onPending(pendingRecords)
+        sweeper ??= setInterval(sweep, SWEEP_INTERVAL)
+        pump()
+      })
+    },
+
+    /** How many records wait for their acknowledgement. */
+    get pending () { return pendingRecords },
+
+    /**
+     * Waits until everything is acknowledged, then closes; what is left after graceMs is rejected.
+     * @param {number} [graceMs]
+     */
+    async stop (graceMs = 5000) {
+      stopped = true
+      const end = clock.now() + graceMs
+      while (pendingRecords > 0 && clock.now() < end) await clock.sleep(20)
+      aborter.abort()
+      clearInterval(sweeper)
+      for (const waiting of [...batch, ...queue]) settle(waiting, lateError(waiting.tried))
+      queue = []
+      if (producer !== undefined) await closeQuietly(producer, CLOSE_TIMEOUT)
+    }
+  }
+}
+
+/** @param {boolean} tried */
+function lateError (tried) {
+  return tried ? new InkcastError('timeout', 'Kafka has not acknowledged it in time') : new InkcastError('unavailable', 'Kafka is not available')
+}

@@ -1,0 +1,45 @@
+import { isUtf8 } from 'node:buffer'
+import { InkcastError } from '../errors.js'
+import { publicationFromHeaders } from '../wire/headers.js'
+
+/**
+ * A record as kafkajs hands it over. Key and value are slices of the whole answer of the broker.
+ * @typedef {import('kafkajs').KafkaMessage} KafkaMessage
+ */
+
+const NO_VALUE = Buffer.alloc(0)
+
+/**
+ * Reads a publication from a record. It is not checked yet: pass it to `checkPublication`.
+ *
+ * Its value is a copy: whoever keeps a slice keeps the megabytes around it. A header that occurs more than once
+ * counts with its last value, as in Kafka's own clients (`Headers.lastHeader`); one without a value counts as absent.
+ * A record without a value (a tombstone) has an empty one.
+ *
+ * @param {KafkaMessage} message
+ * @returns {import('../wire/publication.js').Publication}
+ * @throws {InkcastError} unknown_operator, bad_header, bad_content_type
+ */
+export function publicationFromMessage ({ headers = {}, value, timestamp }) {
+  return publicationFromHeaders((name) => headerText(headers, name), value ? copy(value) : NO_VALUE, Number(timestamp))
+}
+
+/**
+ * @param {import('kafkajs').IHeaders} headers
+ * @param {string} name
+ * @returns {string | undefined}
+ */
+function headerText (headers, name) {
+  const held = headers[name]
+  const value = Array.isArray(held) ? held.at(-1) : held
+  if (value === undefined || value === null || typeof value === 'string') return value ?? undefined
+  if (!isUtf8(value)) throw new InkcastError('bad_header', `${name} is not valid UTF-8`)
+  return value.toString()
+}
+
+/** @param {Buffer} bytes */
+function copy (bytes) {
+  const own = Buffer.allocUnsafe(bytes.length)
+  bytes.copy(own)
+  return own
+}
