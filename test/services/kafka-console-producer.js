@@ -19,7 +19,7 @@ const FORBIDDEN = /[\u0001-\u0004\r\n]/
  */
 
 /**
- * Sends the records, in order, in as few batches as it can, and resolves when the broker has acknowledged them all (about 1.5 s: it
+ * Sends the records, in order, in as few batches as it can, and resolves when the broker has acknowledged them all (about 0.7 s: it
  * starts a Java process).
  *
  * @param {object} options
@@ -38,6 +38,7 @@ export async function produceWithJava ({ classpath, brokers, topic, records, com
     '--bootstrap-server', brokers, '--topic', topic, '--compression-codec', compression,
     // the tool's own default sends after 1 s or 16 KB; a batch of up to 1 MB shows what a busy producer's looks like
     '--batch-size', String(1024 * 1024), '--max-block-ms', '10000',
+    '--command-property', `max.request.size=${2 * 1024 * 1024}`,
     ...['parse.headers=true', 'parse.key=true', `headers.delimiter=${BETWEEN_FIELDS}`, `key.separator=${BETWEEN_FIELDS}`,
       `headers.separator=${BETWEEN_HEADERS}`, `headers.key.separator=${AFTER_HEADER_NAME}`, `null.marker=${NOTHING}`]
       .flatMap((property) => ['--reader-property', property])], input, timeoutMs)
@@ -69,7 +70,8 @@ function toLine ({ key = null, headers = {}, value }) {
  */
 function runTool (args, input, timeoutMs) {
   return new Promise((resolve, reject) => {
-    const child = spawn('java', ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Dorg.slf4j.simpleLogger.defaultLogLevel=error', ...args],
+    const options = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Dfile.encoding=UTF-8', '-Dorg.slf4j.simpleLogger.defaultLogLevel=error']
+    const child = spawn('java', [...options, ...args],
       { timeout: timeoutMs, killSignal: 'SIGKILL', stdio: ['pipe', 'pipe', 'pipe'] })
     let output = ''
     const keep = (/** @type {Buffer} */ chunk) => { output = (output + chunk).slice(-4000) }

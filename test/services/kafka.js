@@ -166,6 +166,9 @@ export const BROKER_SETTINGS = {
   'group.initial.rebalance.delay.ms': '0',
   // tests of a member that dies need not wait the 6 s that are the default
   'group.min.session.timeout.ms': '1000',
+  // a broker that was killed is let in again only when the session of the one it was is over: 9 s by default
+  'broker.session.timeout.ms': '3000',
+  'broker.heartbeat.interval.ms': '500',
   // the default is a quarter of our heap
   'log.cleaner.dedupe.buffer.size': String(8 * 1024 * 1024)
 }

@@ -18,6 +18,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  */
 export async function waitUntil (what, probe, { timeoutMs = 30_000, everyMs = 50, processes = [] } = {}) {
   const deadline = performance.now() + timeoutMs
+  // a probe may hang, for instance where another program holds the port; the end of the process is not missed for that
   for (;;) {
     const dead = processes.find((candidate) => !candidate.running())
     if (dead !== undefined) {
@@ -25,7 +26,7 @@ export async function waitUntil (what, probe, { timeoutMs = 30_000, everyMs = 50
       throw new Error(`${what}: the process ended (${signal ?? `exit code ${code}`})\n${dead.lastOutput()}`)
     }
     try {
-      return await probe()
+      return await Promise.race([probe(), ...processes.map(({ exited }) => exited.then(() => { throw new Error('the process ended') }))])
     } catch (error) {
       if (performance.now() > deadline) {
         const output = processes.map((candidate) => candidate.lastOutput()).join('\n')

@@ -1,0 +1,111 @@
+/**
+ * The containers' part without an engine: a stand-in for `docker` that runs the command on this machine and takes the same arguments.
+ * It shows that the calls fit together, not that the images behave.
+ */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { Cluster, Redis } from 'ioredis'
+import { makeDirectory, removeDirectory } from './directory.js'
+import { dockerAnswers, startRedisClusterInDocker, startRedisInDocker } from './docker.js'
+import { waitUntil } from './wait.js'
+
+const STAND_IN = `#!/bin/sh
+echo "$*" >>"$STATE/calls"
+command=$1; shift
+case $command in
+  info) echo 28.0.0;;
+  image) exit 0;;
+  run)
+    while :; do
+      case $1 in
+        --rm|-d) shift;;
+        --name) name=$2; shift 2;;
+        -p|-e) shift 2;;
+        *) break;;
+      esac
+    done
+    shift
+    echo "$@" >"$STATE/$name.command"
+    cd "$STATE"; setsid "$@" >"$STATE/$name.log" 2>&1 & echo $! >"$STATE/$name";;
+  kill) kill -s "\${2#SIG}" -- -$(cat "$STATE/$3"); [ "$2" != SIGKILL ] || rm "$STATE/$3";;
+  wait) while [ -e "$STATE/$1" ]; do sleep 0.05; done;;
+  logs) cat "$STATE/$3.log";;
+  rm) [ -e "$STATE/$2" ] || exit 1; kill -s KILL -- -$(cat "$STATE/$2"); rm "$STATE/$2";;
+  *) exit 2;;
+esac
+`
+
+const directory = makeDirectory('docker-test')
+const before = { ...process.env }
+writeStandIn(STAND_IN)
+process.env.STATE = directory
+process.env.PATH = `${directory}:${before.PATH}`
+// not t.after: those run in the order in which they were registered, and a container has to be stopped while the stand-in is there
+after(() => {
+  process.env = before
+  const left = containers()
+  removeDirectory(directory)
+  assert.deepEqual(left, [])
+})
+
+/** @param {string} script */
+function writeStandIn (script) {
+  writeFileSync(join(directory, 'docker'), script)
+  chmodSync(join(directory, 'docker'), 0o755)
+}
+
+/** The names of those that run. */
+const containers = () => readdirSync(directory).filter((name) => /^inkcast-test-[0-9a-f]+$/.test(name))
+
+test('without an engine that answers there is no Docker', async (t) => {
+  t.after(() => writeStandIn(STAND_IN))
+  assert.equal(await dockerAnswers(), true)
+  writeStandIn('#!/bin/sh\necho no daemon >&2; exit 1\n')
+  assert.equal(await dockerAnswers(), false)
+  writeStandIn('#!/bin/sh\nexec sleep 60\n')
+  const begin = performance.now()
+  assert.equal(await dockerAnswers(), false)
+  assert.ok(performance.now() - begin < 4000)
+})
+
+test('a Redis in a container answers, and the container goes when it is stopped or killed', async (t) => {
+  const first = await startRedisInDocker()
+  t.after(first.stop)
+  const client = new Redis(first.url, { retryStrategy: () => null })
+  client.on('error', () => {})
+  assert.equal(await client.ping(), 'PONG')
+  client.disconnect()
+  await first.stop()
+  assert.deepEqual(containers(), [])
+  await first.stop()
+
+  const second = await startRedisInDocker()
+  await second.kill()
+  assert.deepEqual(containers(), [])
+  await second.stop()
+  assert.match(readFileSync(join(directory, 'calls'), 'utf8'), /^run --rm -d --name inkcast-test-\w+ -p 127\.0\.0\.1:(\d+):\1 redis:7 redis-server --port \1 /m)
+})
+
+test('a Redis Cluster in one container is complete', async (t) => {
+  const cluster = await startRedisClusterInDocker()
+  t.after(cluster.stop)
+  const client = new Cluster(cluster.url.split(','))
+  t.after(() => client.disconnect())
+  for (let index = 0; index < 20; index++) assert.equal(await client.set(`key-${index}`, 'value'), 'OK')
+})
+
+test('a container goes when the process that started it is killed', async () => {
+  const script = `
+    import { startRedisInDocker } from '${new URL('docker.js', import.meta.url).href}'
+    await startRedisInDocker()
+    console.log('started')
+    process.kill(process.pid, 'SIGKILL')`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [started] = await once(child.stdout, 'data')
+  assert.equal(String(started), 'started\n')
+  await waitUntil('the end of the container', () => assert.deepEqual(containers(), []), { timeoutMs: 5000 })
+})
