@@ -11,6 +11,7 @@ import { after, test } from 'node:test'
 import { Cluster, Redis } from 'ioredis'
 import { makeDirectory, removeDirectory } from './directory.js'
 import { dockerAnswers, startRedisClusterInDocker, startRedisInDocker } from './docker.js'
+import { provideServices } from './provide.js'
 import { waitUntil } from './wait.js'
 
 const STAND_IN = `#!/bin/sh
@@ -108,4 +109,22 @@ test('a container goes when the process that started it is killed', async () => 
   const [started] = await once(child.stdout, 'data')
   assert.equal(String(started), 'started\n')
   await waitUntil('the end of the container', () => assert.deepEqual(containers(), []), { timeoutMs: 5000 })
+})
+
+test('services that do not start in Docker are started without it, unless Docker was asked for', async (t) => {
+  t.after(() => writeStandIn(STAND_IN))
+  writeStandIn(STAND_IN.replace('run)', 'run) echo no space left >&2; exit 125;;\n  never)'))
+  process.env.INKCAST_SERVICES_DIR = directory // a developer's own services must not be found
+  t.after(() => { delete process.env.INKCAST_SERVICES_DIR })
+  const env = { REDIS_CLUSTER_URL: 'redis://given', KAFKA_BROKERS: 'given:1', KAFKA_CLASSPATH: '/given/*' }
+  /** @type {string[]} */
+  const said = []
+  const services = await provideServices({ env, say: (line) => { said.push(line) } })
+  t.after(services.stop)
+  assert.match(said.join('\n'), /redis: redis:7 does not start in Docker: [^]*no space left[^]*trying without Docker[^]*redis: redis:.* \(local/)
+  assert.deepEqual({ ...services.env, REDIS_URL: '' }, { ...env, REDIS_URL: '' })
+  const client = new Redis(services.env.REDIS_URL)
+  assert.equal(await client.ping(), 'PONG')
+  client.disconnect()
+  await assert.rejects(provideServices({ env: { ...env, TEST_SERVICES: 'docker' } }), /^Error: redis: redis:7 does not start in Docker/)
 })
