@@ -5,10 +5,10 @@ const show = (id, text) => { document.getElementById(id).textContent = text }
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const MAX_SHOWN = 200
 
-const { apiUrl } = await fetch('settings.json').then((answer) => answer.json())
+const { apiUrl, needsToken } = await fetch('settings.json').then((answer) => answer.json())
 
 show('guid', guid)
-show('curl', `curl -X POST ${apiUrl}/v1/documents/${encodeURIComponent(guid)}/broadcast -H "content-type: application/json" -d '{"text":"Hello from curl"}'`)
+show('curl', `curl -X POST ${apiUrl}/v1/documents/${encodeURIComponent(guid)}/broadcast -H "content-type: application/json"${needsToken ? ' -H "authorization: Bearer $TOKEN"' : ''} -d '{"text":"Hello from curl"}'`)
 
 /** Where this page is in the document's log; null until it has joined. */
 let position = null

@@ -6,7 +6,7 @@ import { createShardedAdapter } from '@socket.io/redis-adapter'
  * room: a channel per room would cost every join a subscription that documents do not need
  * (docs/decisions/0002-static-room-channels.md).
  *
- * @param {{ publisher: any, subscriber: any }} redis clients of their own: the adapter's traffic must not delay the bus
+ * @param {{ publisher: any, subscriber: any }} redis clients, the second able to subscribe
  */
 export const createRoomAdapter = ({ publisher, subscriber }) =>
   createShardedAdapter(publisher, subscriber, { channelPrefix: 'inkcast:rooms', subscriptionMode: 'static' })

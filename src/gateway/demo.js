@@ -6,7 +6,7 @@ import { notFound } from './http.js'
 
 /**
  * The demo page at `/`, with the socket.io-client bundles it loads; in development only.
- * @param {{ apiUrl: string }} settings where the page says to publish
+ * @param {{ apiUrl: string, needsToken: boolean }} settings where the page says to publish, and whether that needs a token
  * @returns {import('http').RequestListener}
  */
 export function createDemo (settings) {

@@ -25,7 +25,7 @@ const PATH = '/socket.io/'
 
 /**
  * @param {http.Server} server
- * @param {import('./engine.js').Engine} engine
+ * @param {{ handleRequest: (req: any, res: any) => void, handleUpgrade: (req: any, socket: any, head: Buffer) => void }} engine
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} fallback
  */
 export function serveEngine (server, engine, fallback) {

@@ -13,20 +13,13 @@ export const schema = z.strictObject({ guid, event: event.optional(), data: z.un
  * @param {import('zod').output<typeof schema>} input
  * @param {import('../handlers.js').HandlerContext} context
  */
-export async function handle (connection, { guid, event = 'message', data }, { access, uplink, limits, metrics, clock }) {
+export async function handle (connection, { guid, event = 'message', data }, { access, uplink, limits, clock }) {
   checkEventName(event)
   await mayWrite(connection, guid, access)
   const { value, contentType } = encodeData(connection, data)
   if (value.length > limits.maxRecordBytes) throw new InkcastError('value_too_large')
   const traceId = newTraceId()
-  try {
-    await uplink.send({ operator: 'message', uid: connection.uid, sid: connection.id, guid, event, traceId, timestamp: clock.now(), contentType, value })
-  } catch (error) {
-    const code = error instanceof InkcastError ? error.code : 'internal'
-    metrics.uplink_records.inc({ operator: 'message', result: code })
-    throw error
-  }
-  metrics.uplink_records.inc({ operator: 'message', result: 'ok' })
+  await uplink.send({ operator: 'message', uid: connection.uid, sid: connection.id, guid, event, traceId, timestamp: clock.now(), contentType, value })
   return { traceId }
 }
 
