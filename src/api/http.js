@@ -73,7 +73,7 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
       if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
     },
     // fastify's types have http and https apart; here the one differs from the other by its name
-    .../** @type {object} */ ({ [tls === undefined ? 'http' : 'https']: { ...tls, connectionsCheckingInterval: check } })
+    .../** @type {object} */ ({ [tls === undefined ? 'http' : 'https']: { ...tls, connectionsCheckingInterval: check, requireHostHeader: false } })
   })
   server.server.maxConnections = MAX_CONNECTIONS
 
@@ -85,6 +85,8 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
     countWhenOver(request, reply)
     reply.header('cache-control', 'no-store')
     if (stopping) throw new InkcastError('draining')
+    // RFC 9112, 3.2; Node's own answer to that has no body
+    if (request.headers.host === undefined) throw new InkcastError('bad_request', 'the header host is missing')
     const caller = whoCalls(request)
     if (request.is404) throw notFound()
     checkBodyHeaders(request.headers)
@@ -184,8 +186,8 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
       return /** @type {import('node:net').AddressInfo} */ (server.server.address()).port
     },
 
-    /** For tests without a socket. */
-    inject: server.inject.bind(server)
+    /** @returns {number} requests in work, those included whose caller has gone away */
+    inWork: () => admission.requests
   }
 }
 

@@ -1,0 +1,62 @@
+import { createHttpApi } from '../../src/api/http.js'
+import { createPublish } from '../../src/api/publish.js'
+import { createMetrics } from '../../src/metrics.js'
+import { manualClock } from './manual-clock.js'
+import { recordingLog } from './recording-log.js'
+
+/** @typedef {import('../../src/wire/publication.js').Publication} Publication */
+
+/**
+ * The HTTP api on a port of its own, over a sink that remembers and a bus that has what the test says.
+ *
+ * @param {import('node:test').TestContext} t stops it
+ * @param {object} [options]
+ * @param {number} [options.port]
+ * @param {string[]} [options.tokens]
+ * @param {number} [options.maxRecordBytes]
+ * @param {import('../../src/api/publish.js').Sink} [options.sink]
+ * @param {Parameters<typeof createHttpApi>[0]['bus']} [options.bus]
+ * @param {Parameters<typeof createHttpApi>[0]['tls']} [options.tls]
+ * @param {Parameters<typeof createHttpApi>[1]} [options.times]
+ */
+export async function startApi (t, { port = 0, tokens = [], maxRecordBytes = 1000, sink = async () => {}, bus, tls, times } = {}) {
+  /** @type {Publication[]} */
+  const published = []
+  const clock = manualClock()
+  const { log, lines } = recordingLog()
+  const metrics = createMetrics({ processMetrics: false })
+  const limits = { maxRecordBytes }
+  const api = createHttpApi({
+    settings: { host: '127.0.0.1', port, tokens },
+    limits,
+    production: false,
+    publish: createPublish({ limits, sink: (publication) => { published.push(publication); return sink(publication) } }),
+    bus: bus ?? { positions: async (guids) => guids.map(() => null), history: () => Promise.reject(new Error('no history in this test')) },
+    log, metrics, clock, tls
+  }, times)
+  await api.start()
+  t.after(() => api.stop())
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${api.port()}`
+
+  return {
+    api, clock, lines, published, url,
+
+    /**
+     * @param {string} method
+     * @param {string} path
+     * @param {{ body?: string | Uint8Array, headers?: Record<string, string> }} [options] a string is sent as JSON unless headers say otherwise
+     */
+    async call (method, path, { body, headers = {} } = {}) {
+      const sent = typeof body === 'string' ? { 'content-type': 'application/json', ...headers } : headers
+      const response = await fetch(url + path, { method, body: /** @type {string} */ (body), headers: sent })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) }
+    },
+
+    /** @returns {Promise<Record<string, number>>} requests by `operation status` */
+    async counted () {
+      const { values } = await metrics.api_requests.get()
+      return Object.fromEntries(values.map(({ labels, value }) => [`${labels.operation} ${labels.status}`, value]))
+    }
+  }
+}

@@ -1,0 +1,16 @@
+/**
+ * A log that a test can read.
+ * @returns {{ log: import('../../src/log.js').Log, lines: { level: string, text: string }[] }} text: the message and, as JSON, what goes with it
+ */
+export function recordingLog () {
+  /** @type {{ level: string, text: string }[]} */
+  const lines = []
+  const at = (/** @type {string} */ level) => (/** @type {unknown[]} */ ...args) => {
+    lines.push({ level, text: args.map((arg) => typeof arg === 'string' ? arg : JSON.stringify(arg, withErrors)).join(' ') })
+  }
+  const log = { fatal: at('fatal'), error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug'), trace: at('trace') }
+  return { log: /** @type {any} */ (log), lines }
+}
+
+/** @param {string} _key @param {unknown} value */
+const withErrors = (_key, value) => value instanceof Error ? `${value.stack} ${value.cause}` : value
