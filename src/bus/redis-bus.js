@@ -1,0 +1,201 @@
+import { retry } from '../backoff.js'
+import { systemClock } from '../clock.js'
+import { InkcastError } from '../errors.js'
+import { toInkcastError } from '../redis/errors.js'
+import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, workerChannel } from '../redis/keys.js'
+import { decodeEnvelope } from '../wire/envelope.js'
+import { newEpoch } from '../wire/position.js'
+import { decodeDirect, decodeRecord } from './redis-payload.js'
+import { createRedisPublish, META_TTL } from './redis-publish.js'
+import { createRedisUsers } from './redis-users.js'
+
+/**
+ * The bus over Redis 7 or Redis Cluster: a stream, a hash and a sharded channel per document, all in one slot, changed
+ * and published by one script, so that whatever has come live is in the log already.
+ *
+ * After a rejected `publish` the outcome may be unknown, because the connection broke before the answer came. Entries
+ * with an origin may be offered again without harm. Those without (the api without Kafka, signals) may then be there
+ * twice, and so may direct publications: at least once, if the caller tries again, at most once if not.
+ *
+ * @typedef {import('./contract.js').Bus} Bus
+ */
+
+/** The epoch of a document that has had no record is kept so long after the last subscribe, s. */
+const EMPTY_META_TTL = 86_400
+/** A reply of `history` is cut off after this, bytes; there is more then, as its position shows. */
+const HISTORY_BYTES = 4 * 2 ** 20
+/** Ends of logs that are asked for at once. */
+const POSITIONS_PER_ROUND = 1000
+/** Malformed messages are counted, and logged at most so often, ms. */
+const LOG_INTERVAL = 60_000
+
+/**
+ * @param {object} dependencies
+ * @param {import('../redis/client.js').RedisConnection} dependencies.redis started, and stopped after the bus
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {number} [dependencies.workerNumber] undefined: this one only publishes
+ * @param {import('./contract.js').BusHandlers} [dependencies.handlers]
+ * @param {{ size: number, ttl: number }} dependencies.history records kept per document, and seconds after its last one
+ * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @returns {Bus}
+ */
+export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, history, clock = systemClock }) {
+  const { channels, scripts, client } = redis
+  const publish = createRedisPublish({ redis, history, clock })
+  const users = workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, clock })
+  const metaTtl = Math.max(META_TTL, history.ttl)
+  /** Subscribed documents, each with the call that asked for it; bounded by what the feeds hold. @type {Map<string, object>} */
+  const subscribed = new Map()
+  const stopping = new AbortController()
+  let running = false
+  let loggedAt = -Infinity
+
+  /**
+   * @template T
+   * @param {string} operation
+   * @param {() => Promise<T>} call
+   * @returns {Promise<T>} rejects with InkcastErrors only
+   */
+  async function attempt (operation, call) {
+    if (!running) throw new InkcastError('unavailable', 'the bus is stopped')
+    try {
+      return await call()
+    } catch (error) {
+      if (error instanceof TypeError) throw error
+      metrics.bus_errors.inc({ operation })
+      throw toInkcastError(error)
+    }
+  }
+
+  /** @param {string} operation @param {unknown} error @param {string} message */
+  function complain (operation, error, message) {
+    metrics.bus_errors.inc({ operation })
+    if (clock.now() - loggedAt < LOG_INTERVAL) return
+    loggedAt = clock.now()
+    log.error({ err: error }, message)
+  }
+
+  /**
+   * @template T
+   * @param {(payload: Buffer) => T} decode
+   * @param {(decoded: T, to: import('./contract.js').BusHandlers) => void} deliver
+   */
+  const receiver = (decode, deliver) => (/** @type {Buffer} */ payload) => {
+    if (!running || handlers === undefined) return
+    /** @type {T} */
+    let decoded
+    try {
+      decoded = decode(payload)
+    } catch (error) {
+      complain('decode', error, 'a message on the bus is malformed')
+      return
+    }
+    try {
+      deliver(decoded, handlers)
+    } catch (error) {
+      complain('deliver', error, 'a publication could not be handled')
+    }
+  }
+  const onRecord = receiver(decodeRecord, (record, to) => {
+    if (subscribed.has(record.publication.guid ?? '')) to.onRecord(record)
+  })
+  const onDirect = receiver(decodeDirect, (publications, to) => {
+    for (const publication of publications) to.onDirect(publication)
+  })
+
+  redis.onReady(() => users?.lost())
+  channels.onRestored((restored) => {
+    if (!running || handlers === undefined) return
+    users?.lost()
+    const names = new Set(restored)
+    const guids = [...subscribed.keys()].filter((guid) => names.has(documentChannel(guid)))
+    log.info({ documents: guids.length }, 'live delivery was interrupted and is there again')
+    handlers.onReconnect(guids)
+  })
+
+  /** @param {string} guid @returns {Promise<import('../wire/position.js').Position>} of a log that exists from now on */
+  async function openLog (guid) {
+    const [epoch, offset] = await scripts.open([documentLog(guid), documentMeta(guid)], [newEpoch(), EMPTY_META_TTL, metaTtl])
+    return { epoch, offset: Number(offset) }
+  }
+
+  /** @param {string} guid @returns {Promise<import('../wire/position.js').Position | null>} */
+  async function endOf (guid) {
+    const [epoch, offset] = await client.hmget(documentMeta(guid), 'e', 'o')
+    return epoch === null || offset === null ? null : { epoch, offset: Number(offset) }
+  }
+
+  return {
+    async start () {
+      running = true
+      if (workerNumber === undefined) return
+      users?.start()
+      const mine = [workerChannel(workerNumber), EVERYONE_CHANNEL]
+      await retry(() => Promise.all(mine.map((channel) => channels.subscribe(channel, onDirect))), { signal: stopping.signal })
+    },
+
+    async stop () {
+      running = false
+      stopping.abort(new InkcastError('unavailable', 'the bus is stopped'))
+      users?.stop()
+      for (const guid of subscribed.keys()) channels.unsubscribe(documentChannel(guid))
+      subscribed.clear()
+      if (workerNumber === undefined) return
+      channels.unsubscribe(workerChannel(workerNumber))
+      channels.unsubscribe(EVERYONE_CHANNEL)
+    },
+
+    publish: (entries) => attempt('publish', () => publish(entries)),
+
+    subscribe: (guid) => attempt('subscribe', async () => {
+      const call = {}
+      subscribed.set(guid, call)
+      try {
+        await channels.subscribe(documentChannel(guid), onRecord)
+        // read after it: what is appended from here on comes live
+        return await openLog(guid)
+      } catch (error) {
+        // unless somebody else has subscribed or unsubscribed meanwhile, it is as if nobody had asked
+        if (subscribed.get(guid) === call) {
+          subscribed.delete(guid)
+          channels.unsubscribe(documentChannel(guid))
+        }
+        throw error
+      }
+    }),
+
+    async unsubscribe (guid) {
+      if (subscribed.delete(guid)) channels.unsubscribe(documentChannel(guid))
+    },
+
+    history: (guid, since, limit) => attempt('history', async () => {
+      const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
+      const [epoch, offset, state, ...envelopes] = await scripts.history([documentLog(guid), documentMeta(guid)],
+        [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES])
+      if (epoch === undefined) return { position: await openLog(guid), records: [], gap: 'epoch' }
+      const position = { epoch: epoch.toString(), offset: Number(offset) }
+      if (state !== 2) return { position, records: [], gap: state === 0 ? 'epoch' : 'trimmed' }
+      return {
+        position,
+        records: envelopes.map((envelope, i) => ({ epoch: position.epoch, offset: since.offset + 1 + i, ...decodeEnvelope(envelope) })),
+        gap: null
+      }
+    }),
+
+    positions: (guids) => attempt('positions', async () => {
+      const ends = []
+      for (let at = 0; at < guids.length; at += POSITIONS_PER_ROUND) {
+        ends.push(...await Promise.all(guids.slice(at, at + POSITIONS_PER_ROUND).map(endOf)))
+      }
+      return ends
+    }),
+
+    addUser: (uid) => attempt('add_user', async () => users?.add(uid)),
+
+    async removeUser (uid) {
+      // what stays behind is harmless and expires
+      await attempt('remove_user', async () => users?.remove(uid)).catch(() => {})
+    }
+  }
+}

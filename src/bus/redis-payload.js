@@ -1,0 +1,49 @@
+import { decodeEnvelope } from '../wire/envelope.js'
+
+/**
+ * What travels in a message of Redis: on a document's channel `<epoch>:<offset>:<envelope>` (written by
+ * publish-3.lua), on a worker's channel one or more envelopes, each after its length (4 bytes).
+ */
+
+const COLON = 0x3a
+
+/**
+ * @param {Buffer} payload
+ * @returns {import('./contract.js').BusRecord}
+ * @throws {Error} if it is malformed
+ */
+export function decodeRecord (payload) {
+  const first = payload.indexOf(COLON)
+  const second = payload.indexOf(COLON, first + 1)
+  if (first === -1 || second === -1) throw new Error('message: it has no place')
+  const offset = Number(payload.toString('latin1', first + 1, second))
+  if (!Number.isSafeInteger(offset) || offset < 0) throw new Error('message: its offset is none')
+  const { publication, ingestedAt } = decodeEnvelope(payload.subarray(second + 1))
+  return { epoch: payload.toString('latin1', 0, first), offset, publication, ingestedAt }
+}
+
+/** @param {Buffer[]} envelopes @returns {Buffer} */
+export function encodeDirect (envelopes) {
+  const parts = envelopes.flatMap((envelope) => {
+    const length = Buffer.allocUnsafe(4)
+    length.writeUInt32BE(envelope.length)
+    return [length, envelope]
+  })
+  return Buffer.concat(parts)
+}
+
+/**
+ * @param {Buffer} payload
+ * @returns {import('../wire/publication.js').Publication[]}
+ * @throws {Error} if it is malformed
+ */
+export function decodeDirect (payload) {
+  const publications = []
+  for (let at = 0; at < payload.length;) {
+    const end = at + 4 + payload.readUInt32BE(at)
+    if (end > payload.length) throw new Error('message: an envelope is cut off')
+    publications.push(decodeEnvelope(payload.subarray(at + 4, end)).publication)
+    at = end
+  }
+  return publications
+}

@@ -1,0 +1,125 @@
+import { InkcastError } from '../errors.js'
+import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel } from '../redis/keys.js'
+import { encodeEnvelope } from '../wire/envelope.js'
+import { newEpoch } from '../wire/position.js'
+import { workerOfSid } from '../wire/session-id.js'
+import { oneLane } from './lane.js'
+import { encodeDirect } from './redis-payload.js'
+
+/**
+ * The publishing half of the Redis bus.
+ *
+ * @typedef {import('./contract.js').Entry} Entry
+ * @typedef {import('./contract.js').Published} Published
+ *
+ * @typedef {{ entry: Entry, envelope: Buffer }} Encoded
+ */
+
+/** A call to Redis holds it up for everyone, so a long batch goes in several. */
+const ENTRIES_PER_CALL = 256
+const BYTES_PER_CALL = 4 * 2 ** 20
+/** Of publications on their way to Redis; beyond it publish says unavailable. */
+const MAX_PENDING_BYTES = 64 * 2 ** 20
+/** Kafka keeps records for 7 days by default, and offers none again after that; so long their sequences are known, s. */
+export const META_TTL = 7 * 86_400
+
+/** @type {Published} */
+const DIRECT = Object.freeze({ position: null, duplicate: false })
+
+/**
+ * @param {object} dependencies
+ * @param {import('../redis/client.js').RedisConnection} dependencies.redis
+ * @param {{ size: number, ttl: number }} dependencies.history
+ * @param {import('../clock.js').Clock} dependencies.clock
+ */
+export function createRedisPublish ({ redis, history, clock }) {
+  const metaTtl = Math.max(META_TTL, history.ttl)
+  let pendingBytes = 0
+
+  /** @param {string} guid @param {Encoded[]} encoded @returns {Promise<Published[]>} */
+  async function toDocument (guid, encoded) {
+    const channel = documentChannel(guid)
+    if (encoded.length === 1 && encoded[0].entry.publication.ephemeral) {
+      // no log, no order to keep: half the work for Redis, and cursors are the most frequent of all
+      await redis.client.spublish(channel, Buffer.concat([NO_PLACE, encoded[0].envelope]))
+      return [DIRECT]
+    }
+    /** @type {(string | number | Buffer)[]} */
+    const args = [newEpoch(), history.size, history.ttl, metaTtl]
+    for (const { entry: { publication, origin }, envelope } of encoded) {
+      args.push(origin?.source ?? '', origin?.sequence ?? '', publication.ephemeral ? '1' : '', envelope)
+    }
+    const [epoch, ...results] = await redis.scripts.publish([documentLog(guid), documentMeta(guid), channel], args)
+    return results.map((result) => {
+      if (result === 0) return DIRECT
+      return result > 0 ? { position: { epoch, offset: result }, duplicate: false } : { position: { epoch, offset: -1 - result }, duplicate: true }
+    })
+  }
+
+  /**
+   * @param {import('../wire/publication.js').Publication} target
+   * @returns {Promise<string[]>} channels of the workers that a lane goes to
+   */
+  async function channelsOf ({ operator, uid, sid }) {
+    if (operator === 'everyone') return [EVERYONE_CHANNEL]
+    if (sid !== undefined && (operator === 'socket' || operator === 'kick')) {
+      const owner = workerOfSid(sid)
+      return owner === undefined ? [] : [workerChannel(owner)]
+    }
+    return (await redis.client.zrange(userWorkers(/** @type {string} */ (uid)), '0', '-1')).map((number) => workerChannel(number))
+  }
+
+  /** @param {string[]} channels @param {Encoded[]} encoded @returns {Promise<Published[]>} */
+  async function toWorkers (channels, encoded) {
+    // one message for the batch: a worker gets all of it or nothing
+    const payload = encodeDirect(encoded.map(({ envelope }) => envelope))
+    await Promise.all(channels.map((channel) => redis.client.spublish(channel, payload)))
+    return encoded.map(() => DIRECT)
+  }
+
+  /**
+   * @param {Entry[]} entries of one lane
+   * @returns {Promise<Published[]>}
+   */
+  return async function publish (entries) {
+    if (entries.length === 0) return []
+    const target = oneLane(entries)
+    const now = clock.now()
+    const encoded = entries.map((entry) => ({ entry, envelope: encodeEnvelope(entry.publication, now) }))
+    const bytes = encoded.reduce((sum, { envelope }) => sum + envelope.length, 0)
+    if (pendingBytes + bytes > MAX_PENDING_BYTES && pendingBytes > 0) throw new InkcastError('unavailable', 'too much is waiting for redis')
+    pendingBytes += bytes
+    try {
+      const channels = target.operator === 'broadcast' ? null : await channelsOf(target)
+      /** @type {Published[]} */
+      const published = []
+      // one after the other: a later call must not succeed when an earlier one failed
+      for (const call of split(encoded)) {
+        published.push(...channels === null ? await toDocument(/** @type {string} */ (target.guid), call) : await toWorkers(channels, call))
+      }
+      return published
+    } finally {
+      pendingBytes -= bytes
+    }
+  }
+}
+
+/** Epoch and offset of what is not kept, as publish-3.lua writes them. */
+const NO_PLACE = Buffer.from(':0:')
+
+/** @param {Encoded[]} encoded @returns {Encoded[][]} */
+function split (encoded) {
+  if (encoded.length === 1) return [encoded]
+  /** @type {Encoded[][]} */
+  const calls = []
+  let bytes = Infinity
+  for (const item of encoded) {
+    if (bytes + item.envelope.length > BYTES_PER_CALL || calls[calls.length - 1].length === ENTRIES_PER_CALL) {
+      calls.push([])
+      bytes = 0
+    }
+    calls[calls.length - 1].push(item)
+    bytes += item.envelope.length
+  }
+  return calls
+}

@@ -1,0 +1,96 @@
+import { systemClock } from '../clock.js'
+import { userWorkers } from '../redis/keys.js'
+
+/**
+ * Which workers have connections of a user, in Redis: for each user the worker numbers, each with an expiry that its
+ * worker keeps pushing ahead. What a dead worker leaves behind goes away by itself and is harmless until then: a
+ * message to nobody.
+ */
+
+/** An entry is renewed after this time, ms; it expires after three of them, so two renewals may fail. */
+const RENEW_AFTER = 5 * 60_000
+const EXPIRES_AFTER = 3 * RENEW_AFTER / 1000
+/** Renewals are spread: so many at most in so many ms. */
+const RENEWALS = 2000
+const PAUSE = 1000
+
+/**
+ * @param {object} dependencies
+ * @param {import('../redis/client.js').RedisConnection} dependencies.redis
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {number} dependencies.workerNumber
+ * @param {import('../clock.js').Clock} [dependencies.clock]
+ */
+export function createRedisUsers ({ redis, metrics, workerNumber, clock = systemClock }) {
+  /**
+   * Users of this worker, the one whose renewal is longest ago first; bounded by the connections.
+   * @type {Map<string, { renewedAt: number }>}
+   */
+  const users = new Map()
+  /** Redis may have lost what was registered before. */
+  let lostAt = 0
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let renewing = false
+
+  /** @param {string} uid */
+  const register = (uid) => redis.scripts.register([userWorkers(uid)], [workerNumber, EXPIRES_AFTER])
+
+  /** Renews those that are due, oldest first. */
+  async function renew () {
+    if (renewing || !redis.ready) return
+    renewing = true
+    try {
+      const now = clock.now()
+      /** @type {Promise<unknown>[]} */
+      const renewals = []
+      for (const [uid, user] of users) {
+        if (renewals.length === RENEWALS || user.renewedAt >= Math.max(lostAt, now - RENEW_AFTER)) break
+        renewals.push(register(uid).then(() => {
+          if (users.get(uid) !== user) return
+          user.renewedAt = now
+          users.delete(uid)
+          users.set(uid, user)
+        }))
+      }
+      await Promise.all(renewals)
+    } catch {
+      // it is still due with the next round
+      metrics.bus_errors.inc({ operation: 'renew_user' })
+    } finally {
+      renewing = false
+    }
+  }
+
+  return {
+    start () { timer ??= setInterval(renew, PAUSE).unref() },
+    stop () {
+      clearInterval(timer)
+      timer = undefined
+    },
+
+    /** Everything is registered again as soon as may be. */
+    lost () { lostAt = clock.now() },
+
+    /** @param {string} uid @returns {Promise<void>} rejects if it could not be registered; then it is not */
+    async add (uid) {
+      const user = { renewedAt: clock.now() }
+      users.delete(uid)
+      users.set(uid, user)
+      try {
+        await register(uid)
+      } catch (error) {
+        if (users.get(uid) === user) users.delete(uid)
+        throw error
+      }
+    },
+
+    /** @param {string} uid @returns {Promise<void>} */
+    async remove (uid) {
+      users.delete(uid)
+      await redis.client.zrem(userWorkers(uid), workerNumber)
+    },
+
+    get size () { return users.size }
+  }
+}

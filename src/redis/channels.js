@@ -1,0 +1,321 @@
+import { Backoff } from '../backoff.js'
+import { InkcastError } from '../errors.js'
+import { ANSWER_TIMEOUT } from './options.js'
+import { slotOf } from './slot.js'
+import { SubscriberConnection } from './subscriber-connection.js'
+
+/**
+ * Sharded channels that stay subscribed: over lost connections, failovers and slots that move. It keeps what is wanted
+ * and brings the connections there, instead of replaying commands, so that any sequence of subscribe and unsubscribe
+ * ends as its last one says, and what waits while Redis is away is no more than what is wanted.
+ *
+ * (ioredis has this too, for Redis Cluster: `shardedSubscribers`. It gives up on a channel whose SSUBSCRIBE fails
+ * during a failover, does not tell when channels are subscribed again, and counts all channels with every subscribe.)
+ *
+ * @typedef {object} Entry
+ * @property {string} channel
+ * @property {number} slot
+ * @property {(payload: Buffer) => void} onMessage
+ * @property {boolean} wanted
+ * @property {SubscriberConnection | null} connection where its SSUBSCRIBE was sent
+ * @property {object | null} batch the sending it belongs to; a confirmation of another one is out of date
+ * @property {boolean} live confirmed
+ * @property {boolean} lost was live and has not been since
+ * @property {Set<Waiter>} waiters
+ *
+ * @typedef {{ resolve: () => void, reject: (error: Error) => void, timer: NodeJS.Timeout }} Waiter
+ */
+
+/** Channels named in one command: a reply is due for each, and one command should not hold up the others for long. */
+const CHANNELS_PER_COMMAND = 500
+
+/**
+ * @param {object} dependencies
+ * @param {import('./topology.js').Topology} dependencies.topology
+ * @param {string} dependencies.name
+ * @param {import('../log.js').Log} dependencies.log
+ */
+export function createChannels ({ topology, name, log }) {
+  /** @type {Map<string, Entry>} wanted ones, and those to be unsubscribed with the next flush */
+  const entries = new Map()
+  /** @type {Map<string, SubscriberConnection>} by node */
+  const connections = new Map()
+  /** @type {Set<Entry>} */
+  const dirty = new Set()
+  /** @type {((channels: string[]) => void)[]} */
+  const restoredListeners = []
+  /** @type {string[]} */
+  let restored = []
+  let sending = 0
+  /** @type {NodeJS.Immediate | undefined} */
+  let flushing
+  /** @type {NodeJS.Timeout | undefined} */
+  let retrying
+  const backoff = new Backoff({ min: 100, max: 5000 })
+  let stopped = false
+
+  const events = {
+    /** @param {SubscriberConnection} connection */
+    onReady (connection) {
+      for (const entry of entries.values()) if (entry.connection === null && topology.nodeOf(entry.slot) === connection.nodeKey) mark(entry)
+    },
+    /** @param {SubscriberConnection} connection */
+    onClose (connection) {
+      for (const entry of entries.values()) if (entry.connection === connection) drop(entry)
+      topology.refresh()
+    },
+    /** @param {SubscriberConnection} connection */
+    onMoved (connection) {
+      const subscribed = connection.subscribed()
+      for (const entry of entries.values()) {
+        if (entry.connection !== connection || !entry.live || subscribed.has(entry.channel)) continue
+        drop(entry)
+        mark(entry)
+      }
+      topology.refresh()
+    },
+    /** @param {string} channel @param {Buffer} payload */
+    onMessage (channel, payload) {
+      const entry = entries.get(channel)
+      if (!entry?.wanted) return
+      try {
+        entry.onMessage(payload)
+      } catch (error) {
+        // thrown on, it would end the process
+        log.error({ err: error }, 'a message from redis could not be handled')
+      }
+    }
+  }
+
+  topology.onChange(() => {
+    for (const [nodeKey, connection] of connections) {
+      if (topology.has(nodeKey)) continue
+      connections.delete(nodeKey)
+      connection.close()
+      for (const entry of entries.values()) if (entry.connection === connection) drop(entry)
+    }
+    /** @type {Map<SubscriberConnection, Entry[]>} */
+    const left = new Map()
+    for (const entry of entries.values()) {
+      const { connection } = entry
+      if (connection !== null && connection.nodeKey === topology.nodeOf(entry.slot)) continue
+      if (connection !== null) push(left, connection, entry)
+      drop(entry)
+      mark(entry)
+    }
+    for (const [connection, moved] of left) send(connection, [], moved)
+  })
+
+  /** @param {Entry} entry */
+  function mark (entry) {
+    dirty.add(entry)
+    if (!stopped) flushing ??= setImmediate(flush)
+  }
+
+  /** It is not subscribed any more. @param {Entry} entry */
+  function drop (entry) {
+    entry.connection = null
+    entry.batch = null
+    entry.lost ||= entry.live
+    entry.live = false
+  }
+
+  /** Everything of one turn of the event loop goes out together. */
+  function flush () {
+    flushing = undefined
+    /** @type {Map<SubscriberConnection, Entry[]>} */
+    const joining = new Map()
+    /** @type {Map<SubscriberConnection, Entry[]>} */
+    const leaving = new Map()
+    for (const entry of dirty) {
+      if (!entry.wanted) {
+        entries.delete(entry.channel)
+        if (entry.connection?.ready) push(leaving, entry.connection, entry)
+      } else if (entry.connection === null) {
+        const connection = connectionFor(entry.slot)
+        // one that is not ready takes all that is wanted when it is
+        if (connection?.ready) push(joining, connection, entry)
+      }
+    }
+    dirty.clear()
+    for (const connection of new Set([...joining.keys(), ...leaving.keys()])) {
+      send(connection, joining.get(connection) ?? [], leaving.get(connection) ?? [])
+    }
+  }
+
+  /** @param {number} slot @returns {SubscriberConnection | undefined} */
+  function connectionFor (slot) {
+    const nodeKey = topology.nodeOf(slot)
+    if (nodeKey === undefined || !topology.has(nodeKey)) return undefined
+    let connection = connections.get(nodeKey)
+    if (connection === undefined) {
+      connection = new SubscriberConnection(nodeKey, topology, name, events)
+      connections.set(nodeKey, connection)
+    }
+    return connection
+  }
+
+  /**
+   * @param {SubscriberConnection} connection
+   * @param {Entry[]} joining
+   * @param {Entry[]} leaving
+   */
+  function send (connection, joining, leaving) {
+    const batch = {}
+    for (const entry of joining) {
+      entry.connection = connection
+      entry.batch = batch
+    }
+    const groups = [
+      ...group(leaving, topology.single).map((members) => ({ name: /** @type {const} */ ('sunsubscribe'), members })),
+      ...group(joining, topology.single).map((members) => ({ name: /** @type {const} */ ('ssubscribe'), members }))
+    ]
+    sending++
+    connection.send(groups.map(({ name, members }) => ({ name, channels: members.map((entry) => entry.channel) })))
+      .then((errors) => errors.forEach((error, i) => { if (groups[i].name === 'ssubscribe') settle(groups[i].members, batch, error) }))
+      .catch((error) => settle(joining, batch, error))
+      .finally(() => {
+        if (--sending > 0 || restored.length === 0) return
+        const channels = restored
+        restored = []
+        for (const listener of restoredListeners) listener(channels)
+      })
+  }
+
+  /**
+   * @param {Entry[]} members
+   * @param {object} batch
+   * @param {Error | null} error
+   */
+  function settle (members, batch, error) {
+    let failed = 0
+    for (const entry of members) {
+      if (entry.batch !== batch) continue
+      if (error !== null) {
+        failed++
+        drop(entry)
+        continue
+      }
+      entry.live = true
+      if (entry.lost && entry.wanted) restored.push(entry.channel)
+      entry.lost = false
+      for (const waiter of entry.waiters) waiter.resolve()
+    }
+    if (error === null) backoff.reset()
+    else if (failed > 0) retryLater(error)
+  }
+
+  /** @param {Error} error */
+  function retryLater (error) {
+    if (stopped || retrying !== undefined) return
+    log.debug({ reason: error.message }, 'channels could not be subscribed, trying again')
+    topology.refresh()
+    retrying = setTimeout(() => {
+      retrying = undefined
+      for (const entry of entries.values()) if (entry.connection === null) mark(entry)
+    }, backoff.next())
+  }
+
+  return {
+    /**
+     * Subscribes, and stays subscribed until `unsubscribe`, whatever becomes of the promise. A set, not a count.
+     *
+     * @param {string} channel
+     * @param {(payload: Buffer) => void} onMessage called for each message
+     * @returns {Promise<void>} resolves when the server has confirmed: from now on messages arrive
+     * @throws {InkcastError} unavailable: not confirmed in time, or unsubscribed meanwhile
+     */
+    subscribe (channel, onMessage) {
+      let entry = entries.get(channel)
+      if (entry === undefined) {
+        entry = { channel, slot: slotOf(channel), onMessage, wanted: true, connection: null, batch: null, live: false, lost: false, waiters: new Set() }
+        entries.set(channel, entry)
+      }
+      entry.onMessage = onMessage
+      entry.wanted = true
+      if (entry.live) return Promise.resolve()
+      mark(entry)
+      return wait(entry)
+    },
+
+    /** @param {string} channel no message of it is passed on from here on */
+    unsubscribe (channel) {
+      const entry = entries.get(channel)
+      if (entry === undefined) return
+      entry.wanted = false
+      for (const waiter of entry.waiters) waiter.reject(new InkcastError('unavailable', 'unsubscribed meanwhile'))
+      mark(entry)
+    },
+
+    /**
+     * @param {(channels: string[]) => void} listener called with channels that were interrupted and are subscribed again
+     */
+    onRestored (listener) { restoredListeners.push(listener) },
+
+    /** How many channels are subscribed or to be. */
+    get size () { return entries.size },
+
+    stop () {
+      stopped = true
+      clearImmediate(flushing)
+      clearTimeout(retrying)
+      for (const entry of entries.values()) {
+        entry.wanted = false
+        for (const waiter of entry.waiters) waiter.reject(new InkcastError('unavailable', 'stopped'))
+      }
+      entries.clear()
+      for (const connection of connections.values()) connection.close()
+      connections.clear()
+    }
+  }
+}
+
+/** @param {Entry} entry @returns {Promise<void>} */
+function wait (entry) {
+  return new Promise((resolve, reject) => {
+    /** @param {Error} [error] */
+    const settle = (error) => {
+      clearTimeout(waiter.timer)
+      entry.waiters.delete(waiter)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    /** @type {Waiter} */
+    const waiter = {
+      resolve: () => settle(),
+      reject: settle,
+      timer: setTimeout(() => settle(new InkcastError('unavailable', 'redis did not confirm a subscription in time')), ANSWER_TIMEOUT)
+    }
+    entry.waiters.add(waiter)
+  })
+}
+
+/**
+ * Entries that may share a command: all of them, or with Redis Cluster those of one slot.
+ * @param {Entry[]} entries
+ * @param {boolean} single
+ * @returns {Entry[][]}
+ */
+function group (entries, single) {
+  /** @type {Map<number, Entry[]>} */
+  const bySlot = new Map()
+  for (const entry of entries) push(bySlot, single ? 0 : entry.slot, entry)
+  /** @type {Entry[][]} */
+  const groups = []
+  for (const members of bySlot.values()) {
+    for (let at = 0; at < members.length; at += CHANNELS_PER_COMMAND) groups.push(members.slice(at, at + CHANNELS_PER_COMMAND))
+  }
+  return groups
+}
+
+/**
+ * @template K, V
+ * @param {Map<K, V[]>} lists
+ * @param {K} key
+ * @param {V} value
+ */
+function push (lists, key, value) {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [value])
+  else list.push(value)
+}

@@ -1,0 +1,165 @@
+import { Cluster, Redis } from 'ioredis'
+import { createChannels } from './channels.js'
+import { isRefusal, withoutArguments } from './errors.js'
+import { clusterOptions, connectionOptions, reconnectForEver } from './options.js'
+import { defineScripts } from './scripts.js'
+import { checkServer } from './server-check.js'
+import { createAdapterSubscriber } from './adapter-subscriber.js'
+import { clusterTopology, singleTopology } from './topology.js'
+
+/**
+ * @typedef {Redis | Cluster} Client
+ * @typedef {ReturnType<typeof createRedis>} RedisConnection
+ */
+
+/** An outage is logged when it begins, and again after this time, ms. */
+const LOG_INTERVAL = 60_000
+
+/**
+ * The connections of one process to Redis: one for commands (one per node with Redis Cluster), one for sharded
+ * pub/sub (one per node that has channels). See connectionOptions for what happens while Redis is away.
+ *
+ * Nothing connects before `start`.
+ *
+ * @param {object} settings
+ * @param {string[]} settings.urls one `redis://` or `rediss://` URL, or several for Redis Cluster
+ * @param {string} settings.name of this process, for CLIENT LIST
+ * @param {import('../log.js').Log} settings.log
+ */
+export function createRedis ({ urls, name, log }) {
+  if (urls.length === 0) throw new TypeError('createRedis: no URL')
+  const reconnect = reconnectForEver()
+  const client = urls.length === 1
+    ? new Redis(urls[0], { ...connectionOptions(name), retryStrategy: reconnect.retryStrategy, reconnectOnError: demoted })
+    : new Cluster(urls, clusterOptions(name, urls, reconnect.retryStrategy))
+  catchRejections(client)
+  if (client instanceof Cluster) {
+    refuseWhenDown(client)
+    client.on('+node', catchRejections)
+  }
+  const scripts = defineScripts(client)
+  const topology = client instanceof Cluster ? clusterTopology(client) : singleTopology(client)
+  const channels = createChannels({ topology, name, log })
+
+  /** @type {(() => void)[]} */
+  const readyListeners = []
+  let downSince = 0
+  let loggedAt = -Infinity
+  let stopped = false
+
+  client.on('ready', () => {
+    reconnect.reset()
+    if (downSince > 0) log.info({ afterMs: Date.now() - downSince }, 'redis is back')
+    downSince = 0
+    loggedAt = -Infinity
+    for (const listener of readyListeners) listener()
+  })
+  const onTrouble = (/** @type {Error | undefined} */ error) => {
+    if (stopped) return
+    downSince ||= Date.now()
+    if (Date.now() - loggedAt < LOG_INTERVAL) return
+    loggedAt = Date.now()
+    log.warn({ err: error && withoutArguments(error) }, 'redis is not available, trying again')
+  }
+  client.on('error', onTrouble)
+  client.on('close', () => onTrouble(undefined))
+  client.on('node error', (error) => { if (client.status !== 'ready') onTrouble(error) })
+
+  /** Resolves once connected, however long that takes; rejects if Redis refuses us. */
+  function connected () {
+    if (client.status === 'ready') return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const settle = (/** @type {Error | undefined} */ error) => {
+        client.off('ready', onReady).off('error', onError).off('end', onEnd)
+        if (error === undefined) resolve(undefined)
+        else reject(error)
+      }
+      const onReady = () => settle(undefined)
+      const onEnd = () => settle(new Error('redis: stopped while connecting'))
+      const onError = (/** @type {Error & { lastNodeError?: Error }} */ error) => {
+        const problem = error.lastNodeError ?? error
+        if (problem.message.includes('cluster support disabled')) settle(new Error('redis: several URLs stand for Redis Cluster, but this is a single Redis: give one URL'))
+        else if (isRefusal(problem)) settle(new Error(`redis: ${problem.message}`, { cause: withoutArguments(problem) }))
+      }
+      client.on('ready', onReady).on('error', onError).on('end', onEnd)
+      client.connect().catch(() => {}) // told by the events as well
+    })
+  }
+
+  return {
+    client,
+    isCluster: client instanceof Cluster,
+    scripts,
+    channels,
+
+    /** Whether commands have a chance; for the readiness check. */
+    get ready () { return client.status === 'ready' },
+
+    /** @param {() => void} listener called whenever the connection for commands is there (again); Redis may have lost its data meanwhile */
+    onReady (listener) { readyListeners.push(listener) },
+
+    /**
+     * What `@socket.io/redis-adapter` needs to subscribe (createShardedAdapter's second argument; `client` is the first).
+     * It shares the connection and the care of `channels`: subscriptions follow slots and survive reconnects.
+     */
+    createSubscriber: () => createAdapterSubscriber(channels),
+
+    /**
+     * Connects, waiting for Redis as long as it takes.
+     * @throws {Error} that says what to change: Redis refuses the credentials, is older than 7, or is a node of a
+     *   cluster (or not) against what the number of URLs says
+     */
+    async start () {
+      try {
+        await connected()
+        await checkServer(client, log)
+      } catch (error) {
+        await this.stop()
+        throw error
+      }
+    },
+
+    async stop () {
+      stopped = true
+      channels.stop()
+      topology.stop()
+      client.disconnect()
+    }
+  }
+}
+
+/**
+ * The server was a primary when we connected and is a replica now: whatever routes us has another one by now.
+ * @param {Error} error
+ */
+const demoted = (error) => error.message.startsWith('READONLY')
+
+/**
+ * ioredis sends some commands itself (SELECT, ASKING) and lets go of their promises; one that fails with its connection
+ * would end the process. Whoever awaits a command still gets its error.
+ * @param {Client} redis
+ */
+function catchRejections (redis) {
+  const send = /** @type {Function} */ (redis.sendCommand)
+  redis.sendCommand = (/** @type {unknown[]} */ ...args) => {
+    const sent = send.apply(redis, args)
+    sent?.catch(() => {})
+    return sent
+  }
+}
+
+/**
+ * A Cluster without any node would queue commands without a bound, and execute them whenever it is back.
+ * @param {Cluster} cluster
+ */
+function refuseWhenDown (cluster) {
+  const send = cluster.sendCommand
+  cluster.sendCommand = (command, stream, node) => {
+    // CLUSTER INFO and CLUSTER SLOTS make it ready
+    if (cluster.status !== 'ready' && cluster.status !== 'wait' && command.name !== 'cluster') {
+      command.reject(new Error('redis cluster: not connected'))
+      return command.promise
+    }
+    return send.call(cluster, command, stream, node)
+  }
+}

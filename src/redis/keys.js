@@ -1,0 +1,24 @@
+/**
+ * Every key and channel of inkcast in Redis.
+ *
+ * What belongs to one document (or worker, or user) shares a hash tag, the part in braces, and with it a slot of Redis
+ * Cluster, so that one script may touch all of it. The tag ends at the first closing brace: a guid that holds one
+ * shortens its tag, which moves all keys of that document to another slot, together. Names stay distinct because
+ * the rest of the guid follows.
+ */
+const PREFIX = 'inkcast:'
+
+/** @param {string} guid @returns {string} sharded channel of a document's records */
+export const documentChannel = (guid) => `${PREFIX}{d:${guid}}`
+/** @param {string} guid @returns {string} stream of the records that are kept */
+export const documentLog = (guid) => `${PREFIX}{d:${guid}}:log`
+/** @param {string} guid @returns {string} hash: epoch, last offset, highest sequence of each source */
+export const documentMeta = (guid) => `${PREFIX}{d:${guid}}:meta`
+
+/** @param {number | string} workerNumber @returns {string} sharded channel of what is for one worker */
+export const workerChannel = (workerNumber) => `${PREFIX}{w:${workerNumber}}`
+/** Sharded channel of what is for all workers. */
+export const EVERYONE_CHANNEL = `${PREFIX}everyone`
+
+/** @param {string} uid @returns {string} sorted set: numbers of the workers that have connections of a user, by their expiry */
+export const userWorkers = (uid) => `${PREFIX}{u:${uid}}:workers`

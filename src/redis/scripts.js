@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/**
+ * The Lua scripts in scripts/: `<name>-<number of keys>.lua`. They are sent as EVALSHA, in full the first time on a
+ * connection and again where Redis has lost them (NOSCRIPT), by ioredis.
+ *
+ * @typedef {string | number | Buffer} Argument
+ *
+ * @typedef {object} Scripts each takes its keys and then its arguments, and is documented in its file
+ * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, ...results: number[]]>} publish
+ * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, offset: string]>} open
+ * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number, ...envelopes: Buffer[]]>} history
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} register
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} claim
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} renew
+ * @property {(keys: string[], args: Argument[]) => Promise<string | null>} owner
+ */
+
+const FOLDER = new URL('scripts/', import.meta.url)
+/** Replies that hold envelopes: no bytes may be taken for text. */
+const BINARY = new Set(['history'])
+
+/**
+ * @param {import('ioredis').Redis | import('ioredis').Cluster} client gets one command per script
+ * @returns {Scripts}
+ */
+export function defineScripts (client) {
+  /** @type {Record<string, (keys: string[], args: Argument[]) => Promise<any>>} */
+  const scripts = {}
+  for (const file of readdirSync(FOLDER)) {
+    const [, name, keyCount] = /^([a-z]+)-(\d+)\.lua$/.exec(file) ?? []
+    if (name === undefined) continue
+    // a name of its own, so that no command of Redis is replaced
+    const command = `inkcast_${name}`
+    client.defineCommand(command, { lua: readFileSync(new URL(file, FOLDER), 'utf8'), numberOfKeys: Number(keyCount) })
+    const method = BINARY.has(name) ? `${command}Buffer` : command
+    scripts[name] = (keys, args) => /** @type {any} */ (client)[method](...keys, ...args)
+  }
+  return /** @type {Scripts} */ (/** @type {unknown} */ (scripts))
+}

@@ -1,0 +1,32 @@
+-- Takes a worker number for a process: the one its slot had before, else the lowest that is free.
+-- KEYS  1 expiry of each number (sorted set, ms)  2 owner of each number (hash, JSON)  3 number of each slot (hash)
+-- ARGV  1 slot  2 owner as JSON, with its token  3 lease time, ms  4 how many numbers there are
+-- Returns the number, or -1 when all are taken.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- A slot has one process at a time, so what it had before is free, lease or no lease, unless another slot took it.
+local number = tonumber(redis.call('HGET', KEYS[3], ARGV[1]))
+if number then
+  local owner = redis.call('HGET', KEYS[2], number)
+  if owner and cjson.decode(owner).slot ~= ARGV[1] then number = nil end
+end
+
+if not number then
+  local live = {}
+  for _, taken in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now), '+inf')) do live[tonumber(taken)] = true end
+  for candidate = 0, tonumber(ARGV[4]) - 1 do
+    if not live[candidate] then
+      number = candidate
+      break
+    end
+  end
+  if not number then return -1 end
+  local before = redis.call('HGET', KEYS[2], number)
+  if before then redis.call('HDEL', KEYS[3], cjson.decode(before).slot) end
+end
+
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[3])), number)
+redis.call('HSET', KEYS[2], number, ARGV[2])
+redis.call('HSET', KEYS[3], ARGV[1], number)
+return number

@@ -1,0 +1,31 @@
+-- What comes after a position, as one snapshot.
+--
+-- KEYS  1 log  2 meta
+-- ARGV  1 epoch  2 offset  3 most records  4 bytes after which no more records are read
+-- Returns nothing if there is no log; else epoch, last offset, and either 0 (not this epoch or past its end),
+-- 1 (no longer all there), or 2 and the envelopes, the first one that of ARGV[2] + 1.
+local found = redis.call('HMGET', KEYS[2], 'e', 'o')
+if not found[1] or not found[2] then return {} end
+
+local last, limit, maxBytes = tonumber(found[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local offset = tonumber(ARGV[2])
+if found[1] ~= ARGV[1] or offset > last then return {found[1], found[2], 0} end
+
+-- Read in small steps: a reply of Redis lies in the memory of Lua as a whole, and a record may have a megabyte.
+local STEP = 16
+local result = {found[1], found[2], 2}
+local bytes, count = 0, 0
+while count < limit and offset < last and bytes < maxBytes do
+  local entries = redis.call('XRANGE', KEYS[1], string.format('%.0f-0', offset + 1), '+', 'COUNT', math.min(STEP, limit - count))
+  if #entries == 0 then return {found[1], found[2], 1} end
+  for _, entry in ipairs(entries) do
+    offset = offset + 1
+    -- a hole: the first records were trimmed, or the log was lost in part
+    if entry[1] ~= string.format('%.0f-0', offset) then return {found[1], found[2], 1} end
+    local envelope = entry[2][2]
+    result[#result + 1] = envelope
+    bytes = bytes + #envelope
+    count = count + 1
+  end
+end
+return result

@@ -1,0 +1,81 @@
+-- Appends entries to the log of one document and publishes each to the workers that are subscribed, all or nothing.
+--
+-- KEYS  1 log (stream, entry id "<offset>-0", field "v" the envelope)
+--       2 meta (hash: "e" epoch, "o" last offset, "s:<source>" highest sequence of that source)
+--       3 channel (sharded)
+-- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
+--       then four for each entry: source ('' for none), sequence, '1' if ephemeral, envelope
+-- Returns the epoch ('' if nothing was to be kept), then for each entry its offset, 0 if ephemeral, or -1 - <last offset>
+-- if it was a duplicate.
+local log, meta, channel = KEYS[1], KEYS[2], KEYS[3]
+
+-- Lua prints numbers from 1e14 on with an exponent; they are whole and exact up to 2^53.
+local function digits (number)
+  return string.format('%.0f', number)
+end
+
+local epoch, offset
+local sequences = {}
+local appended = false
+local results = {''}
+
+local function open ()
+  local found = redis.call('HMGET', meta, 'e', 'o')
+  epoch, offset = found[1], tonumber(found[2])
+  if not epoch or not offset then
+    -- What an expired or evicted meta left behind belongs to no epoch any more.
+    redis.call('DEL', log)
+    epoch, offset = ARGV[1], 0
+  end
+end
+
+local function append (envelope)
+  local id = digits(offset + 1) .. '-0'
+  local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[2], id, 'v', envelope)
+  if type(added) == 'table' and added.err then
+    -- The stream is ahead of meta: one of them was lost or restored. Going on would fail for ever, so another log begins.
+    -- Only the first entry of a call can get here, so no entry of this call is lost.
+    if appended or not string.find(added.err, 'equal or smaller', 1, true) then return added end
+    redis.call('DEL', log)
+    epoch, offset = ARGV[1], 0
+    redis.call('XADD', log, '1-0', 'v', envelope)
+  end
+  offset = offset + 1
+  appended = true
+end
+
+for i = 5, #ARGV, 4 do
+  local source, sequence, envelope = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3]
+  if ARGV[i + 2] == '1' then
+    redis.call('SPUBLISH', channel, ':0:' .. envelope)
+    results[#results + 1] = 0
+  else
+    if not epoch then open() end
+    local last
+    if source ~= '' then
+      last = sequences[source] or tonumber(redis.call('HGET', meta, 's:' .. source) or -1)
+    end
+    if last and sequence <= last then
+      results[#results + 1] = -1 - offset
+    else
+      local failed = append(envelope)
+      if failed then return failed end
+      if source ~= '' then sequences[source] = sequence end
+      redis.call('SPUBLISH', channel, epoch .. ':' .. digits(offset) .. ':' .. envelope)
+      results[#results + 1] = offset
+    end
+  end
+end
+
+if appended then
+  local fields = {'e', epoch, 'o', digits(offset)}
+  for source, sequence in pairs(sequences) do
+    fields[#fields + 1] = 's:' .. source
+    fields[#fields + 1] = digits(sequence)
+  end
+  redis.call('HSET', meta, unpack(fields))
+  redis.call('EXPIRE', log, ARGV[3])
+  redis.call('EXPIRE', meta, ARGV[4])
+end
+if epoch then results[1] = epoch end
+return results

@@ -1,0 +1,73 @@
+import { connectionOptions, reconnectForEver } from './options.js'
+
+/** A connection that only listens would not notice that the other side is gone, ms between two looks. */
+const PING_INTERVAL = 5000
+
+/**
+ * @typedef {object} SubscriberEvents
+ * @property {(connection: SubscriberConnection) => void} onReady connected (again), with no channel subscribed
+ * @property {(connection: SubscriberConnection) => void} onClose nothing is subscribed any more
+ * @property {(connection: SubscriberConnection) => void} onMoved the server has taken channels away, their slots have left it
+ * @property {(channel: string, payload: Buffer) => void} onMessage
+ *
+ * @typedef {{ name: 'ssubscribe' | 'sunsubscribe', channels: string[] }} SubscriberCommand
+ */
+
+/** One connection for sharded pub/sub, to one node. Reconnects for ever; what is subscribed is its owner's care. */
+export class SubscriberConnection {
+  #closed = false
+
+  /**
+   * @param {string} nodeKey
+   * @param {import('./topology.js').Topology} topology
+   * @param {string} name
+   * @param {SubscriberEvents} events
+   */
+  constructor (nodeKey, topology, name, { onReady, onClose, onMoved, onMessage }) {
+    this.nodeKey = nodeKey
+    const reconnect = reconnectForEver()
+    const redis = topology.connect(nodeKey, { ...connectionOptions(`${name}-subscriber`), retryStrategy: reconnect.retryStrategy })
+    if (redis === undefined) throw new Error(`redis: node ${nodeKey} is gone`)
+    this.redis = redis
+    redis.on('ready', () => {
+      reconnect.reset()
+      if (!this.#closed) onReady(this)
+    })
+    redis.on('close', () => { if (!this.#closed) onClose(this) })
+    redis.on('moved', () => { if (!this.#closed) onMoved(this) })
+    redis.on('error', () => {}) // a close follows
+    redis.on('smessageBuffer', (/** @type {Buffer} */ channel, /** @type {Buffer} */ payload) => onMessage(channel.toString(), payload))
+    redis.connect().catch(() => {})
+    this.pinger = setInterval(() => {
+      // an answer that does not come ends the connection (socketTimeout)
+      if (this.ready) redis.ping().catch(() => {})
+    }, PING_INTERVAL).unref()
+  }
+
+  get ready () { return this.redis.status === 'ready' && !this.#closed }
+
+  /**
+   * Sends commands in one write.
+   * @param {SubscriberCommand[]} commands
+   * @returns {Promise<(Error | null)[]>} one for each command
+   */
+  async send (commands) {
+    const pipeline = this.redis.pipeline()
+    for (const { name, channels } of commands) pipeline[name](...channels)
+    const results = await pipeline.exec()
+    return commands.map((_, i) => results?.[i]?.[0] ?? null)
+  }
+
+  /** @returns {ReadonlySet<string>} the channels that the server has confirmed and not taken away */
+  subscribed () {
+    // ioredis keeps this record for its own resubscribing; channels that a migration takes away are named nowhere else
+    const { condition } = /** @type {{ condition?: { subscriber: false | { channels: (kind: string) => string[] } } }} */ (/** @type {unknown} */ (this.redis))
+    return new Set(condition?.subscriber ? condition.subscriber.channels('ssubscribe') : [])
+  }
+
+  close () {
+    this.#closed = true
+    clearInterval(this.pinger)
+    this.redis.disconnect()
+  }
+}

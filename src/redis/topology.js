@@ -1,0 +1,58 @@
+/**
+ * Which node a channel belongs to, and how to connect to it.
+ *
+ * @typedef {object} Topology
+ * @property {(slot: number) => string | undefined} nodeOf key of the node that has it; undefined while that is not known
+ * @property {(nodeKey: string) => boolean} has whether there is such a node now
+ * @property {(nodeKey: string, options: import('ioredis').RedisOptions) => import('ioredis').Redis | undefined} connect
+ *   a new connection of its own, not yet connected; undefined if the node is gone
+ * @property {() => void} refresh something has moved: look again
+ * @property {(listener: () => void) => void} onChange called after each look
+ * @property {boolean} single whether all channels may be named in one command
+ * @property {() => void} stop
+ */
+
+/** Looks at a cluster in motion are at least so far apart, ms. */
+const REFRESH_PAUSE = 50
+
+/**
+ * @param {import('ioredis').Redis} client
+ * @returns {Topology}
+ */
+export function singleTopology (client) {
+  return {
+    single: true,
+    nodeOf: () => 'redis',
+    has: () => true,
+    connect: (_, options) => client.duplicate(options),
+    refresh () {},
+    onChange () {},
+    stop () {}
+  }
+}
+
+/**
+ * @param {import('ioredis').Cluster} client
+ * @returns {Topology}
+ */
+export function clusterTopology (client) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let refreshing
+  /** @param {string} nodeKey */
+  const find = (nodeKey) => client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === nodeKey)
+
+  return {
+    single: false,
+    nodeOf: (slot) => client.slots[slot]?.[0],
+    has: (nodeKey) => find(nodeKey) !== undefined,
+    connect: (nodeKey, options) => find(nodeKey)?.duplicate({ ...options, readOnly: false }),
+    refresh () {
+      refreshing ??= setTimeout(() => {
+        refreshing = undefined
+        client.refreshSlotsCache()
+      }, REFRESH_PAUSE)
+    },
+    onChange (listener) { client.on('refresh', listener) },
+    stop () { clearTimeout(refreshing) }
+  }
+}
