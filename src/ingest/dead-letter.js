@@ -2,10 +2,13 @@ import { Backoff, retry } from '../backoff.js'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { createProducer } from '../kafka/producer.js'
+import { unreadableOf } from '../kafka/record.js'
 import { HEADER } from '../wire/headers.js'
 
 /** Says that the value is missing because the record was too large for the dead-letter topic. */
 export const TRUNCATED = 'x-truncated'
+/** Says that the value is a whole record batch, as the broker has it, of this many records, the first at `x-offset`. */
+export const BATCH_RECORDS = 'x-batch-records'
 
 /**
  * @typedef {object} DeadLetter
@@ -55,7 +58,7 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
 
 /**
  * @param {Letter} letter
- * @param {boolean} truncated without the value, and of the headers only what is ours
+ * @param {boolean} truncated without key and value, and of the headers only what is ours
  * @returns {import('../kafka/producer.js').ProducerRecord}
  */
 export function deadLetterRecord ({ topic, partition, message, error }, truncated) {
@@ -70,7 +73,9 @@ export function deadLetterRecord ({ topic, partition, message, error }, truncate
   headers[HEADER.reason] = error.code
   headers[HEADER.topic] = topic
   headers[HEADER.partition] = String(partition)
-  headers[HEADER.offset] = message.offset
+  const unreadable = unreadableOf(message)
+  headers[HEADER.offset] = unreadable?.firstOffset ?? message.offset
+  if (unreadable !== undefined) headers[BATCH_RECORDS] = String(unreadable.records)
   if (truncated) headers[TRUNCATED] = 'true'
-  return { key: message.key, value: truncated ? null : message.value, headers }
+  return { key: truncated ? null : message.key, value: truncated ? null : message.value, headers }
 }

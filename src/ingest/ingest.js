@@ -40,7 +40,7 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
   const consumer = createConsumer({
     kafka,
     settings: { topic, groupId },
-    prepare: (signal) => ensureTopics({ kafka, topics: [topic, deadLetterTopic], settings: settings.kafka, maxBytes, log, signal, clock }),
+    prepare: (signal) => ensureTopics({ kafka, topics: [topic, settings.kafka.uplinkTopic, deadLetterTopic], settings: settings.kafka, maxBytes, log, signal, clock }),
     handle,
     onAssigned: forgetOthers,
     onFailure: () => metrics.kafka_consumer_restarts.inc(),
@@ -59,7 +59,7 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
 
     /** @param {number} index @param {import('../errors.js').InkcastError} error */
     const refuse = async (index, error) => {
-      if (error.code === 'internal') log.error({ err: error.cause ?? error, topic, partition, offset: messages[index].offset }, 'a record met a defect and goes to the dead letters')
+      if (error.cause !== undefined) log.error({ err: error.cause, topic, partition, offset: messages[index].offset }, `${error.message}: it goes to the dead letters`)
       await deadLetter.send({ topic, partition, message: messages[index], error }, signal)
       counters.count(operatorOf(messages[index]), error.code)
       done[index] = 1

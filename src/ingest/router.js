@@ -1,5 +1,5 @@
 import { InkcastError } from '../errors.js'
-import { publicationFromMessage } from '../kafka/record.js'
+import { publicationFromMessage, unreadableOf } from '../kafka/record.js'
 import { checkPublication, laneOf } from '../wire/publication.js'
 
 /**
@@ -33,6 +33,8 @@ export function route (messages, { source, maxBytes }) {
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index]
     try {
+      const unreadable = unreadableOf(message)
+      if (unreadable !== undefined) throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
       const publication = checkPublication(publicationFromMessage(message), { maxBytes })
       const routed = { index, entry: { publication, origin: { source, sequence: Number(message.offset) } } }
       const lane = laneOf(publication)

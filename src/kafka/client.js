@@ -1,5 +1,6 @@
 import kafkajs from 'kafkajs'
 import { registerCodecs } from './codecs.js'
+import { patchFetch } from './fetch-patch.js'
 import { patchRequestQueue } from './request-queue-patch.js'
 
 /** @typedef {import('kafkajs').Kafka} Kafka */
@@ -19,6 +20,7 @@ const REQUEST_TIMEOUT = 8000
  */
 export function createKafka ({ settings, log, name }) {
   patchRequestQueue({ log })
+  patchFetch({ log })
   registerCodecs()
   return new kafkajs.Kafka({
     clientId: `inkcast-${name}`,
@@ -30,7 +32,7 @@ export function createKafka ({ settings, log, name }) {
     // How often one operation is tried inside kafkajs. Whoever uses it tries again from outside, with a limit or a stop.
     retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 5 },
     // its own level is fixed at the start while ours may change, so let all through but the lines per request
-    logLevel: log.isLevelEnabled('trace') ? kafkajs.logLevel.DEBUG : kafkajs.logLevel.INFO,
+    logLevel: log.level === 'trace' ? kafkajs.logLevel.DEBUG : kafkajs.logLevel.INFO,
     logCreator: () => logInto(log)
   })
 }

@@ -25,6 +25,14 @@ export function publicationFromMessage ({ headers = {}, value, timestamp }) {
 }
 
 /**
+ * A batch of records that could not be decompressed or decoded comes as one message in its place; see record-batch.js.
+ *
+ * @param {KafkaMessage} message
+ * @returns {import('./record-batch.js').UnreadableBatch['unreadable'] | undefined} undefined for an ordinary record
+ */
+export const unreadableOf = (message) => /** @type {Partial<import('./record-batch.js').UnreadableBatch>} */ (message).unreadable
+
+/**
  * @param {import('kafkajs').IHeaders} headers
  * @param {string} name
  * @returns {string | undefined}

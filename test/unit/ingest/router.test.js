@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { route, sourceOf } from '../../../src/ingest/router.js'
+
+const options = { source: sourceOf('documents.downlink', 3), maxBytes: 100 }
+
+/** @param {number} offset @param {Record<string, string>} headers @param {string | Buffer | null} [value] */
+const message = (offset, headers, value = '{}') => /** @type {import('kafkajs').KafkaMessage} */ ({
+  key: null, value: value === null ? null : Buffer.from(value), timestamp: '1700000000000', offset: String(offset), attributes: 0, headers
+})
+
+test('records are sorted into lanes, in their order, with where they come from', () => {
+  const { lanes, refused } = route([
+    message(7, { 'x-operator': 'broadcast', 'x-guid': 'a' }),
+    message(8, { 'x-operator': 'user', 'x-uid': 'u' }),
+    message(9, { 'x-operator': 'broadcast', 'x-guid': 'b' }),
+    message(10, { 'x-operator': 'broadcast', 'x-guid': 'a' }),
+    message(11, { 'x-operator': 'kick', 'x-uid': 'u' }, null)
+  ], options)
+  assert.deepEqual(refused, [])
+  assert.deepEqual([...lanes].map(([lane, routed]) => [lane, routed.map(({ index, entry }) => [index, entry.origin])]), [
+    ['d:a', [[0, { source: 'documents.downlink/3', sequence: 7 }], [3, { source: 'documents.downlink/3', sequence: 10 }]]],
+    ['u:u', [[1, { source: 'documents.downlink/3', sequence: 8 }], [4, { source: 'documents.downlink/3', sequence: 11 }]]],
+    ['d:b', [[2, { source: 'documents.downlink/3', sequence: 9 }]]]
+  ])
+})
+
+test('bad records are refused with their reason and keep nothing from the others', () => {
+  const { lanes, refused } = route([
+    message(0, {}),
+    message(1, { 'x-operator': 'broadcast' }),
+    message(2, { 'x-operator': 'broadcast', 'x-guid': 'a' }),
+    message(3, { 'x-operator': 'broadcast', 'x-guid': 'a' }, null),
+    message(4, { 'x-operator': 'broadcast', 'x-guid': 'a' }, Buffer.from([0x22, 0xff, 0x22])),
+    message(5, { 'x-operator': 'broadcast', 'x-guid': 'a' }, `"${'x'.repeat(100)}"`),
+    message(6, { 'x-operator': 'broadcast', 'x-guid': 'a', 'x-event': 'doc:join' }),
+    message(7, { 'x-operator': 'revoke', 'x-guid': 'a', 'x-uid': 'u' }, null)
+  ], options)
+  assert.deepEqual(refused.map(({ index, error }) => [index, error.code]),
+    [[0, 'unknown_operator'], [1, 'missing_target'], [3, 'bad_value'], [4, 'bad_utf8'], [5, 'value_too_large'], [6, 'reserved_event']])
+  assert.deepEqual([...lanes.keys()], ['d:a', 'u:u'])
+})
+
+test('a batch that could not be read is refused as one', () => {
+  const unreadable = Object.assign(message(9, {}), { unreadable: { error: new Error('snappy: a block is corrupt'), firstOffset: '5', records: 5 } })
+  const { refused } = route([unreadable], options)
+  assert.equal(refused[0].error.code, 'bad_value')
+  assert.match(String(refused[0].error.cause), /snappy/)
+})
