@@ -5,7 +5,7 @@ import { once } from 'node:events'
 /**
  * A stock socket.io-client, closed after the test.
  *
- * @param {import('node:test').TestContext} t
+ * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {string} url
  * @param {object} [options]
  * @param {'json' | 'msgpack'} [options.codec]
@@ -41,7 +41,7 @@ export function createClient (t, url, { codec = 'json', transports = ['websocket
 }
 
 /**
- * @param {import('node:test').TestContext} t
+ * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {string} url
  * @param {Parameters<typeof createClient>[2]} [options]
  */

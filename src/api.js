@@ -1,0 +1,32 @@
+import { createHttpApi } from './api/http.js'
+import { busSink, createPublish } from './api/publish.js'
+import { createRedisBus } from './bus/redis-bus.js'
+import { systemClock as clock } from './clock.js'
+import { createKafka } from './kafka/client.js'
+import { createKafkaDownlink } from './kafka/downlink.js'
+import { createRedis } from './redis/client.js'
+import { runRole } from './role.js'
+
+/**
+ * The api role: the door for business services. With Kafka everything published goes through it, else straight to
+ * the bus.
+ * @param {import('./role.js').RoleContext} context
+ * @returns {Promise<import('./role.js').Composed>}
+ */
+async function composeApi ({ config, log, metrics, lifecycle, status }) {
+  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api' }))
+  const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
+  let sink = busSink(bus)
+  if (config.mode === 'kafka') {
+    const kafka = createKafka({ settings: config.kafka, log, name: 'api' })
+    const downlink = await lifecycle.start('downlink', createKafkaDownlink({ kafka, topic: config.kafka.downlinkTopic, log, clock }))
+    sink = downlink.publish
+  }
+  const publish = createPublish({ sink, limits: config.limits })
+  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus, log, metrics })
+  await lifecycle.start('api', api)
+  status.addCheck(() => redis.ready ? null : 'Redis is away')
+  return { banner: [`api listens on ${config.api.host}:${api.port()}`] }
+}
+
+await runRole('api', composeApi)
