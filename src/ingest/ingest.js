@@ -29,7 +29,7 @@ const BUS_FAILING = 10_000
  * @param {import('../clock.js').Clock} [dependencies.clock]
  */
 export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, clock = systemClock }) {
-  const { downlinkTopic: topic, deadLetterTopic, groupId } = settings.kafka
+  const { downlinkTopic: topic, deadLetterTopic, uplinkTopic, groupId } = settings.kafka
   const maxBytes = settings.limits.maxRecordBytes
   const counters = createCounters(metrics)
   /** @type {Set<number>} partitions with a value in the metrics */
@@ -40,7 +40,8 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
   const consumer = createConsumer({
     kafka,
     settings: { topic, groupId },
-    prepare: (signal) => ensureTopics({ kafka, topics: [topic, settings.kafka.uplinkTopic, deadLetterTopic], settings: settings.kafka, maxBytes, log, signal, clock }),
+    // also the topic that gateways write to: one place creates topics, and not a hundred gateways
+    prepare: (signal) => ensureTopics({ kafka, topics: [topic, uplinkTopic, deadLetterTopic], settings: settings.kafka, maxBytes, log, signal, clock }),
     handle,
     onAssigned: forgetOthers,
     onFailure: () => metrics.kafka_consumer_restarts.inc(),

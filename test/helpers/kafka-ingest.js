@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto'
+import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
+import { systemClock } from '../../src/clock.js'
+import { loadConfig } from '../../src/config/load.js'
+import { createDeadLetter } from '../../src/ingest/dead-letter.js'
+import { createIngest } from '../../src/ingest/ingest.js'
+import { createKafka } from '../../src/kafka/client.js'
+import { ensureTopics } from '../../src/kafka/topics.js'
+import { createMetrics } from '../../src/metrics.js'
+import { kafkaBrokers } from './env.js'
+import { recordingLog } from './recording-log.js'
+import { waitFor } from './wait.js'
+
+/** @typedef {import('../../src/bus/contract.js').Entry} Entry */
+/** @typedef {Awaited<ReturnType<typeof testKafka>>} TestKafka */
+
+/**
+ * A client with topics and a group of its own, deleted after the test.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {object} [options]
+ * @param {string} [options.brokers] default: the shared broker
+ * @param {number} [options.partitions] of each topic, default 4
+ * @param {boolean} [options.topics] whether they exist already, default true
+ */
+export async function testKafka (t, { brokers = kafkaBrokers(), partitions = 4, topics = true } = {}) {
+  const id = `test.${randomBytes(4).toString('hex')}`
+  const config = loadConfig({
+    env: {
+      KAFKA_BROKERS: brokers,
+      REDIS_URL: 'redis://127.0.0.1:1', // needed with Kafka; not used here
+      KAFKA_GROUP_ID: `${id}.group`,
+      KAFKA_DOWNLINK_TOPIC: `${id}.downlink`,
+      KAFKA_UPLINK_TOPIC: `${id}.uplink`,
+      KAFKA_DEAD_LETTER_TOPIC: `${id}.dead-letter`,
+      KAFKA_TOPIC_PARTITIONS: String(partitions)
+    }
+  })
+  const { log, lines } = recordingLog()
+  const kafka = createKafka({ settings: config.kafka, log, name: 'test' })
+  const { downlinkTopic, uplinkTopic, deadLetterTopic, groupId } = config.kafka
+  const all = [downlinkTopic, uplinkTopic, deadLetterTopic]
+  if (topics) await ensureTopics({ kafka, topics: all, settings: config.kafka, log })
+  t.after(async () => {
+    const admin = kafka.admin({ retry: { retries: 0 } })
+    await admin.connect().then(async () => {
+      await admin.deleteGroups([groupId]).catch(() => {})
+      for (const topic of all) await admin.deleteTopics({ topics: [topic] }).catch(() => {})
+    }, () => {}) // the test has stopped its broker
+    await admin.disconnect().catch(() => {})
+  })
+
+  return {
+    kafka, config, log, lines, downlinkTopic, uplinkTopic, deadLetterTopic, groupId,
+
+    /** @param {import('kafkajs').Message[]} messages @param {string} [topic] default: the downlink */
+    async produce (messages, topic = downlinkTopic) {
+      const producer = kafka.producer({ allowAutoTopicCreation: false })
+      try {
+        await producer.connect()
+        await producer.send({ topic, messages })
+      } finally {
+        await producer.disconnect()
+      }
+    },
+
+    /**
+     * @param {string} topic
+     * @param {number} count
+     * @returns {Promise<Received[]>} the topic's records when there are at least so many, in the order of their offsets per partition
+     */
+    async readAll (topic, count) {
+      /** @type {Received[]} */
+      const received = []
+      const consumer = kafka.consumer({ groupId: `${id}.reader-${randomBytes(4).toString('hex')}`, allowAutoTopicCreation: false, maxWaitTimeInMs: 100 })
+      try {
+        await consumer.connect()
+        await consumer.subscribe({ topics: [topic], fromBeginning: true })
+        await consumer.run({
+          autoCommit: false,
+          eachMessage: async ({ partition, message: { key, value, offset, headers } }) => {
+            received.push({ partition, offset: Number(offset), key: key === null ? null : String(key), value: value === null ? null : Buffer.from(value), headers: textOf(headers) })
+          }
+        })
+        await waitFor(() => received.length >= count, { timeout: 20_000, message: () => `${count} records in ${topic}, there are ${received.length}` })
+        return received
+      } finally {
+        await consumer.disconnect()
+      }
+    }
+  }
+}
+
+/** @typedef {{ partition: number, offset: number, key: string | null, value: Buffer | null, headers: Record<string, string> }} Received */
+
+/** @param {import('kafkajs').IHeaders} [headers] */
+const textOf = (headers = {}) => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.map(String).join('|') : String(value)]))
+
+/**
+ * A memory bus whose `publish` records what it took and may be told to fail.
+ */
+export function recordingBus () {
+  const { log } = recordingLog()
+  const inner = createMemoryBus({ log, metrics: createMetrics({ processMetrics: false }), hub: createMemoryHub({ history: { size: 100_000, ttl: 3600 } }) })
+  inner.start()
+  const bus = {
+    /** @type {Entry[]} what was published, duplicates left out */
+    published: [],
+    duplicates: 0,
+    calls: 0,
+    /** @type {(entries: Entry[], call: number) => void | Promise<void>} throws in place of publishing */
+    before: () => {},
+    /** @type {(entries: Entry[], call: number) => void | Promise<void>} throws after it was published: the outcome is unknown */
+    after: () => {},
+
+    /** @param {Entry[]} entries */
+    async publish (entries) {
+      const call = ++bus.calls
+      await bus.before(entries, call)
+      const results = await inner.publish(entries)
+      results.forEach(({ duplicate }, index) => {
+        if (duplicate) bus.duplicates++
+        else bus.published.push(entries[index])
+      })
+      await bus.after(entries, call)
+      return results
+    },
+
+    /** @returns {Map<string, string[]>} values by document, as text */
+    byDocument () {
+      /** @type {Map<string, string[]>} */
+      const documents = new Map()
+      for (const { publication } of bus.published) {
+        const guid = publication.guid ?? publication.operator
+        documents.set(guid, [...documents.get(guid) ?? [], publication.value.toString()])
+      }
+      return documents
+    }
+  }
+  return bus
+}
+
+/**
+ * Ingest over a recording bus, joined and ready; stopped after the test.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {TestKafka} kafka
+ * @param {object} [options]
+ * @param {ReturnType<typeof recordingBus>} [options.bus]
+ * @param {boolean} [options.ready] wait until it is, default true
+ */
+export async function startIngest (t, { kafka, config, log }, { bus = recordingBus(), ready = true } = {}) {
+  const metrics = createMetrics({ processMetrics: false })
+  const deadLetter = createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log })
+  const ingest = createIngest({ kafka, bus, deadLetter, settings: config, log, metrics, clock: systemClock })
+  const stop = async () => {
+    await ingest.stop()
+    await deadLetter.stop()
+  }
+  t.after(stop)
+  await ingest.start()
+  if (ready) await waitFor(() => ingest.status().ready, { timeout: 20_000, message: () => ingest.status() })
+  return {
+    ingest, bus, metrics, stop,
+
+    /** @param {number} count waits until so many were published */
+    published: (count, timeout = 20_000) => waitFor(() => bus.published.length >= count,
+      { timeout, message: () => `${count} published, there are ${bus.published.length}; ${JSON.stringify(ingest.status())}` }),
+
+    /** @returns {Promise<Record<string, number>>} records by `operator result` */
+    async counted () {
+      const { values } = await metrics.records.get()
+      return Object.fromEntries(values.map(({ labels, value }) => [`${labels.operator} ${labels.result}`, value]))
+    }
+  }
+}
+
+/**
+ * @param {string} guid
+ * @param {unknown} value
+ * @param {Record<string, string | Buffer>} [headers]
+ * @returns {import('kafkajs').Message} a broadcast
+ */
+export const broadcast = (guid, value, headers = {}) => ({ key: guid, value: JSON.stringify(value), headers: { 'x-operator': 'broadcast', 'x-guid': guid, ...headers } })
