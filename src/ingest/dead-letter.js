@@ -44,7 +44,8 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
 
     async send (letter, signal) {
       let truncated = false
-      await retry(() => producer.send(deadLetterRecord(letter, truncated)), {
+      // the wait ends with the signal; what is under way may still be written, and then is there twice
+      await retry(() => unlessAborted(producer.send(deadLetterRecord(letter, truncated)), signal), {
         signal,
         clock,
         backoff: new Backoff({ min: 100, max: 5000 }),
@@ -54,6 +55,20 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
       })
     }
   }
+}
+
+/**
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {AbortSignal} signal
+ * @returns {Promise<T>} rejects with the signal's reason when that comes first
+ */
+function unlessAborted (promise, signal) {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 /**

@@ -3,6 +3,7 @@ import { createConsumer } from '../kafka/consumer.js'
 import { ensureTopics } from '../kafka/topics.js'
 import { OPERATORS } from '../wire/publication.js'
 import { createLanes } from './lanes.js'
+import { forEachLimited } from './limited.js'
 import { route, sourceOf } from './router.js'
 
 /** The bus is reported as failing when it has taken nothing for this long, ms. */
@@ -11,6 +12,9 @@ const BUS_FAILING = 10_000
 /**
  * @typedef {import('../kafka/consumer.js').ConsumerStatus & { busFailingFor: number }} IngestStatus
  */
+
+/** Dead letters of one batch that are on their way at the same time; well below what the producer takes. */
+const LETTERS_AT_ONCE = 200
 
 /** @typedef {'records' | 'stage_milliseconds' | 'kafka_lag' | 'kafka_record_age_milliseconds' | 'kafka_consumer_restarts' | 'bus_errors'} MetricNames */
 
@@ -84,9 +88,12 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
         }
       }
     })
-    const results = await Promise.allSettled([runLanes([...lanes.values()], signal), ...refused.map(({ index, error }) => refuse(index, error))])
-    const failed = results.find(({ status }) => status === 'rejected')
-    if (failed !== undefined && !signal.aborted) throw /** @type {PromiseRejectedResult} */ (failed).reason
+    // both come to their end even if one fails: nothing of this batch may be in progress after it
+    const results = await Promise.allSettled([
+      runLanes([...lanes.values()], signal),
+      forEachLimited(refused, LETTERS_AT_ONCE, signal, ({ index, error }) => refuse(index, error))
+    ])
+    for (const result of results) if (result.status === 'rejected') throw result.reason
 
     const undone = done.indexOf(0)
     const count = undone === -1 ? messages.length : undone

@@ -1,5 +1,6 @@
 import { Backoff } from '../backoff.js'
 import { InkcastError } from '../errors.js'
+import { forEachLimited } from './limited.js'
 
 /** @typedef {import('./router.js').Routed} Routed */
 
@@ -76,21 +77,7 @@ export function createLanes ({ bus, onPublished, refuse, onRetry, clock }) {
    * @param {AbortSignal} signal
    * @returns {Promise<void>} resolves when all is published or refused, or when it was aborted and nothing is in progress any more
    */
-  return async function runAll (lanes, signal) {
-    let next = 0
-    const runner = async () => {
-      while (next < lanes.length && !signal.aborted) {
-        try {
-          await run(lanes[next++], signal)
-        } catch (error) {
-          if (!signal.aborted) throw error
-        }
-      }
-    }
-    const runners = []
-    for (let i = 0; i < CONCURRENCY && i < lanes.length; i++) runners.push(runner())
-    await Promise.all(runners)
-  }
+  return (lanes, signal) => forEachLimited(lanes, CONCURRENCY, signal, (lane) => run(lane, signal))
 }
 
 /**

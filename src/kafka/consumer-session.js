@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { closeQuietly } from './close.js'
 import { createCommits } from './commits.js'
 
@@ -93,6 +94,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     if (stopping) return clock.sleep(50)
     const { generation } = commits
     const abort = new AbortController()
+    setMaxListeners(0, abort.signal) // everything that waits in the batch listens to it
     /** @type {unknown} */
     let lost
     const beat = () => {

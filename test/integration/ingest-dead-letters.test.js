@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import zlib from 'node:zlib'
+import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
+import { waitFor } from '../helpers/wait.js'
+
+/** Every kind of bad record, and the reason it is given. @type {[string, import('kafkajs').Message][]} */
+const BAD = [
+  ['unknown_operator', { value: '{}', headers: {} }],
+  ['unknown_operator', { value: '{}', headers: { 'x-operator': 'shout' } }],
+  ['unknown_operator', { value: '{}', headers: { 'X-Operator': 'broadcast', 'x-guid': 'd' } }],
+  ['missing_target', { value: '{}', headers: { 'x-operator': 'broadcast' } }],
+  ['missing_target', { value: '{}', headers: { 'x-operator': 'user', 'x-guid': 'd' } }],
+  ['missing_target', { value: '{}', headers: { 'x-operator': 'socket' } }],
+  ['missing_target', { value: null, headers: { 'x-operator': 'kick' } }],
+  ['missing_target', { value: null, headers: { 'x-operator': 'revoke', 'x-uid': 'u' } }],
+  ['bad_target', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': '' } }],
+  ['bad_target', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'g'.repeat(257) } }],
+  ['bad_target', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'a\u0000b' } }],
+  ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': Buffer.from([0x64, 0xff]) } }],
+  ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-ephemeral': 'yes' } }],
+  ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-timestamp': 'now' } }],
+  ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-except': Array(101).fill('c').join() } }],
+  ['bad_content_type', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'content-type': 'text/plain' } }],
+  ['reserved_event', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-event': 'disconnect' } }],
+  ['reserved_event', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-event': 'doc:join' } }],
+  ['bad_utf8', { value: Buffer.from([0x22, 0xc3, 0x22]), headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }],
+  ['bad_value', { value: '{"a":', headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }],
+  ['bad_value', { value: '1,"x"', headers: { 'x-operator': 'everyone' } }],
+  ['bad_value', { value: null, headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }],
+  ['bad_value', { value: '', headers: { 'x-operator': 'user', 'x-uid': 'u' } }],
+  ['bad_value', { value: '['.repeat(300) + ']'.repeat(300), headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }],
+  ['bad_value', { value: Buffer.from([0xc1]), headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'content-type': 'application/msgpack' } }],
+  ['value_too_large', { value: `"${'x'.repeat(2 ** 20)}"`, headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }]
+]
+
+test('a hundred bad records of every kind stop nothing and are kept with their reason and origin', async (t) => {
+  const kafka = await testKafka(t, { partitions: 2 })
+  const { published, bus, counted, ingest } = await startIngest(t, kafka)
+  const good = 200
+  /** @type {import('kafkajs').Message[]} */
+  const messages = []
+  /** @type {Map<string, [string, import('kafkajs').Message]>} the bad ones by a header of their own */
+  const bad = new Map()
+  for (let i = 0; i < good; i++) {
+    messages.push({ ...broadcast(`d${i % 4}`, i), partition: i % 2 })
+    if (i % 2 !== 0) continue
+    const [reason, message] = BAD[(i / 2) % BAD.length]
+    bad.set(`bad-${i}`, [reason, message])
+    messages.push({ key: `bad-${i}`, partition: i % 2, ...message, headers: { ...message.headers, number: `bad-${i}` } })
+  }
+  // one request each for the large ones: the broker limits what it takes at once
+  for (let from = 0; from < messages.length;) {
+    const to = messages.findIndex(({ value }, index) => index >= from && (value?.length ?? 0) > 100_000)
+    const end = to === -1 ? messages.length : to === from ? from + 1 : to
+    await kafka.produce(messages.slice(from, end))
+    from = end
+  }
+  await published(good)
+  const letters = await kafka.readAll(kafka.deadLetterTopic, bad.size)
+  assert.equal(letters.length, bad.size)
+
+  const documents = bus.byDocument()
+  for (let d = 0; d < 4; d++) assert.deepEqual(documents.get(`d${d}`), Array.from({ length: good / 4 }, (_, i) => String(i * 4 + d)))
+
+  const origins = new Map((await kafka.readAll(kafka.downlinkTopic, messages.length)).map((record) => [record.headers.number, record]))
+  for (const { key, value, headers } of letters) {
+    const [reason, message] = /** @type {[string, import('kafkajs').Message]} */ (bad.get(headers.number))
+    const origin = /** @type {import('../helpers/kafka-ingest.js').Received} */ (origins.get(headers.number))
+    const { 'x-reason': reasonGiven, 'x-topic': topic, 'x-partition': partition, 'x-offset': offset, ...own } = headers
+    assert.deepEqual([headers.number, reasonGiven, topic, partition, offset], [headers.number, reason, kafka.downlinkTopic, String(origin.partition), String(origin.offset)])
+    assert.deepEqual(own, origin.headers)
+    assert.equal(key, headers.number)
+    assert.deepEqual(value, message.value === null ? null : Buffer.from(/** @type {string} */ (message.value)))
+  }
+
+  await waitFor(() => ingest.status().ready)
+  const counts = await counted()
+  assert.equal(counts['broadcast ok'], good)
+  assert.equal(Object.entries(counts).reduce((sum, [name, count]) => name.endsWith(' ok') ? sum : sum + count, 0), bad.size)
+})
+
+test('a record that is too large for the dead letters is kept without its value', async (t) => {
+  const kafka = await testKafka(t)
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: kafka.deadLetterTopic, configEntries: [{ name: 'max.message.bytes', value: '1000' }] }] })
+  await admin.disconnect()
+  const { published } = await startIngest(t, kafka)
+  await kafka.produce([broadcast('d', 1), { ...broadcast('d', 2), value: `{${'x'.repeat(2000)}`, headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'large': 'y'.repeat(2000) } }, broadcast('d', 3)])
+  await published(2)
+  const [{ key, value, headers, ...rest }, ...others] = await kafka.readAll(kafka.deadLetterTopic, 1)
+  assert.deepEqual({ key, value, headers, others }, {
+    key: null, value: null, others: [],
+    headers: { 'x-reason': 'bad_value', 'x-topic': kafka.downlinkTopic, 'x-partition': headers['x-partition'], 'x-offset': '1', 'x-truncated': 'true' }
+  }, JSON.stringify(rest))
+})
+
+test('an offset is not done before its dead letter is safe', async (t) => {
+  const kafka = await testKafka(t, { partitions: 1 })
+  // no topic for the dead letters: they are tried for as long as there is none
+  const admin = kafka.kafka.admin()
+  t.after(() => admin.disconnect())
+  await admin.connect()
+  const first = await startIngest(t, kafka)
+  await admin.deleteTopics({ topics: [kafka.deadLetterTopic] })
+  await kafka.produce([broadcast('d', 1), { value: '{', headers: {} }, broadcast('d', 2)])
+  await first.published(2)
+  await first.stop()
+  const [{ partitions: [{ offset }] }] = await admin.fetchOffsets({ groupId: kafka.groupId, topics: [kafka.downlinkTopic] })
+  assert.equal(offset, '1')
+
+  const second = await startIngest(t, kafka, { bus: first.bus })
+  const [letter] = await kafka.readAll(kafka.deadLetterTopic, 1)
+  assert.equal(letter.headers['x-offset'], '1')
+  await waitFor(() => second.bus.duplicates === 1)
+  assert.equal(first.bus.published.length, 2)
+})
+
+test('a compressed batch that is a bomb, or that cannot be read, is kept as a whole and stops nothing', async (t) => {
+  const kafka = await testKafka(t, { partitions: 1 })
+  const { published, bus, counted, ingest } = await startIngest(t, kafka)
+  await kafka.produce([broadcast('d', 1)])
+  // 70 MB of spaces: broker and producer see 70 KB
+  const producer = kafka.kafka.producer()
+  await producer.connect()
+  const { default: kafkajs } = await import('kafkajs')
+  const gzip = kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP]
+  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({ ...gzip(), compress: async (/** @type {{ buffer: Buffer }} */ { buffer }) => zlib.gzipSync(buffer) })
+  t.after(() => { kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = gzip })
+  await producer.send({ topic: kafka.downlinkTopic, compression: kafkajs.CompressionTypes.GZIP, messages: [broadcast('d', 2), { ...broadcast('d', 3), value: Buffer.alloc(70 * 2 ** 20, ' ') }] })
+  await producer.disconnect()
+  await kafka.produce([broadcast('d', 4)])
+  await published(2)
+  assert.deepEqual(bus.byDocument().get('d'), ['1', '4'])
+  const [{ value, headers }] = await kafka.readAll(kafka.deadLetterTopic, 1)
+  assert.deepEqual(headers, { 'x-reason': 'bad_value', 'x-topic': kafka.downlinkTopic, 'x-partition': '0', 'x-offset': '1', 'x-batch-records': '2' })
+  assert.ok(value !== null && value.length > 50_000 && value.length < 200_000, 'the batch as the broker has it')
+  assert.deepEqual(await counted(), { 'broadcast ok': 2, 'unknown bad_value': 1 })
+  assert.equal(ingest.status().restarts, 0)
+  assert.match(kafka.lines.filter(({ level }) => level === 'error').map(({ text }) => text).join(), /gzip: it decompresses to more than.*the record batch cannot be read/s)
+})
