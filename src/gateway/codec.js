@@ -1,6 +1,6 @@
-import { Emitter } from '@socket.io/component-emitter'
 import * as json from 'socket.io-parser'
 import msgpack from 'socket.io-msgpack-parser'
+import { checkMsgpack } from '../wire/msgpack.js'
 import { SOCKET_IO_EVENTS } from '../wire/publication.js'
 
 /**
@@ -10,37 +10,61 @@ import { SOCKET_IO_EVENTS } from '../wire/publication.js'
  * @typedef {import('../wire/packet.js').Codec} Codec
  */
 
-/** @extends {Emitter<any, any, any>} */
-class Decoder extends Emitter {
-  /** @type {Codec | undefined} */
-  codec
-  /** @type {any} */
-  #inner
-
-  /** @param {string | Buffer} data @throws {Error} if it is no packet: Socket.IO closes the connection then */
-  add (data) {
-    if (this.#inner === undefined) {
-      this.codec = typeof data === 'string' ? 'json' : 'msgpack'
-      this.#inner = this.codec === 'json' ? new json.Decoder() : new msgpack.Decoder()
-      this.#inner.on('decoded', (/** @type {import('socket.io-parser').Packet} */ packet) => {
-        checkEvent(packet)
-        this.emitReserved('decoded', packet)
-      })
-    }
-    this.#inner.add(data)
-  }
-
-  destroy () { this.#inner?.destroy() }
-}
+/** A client that is refused may try again on the same connection; each try costs a token's verification. */
+const MAX_CONNECTS = 10
+/** What a client sends is checked by its handler, which allows less; this only protects the decoder's stack. */
+const MAX_DEPTH = 1000
 
 /**
- * The JSON decoder refuses events that only Socket.IO itself may emit; the msgpack decoder lets them pass, and a
- * client could have the server believe in a disconnect.
- * @param {import('socket.io-parser').Packet} packet
+ * JSON's, which takes msgpack as well. Whatever it throws makes Socket.IO close the connection.
  */
-function checkEvent ({ type, data }) {
-  if (type !== json.PacketType.EVENT && type !== json.PacketType.BINARY_EVENT) return
-  if (typeof data[0] !== 'string' || SOCKET_IO_EVENTS.has(data[0])) throw new Error('invalid event name')
+class Decoder extends json.Decoder {
+  /** @type {Codec | undefined} */
+  codec
+  /** The gateway has a connection on it, or is about to: there must not be a second one (handshake.js). */
+  taken = false
+  #connects = 0
+
+  /** @override @param {string | Buffer} data @throws {Error} if it is no packet, or not one that may come now */
+  add (data) {
+    this.codec ??= typeof data === 'string' ? 'json' : 'msgpack'
+    if (this.codec === 'json') {
+      this.#check(data[0] === '0')
+      super.add(data)
+    } else {
+      const packet = decodeMsgpackPacket(/** @type {Buffer} */ (data))
+      this.#check(packet.type === json.PacketType.CONNECT)
+      this.emitReserved('decoded', packet)
+    }
+  }
+
+  /** @param {boolean} isConnect */
+  #check (isConnect) {
+    if (isConnect) this.#connects++
+    if (this.#connects === 0) throw new Error('the first packet must be CONNECT')
+    if (this.#connects > MAX_CONNECTS) throw new Error('too many CONNECT packets')
+  }
+}
+
+const msgpackDecoder = new msgpack.Decoder()
+/** @type {json.Packet} */
+let decoded
+msgpackDecoder.on('decoded', (/** @type {json.Packet} */ packet) => { decoded = packet })
+
+/**
+ * Checked before it is decoded: notepack believes every length it reads, and 6 bytes would make it allocate and fill 4 GB.
+ * @param {Buffer} data
+ * @returns {json.Packet}
+ * @throws {Error}
+ */
+function decodeMsgpackPacket (data) {
+  checkMsgpack(data, MAX_DEPTH)
+  msgpackDecoder.add(data)
+  // The JSON decoder refuses events that only Socket.IO itself may emit; this one lets them pass, and a client could
+  // have the server believe in a disconnect.
+  const { type, data: args } = decoded
+  if (type === json.PacketType.EVENT && (typeof args[0] !== 'string' || SOCKET_IO_EVENTS.has(args[0]))) throw new Error('invalid event name')
+  return decoded
 }
 
 /** The `parser` option of the Socket.IO server. Its Encoder is JSON's until `useCodec` says otherwise. */
