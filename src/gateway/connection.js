@@ -1,5 +1,11 @@
 import { ERRORS } from '../errors.js'
-import { TokenBucket } from './limits.js'
+import { Allowance } from './limits.js'
+
+/**
+ * Where a Socket.IO socket and its Engine.IO socket have their Connection. Not in `socket.data`: that is for
+ * extensions, and travels to other processes with `fetchSockets`.
+ */
+export const kConnection = Symbol('connection')
 
 /**
  * One client connection: who it is, what it has open, and how records are written to it. There are very many of
@@ -12,7 +18,8 @@ import { TokenBucket } from './limits.js'
 /**
  * What is the same for all connections of a worker.
  * @typedef {object} ConnectionContext
- * @property {import('../config/load.js').Config['limits']} limits
+ * @property {number} maxDocuments
+ * @property {import('./limits.js').Rates} rates
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last look
  * @property {import('../clock.js').Clock} clock
  * @property {boolean} spliced whether frames may be written past Socket.IO's encoder (hooks.js)
@@ -28,9 +35,7 @@ class OpenDocument {
 export class Connection {
   /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
   #documents
-  #events
-  #bytes
-  #overBytes = false
+  #allowance
 
   /**
    * @param {import('socket.io').Socket} socket
@@ -47,10 +52,7 @@ export class Connection {
     this.codec = codec
     this.client = client
     this.context = context
-    const { maxEventsPerSecond, maxBytesPerSecond, maxRecordBytes } = context.limits
-    const now = context.clock.now()
-    this.#events = new TokenBucket(maxEventsPerSecond, 2 * maxEventsPerSecond, now)
-    this.#bytes = new TokenBucket(maxBytesPerSecond, maxBytesPerSecond + maxRecordBytes, now)
+    this.#allowance = new Allowance(context.rates, context.clock.now())
   }
 
   get uid () { return this.identity.uid }
@@ -66,7 +68,7 @@ export class Connection {
   /** @param {string} guid @returns {OpenDocument | null} null: no more documents are allowed */
   addDocument (guid) {
     this.#documents ??= new Map()
-    if (this.#documents.size >= this.context.limits.maxDocumentsPerConnection) return null
+    if (this.#documents.size >= this.context.maxDocuments) return null
     const document = new OpenDocument()
     this.#documents.set(guid, document)
     return document
@@ -80,15 +82,13 @@ export class Connection {
     return /** @type {Map<string, OpenDocument>} */ (this.#documents).delete(guid)
   }
 
-  /** Counts bytes that have arrived. @param {number} bytes */
+  /** Counts a packet that has arrived, and ends a connection that floods. @param {number} bytes */
   received (bytes) {
-    this.#overBytes = !this.#bytes.charge(bytes, this.context.clock.now())
+    if (!this.#allowance.packet(bytes, this.context.clock.now()) && this.open) this.disconnect('rate_limited')
   }
 
   /** @returns {boolean} whether one more event may be handled now */
-  mayHandle () {
-    return this.#events.take(1, this.context.clock.now()) && !this.#overBytes
-  }
+  mayHandle () { return this.#allowance.event(this.context.clock.now()) }
 
   /**
    * Writes a record.

@@ -24,7 +24,7 @@ import { parseInput } from './handlers/input.js'
  * @property {import('../log.js').Log} log
  */
 
-/** @type {Map<string, { schema: import('zod').ZodType<any>, handle: (connection: import('./connection.js').Connection, input: any, context: HandlerContext) => Promise<object> }>} */
+/** @type {Map<unknown, { schema: import('zod').ZodType<any>, handle: (connection: import('./connection.js').Connection, input: any, context: HandlerContext) => Promise<object> }>} */
 const HANDLERS = new Map(Object.entries({
   'doc:join': join,
   'doc:leave': leave,
@@ -33,32 +33,52 @@ const HANDLERS = new Map(Object.entries({
   'auth:refresh': refresh
 }))
 
+const RATE_LIMITED = Object.freeze({ ok: false, error: publicError(new InkcastError('rate_limited')) })
+
 /**
  * Handles one event of a client. Never throws; the client learns of an error where it asked for an acknowledgement.
  *
  * @param {import('./connection.js').Connection} connection
- * @param {string} event
+ * @param {unknown} event a string, unless somebody made the packet by hand
  * @param {unknown[]} args the last one is a function if the client asked for an acknowledgement
  * @param {HandlerContext} context
  */
 export async function handleEvent (connection, event, args, context) {
-  const ask = args.at(-1)
-  const acknowledge = typeof ask === 'function' ? ask : undefined
-  const inputs = acknowledge ? args.length - 1 : args.length
-  const handler = HANDLERS.get(event)
-  // clients choose event names: only known ones become a label
-  const label = handler === undefined ? 'unknown' : event
+  // Socket.IO still hands out what had arrived before
+  if (!connection.open) return
+  const acknowledge = /** @type {Function | undefined} */ (typeof args.at(-1) === 'function' ? args.pop() : undefined)
+  if (connection.mayHandle()) {
+    const answer = await answerEvent(connection, event, args, context)
+    acknowledge?.(answer)
+  } else {
+    context.metrics.client_events.inc({ event: labelOf(event), result: 'rate_limited' })
+    acknowledge?.(RATE_LIMITED)
+  }
+}
+
+/**
+ * @param {import('./connection.js').Connection} connection
+ * @param {unknown} event
+ * @param {unknown[]} args without the acknowledgement
+ * @param {HandlerContext} context
+ * @returns {Promise<{ ok: true } & Record<string, any> | { ok: false, error: ReturnType<typeof publicError> }>}
+ */
+export async function answerEvent (connection, event, args, context) {
+  const label = labelOf(event)
   try {
-    if (!connection.mayHandle()) throw new InkcastError('rate_limited')
+    const handler = HANDLERS.get(event)
     if (handler === undefined) throw new InkcastError('unknown_event')
-    if (inputs !== 1) throw new InkcastError('bad_request', `${event} takes one argument`)
+    if (args.length !== 1) throw new InkcastError('bad_request', `${event} takes one argument`)
     const answer = await handler.handle(connection, parseInput(handler.schema, args[0]), context)
     context.metrics.client_events.inc({ event: label, result: 'ok' })
-    acknowledge?.({ ok: true, ...answer })
+    return { ok: true, ...answer }
   } catch (error) {
     const shown = publicError(error)
     context.metrics.client_events.inc({ event: label, result: shown.code })
     if (shown.code === 'internal') context.log.error({ err: error, event: label }, 'handler failed')
-    acknowledge?.({ ok: false, error: shown })
+    return { ok: false, error: shown }
   }
 }
+
+/** Clients choose event names: only known ones become a label. @param {unknown} event @returns {string} */
+const labelOf = (event) => HANDLERS.has(event) ? /** @type {string} */ (event) : 'unknown'

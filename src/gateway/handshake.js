@@ -2,15 +2,15 @@ import { z } from 'zod'
 import { InkcastError, publicError } from '../errors.js'
 import { isId } from '../wire/publication.js'
 import { useCodec } from './codec.js'
-import { Connection } from './connection.js'
+import { Connection, kConnection } from './connection.js'
 import { assignId } from './hooks.js'
-import { parseInput, position } from './handlers/input.js'
+import { guid, parseInput, position } from './handlers/input.js'
 
 /** What a client sends with its CONNECT packet; fields of others pass. */
 const authSchema = z.looseObject({
   token: z.string().nullish(),
   client: z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'client must be a string of 1 to 256 bytes').nullish(),
-  documents: z.record(z.string(), position.nullable()).nullish()
+  documents: z.record(guid, position.nullable()).nullish()
 })
 
 /** @typedef {Map<string, import('../wire/position.js').Position | null>} HandshakeDocuments */
@@ -21,43 +21,68 @@ const authSchema = z.looseObject({
  *
  * @param {object} dependencies
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
- * @param {(uid: string) => Promise<void>} dependencies.register makes records for this user reach this worker
- * @param {(uid: string) => void} dependencies.release takes one `register` back
+ * @param {ReturnType<typeof import('./users.js').createUsers>} dependencies.users
  * @param {() => string} dependencies.newConnectionId
  * @param {import('./connection.js').ConnectionContext} dependencies.connectionContext
  * @param {() => boolean} dependencies.isDraining
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
  */
-export function createHandshake ({ authenticator, register, release, newConnectionId, connectionContext, isDraining, metrics, log }) {
+export function createHandshake ({ authenticator, users, newConnectionId, connectionContext, isDraining, metrics, log }) {
+  /** @this {any} Engine.IO's socket */
+  function releaseUser () { users.release(this[kConnection].uid) }
+
   /** @param {import('socket.io').Socket} socket */
   async function admit (socket) {
+    const { decoder } = /** @type {any} */ (socket.client)
+    // Socket.IO would make a second connection of a CONNECT that comes while the first is under way
+    if (decoder.taken) throw new InkcastError('bad_request', 'there is a connection already')
+    decoder.taken = true
+    try {
+      await connect(socket)
+    } catch (error) {
+      decoder.taken = false
+      throw error
+    }
+  }
+
+  /** @param {import('socket.io').Socket} socket */
+  async function connect (socket) {
     const codec = useCodec(socket.client)
     if (isDraining()) throw new InkcastError('draining')
     const { token, client, documents } = parseInput(authSchema, socket.handshake.auth)
-    const { maxDocumentsPerConnection } = connectionContext.limits
-    if (documents && Object.keys(documents).length > maxDocumentsPerConnection) throw new InkcastError('too_many_documents')
+    if (documents && Object.keys(documents).length > connectionContext.maxDocuments) throw new InkcastError('too_many_documents')
     const identity = await authenticator.authenticate(token ?? undefined)
-    await register(identity.uid)
-    if (socket.conn.readyState !== 'open') {
-      release(identity.uid)
+    await users.register(identity.uid)
+    const conn = /** @type {any} */ (socket.conn)
+    if (conn.readyState !== 'open') {
+      users.release(identity.uid)
       throw new InkcastError('unavailable', 'the connection has gone')
     }
     assignId(socket, newConnectionId())
-    socket.data.connection = new Connection(socket, identity, codec, client ?? undefined, connectionContext)
+    const connection = new Connection(socket, identity, codec, client ?? undefined, connectionContext)
+    Object.assign(socket, { [kConnection]: connection })
+    conn[kConnection] = connection
+    // until it is connected, which a middleware after this one may prevent
+    conn.on('close', releaseUser)
     if (documents) socket.data.documents = new Map(Object.entries(documents))
   }
 
-  /** @param {import('socket.io').Socket} socket @param {(error?: Error) => void} next */
-  return (socket, next) => {
-    admit(socket).then(() => {
-      metrics.handshakes.inc({ result: 'ok' })
-      next()
-    }, (error) => {
-      const { code, message, retryable } = publicError(error)
-      metrics.handshakes.inc({ result: code })
-      if (code === 'internal') log.error({ err: error }, 'handshake failed')
-      next(Object.assign(new Error(message), { data: { code, retryable } }))
-    })
+  return {
+    /** @param {import('socket.io').Socket} socket @param {(error?: Error) => void} next */
+    middleware (socket, next) {
+      admit(socket).then(() => {
+        metrics.handshakes.inc({ result: 'ok' })
+        next()
+      }, (error) => {
+        const { code, message, retryable } = publicError(error)
+        metrics.handshakes.inc({ result: code })
+        if (code === 'internal') log.error({ err: error }, 'handshake failed')
+        next(Object.assign(new Error(message), { data: { code, retryable } }))
+      })
+    },
+
+    /** From now on its user is released when it disconnects. @param {Connection} connection */
+    connected (connection) { connection.conn.off('close', releaseUser) }
   }
 }

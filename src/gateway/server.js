@@ -1,23 +1,20 @@
 import { Server } from 'socket.io'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createFeeds } from '../documents/feeds.js'
-import { publicError } from '../errors.js'
 import { parser } from './codec.js'
 import { Delivery } from './delivery.js'
+import { kConnection } from './connection.js'
 import { createDirect } from './direct.js'
 import { Directory } from './directory.js'
 import { createExpiry } from './expiry.js'
 import { Engine } from './engine.js'
-import { handleEvent } from './handlers.js'
-import { handle as join } from './handlers/join.js'
+import { answerEvent, handleEvent } from './handlers.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
 import { checkHooks } from './hooks.js'
 import { createHttpServer, notFound } from './http.js'
+import { ratesOf } from './limits.js'
 import { createUsers } from './users.js'
-
-/** The byte counter of a connection finds it here, so that one function serves all of them. */
-const kConnection = Symbol('connection')
 
 /** A client's message is its data and a little more: event name, guid, packet type. */
 const PACKET_OVERHEAD = 16_384
@@ -89,29 +86,32 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
 
   const context = { feeds, access, authenticator, expiry, reauthorize, bus, uplink, limits, metrics, clock, log }
 
-  io.use(createHandshake({
+  const handshake = createHandshake({
     authenticator,
-    register: users.register,
-    release: users.release,
+    users,
     newConnectionId: newId,
-    connectionContext: { limits, tally, clock, spliced: checkHooks(log) },
+    connectionContext: { maxDocuments: limits.maxDocumentsPerConnection, rates: ratesOf(limits), tally, clock, spliced: checkHooks(log) },
     isDraining: () => draining,
     metrics,
     log
-  }))
+  })
+  io.use(handshake.middleware)
 
-  /** @this {any} Engine.IO's socket @param {string | Buffer} data */
-  function countBytes (data) { this[kConnection].received(data.length) }
+  // One function for all connections, not one for each.
+  /** @this {any} Engine.IO's socket @param {{ data?: string | Buffer }} packet it may be empty */
+  function countPacket (packet) { this[kConnection].received(packet.data?.length ?? 0) }
 
-  /** @this {import('socket.io').Socket} @param {string} event @param {unknown[]} args */
+  /** @this {any} Socket.IO's socket @param {string} event @param {unknown[]} args */
   function onEvent (event, ...args) {
-    handleEvent(this.data.connection, event, args, context).catch((error) => log.error({ err: error }, 'event failed'))
+    handleEvent(this[kConnection], event, args, context).catch((error) => log.error({ err: error }, 'event failed'))
   }
 
-  /** @this {import('socket.io').Socket} */
-  function onDisconnect () {
+  /** @this {any} Socket.IO's socket @param {string} reason */
+  function onDisconnect (reason) {
     /** @type {import('./connection.js').Connection} */
-    const connection = this.data.connection
+    const connection = this[kConnection]
+    // stock clients close it themselves; nothing would end it when they don't
+    if (reason === 'client namespace disconnect') connection.conn.close()
     directory.remove(connection)
     expiry.forget(connection)
     users.release(connection.uid)
@@ -120,16 +120,16 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
 
   io.on('connection', (socket) => {
     /** @type {import('./connection.js').Connection} */
-    const connection = socket.data.connection
+    const connection = /** @type {any} */ (socket)[kConnection]
+    handshake.connected(connection)
     directory.add(connection)
     expiry.watch(connection)
-    connection.conn[kConnection] = connection
-    connection.conn.on('data', countBytes)
+    connection.conn.on('packet', countPacket)
     socket.onAny(onEvent)
     socket.on('disconnect', onDisconnect)
     const documents = /** @type {import('./handshake.js').HandshakeDocuments | undefined} */ (socket.data.documents)
     if (documents !== undefined) {
-      socket.data.documents = undefined
+      delete socket.data.documents
       for (const [guid, position] of documents) joinAtHandshake(connection, guid, position)
     }
   })
@@ -139,11 +139,10 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
    * @param {string} guid
    * @param {import('../wire/position.js').Position | null} position
    */
-  function joinAtHandshake (connection, guid, position) {
-    join(connection, { guid, position }, context).then(
-      (answer) => connection.socket.emit('doc:joined', answer),
-      (error) => connection.socket.emit('doc:refused', { guid, error: publicError(error) })
-    )
+  async function joinAtHandshake (connection, guid, position) {
+    const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, position }], context)
+    if (ok) connection.socket.emit('doc:joined', answer)
+    else connection.socket.emit('doc:refused', { guid, ...answer })
   }
 
   /** @param {import('./connection.js').Connection} connection */
