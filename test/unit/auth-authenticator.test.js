@@ -83,7 +83,7 @@ test('a token that somebody else signed, changed or did not sign is refused', as
 
 test('what was refused once is refused again, and a refusal does not quote the token', async () => {
   const { authenticate } = authenticatorWith()
-  const payload = tokenPart('{"sub":"ada","secret":"hunter2"')
+  const payload = tokenPart('hunter2{')
   const token = `${tokenPart({ alg: 'HS256' })}.${payload}.AAAA`
   for (let i = 0; i < 2; i++) {
     assert.throws(() => authenticate(token), (/** @type {Error & { code?: string }} */ error) => {

@@ -161,16 +161,17 @@ test('a key is used with the algorithms of its type only, or the one it names', 
 })
 
 test('keys that are secret, private, for encryption or unreadable are left out, the others work', async (t) => {
-  const key = newKey('one')
+  const [key, encryption, signing, leaked] = [newKey('one'), newKey('enc'), newKey('ops'), newKey('private')]
   const { authenticator, authenticate } = await issuerWith(t, [
     null, 'x', {}, { kty: 'oct', k: 'AAAA', kid: 'secret' }, { kty: 'EC', crv: 'P-256', kid: 'broken' },
-    jwk(newKey('enc'), { use: 'enc' }),
-    jwk(newKey('ops'), { key_ops: ['sign'] }),
-    { ...newKey('private').pair.privateKey.export({ format: 'jwk' }), kid: 'private' },
+    jwk(encryption, { use: 'enc' }),
+    jwk(signing, { key_ops: ['sign'] }),
+    { ...leaked.pair.privateKey.export({ format: 'jwk' }), kid: 'private' },
     jwk(key, { use: 'sig', key_ops: ['verify'], alg: 'ES256' })
   ])
   await authenticator.start()
   assert.equal((await authenticate(await signedBy(key))).uid, 'ada')
+  for (const other of [encryption, signing, leaked]) await assert.rejects(authenticate(await signedBy(other)), refused('unavailable'), other.kid)
   await assert.rejects(authenticate(forgeToken({ sub: 'ada' }, { key: '\0\0\0', header: { alg: 'HS256', kid: 'secret' } })))
 })
 
@@ -198,7 +199,14 @@ test('tokens whose header cannot be read are refused without a fetch', async (t)
   assert.equal(service.requests, 1)
 })
 
-test('stop does not wait for an issuer that hangs', async (t) => {
+test('two keys of different types may have one key id', async (t) => {
+  const keys = [newKey('one', 'RS256'), newKey('one')]
+  const { authenticator, authenticate } = await issuerWith(t, keys.map((key) => jwk(key)))
+  await authenticator.start()
+  for (const key of keys) assert.equal((await authenticate(await signedBy(key))).uid, 'ada')
+})
+
+test('stop does not wait for an issuer that hangs', { timeout: 3000 }, async (t) => {
   const { authenticator, authenticate, issuer, service } = await issuerWith(t, [])
   issuer.hold = new Promise(() => {})
   const starting = authenticator.start()

@@ -15,7 +15,10 @@ test('what is posted is JSON, and so is the answer', async (t) => {
 test('an answer that is late, too long, redirected, not 200 or not JSON is an error', async (t) => {
   let answer = { status: 200, body: '{}', headers: /** @type {Record<string, string>} */ ({}) }
   let wait = Promise.resolve()
-  const { url } = await httpService(t, async () => { await wait; return answer })
+  const { url } = await httpService(t, async ({ url }) => {
+    await wait
+    return url === '/elsewhere' ? { body: '{}' } : answer
+  })
   const ask = (/** @type {object} */ more = {}) => fetchJson(url, { ...bounds, ...more })
 
   answer = { ...answer, body: JSON.stringify('x'.repeat(98)) }
@@ -28,7 +31,7 @@ test('an answer that is late, too long, redirected, not 200 or not JSON is an er
     answer = { ...answer, status, body: '' }
     await assert.rejects(ask(), new RegExp(`HTTP status ${status}`))
   }
-  answer = { status: 302, body: '', headers: { location: url } }
+  answer = { status: 302, body: '', headers: { location: '/elsewhere' } }
   await assert.rejects(ask(), /fetch failed/)
   wait = new Promise(() => {})
   await assert.rejects(ask({ timeout: 50 }), { name: 'TimeoutError' })

@@ -1,0 +1,122 @@
+#!/usr/bin/env node
+/**
+ * Writes the pages that are made of tables in the code:
+ *
+ *   npm run docs             writes them
+ *   npm run docs -- --check  changes nothing; exit code 1 if one of them is not as the code has it
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { pathToFileURL } from 'node:url'
+import { BLOCKS } from '../src/config/blocks.js'
+import { ERRORS } from '../src/errors.js'
+import { METRICS } from '../src/metrics.js'
+
+const ROOT = new URL('../', import.meta.url)
+
+/** @typedef {import('../src/config/setting.js').Setting} Setting */
+/** @typedef {import('../src/metrics.js').MetricEntry} MetricEntry */
+/** @typedef {import('../src/errors.js').ErrorEntry} ErrorEntry */
+
+/** Each page by its path, as it has to be. */
+export const PAGES = {
+  'docs/configuration.md': configuration,
+  '.env.example': envExample,
+  'docs/errors.md': errors,
+  'docs/metrics.md': metrics
+}
+
+/** @returns {Promise<string[]>} paths of the pages that differ from the code */
+export async function outdated () {
+  const paths = []
+  for (const [path, render] of Object.entries(PAGES)) {
+    const written = await readFile(new URL(path, ROOT), 'utf8').catch(() => undefined)
+    if (written !== render()) paths.push(path)
+  }
+  return paths
+}
+
+function configuration () {
+  return page('Configuration', 'src/config/blocks.js', [
+    'Settings come from the environment, or from a file of `NAME=value` lines that is named with `--config FILE`; the environment wins. ' +
+    'A wrong setting stops the start, with every problem listed at once. `NODE_ENV=production` makes defaults stricter.',
+    ...Object.values(BLOCKS).map(({ title, settings }) => [
+      `## ${title}`,
+      table(['Name', 'Default', 'Meaning'], settingsOf(settings).map(([name, setting]) => [
+        `\`${name}\``, shownDefault(setting), setting.describe + (setting.secret ? ' Secret.' : '')
+      ]))
+    ].join('\n\n'))
+  ])
+}
+
+function envExample () {
+  const blocks = Object.values(BLOCKS).map(({ title, settings }) => [
+    `# ${title}`,
+    ...settingsOf(settings).flatMap(([name, setting]) => {
+      const isDefault = setting.default === undefined && setting.defaultText !== undefined ? ` Default: ${setting.defaultText}.` : ''
+      return ['', ...wrap(plain(setting.describe + isDefault)).map((line) => `# ${line}`), `#${name}=${setting.secret ? '' : setting.default ?? ''}`]
+    })
+  ].join('\n'))
+  return [
+    '# Settings of inkcast, each with its default. Generated from src/config/blocks.js by "npm run docs": do not edit.\n' +
+    '# For use with --config: copy it and set what should differ.',
+    ...blocks
+  ].join('\n\n') + '\n'
+}
+
+function errors () {
+  const entries = /** @type {[string, ErrorEntry][]} */ (Object.entries(ERRORS))
+  return page('Errors', 'src/errors.js', [
+    'Clients, callers of the api and dead letters get these codes. A client sees `{ code, message, retryable }`, a refused handshake has `code` and `retryable` in `err.data`, ' +
+    'the api answers `{ "ok": false, "error": { "code", "message", "retryable" } }` with the status, and a dead letter has the code as `x-reason`. ' +
+    'The message may be more specific than the one here; programs go by the code.',
+    table(['Code', 'Message', 'Try again', 'HTTP status', 'When, and what to do'], entries.map(([code, { message, retryable, status, when }]) => [
+      `\`${code}\``, message, retryable ? 'yes' : 'no', String(status), when
+    ]))
+  ])
+}
+
+function metrics () {
+  const entries = /** @type {[string, MetricEntry][]} */ (Object.entries(METRICS))
+  return page('Metrics', 'src/metrics.js', [
+    '`/metrics` on `ADMIN_PORT` has these in the format of Prometheus, merged over the processes of a machine, and Node\'s own (CPU, memory, garbage collection) with the prefix `inkcast_`. ' +
+    'Every series has the label `role` as well.',
+    table(['Name', 'Type', 'Labels', 'Meaning', 'Worry when'], entries.map(([name, { type, labels = [], help, worry }]) => [
+      `\`inkcast_${name}${type === 'counter' ? '_total' : ''}\``, type, labels.map((label) => `\`${label}\``).join(' '), help, worry
+    ]))
+  ])
+}
+
+/** @param {Setting} setting */
+function shownDefault (setting) {
+  if (setting.secret || (setting.default ?? setting.defaultText ?? '') === '') return ''
+  return setting.default === undefined ? String(setting.defaultText) : `\`${setting.default}\``
+}
+
+/** @param {object} settings */
+const settingsOf = (settings) => /** @type {[string, Setting][]} */ (Object.entries(settings))
+
+/** @param {string} title @param {string} source @param {string[]} parts */
+const page = (title, source, parts) => [`# ${title}`, `<!-- Generated from ${source} by "npm run docs": do not edit. -->`, ...parts].join('\n\n') + '\n'
+
+/** @param {string[]} head @param {string[][]} rows */
+function table (head, rows) {
+  const line = (/** @type {string[]} */ cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+/** @param {string} text without Markdown */
+const plain = (text) => text.replaceAll('`', '')
+
+/** @param {string} text @returns {string[]} lines of at most 100 characters */
+const wrap = (text) => text.match(/\S.{0,99}(?=\s|$)/g) ?? []
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const paths = await outdated()
+  if (process.argv.includes('--check')) {
+    for (const path of paths) console.error(`${path} is not as the code has it: npm run docs`)
+    process.exitCode = paths.length > 0 ? 1 : 0
+  } else {
+    for (const [path, render] of Object.entries(PAGES)) await writeFile(new URL(path, ROOT), render())
+    console.log(paths.length > 0 ? `written: ${paths.join(', ')}` : 'nothing to do')
+  }
+}

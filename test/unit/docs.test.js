@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { PAGES, outdated } from '../../scripts/docs.js'
+import { BLOCKS } from '../../src/config/blocks.js'
+import { loadConfig } from '../../src/config/load.js'
+import { ERRORS } from '../../src/errors.js'
+import { METRICS } from '../../src/metrics.js'
+
+test('the generated pages are as the code has it (if not: npm run docs)', async () => {
+  assert.deepEqual(await outdated(), [])
+})
+
+/** @type {[string, import('../../src/config/setting.js').Setting][]} */
+const settings = Object.values(BLOCKS).flatMap((block) => Object.entries(block.settings))
+
+test('every setting, error and metric has a row', () => {
+  const rows = (/** @type {string} */ page) => page.split('\n').filter((line) => line.startsWith('| `'))
+  const [configuration, errors, metrics] = [rows(PAGES['docs/configuration.md']()), rows(PAGES['docs/errors.md']()), rows(PAGES['docs/metrics.md']())]
+  assert.deepEqual(configuration.map((row) => /^\| `(\w+)` \|/.exec(row)?.[1]), settings.map(([name]) => name))
+  assert.deepEqual(errors.map((row) => /^\| `(\w+)` \|/.exec(row)?.[1]), Object.keys(ERRORS))
+  assert.equal(metrics.length, Object.keys(METRICS).length)
+  // a | in a text would break its row
+  for (const [list, columns] of /** @type {const} */ ([[configuration, 3], [errors, 5], [metrics, 5]])) {
+    for (const row of list) assert.equal(row.match(/(?<!\\)\|/g)?.length, columns + 1, row)
+  }
+})
+
+test('no default of a secret is shown', () => {
+  const secrets = settings.filter(([, setting]) => setting.secret)
+  assert.ok(secrets.length >= 4)
+  for (const [name] of secrets) {
+    assert.match(PAGES['docs/configuration.md'](), new RegExp(`^\\| \`${name}\` \\|  \\| .* Secret\\. \\|$`, 'm'))
+    assert.match(PAGES['.env.example'](), new RegExp(`^#${name}=$`, 'm'))
+  }
+})
+
+test('.env.example sets nothing, and with every line turned on it is valid and means the defaults', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, '.env')
+  const example = PAGES['.env.example']()
+  const defaults = loadConfig({ env: {} })
+  for (const text of [example, example.replaceAll(/^#([A-Z_]+=)/gm, '$1')]) {
+    writeFileSync(file, text)
+    assert.deepEqual(loadConfig({ env: {}, file }), defaults)
+  }
+})
