@@ -34,12 +34,16 @@ export function serveEngine (server, engine, fallback) {
     else fallback(req, res)
   })
   server.on('upgrade', (req, socket, head) => {
-    if (req.url?.startsWith(PATH)) engine.handleUpgrade(req, socket, head)
-    else socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    if (req.url?.startsWith(PATH)) return engine.handleUpgrade(req, socket, head)
+    // Node has taken its own listener off, and a client that resets would end the process
+    socket.on('error', () => socket.destroy())
+    socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
   })
   // what is not HTTP at all
   server.on('clientError', (error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    // nothing may be written into the middle of an answer
+    const answering = /** @type {{ _httpMessage?: { headersSent: boolean } }} */ (/** @type {unknown} */ (socket))._httpMessage?.headersSent
+    if (socket.writable && !answering) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
     else socket.destroy(error)
   })
 }
@@ -47,4 +51,20 @@ export function serveEngine (server, engine, fallback) {
 /** @param {http.IncomingMessage} _req @param {http.ServerResponse} res */
 export function notFound (_req, res) {
   res.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n')
+}
+
+/**
+ * @param {import('http').Server} server
+ * @param {{ host?: string, port?: number, path?: string }} address
+ * @returns {Promise<void>}
+ */
+export function listen (server, address) {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    // the kernel's own limit (net.core.somaxconn) applies as well
+    server.listen({ ...address, backlog: 4096 }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
 }
