@@ -21,6 +21,7 @@ import { SubscriberConnection } from './subscriber-connection.js'
  * @property {object | null} batch the sending it belongs to; a confirmation of another one is out of date
  * @property {boolean} live confirmed
  * @property {boolean} lost was live and has not been since
+ * @property {boolean} alone a command that named it was refused: name it in a command of its own
  * @property {Set<Waiter>} waiters
  *
  * @typedef {{ resolve: () => void, reject: (error: Error) => void, timer: NodeJS.Timeout }} Waiter
@@ -28,6 +29,8 @@ import { SubscriberConnection } from './subscriber-connection.js'
 
 /** Channels named in one command: a reply is due for each, and one command should not hold up the others for long. */
 const CHANNELS_PER_COMMAND = 500
+/** Least time between two lines about channels that cannot be had, ms. */
+const LOG_INTERVAL = 60_000
 
 /**
  * @param {object} dependencies
@@ -52,6 +55,7 @@ export function createChannels ({ topology, name, log }) {
   /** @type {NodeJS.Timeout | undefined} */
   let retrying
   const backoff = new Backoff({ min: 100, max: 5000 })
+  let loggedAt = -Infinity
   let stopped = false
 
   const events = {
@@ -194,21 +198,26 @@ export function createChannels ({ topology, name, log }) {
       if (error !== null) {
         failed++
         drop(entry)
+        entry.alone = true
         continue
       }
       entry.live = true
+      if (entry.alone) backoff.reset()
+      entry.alone = false
       if (entry.lost && entry.wanted) restored.push(entry.channel)
       entry.lost = false
       for (const waiter of entry.waiters) waiter.resolve()
     }
-    if (error === null) backoff.reset()
-    else if (failed > 0) retryLater(error)
+    if (error !== null && failed > 0) retryLater(error)
   }
 
   /** @param {Error} error */
   function retryLater (error) {
     if (stopped || retrying !== undefined) return
-    log.debug({ reason: error.message }, 'channels could not be subscribed, trying again')
+    if (Date.now() - loggedAt > LOG_INTERVAL) {
+      loggedAt = Date.now()
+      log.warn({ reason: error.message }, 'channels could not be subscribed, trying again')
+    }
     topology.refresh()
     retrying = setTimeout(() => {
       retrying = undefined
@@ -228,7 +237,7 @@ export function createChannels ({ topology, name, log }) {
     subscribe (channel, onMessage) {
       let entry = entries.get(channel)
       if (entry === undefined) {
-        entry = { channel, slot: slotOf(channel), onMessage, wanted: true, connection: null, batch: null, live: false, lost: false, waiters: new Set() }
+        entry = { channel, slot: slotOf(channel), onMessage, wanted: true, connection: null, batch: null, live: false, lost: false, alone: false, waiters: new Set() }
         entries.set(channel, entry)
       }
       entry.onMessage = onMessage
@@ -299,9 +308,12 @@ function wait (entry) {
 function group (entries, single) {
   /** @type {Map<number, Entry[]>} */
   const bySlot = new Map()
-  for (const entry of entries) push(bySlot, single ? 0 : entry.slot, entry)
   /** @type {Entry[][]} */
   const groups = []
+  for (const entry of entries) {
+    if (entry.alone) groups.push([entry])
+    else push(bySlot, single ? 0 : entry.slot, entry)
+  }
   for (const members of bySlot.values()) {
     for (let at = 0; at < members.length; at += CHANNELS_PER_COMMAND) groups.push(members.slice(at, at + CHANNELS_PER_COMMAND))
   }

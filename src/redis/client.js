@@ -46,6 +46,8 @@ export function createRedis ({ urls, name, log }) {
   let downSince = 0
   let loggedAt = -Infinity
   let stopped = false
+  /** Ends the wait of `start`. ioredis tells nothing of a disconnect between two tries. */
+  let abandon = () => {}
 
   client.on('ready', () => {
     reconnect.reset()
@@ -70,18 +72,19 @@ export function createRedis ({ urls, name, log }) {
     if (client.status === 'ready') return Promise.resolve()
     return new Promise((resolve, reject) => {
       const settle = (/** @type {Error | undefined} */ error) => {
-        client.off('ready', onReady).off('error', onError).off('end', onEnd)
+        client.off('ready', onReady).off('error', onError)
+        abandon = () => {}
         if (error === undefined) resolve(undefined)
         else reject(error)
       }
       const onReady = () => settle(undefined)
-      const onEnd = () => settle(new Error('redis: stopped while connecting'))
       const onError = (/** @type {Error & { lastNodeError?: Error }} */ error) => {
         const problem = error.lastNodeError ?? error
         if (problem.message.includes('cluster support disabled')) settle(new Error('redis: several URLs stand for Redis Cluster, but this is a single Redis: give one URL'))
         else if (isRefusal(problem)) settle(new Error(`redis: ${problem.message}`, { cause: withoutArguments(problem) }))
       }
-      client.on('ready', onReady).on('error', onError).on('end', onEnd)
+      abandon = () => settle(new Error('redis: stopped while connecting'))
+      client.on('ready', onReady).on('error', onError)
       client.connect().catch(() => {}) // told by the events as well
     })
   }
@@ -121,6 +124,7 @@ export function createRedis ({ urls, name, log }) {
 
     async stop () {
       stopped = true
+      abandon()
       channels.stop()
       topology.stop()
       client.disconnect()

@@ -1,15 +1,23 @@
 -- Takes a worker number for a process: the one its slot had before, else the lowest that is free.
 -- KEYS  1 expiry of each number (sorted set, ms)  2 owner of each number (hash, JSON)  3 number of each slot (hash)
 -- ARGV  1 slot  2 owner as JSON, with its token  3 lease time, ms  4 how many numbers there are
+--       5 token of an owner that is known to be dead, or ''
 -- Returns the number, or -1 when all are taken.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
--- A slot has one process at a time, so what it had before is free, lease or no lease, unless another slot took it.
+-- Free: nobody has it, its lease has ended, or its owner is dead.
+local function free (number)
+  local owner = redis.call('HGET', KEYS[2], number)
+  if not owner or cjson.decode(owner).token == ARGV[5] then return true end
+  return (tonumber(redis.call('ZSCORE', KEYS[1], number)) or 0) <= now
+end
+
 local number = tonumber(redis.call('HGET', KEYS[3], ARGV[1]))
 if number then
   local owner = redis.call('HGET', KEYS[2], number)
-  if owner and cjson.decode(owner).slot ~= ARGV[1] then number = nil end
+  local others = owner and cjson.decode(owner).slot ~= ARGV[1]
+  if others or not free(number) then number = nil end
 end
 
 if not number then
@@ -22,10 +30,13 @@ if not number then
     end
   end
   if not number then return -1 end
-  local before = redis.call('HGET', KEYS[2], number)
-  if before then redis.call('HDEL', KEYS[3], cjson.decode(before).slot) end
 end
 
+local before = redis.call('HGET', KEYS[2], number)
+if before then
+  local slot = cjson.decode(before).slot
+  if redis.call('HGET', KEYS[3], slot) == tostring(number) then redis.call('HDEL', KEYS[3], slot) end
+end
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[3])), number)
 redis.call('HSET', KEYS[2], number, ARGV[2])
 redis.call('HSET', KEYS[3], ARGV[1], number)

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { documentChannel, documentLog, documentMeta, userWorkers, workerChannel } from '../../src/redis/keys.js'
+import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { waitFor } from '../helpers/wait.js'
+import { arrived, createFixture, entry, fresh, of, offsets, publication, range, texts } from './bus-fixture.js'
+import { createRedisPair } from './bus-redis-pair.js'
+
+/**
+ * What lies in Redis: bounds, expiry, and what the bus makes of data that was lost, restored or never was its own.
+ */
+for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+  describe(`data of the bus in ${name}`, () => {
+    /** @type {Awaited<ReturnType<typeof createRedisPair>>} */
+    let redisPair
+    const fixture = createFixture((options) => createRedisPair(url(), options))
+    before(async () => {
+      await fixture.start()
+      redisPair = /** @type {typeof redisPair} */ (/** @type {unknown} */ (fixture.pair))
+    })
+    after(() => fixture.stop())
+    const client = () => redisPair.connections[0].client
+
+    test('records expire with the history, the position and the origins after a week', async () => {
+      const guid = fresh()
+      await fixture.pair.publisher.publish([entry(guid, 1)])
+      const [log, meta] = [await client().ttl(documentLog(guid)), await client().ttl(documentMeta(guid))]
+      assert.ok(log > 50 && log <= 60, `log ${log} s`)
+      assert.ok(meta > 7 * 86_400 - 10 && meta <= 7 * 86_400, `meta ${meta} s`)
+    })
+
+    test('a document without records is forgotten after a day, and a subscribe never shortens the time of another', async () => {
+      const [empty, full] = [fresh(), fresh()]
+      await fixture.pair.publisher.publish([entry(full, 1)])
+      for (const guid of [empty, full, empty, full]) await fixture.pair.first.subscribe(guid)
+      const [short, long] = [await client().ttl(documentMeta(empty)), await client().ttl(documentMeta(full))]
+      assert.ok(short > 86_000 && short <= 86_400, `${short} s`)
+      assert.ok(long > 7 * 86_400 - 10, `${long} s`)
+      await client().expire(documentMeta(full), 100)
+      await fixture.pair.first.subscribe(full)
+      assert.ok(await client().ttl(documentMeta(full)) > 7 * 86_400 - 10, 'subscribing keeps the position of an idle document alive')
+    })
+
+    test('the log is trimmed to about its size', async () => {
+      const pair = await fixture.open({ size: 100, ttl: 60 })
+      try {
+        const guid = fresh()
+        for (let i = 0; i < 20; i++) await pair.publisher.publish(range(50).map((n) => entry(guid, n)))
+        const length = await client().xlen(documentLog(guid))
+        assert.ok(length >= 100 && length <= 300, `${length} records`)
+      } finally {
+        await pair.stop()
+      }
+    })
+
+    test('when the meta is lost another log begins, without the records of the old one', async () => {
+      const { first, publisher, one } = fixture.pair
+      const guid = fresh()
+      const start = await first.subscribe(guid)
+      await publisher.publish([entry(guid, 'old'), entry(guid, 'older')])
+      await client().del(documentMeta(guid))
+      const [{ position }] = await publisher.publish([entry(guid, 'new')])
+      assert.equal(position?.offset, 1)
+      assert.notEqual(position?.epoch, start.epoch)
+      assert.equal((await first.history(guid, start, 10)).gap, 'epoch')
+      assert.deepEqual(texts((await first.history(guid, { epoch: position?.epoch ?? '', offset: 0 }, 10)).records), ['new'])
+      await arrived(one, guid, 3)
+      assert.deepEqual(of(one, guid).map((record) => [record.epoch === start.epoch, record.offset]), [[true, 1], [true, 2], [false, 1]])
+
+      await client().del(documentMeta(guid))
+      const next = await fixture.pair.second.subscribe(guid)
+      assert.deepEqual(await first.history(guid, next, 10), { position: next, records: [], gap: null })
+      await publisher.publish([entry(guid, 'newest')])
+      assert.deepEqual(texts((await first.history(guid, next, 10)).records), ['newest'])
+    })
+
+    test('when the log is ahead of the meta another log begins instead of failing for ever', async () => {
+      const { first, publisher } = fixture.pair
+      const guid = fresh()
+      const start = await first.subscribe(guid)
+      await publisher.publish(range(5).map((i) => ({ ...entry(guid, i), origin: { source: 's', sequence: i } })))
+      await client().hset(documentMeta(guid), 'o', '2')
+      const published = await publisher.publish([{ ...entry(guid, 'a'), origin: { source: 's', sequence: 5 } }, entry(guid, 'b')])
+      assert.deepEqual(published.map(({ position }) => position?.offset), [1, 2])
+      assert.notEqual(published[0].position?.epoch, start.epoch)
+      assert.equal((await first.history(guid, start, 10)).gap, 'epoch')
+      assert.deepEqual(texts((await first.history(guid, { epoch: published[0].position?.epoch ?? '', offset: 0 }, 10)).records), ['a', 'b'])
+      assert.equal((await publisher.publish([{ ...entry(guid, 4), origin: { source: 's', sequence: 4 } }]))[0].duplicate, true, 'origins are remembered')
+    })
+
+    test('when the log is lost or has a hole, history says so', async () => {
+      const { first, publisher } = fixture.pair
+      const guid = fresh()
+      const start = await first.subscribe(guid)
+      await publisher.publish(range(40, 1).map((i) => entry(guid, i)))
+      await client().xdel(documentLog(guid), '20-0')
+      const at = (/** @type {number} */ offset) => ({ ...start, offset })
+      assert.equal((await first.history(guid, at(10), 100)).gap, 'trimmed')
+      assert.deepEqual(offsets((await first.history(guid, at(10), 9)).records), range(9, 11))
+      assert.deepEqual(offsets((await first.history(guid, at(20), 100)).records), range(20, 21))
+      await client().xdel(documentLog(guid), '40-0')
+      assert.deepEqual((await first.history(guid, at(30), 100)).gap, 'trimmed')
+      await client().del(documentLog(guid))
+      assert.deepEqual(await first.history(guid, at(39), 10), { position: at(40), records: [], gap: 'trimmed' })
+      assert.deepEqual((await publisher.publish([entry(guid, 41)]))[0].position, at(41))
+      assert.deepEqual(offsets((await first.history(guid, at(40), 10)).records), [41])
+    })
+
+    test('history stops after some megabytes, and the next page goes on', async () => {
+      const { first, publisher } = fixture.pair
+      const guid = fresh()
+      const start = await first.subscribe(guid)
+      const value = Buffer.alloc(2 ** 19, 'x')
+      for (let i = 0; i < 5; i++) await publisher.publish(range(6).map(() => entry(guid, 0, { value })))
+      /** @type {number[]} */
+      const seen = []
+      for (let pages = 0; seen.length < 30; pages++) {
+        assert.ok(pages < 6)
+        const { records, gap, position } = await first.history(guid, { ...start, offset: seen.length }, 100)
+        assert.equal(gap, null)
+        assert.equal(position.offset, 30)
+        assert.ok(seen.length + records.length === 30 || (records.length >= 8 && records.length <= 24), `${records.length} records`)
+        seen.push(...offsets(records))
+      }
+      assert.deepEqual(seen, range(30, 1))
+      await client().del(documentLog(guid))
+    })
+
+    test('a long batch goes in several calls and stays in order', async () => {
+      const { first, publisher, one } = fixture.pair
+      const guid = fresh()
+      await first.subscribe(guid)
+      const published = await publisher.publish(range(700).map((i) => entry(guid, i)))
+      assert.deepEqual(published.map(({ position }) => position?.offset), range(700, 1))
+      await arrived(one, guid, 700)
+      assert.deepEqual(texts(of(one, guid)), range(700))
+    })
+
+    test('messages that are none of ours are counted and disturb nothing', async () => {
+      const { publisher, first, one } = fixture.pair
+      const guid = fresh()
+      await first.subscribe(guid)
+      const failures = async () => (await redisPair.metrics.bus_errors.get()).values.find(({ labels }) => labels.operation === 'decode')?.value ?? 0
+      const before = await failures()
+      const garbage = ['', 'x', '::', ':0:', 'e:1:', 'e:-1:xxxxxxxx', 'e:1.5:xxxxxxx', Buffer.from([0x3a, 0x30, 0x3a, 255, 255, 255, 255, 1]), ':0:\0\0\0\x02{}', ':0:\0\0\0\x05{"v":', ':0:\0\0\0\x07{"v":9}']
+      for (const message of garbage) await client().spublish(documentChannel(guid), message)
+      for (const message of ['x', '\0\0\0\x09abc']) await client().spublish(workerChannel(fixture.workers[0]), message)
+      await publisher.publish([entry(guid, 'fine')])
+      await arrived(one, guid, 1)
+      await waitFor(async () => await failures() - before >= garbage.length + 2, { message: async () => `${await failures() - before} counted` })
+      assert.deepEqual(texts(of(one, guid)), ['fine'])
+    })
+
+    test('a worker that is dead for long is not among the workers of a user any more', async () => {
+      const { first, second } = fixture.pair
+      const uid = fresh('user')
+      await first.addUser(uid)
+      await second.addUser(uid)
+      const key = userWorkers(uid)
+      assert.deepEqual((await client().zrange(key, '0', '-1')).sort(), fixture.workers.map(String).sort())
+      const ttl = await client().ttl(key)
+      assert.ok(ttl > 600 && ttl <= 900, `${ttl} s`)
+      await client().zadd(key, 1, '77')
+      await first.addUser(uid)
+      assert.ok(!(await client().zrange(key, '0', '-1')).includes('77'))
+    })
+
+    test('a key of another kind in the way is an error that is not called temporary', async () => {
+      const guid = fresh()
+      await client().set(documentMeta(guid), 'x')
+      await assert.rejects(fixture.pair.publisher.publish([entry(guid, 1)]), (/** @type {any} */ error) => error.code === 'internal' && !JSON.stringify(error.cause.command ?? {}).includes('args'))
+      await client().del(documentMeta(guid))
+      await fixture.pair.publisher.publish([{ publication: publication({ guid }) }])
+    })
+  })
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { Redis } from 'ioredis'
+import { InkcastError } from '../../src/errors.js'
+import { waitFor } from '../helpers/wait.js'
+import { arrived, createFixture, entry, fresh, of, offsets, publication, range, texts } from './bus-fixture.js'
+import { createRedisPair } from './bus-redis-pair.js'
+
+/**
+ * What the Redis bus does when Redis does not: on servers of its own, which are killed, stopped and restarted.
+ *
+ * @typedef {{ url: string, nodes: import('../services/redis.js').RedisServer[], stop: () => Promise<void> }} Servers
+ */
+
+/** Longest time a command may take to fail, ms: the answer time-out of 2 s, and a slow machine. */
+const FAILS_WITHIN = 3000
+
+/** @param {unknown} error */
+const unavailable = (error) => error instanceof InkcastError && error.code === 'unavailable' && error.retryable
+
+/**
+ * @param {string} name
+ * @param {() => Promise<Servers>} startServers
+ */
+export function redisFaults (name, startServers) {
+  describe(`faults: ${name}`, () => {
+    /** @type {Servers} */
+    let servers
+    /** @type {ReturnType<typeof createFixture>} */
+    let fixture
+    before(async () => {
+      servers = await startServers()
+      fixture = createFixture((options) => createRedisPair(servers.url, options))
+      await fixture.start()
+    })
+    after(async () => {
+      await fixture?.stop()
+      await servers?.stop()
+    })
+    beforeEach(() => waitFor(() => works(), { timeout: 20_000, message: 'the bus to work before the test' }))
+
+    /** @param {(admin: Redis) => Promise<unknown>} act on every node */
+    async function onNodes (act) {
+      for (const { url } of servers.nodes) {
+        const admin = new Redis(url, { lazyConnect: true })
+        try {
+          await admin.connect()
+          await act(admin)
+        } finally {
+          admin.disconnect()
+        }
+      }
+    }
+
+    /** A publication goes through, to live delivery on both workers. */
+    async function works () {
+      const { first, second, publisher, one, two } = fixture.pair
+      const guids = range(8).map(() => fresh('works'))
+      await Promise.all(guids.flatMap((guid) => [first.subscribe(guid), second.subscribe(guid)]))
+      await Promise.all(guids.map((guid) => publisher.publish([entry(guid, 'works')])))
+      await waitFor(() => guids.every((guid) => of(one, guid).length > 0 && of(two, guid).length > 0), { timeout: 1000 })
+      await Promise.all(guids.flatMap((guid) => [first.unsubscribe(guid), second.unsubscribe(guid)]))
+      return true
+    }
+
+    /** Several documents, so that with Redis Cluster each node has some. */
+    async function subscribed () {
+      const guids = range(12).map(() => fresh())
+      await Promise.all(guids.map((guid) => fixture.pair.first.subscribe(guid)))
+      return guids
+    }
+
+    /** @param {string[]} guids @param {number} since */
+    async function reconnected (guids, since) {
+      const told = () => new Set(fixture.pair.one.reconnects.slice(since).flat())
+      await waitFor(() => guids.every((guid) => told().has(guid)), { timeout: 15_000, message: () => `onReconnect with ${guids.length} documents, had ${told().size}` })
+    }
+
+    test('a lost pub/sub connection is told once all is subscribed again, and live delivery goes on', async () => {
+      const { publisher, one } = fixture.pair
+      const guids = await subscribed()
+      for (let round = 1; round <= 3; round++) {
+        const before = one.reconnects.length
+        await onNodes((admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
+        await reconnected(guids, before)
+        // told means subscribed: nothing of this may be missed
+        await Promise.all(guids.map((guid) => publisher.publish([entry(guid, round)])))
+        for (const guid of guids) {
+          await arrived(one, guid, round)
+          assert.deepEqual(offsets(of(one, guid)), range(round, 1))
+        }
+      }
+    })
+
+    test('unsubscribed while the connection was away stays unsubscribed', async () => {
+      const { first, publisher, one } = fixture.pair
+      const guids = await subscribed()
+      const before = one.reconnects.length
+      await onNodes((admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
+      await first.unsubscribe(guids[0])
+      await reconnected(guids.slice(1), before)
+      assert.ok(!one.reconnects.slice(before).flat().includes(guids[0]))
+      await Promise.all(guids.map((guid) => publisher.publish([entry(guid, 1)])))
+      for (const guid of guids.slice(1)) await arrived(one, guid, 1)
+      assert.deepEqual(of(one, guids[0]), [])
+    })
+
+    test('scripts that Redis has forgotten are sent again', async () => {
+      const { first, publisher, one } = fixture.pair
+      const guids = await subscribed()
+      await onNodes((admin) => admin.script('FLUSH'))
+      await Promise.all(guids.map((guid) => publisher.publish([entry(guid, 1), entry(guid, 2)])))
+      for (const guid of guids) await arrived(one, guid, 2)
+      await onNodes((admin) => admin.script('FLUSH'))
+      assert.deepEqual((await Promise.all(guids.map((guid) => first.history(guid, { epoch: '', offset: 0 }, 1)))).map(({ gap }) => gap), guids.map(() => 'epoch'))
+    })
+
+    test('while Redis is stopped everything fails in time, and works after its restart', async () => {
+      const { first, second, publisher, one, two } = fixture.pair
+      const guids = await subscribed()
+      const uid = fresh('user')
+      await first.addUser(uid)
+      const starts = await first.positions(guids)
+      const offered = guids.map((guid, i) => [{ ...entry(guid, 'kept once'), origin: { source: 't/0', sequence: i } }])
+      const before = one.reconnects.length
+      for (const node of servers.nodes) await node.kill()
+
+      const begun = performance.now()
+      for (let round = 0; round < 3; round++) {
+        /** @type {Promise<unknown>[]} */
+        const calls = [
+          ...offered.map((entries) => publisher.publish(entries)), first.subscribe(fresh()), first.history(guids[0], { epoch: 'x', offset: 0 }, 1),
+          first.positions(guids), first.addUser(fresh('user')), publisher.publish([{ publication: publication({ operator: 'user', uid }) }]),
+          publisher.publish([entry(guids[0], 'signal', { ephemeral: true })]), publisher.publish([{ publication: publication({ operator: 'everyone' }) }])
+        ]
+        for (const result of await Promise.allSettled(calls)) {
+          assert.equal(result.status, 'rejected')
+          assert.ok(unavailable(result.reason), String(result.reason))
+        }
+        await first.removeUser(fresh('user'))
+        await first.unsubscribe(fresh())
+      }
+      assert.ok(performance.now() - begun < 3 * FAILS_WITHIN, `three rounds took ${performance.now() - begun} ms`)
+
+      await Promise.all(servers.nodes.map((node) => node.restart()))
+      await waitFor(() => Promise.all(offered.map((entries) => publisher.publish(entries))), { timeout: 20_000, message: 'publish to work again' })
+      await reconnected(guids, before)
+      // the data is gone: other epochs, and each entry there once however often it was offered
+      const ends = await first.positions(guids)
+      ends.forEach((end, i) => {
+        assert.equal(end?.offset, 1)
+        assert.notEqual(end?.epoch, starts[i]?.epoch)
+      })
+      await Promise.all(guids.map((guid) => publisher.publish([entry(guid, 'live')])))
+      for (const guid of guids) await waitFor(() => texts(of(one, guid)).includes('live'), { message: 'live delivery after the restart' })
+
+      // users are registered again, and only where they were
+      await waitFor(async () => {
+        await publisher.publish([{ publication: publication({ operator: 'user', uid }) }])
+        return one.directs.some((direct) => direct.uid === uid)
+      }, { timeout: 10_000, message: 'the user to be registered again' })
+      assert.ok(!two.directs.some((direct) => direct.uid === uid))
+      await second.subscribe(guids[0])
+    })
+
+    test('while Redis hangs everything fails in time, and what was offered is there once', async () => {
+      const { first, publisher, one } = fixture.pair
+      const guids = await subscribed()
+      const offered = guids.map((guid, i) => [{ ...entry(guid, i), origin: { source: 't/1', sequence: i } }])
+      for (const node of servers.nodes) await node.kill('SIGSTOP')
+      const begun = performance.now()
+      try {
+        const results = await Promise.allSettled([...offered.map((entries) => publisher.publish(entries)), first.subscribe(fresh()), first.positions(guids)])
+        assert.ok(performance.now() - begun < FAILS_WITHIN, `took ${performance.now() - begun} ms`)
+        for (const result of results) assert.ok(result.status === 'rejected' && unavailable(result.reason))
+        const again = performance.now()
+        await assert.rejects(publisher.publish(offered[0]), unavailable)
+        assert.ok(performance.now() - again < FAILS_WITHIN, `again took ${performance.now() - again} ms`)
+      } finally {
+        for (const node of servers.nodes) await node.kill('SIGCONT')
+      }
+      await waitFor(() => Promise.all(offered.map((entries) => publisher.publish(entries))), { timeout: 20_000, message: 'publish to work again' })
+      const ends = await waitFor(() => first.positions(guids), { timeout: 20_000, message: 'positions' })
+      assert.deepEqual(ends.map((end) => end?.offset), guids.map(() => 1))
+      await waitFor(async () => {
+        await Promise.all(guids.map((guid) => publisher.publish([entry(guid, 'live', { ephemeral: true })])))
+        return guids.every((guid) => texts(of(one, guid)).includes('live'))
+      }, { timeout: 20_000, message: 'live delivery' })
+    })
+  })
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createShardedAdapter } from '@socket.io/redis-adapter'
+import { Cluster } from 'ioredis'
+import { Server } from 'socket.io'
+import { createRedisBus } from '../../src/bus/redis-bus.js'
+import { createLog } from '../../src/log.js'
+import { createMetrics } from '../../src/metrics.js'
+import { createRedis } from '../../src/redis/client.js'
+import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { startProxy } from '../helpers/proxy.js'
+import { waitFor } from '../helpers/wait.js'
+import { freePort } from '../services/ports.js'
+import { startRedis } from '../services/redis.js'
+import { entry, fresh, range } from './bus-fixture.js'
+
+const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+/** @param {string} url @param {string} [name] */
+const connectTo = (url, name = 'test') => createRedis({ urls: url.split(','), name, log })
+
+describe('the redis client', () => {
+  /** @type {import('../services/redis.js').RedisServer} */
+  let server
+  before(async () => {
+    server = await startRedis()
+    const open = connectTo(server.url)
+    await open.start()
+    await open.client.config('SET', 'requirepass', 'geheim/1:@')
+    await open.stop()
+  })
+  after(() => server?.stop())
+  const withPassword = () => `redis://default:${encodeURIComponent('geheim/1:@')}@127.0.0.1:${server.port}/3`
+
+  test('takes password and database from the URL and names its connections', async () => {
+    const redis = connectTo(withPassword(), 'gateway-1')
+    try {
+      await redis.start()
+      await redis.channels.subscribe('inkcast:{w:1}', () => {})
+      assert.equal(redis.ready, true)
+      const clients = String(await redis.client.client('LIST'))
+      assert.match(clients, /name=inkcast-gateway-1 /)
+      assert.match(clients, /name=inkcast-gateway-1-subscriber /)
+      assert.match(clients, /name=inkcast-gateway-1 .* db=3 /)
+    } finally {
+      await redis.stop()
+    }
+  })
+
+  for (const [what, url, message] of /** @type {[string, () => string, RegExp][]} */ ([
+    ['a wrong password', () => `redis://:wrong@127.0.0.1:${server.port}`, /WRONGPASS/],
+    ['no password', () => `redis://127.0.0.1:${server.port}`, /NOAUTH/],
+    ['one node of a cluster', () => redisClusterUrl().split(',')[0], /a node of Redis Cluster; give the URLs of several/],
+    ['several URLs of a single redis', () => `${redisUrl()},${redisUrl()}`, /single Redis: give one URL/]
+  ])) {
+    test(`does not start with ${what}, and says so`, async () => {
+      const redis = connectTo(url())
+      await assert.rejects(redis.start(), message)
+      await redis.stop()
+    })
+  }
+
+  test('waits for a redis that starts later, and can be stopped while it waits', async () => {
+    const port = await freePort()
+    const redis = connectTo(`redis://127.0.0.1:${port}`)
+    const hopeless = connectTo(`redis://127.0.0.1:${port}`)
+    const started = redis.start()
+    const stopped = assert.rejects(hopeless.start())
+    await delay(200)
+    await hopeless.stop()
+    await stopped
+    assert.equal(redis.ready, false)
+    const late = await startRedis({ port })
+    try {
+      await started
+      assert.equal(await redis.client.ping(), 'PONG')
+    } finally {
+      await redis.stop()
+      await late.stop()
+    }
+  })
+
+  test('waits for a cluster as well', async () => {
+    const port = await freePort()
+    const redis = connectTo(`redis://127.0.0.1:${port},redis://127.0.0.1:${port}`)
+    const stopped = assert.rejects(redis.start())
+    await delay(500)
+    await redis.stop()
+    await stopped
+  })
+
+  test('a connection that breaks before the answer came leaves the outcome open, and an origin closes it', async () => {
+    const plain = await startRedis()
+    const proxy = await startProxy(plain.port)
+    const redis = connectTo(`redis://127.0.0.1:${proxy.port}`)
+    const metrics = createMetrics({ processMetrics: false })
+    const bus = createRedisBus({ redis, log, metrics, history: { size: 100, ttl: 60 } })
+    try {
+      await redis.start()
+      await bus.start()
+      const guid = fresh()
+      const offered = range(3).map((i) => ({ ...entry(guid, i), origin: { source: 't/0', sequence: i } }))
+      await bus.publish([entry(fresh(), 'so that the script is known')])
+      proxy.loseAnswers()
+      await assert.rejects(bus.publish(offered), { code: 'unavailable', retryable: true })
+      proxy.heal()
+      const published = await waitFor(() => bus.publish(offered), { message: 'the connection to come back' })
+      assert.deepEqual(published.map(({ duplicate, position }) => [duplicate, position?.offset]), [[true, 3], [true, 3], [true, 3]])
+      // it was not sent a second time behind our back either
+      const stats = String(await redis.client.info('commandstats'))
+      assert.match(stats, /cmdstat_evalsha:calls=1,/)
+      assert.match(stats, /cmdstat_eval:calls=2,/, 'the first call on each connection')
+    } finally {
+      await bus.stop()
+      await redis.stop()
+      await proxy.stop()
+      await plain.stop()
+    }
+  })
+
+  test('channels that cannot be had are asked for again until they can', async () => {
+    const plain = await startRedis()
+    const redis = connectTo(plain.url)
+    try {
+      await redis.start()
+      await redis.client.acl('SETUSER', 'default', 'resetchannels', '&inkcast:{w:1}')
+      /** @type {string[]} */
+      const got = []
+      const refused = assert.rejects(redis.channels.subscribe('inkcast:{w:2}', (payload) => { got.push(payload.toString()) }), { code: 'unavailable' })
+      await redis.channels.subscribe('inkcast:{w:1}', () => {}) // goes out with the other and must not suffer from it
+      await refused
+      await redis.client.acl('SETUSER', 'default', 'allchannels')
+      await waitFor(async () => {
+        await redis.client.spublish('inkcast:{w:2}', 'x')
+        return got.length > 0
+      }, { timeout: 10_000, message: 'the channel' })
+    } finally {
+      await redis.stop()
+      await plain.stop()
+    }
+  })
+
+  for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+    test(`serves the Socket.IO adapter with ${name}, over lost connections`, async () => {
+      const prefix = fresh('adapter')
+      const connections = [connectTo(url(), `${prefix}-a`), connectTo(url(), `${prefix}-b`)]
+      /** @type {Server[]} */
+      const servers = []
+      try {
+        await Promise.all(connections.map((redis) => redis.start()))
+        servers.push(...connections.map((redis) => new Server({ adapter: createShardedAdapter(redis.client, redis.createSubscriber(), { channelPrefix: prefix }) })))
+        /** @type {unknown[]} */
+        const got = []
+        servers[1].on('hello', (/** @type {unknown} */ value) => { got.push(value) })
+        await waitFor(() => {
+          servers[0].serverSideEmit('hello', 'first')
+          return got.includes('first')
+        }, { message: 'the first message' })
+        servers[1].on('asked', (/** @type {Function} */ answer) => answer('yes'))
+        assert.deepEqual(await servers[0].serverSideEmitWithAck('asked'), ['yes'])
+
+        const { client } = connections[1]
+        for (const node of client instanceof Cluster ? client.nodes('master') : [client]) {
+          const clients = String(await node.client('LIST')).split('\n').filter((line) => line.includes(`name=inkcast-${prefix}-b-subscriber `))
+          for (const line of clients) await node.client('KILL', 'ID', /** @type {string} */ (/id=(\d+)/.exec(line)?.[1]))
+        }
+        await waitFor(() => {
+          servers[0].serverSideEmit('hello', 'second')
+          return got.includes('second')
+        }, { message: 'a message over the new connection' })
+      } finally {
+        for (const io of servers) await io.of('/').adapter.close()
+        for (const redis of connections) await redis.stop()
+      }
+    })
+  }
+})

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { InkcastError } from '../../../src/errors.js'
+import { isRefusal, toInkcastError } from '../../../src/redis/errors.js'
+
+/** @param {string} message @param {string} [name] */
+const error = (message, name = 'ReplyError') => Object.assign(new Error(message), { name, command: { name: 'evalsha', args: ['secret'] } })
+
+describe('errors of redis', () => {
+  test('that come and go are unavailable', () => {
+    for (const message of ['LOADING Redis is loading', 'OOM command not allowed', 'READONLY You can\'t write', 'CLUSTERDOWN Hash slot not served', 'TRYAGAIN Multiple keys', 'BUSY Redis is busy', 'MISCONF Redis is configured', 'NOREPLICAS Not enough']) {
+      assert.equal(toInkcastError(error(message)).code, 'unavailable', message)
+    }
+    for (const message of ['Connection is closed.', 'Stream isn\'t writeable and enableOfflineQueue options is false', 'Reached the max retries per request limit (which is 0).', 'Too many Cluster redirections. Last error: x']) {
+      assert.equal(toInkcastError(error(message, 'Error')).code, 'unavailable', message)
+    }
+  })
+
+  test('that stay are internal', () => {
+    for (const message of ['WRONGTYPE Operation against a key', 'ERR wrong number of arguments', 'NOPERM this user has no permissions', 'CROSSSLOT Keys in request']) {
+      assert.equal(toInkcastError(error(message)).code, 'internal', message)
+    }
+    assert.equal(toInkcastError('thrown').code, 'internal')
+  })
+
+  test('are all retryable, keep their cause without its arguments, and leave our own alone', () => {
+    const mapped = toInkcastError(error('OOM'))
+    assert.ok(mapped.retryable)
+    assert.deepEqual(/** @type {any} */ (mapped.cause).command, { name: 'evalsha' })
+    assert.ok(toInkcastError(error('WRONGTYPE')).retryable)
+    const own = new InkcastError('timeout')
+    assert.equal(toInkcastError(own), own)
+  })
+
+  test('at the door are recognised', () => {
+    for (const message of ['WRONGPASS invalid username-password pair', 'NOAUTH Authentication required.', 'NOPERM this user', 'ERR AUTH <password> called without any password configured']) assert.ok(isRefusal(error(message)), message)
+    assert.ok(!isRefusal(error('LOADING')))
+  })
+})

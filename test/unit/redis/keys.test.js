@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel } from '../../../src/redis/keys.js'
+import { slotOf } from '../../../src/redis/slot.js'
+
+const GUIDS = ['a', 'b', '}', '{', '{}', '}{', 'a}', 'a}:log', 'a}:meta', '{d:a}', 'a:b', '文書', '😀', ' ', 'x'.repeat(256), '}:log', '{}:log', 'a}b{c}']
+
+describe('keys', () => {
+  test('what belongs to one document lies in one slot', () => {
+    for (const guid of GUIDS) {
+      assert.equal(slotOf(documentLog(guid)), slotOf(documentChannel(guid)), guid)
+      assert.equal(slotOf(documentMeta(guid)), slotOf(documentChannel(guid)), guid)
+    }
+  })
+
+  test('no two names are the same, whatever braces and colons a guid or uid holds', () => {
+    const names = GUIDS.flatMap((id) => [documentLog(id), documentMeta(id), documentChannel(id), userWorkers(id)])
+    names.push(EVERYONE_CHANNEL, workerChannel(0), workerChannel(1), workerChannel(11))
+    assert.equal(new Set(names).size, names.length)
+  })
+
+  test('have the names of the contract', () => {
+    assert.equal(documentChannel('g'), 'inkcast:{d:g}')
+    assert.equal(workerChannel(7), 'inkcast:{w:7}')
+    assert.equal(userWorkers('u'), 'inkcast:{u:u}:workers')
+  })
+
+  test('documents spread over the slots', () => {
+    const slots = new Set(Array.from({ length: 1000 }, (_, i) => slotOf(documentChannel(`document-${i}`)) >> 10))
+    assert.equal(slots.size, 16)
+  })
+})
+
+describe('slots', () => {
+  test('are those of the cluster specification', () => {
+    // 0x31C3 is the check value of CRC16 XMODEM; the others were asked from CLUSTER KEYSLOT
+    for (const [key, slot] of /** @type {[string, number][]} */ ([['123456789', 0x31C3], ['', 0], ['a', 15495], ['{a}b', 15495], ['b{a}', 15495],
+      ['{}b', 6680], ['x{y}z{w}', 12222], ['a{b', 13340], ['文書{日}', 13986], ['{{a}}', 10276], ['😀', 2959]])) {
+      assert.equal(slotOf(key), slot & 16383, key)
+    }
+  })
+})

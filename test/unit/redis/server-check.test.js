@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { checkServer } from '../../../src/redis/server-check.js'
+import { createLog } from '../../../src/log.js'
+
+const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+/** @param {string | Error} answer @returns {any} */
+const serverThatSays = (answer) => ({ info: async () => {
+  if (answer instanceof Error) throw answer
+  return answer
+} })
+
+describe('the check of the server', () => {
+  test('refuses what is older than 7 and says which it is', async () => {
+    await assert.rejects(checkServer(serverThatSays('# Server\r\nredis_version:6.2.14\r\nredis_mode:standalone\r\n'), log), /7 or later .* this is 6\.2\.14/)
+    await assert.rejects(checkServer(serverThatSays('# Server\r\nsomething:else\r\n'), log), /7 or later/)
+  })
+
+  test('accepts 7 and later', async () => {
+    for (const version of ['7.0.15', '7.4.1', '8.0.0', '10.1.0']) {
+      await checkServer(serverThatSays(`# Server\r\nredis_version:${version}\r\nredis_mode:standalone\r\n`), log)
+    }
+  })
+
+  test('refuses a node of a cluster where a single server was named', async () => {
+    await assert.rejects(checkServer(serverThatSays('redis_version:7.2.0\r\nredis_mode:cluster\r\n'), log), /node of Redis Cluster/)
+  })
+
+  test('lets pass a server that does not let us ask', async () => {
+    await checkServer(serverThatSays(new Error('NOPERM this user has no permissions to run the \'info\' command')), log)
+  })
+})
