@@ -21,6 +21,8 @@ export default [
       '@stylistic/max-statements-per-line': 'off',
       '@stylistic/multiline-ternary': 'off',
       '@stylistic/operator-linebreak': 'off',
+      // its fix removes type casts
+      '@stylistic/array-bracket-spacing': 'off',
       '@stylistic/quote-props': 'off',
       '@stylistic/rest-spread-spacing': 'off'
     }

@@ -6,7 +6,9 @@ import { systemClock as clock } from './clock.js'
 import { createAccess } from './documents/access.js'
 import { createRoomAdapter } from './gateway/adapter.js'
 import { createDemo } from './gateway/demo.js'
+import { acceptHandovers } from './gateway/handover.js'
 import { serveEngine } from './gateway/http.js'
+import { createPeerListener } from './gateway/peer-listener.js'
 import { createGateway } from './gateway/server.js'
 import { createStrays } from './gateway/stray.js'
 import { createLoopbackUplink } from './gateway/uplink-loopback.js'
@@ -22,25 +24,36 @@ import { createSessionIds } from './wire/session-id.js'
  * @param {import('./role.js').RoleContext} context
  * @returns {Promise<import('./role.js').Composed>}
  */
-async function composeGateway ({ config, privatePath, log, metrics, lifecycle, status }) {
+async function composeGateway ({ config, launcher, privatePath, log, metrics, lifecycle, status }) {
+  const { peerHost, peerPort } = config.gateway
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway' }))
-  const lease = await lifecycle.start('worker lease', createWorkerLease({
-    redis,
-    slot: privatePath,
-    address: { machine: thisMachine(), path: privatePath },
-    // who has the number now would get our requests, and we its: the launcher starts us again with another one
-    onLost: () => process.exit(1),
-    log,
+  const peerListener = peerHost === undefined ? undefined : await lifecycle.start('peer listener', createPeerListener({
+    address: { host: peerHost, port: peerPort === 0 ? 0 : peerPort + launcher.slot },
     clock
   }))
+  const machine = thisMachine()
+  const directory = path.dirname(privatePath)
+  const lease = createWorkerLease({
+    redis,
+    slot: `${machine}:${directory}:${launcher.slot}`,
+    address: { machine, pid: process.pid, path: privatePath, ...(peerListener ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port() } } : {}) },
+    // who has the number now would get our requests, and we its: we are started again, with another one
+    onLost: () => process.exit(1),
+    log
+  })
+  await lifecycle.start('worker lease', lease)
   const strays = createStrays({
     workerNumber: lease.number,
-    ownerPath: async (number) => {
+    secret: () => lease.secrets[0],
+    findRoute: async (number) => {
       const owner = await lease.owner(number)
-      return owner?.machine === thisMachine() ? owner.path : undefined
+      if (owner === undefined) return undefined
+      if (owner.machine === machine) return { listener: { path: owner.path }, handover: launcher.relaysHandles && path.dirname(owner.path) === directory }
+      return owner.peer && { listener: owner.peer, handover: false }
     },
     metrics,
-    log
+    log,
+    clock
   })
   lifecycle.onStop('strays', () => strays.stop())
 
@@ -66,10 +79,17 @@ async function composeGateway ({ config, privatePath, log, metrics, lifecycle, s
     clock
   })
   await lifecycle.start('gateway', gateway)
+  peerListener?.serve(gateway.engine, () => lease.secrets)
+  lifecycle.onStop('handovers', acceptHandovers(gateway.httpServer))
   status.addCheck(() => redis.ready ? null : 'Redis is away')
+  const own = {
+    handleRequest: gateway.engine.handleOwnRequest.bind(gateway.engine),
+    handleUpgrade: gateway.engine.handleOwnUpgrade.bind(gateway.engine)
+  }
   return {
-    serve: (server, fallback) => serveEngine(server, { handleRequest: (req, res) => gateway.engine.handleOwnRequest(req, res), handleUpgrade: (req, socket, head) => gateway.engine.handleOwnUpgrade(req, socket, head) }, fallback),
-    banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}, private listener ${path.basename(privatePath)}`]
+    workerNumber: lease.number,
+    serve: (server, fallback) => serveEngine(server, own, fallback),
+    banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`]
   }
 }
 

@@ -1,11 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { createPrivateListener } from './admin/private-listener.js'
+import { createProcesses, privateSocket } from './admin/processes.js'
 import { createAdminServer } from './admin/server.js'
 import { createStatus } from './admin/status.js'
-import { ConfigError, launcherContext, loadConfig } from './config/load.js'
+import { ConfigError, launcherContext, loadConfig, processesOf } from './config/load.js'
 import { createEventLoopMonitor } from './event-loop.js'
 import { createLifecycle } from './lifecycle.js'
 import { createLog } from './log.js'
@@ -15,7 +16,7 @@ import { createMetrics } from './metrics.js'
  * What every role's composition root gets.
  * @typedef {object} RoleContext
  * @property {import('./config/load.js').Config} config
- * @property {number} slot which of the role's processes this is
+ * @property {import('./config/load.js').LauncherContext} launcher
  * @property {string} privatePath unix socket of this process's private listener
  * @property {import('./log.js').Log} log
  * @property {import('./metrics.js').Metrics} metrics
@@ -26,6 +27,7 @@ import { createMetrics } from './metrics.js'
 /**
  * @typedef {object} Composed
  * @property {(server: import('http').Server, fallback: import('http').RequestListener) => void} [serve] what else the private listener serves
+ * @property {number} [workerNumber] of a gateway worker
  * @property {string[]} [banner] lines for a person who started this process by hand
  */
 
@@ -46,30 +48,41 @@ export async function runRole (role, compose, { configFile } = {}) {
   const metrics = createMetrics({ role })
   const lifecycle = createLifecycle({ log })
   const status = createStatus({ name: `${role}-${slot}`, metrics })
-  handleSignals({ config, log, lifecycle, status })
+  handleSignals({ config, launcher, log, lifecycle, status })
 
   try {
     const directory = launcher.runDirectory ?? await privateDirectory(lifecycle)
-    const privatePath = path.join(directory, `${role}-${slot}.sock`)
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const privatePath = privateSocket(directory, role, slot)
     await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics }))
-    const composed = await compose({ config, slot, privatePath, log, metrics, lifecycle, status }) ?? {}
-    await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve: composed.serve }))
-    if (launcher.runDirectory === undefined) {
-      await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, readAll: async () => [await status.read()] }))
+    const { serve, workerNumber, banner = [] } = await compose({ config, launcher, privatePath, log, metrics, lifecycle, status }) ?? {}
+    await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve }))
+    if (launcher.servesAdmin) {
+      const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
+      await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, processes: createProcesses({ directory, expected }) }))
     }
     status.started()
-    process.send?.({ type: 'ready' })
-    if (launcher.runDirectory === undefined) for (const line of composed.banner ?? []) console.log(line)
+    announce(workerNumber)
+    if (launcher.runDirectory === undefined) for (const line of banner) console.log(line)
     log.info('ready')
   } catch (error) {
     const message = startError(error)
     log.debug({ err: error }, 'start failed')
-    if (process.send) process.send({ type: 'failed', message })
+    if (launcher.relaysHandles) process.send?.({ type: 'failed', message })
     else console.error(`inkcast: ${message}`)
     status.stopping()
     await lifecycle.stop()
     process.exit(1)
   }
+}
+
+/**
+ * Tells whoever started this process that it serves: the launcher, or PM2, which waits for the word `ready`.
+ * @param {number | undefined} workerNumber
+ */
+function announce (workerNumber) {
+  process.send?.({ type: 'ready', workerNumber })
+  process.send?.('ready')
 }
 
 /** @param {string | undefined} file */
@@ -109,9 +122,9 @@ export function startError (error) {
 
 /**
  * SIGTERM and SIGINT stop in order within DRAIN_TIMEOUT, a second one at once; so does a launcher that has gone.
- * @param {Pick<RoleContext, 'config' | 'log' | 'lifecycle' | 'status'>} context
+ * @param {Pick<RoleContext, 'config' | 'launcher' | 'log' | 'lifecycle' | 'status'>} context
  */
-function handleSignals ({ config, log, lifecycle, status }) {
+function handleSignals ({ config, launcher, log, lifecycle, status }) {
   let signals = 0
   /** @param {string} reason */
   const stop = (reason) => {
@@ -127,7 +140,7 @@ function handleSignals ({ config, log, lifecycle, status }) {
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
   // a terminal signals every process of the group, but it is the launcher that decides
-  process.on('SIGINT', () => { if (process.send === undefined) stop('SIGINT') })
+  process.on('SIGINT', () => { if (!launcher.relaysHandles) stop('SIGINT') })
   process.on('disconnect', () => { if (signals === 0) stop('the launcher has gone') })
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'uncaught exception')

@@ -6,13 +6,13 @@ import { AggregatorRegistry } from 'prom-client'
  *
  * @param {object} dependencies
  * @param {Readonly<{ host: string, port: number }>} dependencies.settings config.admin
- * @param {() => Promise<(import('./status.js').ProcessStatus | { name: string, notReady: string[], metrics: [] })[]>} dependencies.readAll
+ * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
  * @param {import('../log.js').Log} dependencies.log
  */
-export function createAdminServer ({ settings, readAll, log }) {
+export function createAdminServer ({ settings, processes: all, log }) {
   /** @param {http.ServerResponse} res */
   async function metrics (res) {
-    const processes = await readAll()
+    const { processes } = await all.read()
     const merged = AggregatorRegistry.aggregate(processes.map((process) => process.metrics).filter((list) => list.length > 0))
     const text = await merged.metrics()
     res.writeHead(200, { 'content-type': merged.contentType }).end(text)
@@ -20,8 +20,7 @@ export function createAdminServer ({ settings, readAll, log }) {
 
   /** @param {http.ServerResponse} res */
   async function ready (res) {
-    const processes = await readAll()
-    const reasons = processes.flatMap(({ name, notReady }) => notReady.map((reason) => `${name}: ${reason}`))
+    const { processes, reasons } = await all.read()
     res.writeHead(reasons.length === 0 ? 200 : 503, { 'content-type': 'application/json' })
       .end(JSON.stringify({ ready: reasons.length === 0, reasons, processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 })) }))
   }

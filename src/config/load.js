@@ -106,10 +106,35 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
 }
 
 /**
- * What a launcher tells the processes it starts; nothing a user sets.
+ * What whoever starts several processes (cluster.js, pm2.config.js) tells them; nothing a user sets.
+ *
+ * @typedef {object} LauncherContext
+ * @property {number} slot which of its role's processes this is
+ * @property {string | undefined} runDirectory where the private listeners of this machine's processes are; undefined: this process runs alone
+ * @property {boolean} servesAdmin this process answers on ADMIN_PORT for all of them
+ * @property {boolean} relaysHandles the parent passes connections on to other workers
+ * @property {string | undefined} configFile
+ */
+/**
  * @param {Record<string, string | undefined>} [env]
- * @returns {{ slot: number, runDirectory: string | undefined, configFile: string | undefined }}
+ * @returns {LauncherContext}
  */
 export function launcherContext (env = process.env) {
-  return { slot: Number(env.INKCAST_SLOT ?? 0), runDirectory: env.INKCAST_RUN_DIRECTORY, configFile: env.INKCAST_CONFIG_FILE }
+  return {
+    // PM2 numbers the processes of an application itself
+    slot: Number(env.INKCAST_SLOT ?? env.NODE_APP_INSTANCE ?? 0),
+    runDirectory: env.INKCAST_RUN_DIRECTORY,
+    servesAdmin: env.INKCAST_RUN_DIRECTORY === undefined || env.INKCAST_ADMIN === '1',
+    relaysHandles: env.INKCAST_RELAY === '1',
+    configFile: env.INKCAST_CONFIG_FILE
+  }
+}
+
+/**
+ * The processes that one machine runs.
+ * @param {Config} config
+ * @returns {Record<'gateway' | 'ingest' | 'api', number>} how many of each role
+ */
+export function processesOf ({ gateway, mode }) {
+  return { gateway: gateway.workers, ingest: mode === 'kafka' ? 1 : 0, api: 1 }
 }

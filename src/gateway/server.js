@@ -12,7 +12,7 @@ import { answerEvent, handleEvent } from './handlers.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
 import { checkHooks } from './hooks.js'
-import { createHttpServer, notFound } from './http.js'
+import { createHttpServer, listen, notFound } from './http.js'
 import { ratesOf } from './limits.js'
 import { createUsers } from './users.js'
 
@@ -169,6 +169,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
   return {
     io,
     engine,
+    httpServer,
     bus,
 
     /** @returns {number} the port it listens on */
@@ -205,20 +206,4 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
       await bus.stop()
     }
   }
-}
-
-/**
- * @param {import('http').Server} server
- * @param {{ host?: string, port?: number, path?: string }} address
- * @returns {Promise<void>}
- */
-export function listen (server, address) {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    // the kernel's own limit (net.core.somaxconn) applies as well
-    server.listen({ ...address, backlog: 4096 }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
 }

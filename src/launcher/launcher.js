@@ -3,22 +3,27 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readStatus } from '../admin/private-listener.js'
+import { createProcesses } from '../admin/processes.js'
 import { createAdminServer } from '../admin/server.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../banner.js'
+import { processesOf } from '../config/load.js'
 import { createLifecycle } from '../lifecycle.js'
 import { createLog } from '../log.js'
 import { createMetrics } from '../metrics.js'
 import { startError } from '../role.js'
-import { Child } from './child.js'
+import { Slot } from './slot.js'
 
-/** How long a process may take to answer for its status, ms. */
-const STATUS_TIMEOUT = 2000
+/** How long a new process may take to be ready during a reload, ms. */
+const READY_TIMEOUT = 30_000
+/** How much longer than DRAIN_TIMEOUT processes may take before they are killed, ms. */
+const KILL_AFTER = 3000
+/** What is stopped first: what ingest has taken from Kafka, and the api has accepted, still reaches the workers. */
+const STOP_ORDER = ['ingest', 'api', 'gateway']
 
 /**
  * Runs the cluster on this machine: one gateway worker per core, ingest (with Kafka) and api; restarts what dies,
- * merges metrics and readiness, and stops everything in order.
+ * merges metrics and readiness, passes connections between workers, reloads on SIGHUP, stops in order on SIGTERM.
  *
  * @param {import('../config/load.js').Config} config
  * @param {{ configFile?: string }} options
@@ -31,36 +36,65 @@ export async function launch (config, { configFile }) {
   const runDirectory = await mkdtemp(path.join(tmpdir(), 'inkcast-'))
   lifecycle.onStop('run directory', () => rm(runDirectory, { recursive: true, force: true }))
   let stopping = false
+  let reloading = false
 
   // Workers accept connections themselves: passing each one through the launcher costs a handshake almost twice.
   cluster.schedulingPolicy = cluster.SCHED_NONE
 
+  const expected = processesOf(config)
   const env = { ...process.env, INKCAST_RUN_DIRECTORY: runDirectory, INKCAST_CONFIG_FILE: configFile }
-  const children = roles(config).map(({ role, slot }) => new Child({
-    role,
-    slot,
-    file: fileURLToPath(new URL(`../${role}.js`, import.meta.url)),
-    clustered: role === 'gateway',
-    env,
-    execArgv: process.execArgv
-  }, { onReady, onExit: (detail) => onExit(role, slot, detail) }))
+  const slots = Object.entries(expected).flatMap(([role, count]) => Array.from({ length: count }, (_, number) => {
+    /** @type {Slot} */
+    const slot = new Slot({
+      role,
+      slot: number,
+      file: fileURLToPath(new URL(`../${role}.js`, import.meta.url)),
+      // these listen, and while they are replaced old and new share the port
+      clustered: role !== 'ingest',
+      env,
+      execArgv: process.execArgv
+    }, {
+      onReady,
+      onHandover,
+      onRestart ({ code, signal, message }) {
+        metrics.worker_restarts.inc({ role })
+        log.warn({ process: slot.name, code, signal }, message ?? 'process ended unexpectedly, starting it again')
+      },
+      onGiveUp (reason) {
+        if (!stopping) console.error(`inkcast: ${slot.name}: ${reason}`)
+        stop(1)
+      }
+    })
+    return slot
+  }))
 
   function onReady () {
-    if (stopping || !children.every((child) => child.ready) || status.notReady().length === 0) return
+    if (stopping || status.notReady().length === 0 || !slots.every((slot) => slot.ready)) return
     status.started()
     for (const line of banner(config, { port: config.gateway.port, apiPort: config.api.port })) console.log(line)
   }
 
-  /** @param {string} role @param {number} slot @param {{ code: number | null, signal: string | null, message: string | undefined, again: boolean }} detail */
-  function onExit (role, slot, { code, signal, message, again }) {
-    if (stopping) return
-    metrics.worker_restarts.inc({ role })
-    if (again) {
-      log.warn({ role, slot, code, signal }, message ?? 'process ended unexpectedly, starting it again')
-      return
+  /** @param {{ to: number }} message @param {any} handle a connection that belongs to worker number `to` */
+  function onHandover (message, handle) {
+    if (!handle) return
+    const owner = slots.flatMap((slot) => slot.children).find((child) => child.workerNumber === message.to && !child.exited)
+    // the client finds its connection closed, and connects anew
+    if (owner === undefined) handle.close()
+    else owner.handOver(message, handle)
+  }
+
+  async function reload () {
+    if (reloading || stopping) return
+    reloading = true
+    log.info('reloading, one process at a time')
+    for (const slot of slots) {
+      if (stopping) break
+      const problem = await slot.reload(READY_TIMEOUT)
+      if (problem !== null) log.error({ process: slot.name }, `not reloaded: ${problem}; the reload ends here`)
+      if (problem !== null) break
     }
-    console.error(`inkcast: ${role}-${slot}: ${message ?? `ended again and again (${signal ?? `exit code ${code}`})`}`)
-    stop(1)
+    reloading = false
+    if (!stopping) log.info('reload finished')
   }
 
   /** @param {number} exitCode */
@@ -70,52 +104,41 @@ export async function launch (config, { configFile }) {
     status.stopping()
     const timer = setTimeout(() => {
       log.error('processes did not stop in time, killing them')
-      for (const child of children) child.kill('SIGKILL')
-    }, config.gateway.drainTimeout + 3000)
-    // ingest first: what it has taken from Kafka still reaches the workers
-    for (const role of ['ingest', 'api', 'gateway']) {
-      await Promise.all(children.filter((child) => child.settings.role === role).map((child) => child.stop('SIGTERM')))
-    }
+      for (const slot of slots) slot.kill()
+    }, config.gateway.drainTimeout + KILL_AFTER)
+    for (const role of STOP_ORDER) await Promise.all(slots.filter((slot) => slot.settings.role === role).map((slot) => slot.stop()))
     clearTimeout(timer)
     await lifecycle.stop()
     process.exit(exitCode)
   }
 
   /** @param {NodeJS.Signals} signal */
-  function onSignal (signal) {
+  async function onSignal (signal) {
     if (stopping) {
-      for (const child of children) child.kill('SIGKILL')
+      for (const slot of slots) slot.kill()
+      await lifecycle.stop()
       process.exit(1)
     }
     log.info({ reason: signal }, 'stopping')
-    stop(0).catch((error) => {
-      log.error({ err: error }, 'stop failed')
-      process.exit(1)
+    await stop(0)
+  }
+  for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
+    process.on(signal, () => {
+      onSignal(signal).catch((error) => {
+        log.error({ err: error }, 'stop failed')
+        process.exit(1)
+      })
     })
   }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
+  process.on('SIGHUP', () => { reload().catch((error) => log.error({ err: error }, 'reload failed')) })
 
-  const readAll = () => Promise.all([
-    status.read(),
-    ...children.map((child) => readStatus(path.join(runDirectory, `${child.name}.sock`), STATUS_TIMEOUT)
-      .catch(() => ({ name: child.name, notReady: ['does not answer'], metrics: /** @type {[]} */ ([]) })))
-  ])
   try {
-    await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, readAll }))
+    const processes = createProcesses({ directory: runDirectory, expected, own: () => status.read() })
+    await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, processes }))
   } catch (error) {
     console.error(`inkcast: ${startError(error)}`)
     await lifecycle.stop()
     process.exit(1)
   }
-  for (const child of children) child.start()
-}
-
-/** @param {import('../config/load.js').Config} config @returns {{ role: 'gateway' | 'ingest' | 'api', slot: number }[]} */
-function roles ({ gateway, mode }) {
-  return [
-    ...Array.from({ length: gateway.workers }, (_, slot) => ({ role: /** @type {const} */ ('gateway'), slot })),
-    ...(mode === 'kafka' ? [{ role: /** @type {const} */ ('ingest'), slot: 0 }] : []),
-    { role: 'api', slot: 0 }
-  ]
+  for (const slot of slots) slot.start()
 }

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import os from 'node:os'
-import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { MAX_WORKERS } from '../wire/session-id.js'
 
@@ -9,53 +8,77 @@ import { MAX_WORKERS } from '../wire/session-id.js'
  * number owns the sessions whose ids begin with it.
  *
  * While Redis is away nobody can take a number, so a worker that cannot renew goes on serving; it stops when Redis
- * says that somebody else has its number.
+ * says that somebody else has its number. A Redis that lost its data learns of us again with the next renewal.
  */
 
 /** How long a number stays with a worker that no longer renews it, ms. */
-export const LEASE_TIME = 10_000
+const LEASE_TIME = 10_000
 const RENEWALS_PER_LEASE = 3
-/** How long an answer about another worker is believed, ms: it is asked for per stray request. */
-const OWNER_CACHE_TIME = 1000
+
+// All in one slot of Redis Cluster, so that one script may touch them.
+const EXPIRY = 'inkcast:{workers}:expiry'
+const OWNERS = 'inkcast:{workers}:owners'
+const SLOTS = 'inkcast:{workers}:slots'
+const SECRET = 'inkcast:{workers}:secret'
 
 /**
  * Where a worker can be reached by others.
  * @typedef {object} WorkerAddress
  * @property {string} machine
+ * @property {number} pid
  * @property {string} path unix socket of its private listener on that machine
+ * @property {{ host: string, port: number }} [peer] its listener for other machines
  */
 
-/** This machine, as its workers see each other: a container or network namespace has no unix socket in common. */
+/** This machine, as its workers see each other: containers have no unix socket in common, and a host name each. */
 export const thisMachine = () => `${os.hostname()}:${process.getuid?.() ?? ''}`
 
 /**
  * @param {object} dependencies
  * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
- * @param {string} dependencies.slot names the place of this process: the process that takes it again gets the same number
+ * @param {string} dependencies.slot names the place of this process: the process that takes it after this one gets the same number
  * @param {WorkerAddress} dependencies.address
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
  * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} [dependencies.clock]
  * @param {number} [dependencies.leaseTime] ms
  */
-export function createWorkerLease ({ redis, slot, address, onLost, log, clock = systemClock, leaseTime = LEASE_TIME }) {
+export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTime = LEASE_TIME }) {
   const token = randomUUID()
+  const owner = JSON.stringify({ ...address, slot, token })
+  const ownSecret = randomBytes(32).toString('base64url')
   /** @type {number | undefined} */
   let number
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  /** @type {Map<number, { address: WorkerAddress | undefined, until: number }>} bounded by MAX_WORKERS */
-  const owners = new Map()
+  /** @type {string[]} the shared secret, and the one before it: Redis may have lost its data */
+  let secrets = [ownSecret]
+
+  /** @param {number} time ms; 0 gives the number back */
+  const renewFor = (time) => redis.scripts.renew([EXPIRY, OWNERS, SECRET], [/** @type {number} */ (number), token, time, owner, secrets[0]])
 
   async function renew () {
     try {
-      if (await redis.scripts.renew([EXPIRY, OWNERS], [/** @type {number} */ (number), token, leaseTime]) === 1) return
-      clearInterval(timer)
-      log.fatal({ workerNumber: number }, 'another worker has this worker\'s number')
-      onLost()
+      const secret = await renewFor(leaseTime)
+      if (secret === '') {
+        clearInterval(timer)
+        log.fatal({ workerNumber: number }, 'another worker has this worker\'s number')
+        onLost()
+      } else if (secret !== secrets[0]) {
+        secrets = [secret, secrets[0]]
+      }
     } catch (error) {
       log.warn({ err: error }, 'the worker number could not be renewed')
     }
+  }
+
+  /**
+   * The process that had our slot before, if it is surely dead: its lease need not run out first.
+   * @returns {Promise<string>} its token or ''
+   */
+  async function deadOwner () {
+    const json = await redis.scripts.slot([OWNERS, SLOTS], [slot])
+    const before = json === null ? null : JSON.parse(json)
+    return before !== null && before.machine === address.machine && !isRunning(before.pid) ? before.token : ''
   }
 
   return {
@@ -65,11 +88,15 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, clock = 
       return number
     },
 
+    /** What workers prove themselves to each other with; the first one signs, each is believed. @returns {readonly string[]} */
+    get secrets () { return secrets },
+
     /** @throws {InkcastError} unavailable: Redis is away, or all numbers are taken */
     async start () {
-      const claimed = await redis.scripts.claim([EXPIRY, OWNERS, SLOTS], [slot, JSON.stringify({ ...address, slot, token }), leaseTime, MAX_WORKERS])
+      const claimed = await redis.scripts.claim([EXPIRY, OWNERS, SLOTS], [slot, owner, leaseTime, MAX_WORKERS, await deadOwner()])
       if (claimed === -1) throw new InkcastError('unavailable', `all ${MAX_WORKERS} worker numbers are taken`)
       number = claimed
+      await renew()
       timer = setInterval(renew, leaseTime / RENEWALS_PER_LEASE)
       timer.unref()
     },
@@ -77,7 +104,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, clock = 
     async stop () {
       clearInterval(timer)
       if (number === undefined) return
-      await redis.scripts.renew([EXPIRY, OWNERS], [number, token, 0]).catch((error) => log.debug({ err: error }, 'the worker number was not given back'))
+      await renewFor(0).catch((error) => log.debug({ err: error }, 'the worker number was not given back'))
     },
 
     /**
@@ -85,17 +112,20 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, clock = 
      * @returns {Promise<WorkerAddress | undefined>} undefined: nobody has that number
      */
     async owner (workerNumber) {
-      const known = owners.get(workerNumber)
-      if (known !== undefined && known.until > clock.now()) return known.address
       const json = await redis.scripts.owner([EXPIRY, OWNERS], [workerNumber])
-      const address = json === null ? undefined : JSON.parse(json)
-      owners.set(workerNumber, { address, until: clock.now() + OWNER_CACHE_TIME })
-      return address
+      return json === null ? undefined : JSON.parse(json)
     }
   }
 }
 
-// All in one slot of Redis Cluster, so that one script may touch them.
-const EXPIRY = 'inkcast:{workers}:expiry'
-const OWNERS = 'inkcast:{workers}:owners'
-const SLOTS = 'inkcast:{workers}:slots'
+/** @param {number} pid of this machine */
+function isRunning (pid) {
+  // a container's only process has the number of the one before it
+  if (pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH'
+  }
+}

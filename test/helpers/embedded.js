@@ -1,6 +1,6 @@
 import { composeEmbedded } from '../../src/embedded.js'
 import { createStatus } from '../../src/admin/status.js'
-import { loadConfig } from '../../src/config/load.js'
+import { launcherContext, loadConfig } from '../../src/config/load.js'
 import { createLifecycle } from '../../src/lifecycle.js'
 import { createLog } from '../../src/log.js'
 import { createMetrics } from '../../src/metrics.js'
@@ -18,7 +18,7 @@ export async function startEmbedded (t, env = {}) {
   const lifecycle = createLifecycle({ log })
   t.after(() => lifecycle.stop())
   const status = createStatus({ name: 'embedded-0', metrics })
-  const { gateway, api } = await composeEmbedded({ config, slot: 0, privatePath: '', log, metrics, lifecycle, status })
+  const { gateway, api } = await composeEmbedded({ config, launcher: launcherContext({}), privatePath: '', log, metrics, lifecycle, status })
   const url = `http://127.0.0.1:${gateway.port()}`
   const apiUrl = `http://127.0.0.1:${api.port()}`
   return {

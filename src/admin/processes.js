@@ -1,0 +1,64 @@
+import { readdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { readStatus } from './private-listener.js'
+
+/**
+ * The processes of one machine, found by their private listeners: each has a unix socket
+ * `<role>-<slot>.<pid>.sock` in the run directory. That directory is the only registry there is, so it does not
+ * matter who started them.
+ *
+ * @typedef {import('./status.js').ProcessStatus} ProcessStatus
+ * @typedef {{ processes: ProcessStatus[], reasons: string[] }} Overview reasons: why this machine does not serve; empty: it does
+ */
+
+/** How long a process may take to answer for its status, ms. */
+const TIMEOUT = 2000
+
+/** @param {string} directory @param {string} role @param {number} slot @returns {string} */
+export const privateSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.sock`)
+
+/**
+ * @param {object} options
+ * @param {string} options.directory
+ * @param {Record<string, number>} options.expected how many processes each role must have ready
+ * @param {() => Promise<ProcessStatus>} [options.own] of the asking process, if it has no private listener
+ */
+export function createProcesses ({ directory, expected, own }) {
+  /** @param {string} file @returns {Promise<ProcessStatus | null>} */
+  async function ask (file) {
+    const socket = path.join(directory, file)
+    try {
+      return await readStatus(socket, TIMEOUT)
+    } catch (error) {
+      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
+      // killed: nobody listens any more
+      if (code === 'ECONNREFUSED') await rm(socket, { force: true })
+      if (code === 'ECONNREFUSED' || code === 'ENOENT') return null
+      return { name: file.split('.', 1)[0], notReady: [`does not answer: ${message}`], metrics: [] }
+    }
+  }
+
+  return {
+    /** @returns {Promise<Overview>} */
+    async read () {
+      const files = (await readdir(directory)).filter((file) => file.endsWith('.sock'))
+      const answers = await Promise.all([...files.map(ask), ...(own ? [own()] : [])])
+      const processes = answers.filter((answer) => answer !== null).sort((a, b) => a.name.localeCompare(b.name))
+      return { processes, reasons: reasonsOf(processes, expected) }
+    }
+  }
+}
+
+/**
+ * Processes that are being replaced do not count against readiness as long as each role has enough others.
+ * @param {ProcessStatus[]} processes
+ * @param {Record<string, number>} expected
+ */
+export function reasonsOf (processes, expected) {
+  return Object.entries(expected).flatMap(([role, count]) => {
+    const all = processes.filter(({ name }) => name.replace(/-\d+$/, '') === role)
+    const ready = all.filter(({ notReady }) => notReady.length === 0).length
+    if (ready >= count) return []
+    return [`${role}: ${ready} of ${count} ready`, ...all.flatMap(({ name, notReady }) => notReady.map((reason) => `${name}: ${reason}`))]
+  })
+}

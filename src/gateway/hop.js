@@ -1,0 +1,36 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/**
+ * The proof that a request from another machine comes from a worker of this cluster: an HMAC over what is asked and
+ * when, with the secret that all workers share through Redis. It keeps others from using the peer listener; it does
+ * not hide what passes, so machines talk over a private network.
+ */
+export const HOP_HEADER = 'x-inkcast-hop'
+
+/** How far the clocks of two machines may be apart, ms. */
+const TOLERANCE = 30_000
+
+/** @param {string} secret @param {string} method @param {string} url @param {number} at */
+const sign = (secret, method, url, at) => createHmac('sha256', secret).update(`${at}\n${method}\n${url}`).digest('base64url')
+
+/**
+ * @param {string} secret
+ * @param {string} method
+ * @param {string} url
+ * @param {number} now ms
+ * @returns {string} the header's value
+ */
+export const hopProof = (secret, method, url, now) => `${now}.${sign(secret, method, url, now)}`
+
+/**
+ * @param {readonly string[]} secrets
+ * @param {import('http').IncomingMessage} req
+ * @param {number} now ms
+ * @returns {boolean}
+ */
+export function isHop (secrets, req, now) {
+  const [, time, signature] = /^(\d{1,15})\.([\w-]{43})$/.exec(String(req.headers[HOP_HEADER])) ?? []
+  const at = Number(time)
+  if (signature === undefined || Math.abs(now - at) > TOLERANCE) return false
+  return secrets.some((secret) => timingSafeEqual(Buffer.from(signature), Buffer.from(sign(secret, req.method ?? '', req.url ?? '', at))))
+}
