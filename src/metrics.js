@@ -21,6 +21,7 @@ const BYTES = [128, 256, 512, 1024, 1400, 4096, 16384, 65536, 262144, 1048576]
 export const METRICS = Object.freeze({
   connections: { type: 'gauge', labels: ['transport'], help: 'Open connections.', worry: 'A sudden fall: a proxy or a deploy cut them off.' },
   handshakes: { type: 'counter', labels: ['result'], help: 'Handshakes by result: `ok` or an error code.', worry: 'Anything but `ok` that grows.' },
+  slow_connections: { type: 'counter', labels: [], help: 'Connections closed because they did not take what they were sent.', worry: 'Grows: clients or their networks are too slow for what is published.' },
   documents: { type: 'gauge', labels: [], help: 'Documents with members on a worker, summed over workers.', worry: 'Growth without growth of connections.' },
   deliveries: { type: 'counter', labels: ['codec'], help: 'Records written to a connection.', worry: 'Stands still while records come in.' },
   delivered_bytes: { type: 'counter', labels: [], help: 'Bytes of frames written to connections.', worry: 'Near what the network carries.' },

@@ -15,6 +15,7 @@ import { InkcastError } from '../errors.js'
  * @property {string} id connection id
  * @property {string | undefined} client stable id across reconnects
  * @property {(delivery: any) => void} deliver
+ * @property {() => Promise<void> | undefined} drained resolves when it can take more, or has gone; undefined: it can now
  * @property {(guid: string, position: Position, reason: string) => void} resync the document has to be loaded anew
  */
 
@@ -41,11 +42,13 @@ export class Feed {
   /** Members that have read more of the log than has come live, with the offset they have. @type {Map<Member, number>} */
   #ahead = new Map()
   #live = false
-  #closed = new AbortController()
+  closed = false
+  /** Ends the repair under way. @type {AbortController | undefined} */
+  #repairing
   /** @type {BusRecord[]} */
   #pending = []
-  /** Live records were dropped from #pending, so the log has more than we know of. */
-  #overflow = false
+  /** Live records were dropped from #pending, or may have been missed, so the log may have more than we know of. */
+  #behind = false
   /** @type {Promise<void> | undefined} */
   #opened
 
@@ -68,12 +71,11 @@ export class Feed {
 
   /** @returns {Promise<void>} */
   async close () {
-    this.#closed.abort(new InkcastError('unavailable'))
+    this.closed = true
+    this.#repairing?.abort(new InkcastError('unavailable'))
     this.#pending.length = 0
     await this.bus.unsubscribe(this.guid)
   }
-
-  get closed () { return this.#closed.signal.aborted }
 
   /** @param {BusRecord} record from the bus, live */
   receive (record) {
@@ -81,7 +83,7 @@ export class Feed {
     if (record.offset === 0) this.#deliver(record)
     else if (this.#live) this.#advance(record)
     else if (this.#pending.length < MAX_PENDING) this.#pending.push(record)
-    else this.#overflow = true
+    else this.#behind = true
   }
 
   /**
@@ -105,8 +107,10 @@ export class Feed {
    * @param {Position | null} end null: there is no log
    */
   check (end) {
-    if (!this.#live || this.closed || end === null) return
-    if (end.epoch !== this.position.epoch || end.offset > this.position.offset) this.#repair()
+    if (this.closed || end === null) return
+    // what is being read may have been read before the interruption
+    if (!this.#live) this.#behind = true
+    else if (end.epoch !== this.position.epoch || end.offset > this.position.offset) this.#repair()
   }
 
   /** @param {BusRecord} record */
@@ -145,8 +149,9 @@ export class Feed {
   /** Reads the log until there is no hole; what comes live meanwhile waits. */
   #repair () {
     this.#live = false
+    this.#repairing = new AbortController()
     retry(() => this.#catchUp(), {
-      signal: this.#closed.signal,
+      signal: this.#repairing.signal,
       backoff: new Backoff({ min: 100 }),
       onFailure: (error) => {
         this.metrics.bus_errors.inc({ operation: 'history' })
@@ -161,7 +166,7 @@ export class Feed {
     for (;;) {
       // Records are appended and published in one step, so whatever has come live is in the log by now.
       this.#pending = []
-      this.#overflow = false
+      this.#behind = false
       const { position, records, gap } = await this.bus.history(this.guid, this.position, PAGE)
       if (this.closed) return
       if (gap !== null) {
@@ -175,7 +180,7 @@ export class Feed {
         this.position.offset = record.offset
         this.#deliver(record)
       }
-      if (this.position.offset >= position.offset && !this.#overflow) {
+      if (this.position.offset >= position.offset && !this.#behind) {
         this.metrics.feed_repairs.inc({ result: 'repaired' })
         return
       }
@@ -183,6 +188,7 @@ export class Feed {
   }
 
   #goLive () {
+    this.#repairing = undefined
     this.#live = true
     const pending = this.#pending
     this.#pending = []
@@ -191,7 +197,7 @@ export class Feed {
       // another hole: the log that is read now has the rest as well
       if (!this.#live) return
     }
-    if (this.#overflow) this.#repair()
+    if (this.#behind) this.#repair()
   }
 }
 

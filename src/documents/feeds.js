@@ -1,3 +1,4 @@
+import { Backoff, retry } from '../backoff.js'
 import { InkcastError } from '../errors.js'
 import { Feed, PAGE, isExcepted } from './feed.js'
 
@@ -8,7 +9,7 @@ import { Feed, PAGE, isExcepted } from './feed.js'
  * @typedef {import('../wire/position.js').Position} Position
  */
 
-/** Ends of logs that are asked for in one go after a reconnect. */
+/** Ends of logs that are asked for in one go. */
 const CHECK_BATCH = 500
 
 /** @param {import('./feed.js').FeedDependencies} dependencies */
@@ -16,12 +17,15 @@ export function createFeeds (dependencies) {
   const { bus, createDelivery, metrics, log } = dependencies
   /** @type {Map<string, Feed>} bounded by what connections may join */
   const feeds = new Map()
+  /** Documents to be compared with their logs. @type {Set<string>} */
+  const unchecked = new Set()
+  let checking = false
+  const stopping = new AbortController()
 
   /** @param {Feed} feed */
   function closeIfUnused (feed) {
     if (feeds.get(feed.guid) !== feed || feed.members.size > 0 || feed.joining > 0) return
     feeds.delete(feed.guid)
-    metrics.documents.set(feeds.size)
     feed.close().catch((error) => {
       metrics.bus_errors.inc({ operation: 'unsubscribe' })
       log.debug({ err: error, guid: feed.guid }, 'unsubscribe failed')
@@ -29,20 +33,40 @@ export function createFeeds (dependencies) {
   }
 
   /**
-   * Sends a member the next page of what it has missed.
+   * Sends a member the next page of what it has missed, no faster than it takes it.
    * @param {Feed} feed
    * @param {Member} member
    * @param {Position} have what it has
-   * @returns {Promise<Position | null>} what it has now; null: the log does not reach back that far
+   * @param {() => boolean} wanted
+   * @returns {Promise<{ offset: number, gap: null | 'epoch' | 'trimmed' }>} the offset it has now; why the log does not reach back that far
    */
-  async function replayPage (feed, member, have) {
-    const { records, gap } = await bus.history(feed.guid, have, PAGE)
-    if (gap !== null || feed.position.epoch !== have.epoch) return null
+  async function replayPage (feed, member, have, wanted) {
+    const { records, gap, position } = await bus.history(feed.guid, have, PAGE)
+    // another log than the feed's: one of them is about to notice
+    if (position.epoch !== feed.position.epoch) feed.check(position)
+    let { offset } = have
     for (const record of records) {
+      const full = member.drained()
+      if (full !== undefined) await full
+      if (!wanted()) break
       if (!isExcepted(member, record.publication.except)) member.deliver(createDelivery(record))
+      offset = record.offset
     }
-    metrics.replayed_records.inc(records.length)
-    return { epoch: have.epoch, offset: records.at(-1)?.offset ?? have.offset }
+    metrics.replayed_records.inc(offset - have.offset)
+    return { offset, gap }
+  }
+
+  /** @param {string[]} guids */
+  async function checkBatch (guids) {
+    const ends = await retry(() => bus.positions(guids), {
+      signal: stopping.signal,
+      backoff: new Backoff({ min: 100 }),
+      onFailure: (error) => {
+        metrics.bus_errors.inc({ operation: 'positions' })
+        log.debug({ err: error }, 'documents cannot be compared with their logs, trying again')
+      }
+    })
+    guids.forEach((guid, i) => feeds.get(guid)?.check(ends[i]))
   }
 
   return {
@@ -62,7 +86,6 @@ export function createFeeds (dependencies) {
       if (feed === undefined) {
         feed = new Feed(guid, dependencies)
         feeds.set(guid, feed)
-        metrics.documents.set(feeds.size)
       }
       feed.joining++
       try {
@@ -71,20 +94,22 @@ export function createFeeds (dependencies) {
           if (feeds.get(guid) === feed) feeds.delete(guid)
           throw error
         })
+        let { offset, gap } = { offset: since?.offset ?? 0, gap: /** @type {null | 'epoch' | 'trimmed'} */ (null) }
+        if (since !== undefined && (since.epoch !== feed.position.epoch || since.offset !== feed.position.offset)) {
+          do {
+            ({ offset, gap } = await replayPage(feed, member, { epoch: since.epoch, offset }, wanted))
+            if (since.epoch !== feed.position.epoch) gap ??= 'epoch'
+          } while (gap === null && wanted() && offset < feed.position.offset)
+        }
         // Nothing is awaited between the last look at the feed's position and adding the member, so no live record
         // can come between.
-        /** @type {Position | null} */
-        let have = since ?? null
-        if (have !== null) {
-          do have = await replayPage(feed, member, have)
-          while (have !== null && wanted() && have.offset < feed.position.offset)
-        }
-        const position = { ...(have ?? feed.position) }
+        const recovered = since !== undefined && gap === null
+        const position = { ...feed.position, ...(recovered ? { offset } : {}) }
         if (wanted()) {
           feed.add(member, position.offset)
-          if (since !== undefined && have === null) member.resync(guid, position, since.epoch === position.epoch ? 'trimmed' : 'epoch')
+          if (gap !== null) member.resync(guid, position, gap)
         }
-        return { position, recovered: have !== null }
+        return { position, recovered }
       } catch (error) {
         throw error instanceof InkcastError ? error : new InkcastError('unavailable', undefined, { cause: error })
       } finally {
@@ -110,15 +135,28 @@ export function createFeeds (dependencies) {
       feeds.get(/** @type {string} */ (record.publication.guid))?.receive(record)
     },
 
-    /** Compares all feeds with their logs, in batches: after live delivery was interrupted. */
-    async checkAll () {
-      const open = [...feeds.values()]
-      for (let at = 0; at < open.length; at += CHECK_BATCH) {
-        const batch = open.slice(at, at + CHECK_BATCH)
-        const ends = await bus.positions(batch.map((feed) => feed.guid))
-        batch.forEach((feed, i) => feed.check(ends[i]))
+    /**
+     * Compares documents with their logs after live delivery of them was interrupted; tries until it can.
+     * @param {Iterable<string>} guids
+     */
+    async check (guids) {
+      for (const guid of guids) if (feeds.has(guid)) unchecked.add(guid)
+      if (checking) return
+      checking = true
+      try {
+        while (unchecked.size > 0) {
+          const batch = [...unchecked].slice(0, CHECK_BATCH)
+          // before they are asked for: what is interrupted again meanwhile has to be asked for again
+          for (const guid of batch) unchecked.delete(guid)
+          await checkBatch(batch)
+        }
+      } finally {
+        checking = false
       }
     },
+
+    /** Ends what is being compared. */
+    stop () { stopping.abort(new InkcastError('unavailable')) },
 
     get size () { return feeds.size }
   }

@@ -20,10 +20,19 @@ export const kConnection = Symbol('connection')
  * @typedef {object} ConnectionContext
  * @property {number} maxDocuments
  * @property {import('./limits.js').Rates} rates
+ * @property {number} maxWaiting bytes that may wait for a client that does not take them
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last look
  * @property {import('../clock.js').Clock} clock
- * @property {boolean} spliced whether frames may be written past Socket.IO's encoder (hooks.js)
+ * @property {() => void} onSlow called for each connection that is closed because too much waits for it
+ * @property {boolean} spliced whether Engine.IO takes frames that are made already (hooks.js)
  */
+
+/** A client that comes back is sent more of what it missed when less than this waits for it, bytes. */
+const FULL = 2 ** 20
+/** What a packet that waits takes on top of its frame, which it shares with other connections, bytes. */
+const PACKET_COST = 256
+/** What waits is too much only if nothing could be written for so long, ms: a burst is no reason to give up on a client. */
+const PATIENCE = 5000
 
 /** A document that this connection has open, or is about to. */
 class OpenDocument {
@@ -36,6 +45,9 @@ export class Connection {
   /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
   #documents
   #allowance
+  /** Bytes that wait for the transport, and since when they do, ms. */
+  #waiting = 0
+  #waitingSince = 0
 
   /**
    * @param {import('socket.io').Socket} socket
@@ -97,15 +109,43 @@ export class Connection {
   deliver (delivery) {
     const { conn, codec, context } = this
     if (conn.readyState !== 'open') return
-    if (context.spliced) {
-      for (const message of delivery.messages(codec)) {
-        conn.write(message.data, { wsPreEncodedFrame: [message.frame], compress: false })
-        context.tally.bytes += message.frame.length
-      }
-    } else {
-      this.socket.emit(delivery.publication.event, delivery.payload, delivery.meta)
+    for (const { data, frame } of delivery.messages(codec)) {
+      if (context.spliced) conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
+      else conn.write(typeof data === 'string' || Buffer.isBuffer(data) ? data : data.toString())
+      context.tally.bytes += frame.length
+      this.#wrote(frame.length)
     }
     context.tally[codec]++
+  }
+
+  /** @param {number} bytes */
+  #wrote (bytes) {
+    if (this.conn.writeBuffer.length === 0) {
+      this.#waiting = 0
+      return
+    }
+    if (this.#waiting === 0) this.#waitingSince = this.context.clock.now()
+    this.#waiting += bytes + PACKET_COST
+    if (this.#waiting > this.context.maxWaiting && this.context.clock.now() - this.#waitingSince >= PATIENCE) {
+      this.context.onSlow()
+      // without a word, which would only wait as well; the client takes it for a lost connection and comes back
+      this.conn.close(true)
+    }
+  }
+
+  /** @returns {Promise<void> | undefined} resolves when it can take more, or has gone; undefined: it can now */
+  drained () {
+    const { conn } = this
+    if (this.#waiting < FULL || conn.writeBuffer.length === 0 || conn.readyState !== 'open') return undefined
+    return new Promise((resolve) => {
+      const done = () => {
+        conn.off('drain', done)
+        conn.off('close', done)
+        resolve()
+      }
+      conn.on('drain', done)
+      conn.on('close', done)
+    })
   }
 
   /**

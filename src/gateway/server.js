@@ -18,6 +18,9 @@ import { createUsers } from './users.js'
 
 /** A client's message is its data and a little more: event name, guid, packet type. */
 const PACKET_OVERHEAD = 16_384
+/** What may wait for a slow client, bytes: this much, or so many of the largest records. */
+const MIN_WAITING = 8 * 2 ** 20
+const MAX_WAITING_RECORDS = 8
 /** Connections closed at a time while draining, and the pause between, ms. */
 const DRAIN_BATCH = 200
 const DRAIN_PAUSE = 50
@@ -55,11 +58,8 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
       receivedWritten.observe(performance.now() - start)
     },
     onDirect: (publication) => direct(publication),
-    onReconnect: () => {
-      feeds.checkAll().catch((error) => {
-        metrics.bus_errors.inc({ operation: 'positions' })
-        log.warn({ err: error }, 'documents could not be compared with their logs')
-      })
+    onReconnect: (guids) => {
+      feeds.check(guids).catch((error) => log.debug({ err: error }, 'documents were not compared with their logs'))
     }
   })
   const feeds = createFeeds({ bus, metrics, log, createDelivery: (record) => makeDelivery(record) })
@@ -90,12 +90,21 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     authenticator,
     users,
     newConnectionId: newId,
-    connectionContext: { maxDocuments: limits.maxDocumentsPerConnection, rates: ratesOf(limits), tally, clock, spliced: checkHooks(log) },
+    connectionContext: {
+      maxDocuments: limits.maxDocumentsPerConnection,
+      rates: ratesOf(limits),
+      maxWaiting: Math.max(MIN_WAITING, MAX_WAITING_RECORDS * limits.maxRecordBytes),
+      tally,
+      onSlow: () => metrics.slow_connections.inc(),
+      clock,
+      spliced: checkHooks(log)
+    },
     isDraining: () => draining,
     metrics,
     log
   })
   io.use(handshake.middleware)
+  io.bind(engine)
 
   // One function for all connections, not one for each.
   /** @this {any} Engine.IO's socket @param {{ data?: string | Buffer }} packet it may be empty */
@@ -182,7 +191,6 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
       expiry.start()
       await uplink.start()
       await bus.start()
-      io.bind(engine)
       await listen(httpServer, { host: settings.host, port: settings.port })
     },
 
@@ -197,9 +205,11 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
       }
       const open = [...directory.all()]
       for (let at = 0; at < open.length; at += DRAIN_BATCH) {
-        for (const connection of open.slice(at, at + DRAIN_BATCH)) connection.conn.close()
+        // a poll has been answered by the event; waiting for the next one would take up to 30 s
+        for (const connection of open.slice(at, at + DRAIN_BATCH)) connection.conn.close(connection.transport === 'polling')
         if (at + DRAIN_BATCH < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
       }
+      feeds.stop()
       await io.close()
       httpServer.closeAllConnections()
       await uplink.stop()
