@@ -11,6 +11,9 @@ import { encodePacket } from './codec.js'
  * @typedef {import('../wire/packet.js').Codec} Codec
  */
 
+/** Socket.IO's JSON decoder takes no more (socket.io-parser, maxAttachments): it would end the connection. */
+const MAX_ATTACHMENTS = 10
+
 export class Delivery {
   /** @type {EncodedMessage[] | undefined} */
   #json
@@ -31,22 +34,43 @@ export class Delivery {
     return codec === 'json' ? this.#json ??= this.#makeJson() : this.#msgpack ??= this.#makeMsgpack()
   }
 
-  /** The payload as JavaScript, for the public path. */
-  get payload () {
-    return decodeValue(this.publication.value, this.publication.contentType)
-  }
-
   #makeJson () {
     const { event, value, contentType } = this.publication
     if (contentType === 'application/json') return [jsonMessage(event, value, this.meta)]
     // msgpack may hold binary, which JSON clients get as attachments; the stock encoder knows how
-    return encodePacket('json', { type: 2, nsp: '/', data: [event, this.payload, this.meta] }).map(plainMessage)
+    const payload = decodeValue(value, contentType)
+    const attachments = countAttachments(payload)
+    if (attachments > 0 && attachments <= MAX_ATTACHMENTS) return encodePacket('json', { type: 2, nsp: '/', data: [event, payload, this.meta] }).map(plainMessage)
+    return [jsonMessage(event, Buffer.from(JSON.stringify(payload, binaryAsText)), this.meta)]
   }
 
   #makeMsgpack () {
     const { event, value, contentType } = this.publication
-    return [msgpackMessage(event, contentType === 'application/msgpack' ? value : encodeMsgpack(this.payload), this.meta)]
+    return [msgpackMessage(event, contentType === 'application/msgpack' ? value : encodeMsgpack(decodeValue(value, contentType)), this.meta)]
   }
+}
+
+/**
+ * @param {any} value
+ * @returns {number} Infinity if something looks like the placeholder of an attachment, which the client would refuse
+ */
+function countAttachments (value) {
+  if (typeof value !== 'object' || value === null) return 0
+  if (ArrayBuffer.isView(value)) return 1
+  if (value._placeholder === true) return Infinity
+  let count = 0
+  for (const item of Object.values(value)) count += countAttachments(item)
+  return count
+}
+
+/**
+ * Replacer for JSON.stringify that makes base64 of binary.
+ * @this {any} @param {string} key @param {unknown} value
+ */
+function binaryAsText (key, value) {
+  // a Buffer has been replaced by its toJSON already
+  const binary = this[key]
+  return ArrayBuffer.isView(binary) ? Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength).toString('base64') : value
 }
 
 /**

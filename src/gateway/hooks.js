@@ -8,8 +8,8 @@ import path from 'node:path'
  *
  * | hook | used for | without it |
  * |---|---|---|
- * | `wsPreEncodedFrame` option of Engine.IO's `write` | one frame for all members of a document | `socket.emit` |
- * | an object with `toString` as a packet's data | text for polling members, made only if there is one | `socket.emit` |
+ * | `wsPreEncodedFrame` option of Engine.IO's `write` | one frame for all members of a document | `write` without it |
+ * | an object with `toString` as a packet's data | text for polling members, made only if there is one | a string |
  * | `client.encoder`, `client.decoder` | one port for JSON and msgpack clients | required |
  * | `namespace._preConnectSockets` | self-routing connection ids | required |
  */
@@ -31,7 +31,7 @@ function installedVersion (name) {
 /**
  * @param {import('../log.js').Log} log
  * @param {(name: string) => string} [versionOf] replaced by tests
- * @returns {boolean} whether frames may be written past Socket.IO's encoder
+ * @returns {boolean} whether Engine.IO takes frames that are made already
  */
 export function checkHooks (log, versionOf = installedVersion) {
   const others = Object.entries(CHECKED).map(([name, checked]) => ({ name, checked, found: versionOf(name) })).filter(({ checked, found }) => found !== checked)
