@@ -12,7 +12,12 @@ export const schema = z.strictObject({ guid, position: position.nullish(), state
  * @param {import('../handlers.js').HandlerContext} context
  */
 export async function handle (connection, { guid, position }, { feeds, access }) {
-  if (!await access.check(connection.identity, guid, 'read')) throw new InkcastError('forbidden')
+  let identity
+  do {
+    // a new token may come while the access service is asked about the old one
+    identity = connection.identity
+    if (!await access.check(identity, guid, 'read')) throw new InkcastError('forbidden')
+  } while (identity !== connection.identity)
   const known = connection.document(guid)
   if (known !== undefined) {
     if (!known.joined) throw new InkcastError('bad_request', 'this document is being joined already')

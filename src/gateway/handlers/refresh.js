@@ -12,6 +12,7 @@ export const schema = z.strictObject({ token: z.string() })
  */
 export async function handle (connection, { token }, { authenticator, expiry, reauthorize }) {
   const identity = await authenticator.authenticate(token)
+  if (!connection.open) throw new InkcastError('unavailable', 'the connection has gone')
   if (identity.uid !== connection.uid) throw new InkcastError('forbidden', 'the token belongs to another user')
   connection.identity = identity
   expiry.watch(connection)
