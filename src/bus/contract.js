@@ -4,7 +4,8 @@
  * pass the same suite (test/contract/bus.js).
  *
  * The log is the truth and live delivery only the fast path: `onRecord` may miss records (a lost connection to
- * Redis), never reorder or invent them; offsets show a gap and `history` fills it.
+ * Redis), never reorder or invent them; offsets show a gap and `history` fills it. Handlers are never called from within
+ * a call of the bus, but may be before its promise resolves.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @typedef {import('../wire/position.js').Position} Position
@@ -17,7 +18,8 @@
  *
  * @typedef {object} Entry
  * @property {Publication} publication
- * @property {{ source: string, sequence: number }} [origin] for a Kafka record: topic and partition, and its offset
+ * @property {{ source: string, sequence: number }} [origin] for a Kafka record: topic and partition, and its offset. A
+ *   document has as few sources as its key had partitions; each is remembered
  */
 
 /**
@@ -48,23 +50,29 @@
  * @typedef {object} BusHandlers
  * @property {(record: BusRecord) => void} onRecord a broadcast of a subscribed document, kept ones in the order of their offsets
  * @property {(publication: Publication) => void} onDirect user, socket, kick, revoke and everyone publications for this worker
- * @property {(guids: string[]) => void} onReconnect live delivery of these documents was interrupted and is there again;
- *   whatever passed meanwhile was missed. Direct publications may have been missed as well
+ * @property {(guids: string[]) => void} onReconnect live delivery of these documents was interrupted and is there again:
+ *   compare with the ends of their logs, for whatever passed meanwhile was missed (`positions` may still say unavailable
+ *   for a moment). Direct publications may have been missed as well
  */
 
 /**
  * @typedef {object} Bus
  * @property {() => Promise<void>} start resolves when publications reach this process
  * @property {() => Promise<void>} stop
- * @property {(entries: Entry[]) => Promise<Published[]>} publish entries must all be of one lane (`laneOf`); they are
- *   appended and delivered in their order, and a later one never without the earlier ones. Rejects with a retryable
- *   InkcastError (`unavailable`, `timeout`) when the outcome is unknown: offer the same entries again
+ * @property {(entries: Entry[]) => Promise<Published[]>} publish entries must all be of one lane (`laneOf`, else a
+ *   TypeError); they are appended and delivered in their order, and a later one never without the earlier ones. Between
+ *   calls the order holds for whoever waits for the first. Rejects with a retryable InkcastError: `unavailable` if it was
+ *   not done or its outcome is unknown (offer the same entries again: those with an origin are there once, others may
+ *   be there twice then), `internal` if the backend refused it as such. Never takes long: 3 s where the backend hangs
  * @property {(guid: string) => Promise<Position>} subscribe resolves, when records of the document are delivered live
- *   from now on, with the end of its log (read after the subscription, so nothing lies between)
- * @property {(guid: string) => Promise<void>} unsubscribe
+ *   from now on, with the end of its log (read after the subscription, so nothing lies between). A document without a log
+ *   gets one. Subscriptions are a set, not a count; with `unsubscribe` the last call holds, whatever the order of the
+ *   answers, and a call that it overtook may reject with `unavailable`. After a rejection it is as if nobody had asked
+ * @property {(guid: string) => Promise<void>} unsubscribe nothing of the document is delivered from the call on
  * @property {(guid: string, since: Position, limit: number) => Promise<History>} history
  * @property {(guids: string[]) => Promise<(Position | null)[]>} positions ends of logs, in one round trip where possible; null where there is no log
- * @property {(uid: string) => Promise<void>} addUser `user` publications of uid reach this worker from now on
- * @property {(uid: string) => Promise<void>} removeUser
+ * @property {(uid: string) => Promise<void>} addUser publications for the user (user, revoke, kick) reach this worker
+ *   from now on, until removeUser; a set, not a count. After a rejection it is as if nobody had asked
+ * @property {(uid: string) => Promise<void>} removeUser never rejects
  */
 export {}

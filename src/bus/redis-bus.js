@@ -17,7 +17,12 @@ import { createRedisUsers } from './redis-users.js'
  * with an origin may be offered again without harm. Those without (the api without Kafka, signals) may then be there
  * twice, and so may direct publications: at least once, if the caller tries again, at most once if not.
  *
+ * A Redis that fails over to a replica, or restarts from its disk, may have lost the last records. Their offsets would be
+ * given again under the same epoch, to other records. A worker that has seen such an offset live notices, and begins
+ * another epoch.
+ *
  * @typedef {import('./contract.js').Bus} Bus
+ * @typedef {import('../wire/position.js').Position} Position
  */
 
 /** The epoch of a document that has had no record is kept so long after the last subscribe, s. */
@@ -45,8 +50,10 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   const publish = createRedisPublish({ redis, history, clock })
   const users = workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, clock })
   const metaTtl = Math.max(META_TTL, history.ttl)
-  /** Subscribed documents, each with the call that asked for it; bounded by what the feeds hold. @type {Map<string, object>} */
+  /** Subscribed documents, by what has come live of them; bounded by what the feeds hold. @type {Map<string, Position>} */
   const subscribed = new Map()
+  /** Documents whose log is about to begin anew. @type {Set<string>} */
+  const resetting = new Set()
   const stopping = new AbortController()
   let running = false
   let loggedAt = -Infinity
@@ -98,7 +105,22 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     }
   }
   const onRecord = receiver(decodeRecord, (record, to) => {
-    if (subscribed.has(record.publication.guid ?? '')) to.onRecord(record)
+    const guid = record.publication.guid ?? ''
+    const seen = subscribed.get(guid)
+    if (seen === undefined) return
+    if (record.offset > 0) {
+      if (record.epoch === seen.epoch && record.offset <= seen.offset) {
+        if (resetting.has(guid)) return
+        resetting.add(guid)
+        rolledBack(guid, record.epoch)
+          .then(() => tellInterrupted([guid]), () => {}) // the next record shows it again
+          .finally(() => resetting.delete(guid))
+        return
+      }
+      seen.epoch = record.epoch
+      seen.offset = record.offset
+    }
+    to.onRecord(record)
   })
   const onDirect = receiver(decodeDirect, (publications, to) => {
     for (const publication of publications) to.onDirect(publication)
@@ -106,24 +128,86 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
 
   redis.onReady(() => users?.lost())
   channels.onRestored((restored) => {
-    if (!running || handlers === undefined) return
+    if (!running) return
     users?.lost()
     const names = new Set(restored)
     const guids = [...subscribed.keys()].filter((guid) => names.has(documentChannel(guid)))
     log.info({ documents: guids.length }, 'live delivery was interrupted and is there again')
-    handlers.onReconnect(guids)
+    tellInterrupted(guids)
   })
 
-  /** @param {string} guid @returns {Promise<import('../wire/position.js').Position>} of a log that exists from now on */
-  async function openLog (guid) {
-    const [epoch, offset] = await scripts.open([documentLog(guid), documentMeta(guid)], [newEpoch(), EMPTY_META_TTL, metaTtl])
-    return { epoch, offset: Number(offset) }
+  /** @param {string[]} guids */
+  function tellInterrupted (guids) {
+    if (!running) return
+    try {
+      handlers?.onReconnect(guids)
+    } catch (error) {
+      complain('deliver', error, 'an interruption could not be handled')
+    }
   }
 
-  /** @param {string} guid @returns {Promise<import('../wire/position.js').Position | null>} */
+  /**
+   * Begins another epoch, because this one has given an offset twice, or has lost one that it gave.
+   * @param {string} guid
+   * @param {string} epoch
+   */
+  async function rolledBack (guid, epoch) {
+    metrics.bus_errors.inc({ operation: 'rollback' })
+    const done = await scripts.reset([documentLog(guid), documentMeta(guid)], [epoch, newEpoch()])
+    if (done === 1) log.warn({ guid }, 'redis has lost the last records of a document: its log begins anew')
+  }
+
+  /**
+   * @template {{ position: Position } | null} T
+   * @param {string} guid
+   * @param {() => Promise<T>} read something with the end of its log
+   * @returns {Promise<T>} with an end that is not before what has come live
+   */
+  async function readEnd (guid, read) {
+    // as it is now: what comes live while we wait may be newer than the answer
+    const { epoch, offset } = subscribed.get(guid) ?? { epoch: '', offset: 0 }
+    const answer = await read()
+    if (answer === null || answer.position.epoch !== epoch || answer.position.offset >= offset) return answer
+    await rolledBack(guid, epoch)
+    return read()
+  }
+
+  /** @param {string} guid @returns {Promise<Position>} of a log that exists from now on */
+  async function openLog (guid) {
+    const { position } = await readEnd(guid, async () => {
+      const [epoch, offset] = await scripts.open([documentLog(guid), documentMeta(guid)], [newEpoch(), EMPTY_META_TTL, metaTtl])
+      return { position: { epoch, offset: Number(offset) } }
+    })
+    return position
+  }
+
+  /** @param {string} guid @returns {Promise<Position | null>} */
   async function endOf (guid) {
-    const [epoch, offset] = await client.hmget(documentMeta(guid), 'e', 'o')
-    return epoch === null || offset === null ? null : { epoch, offset: Number(offset) }
+    const end = await readEnd(guid, async () => {
+      const [epoch, offset] = await client.hmget(documentMeta(guid), 'e', 'o')
+      return epoch === null || offset === null ? null : { position: { epoch, offset: Number(offset) } }
+    })
+    return end?.position ?? null
+  }
+
+  /**
+   * @param {string} guid
+   * @param {Position} since
+   * @param {number} limit
+   * @returns {Promise<import('./contract.js').History>}
+   */
+  async function readLog (guid, since, limit) {
+    const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
+    const [epoch, offset, state, ...envelopes] = await scripts.history([documentLog(guid), documentMeta(guid)],
+      [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES])
+    if (epoch === undefined) return { position: await openLog(guid), records: [], gap: 'epoch' }
+    const position = { epoch: epoch.toString(), offset: Number(offset) }
+    if (state !== 2) return { position, records: [], gap: state === 0 ? 'epoch' : 'trimmed' }
+    return {
+      position,
+      records: envelopes.map((envelope, i) => ({ epoch: position.epoch, offset: since.offset + 1 + i, ...decodeEnvelope(envelope) })),
+      gap: null
+    }
   }
 
   return {
@@ -149,7 +233,8 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     publish: (entries) => attempt('publish', () => publish(entries)),
 
     subscribe: (guid) => attempt('subscribe', async () => {
-      const call = {}
+      // what was seen live stays true when somebody subscribes again
+      const call = { ...subscribed.get(guid) ?? { epoch: '', offset: 0 } }
       subscribed.set(guid, call)
       try {
         await channels.subscribe(documentChannel(guid), onRecord)
@@ -169,19 +254,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
       if (subscribed.delete(guid)) channels.unsubscribe(documentChannel(guid))
     },
 
-    history: (guid, since, limit) => attempt('history', async () => {
-      const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
-      const [epoch, offset, state, ...envelopes] = await scripts.history([documentLog(guid), documentMeta(guid)],
-        [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES])
-      if (epoch === undefined) return { position: await openLog(guid), records: [], gap: 'epoch' }
-      const position = { epoch: epoch.toString(), offset: Number(offset) }
-      if (state !== 2) return { position, records: [], gap: state === 0 ? 'epoch' : 'trimmed' }
-      return {
-        position,
-        records: envelopes.map((envelope, i) => ({ epoch: position.epoch, offset: since.offset + 1 + i, ...decodeEnvelope(envelope) })),
-        gap: null
-      }
-    }),
+    history: (guid, since, limit) => attempt('history', () => readEnd(guid, () => readLog(guid, since, limit))),
 
     positions: (guids) => attempt('positions', async () => {
       const ends = []

@@ -53,10 +53,9 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
           users.set(uid, user)
         }))
       }
-      await Promise.all(renewals)
-    } catch {
-      // it is still due with the next round
-      metrics.bus_errors.inc({ operation: 'renew_user' })
+      const failed = (await Promise.allSettled(renewals)).filter(({ status }) => status === 'rejected').length
+      // they are still due with the next round
+      if (failed > 0) metrics.bus_errors.inc({ operation: 'renew_user' }, failed)
     } finally {
       renewing = false
     }

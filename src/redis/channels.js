@@ -1,7 +1,6 @@
 import { Backoff } from '../backoff.js'
 import { InkcastError } from '../errors.js'
-import { ANSWER_TIMEOUT } from './options.js'
-import { slotOf } from './slot.js'
+import { createEntry, group, push, wait } from './channel-entry.js'
 import { SubscriberConnection } from './subscriber-connection.js'
 
 /**
@@ -11,24 +10,9 @@ import { SubscriberConnection } from './subscriber-connection.js'
  *
  * (ioredis has this too, for Redis Cluster: `shardedSubscribers`. It gives up on a channel whose SSUBSCRIBE fails
  * during a failover, does not tell when channels are subscribed again, and counts all channels with every subscribe.)
- *
- * @typedef {object} Entry
- * @property {string} channel
- * @property {number} slot
- * @property {(payload: Buffer) => void} onMessage
- * @property {boolean} wanted
- * @property {SubscriberConnection | null} connection where its SSUBSCRIBE was sent
- * @property {object | null} batch the sending it belongs to; a confirmation of another one is out of date
- * @property {boolean} live confirmed
- * @property {boolean} lost was live and has not been since
- * @property {boolean} alone a command that named it was refused: name it in a command of its own
- * @property {Set<Waiter>} waiters
- *
- * @typedef {{ resolve: () => void, reject: (error: Error) => void, timer: NodeJS.Timeout }} Waiter
+ * @typedef {import('./channel-entry.js').Entry} Entry
  */
 
-/** Channels named in one command: a reply is due for each, and one command should not hold up the others for long. */
-const CHANNELS_PER_COMMAND = 500
 /** Least time between two lines about channels that cannot be had, ms. */
 const LOG_INTERVAL = 60_000
 
@@ -78,10 +62,11 @@ export function createChannels ({ topology, name, log }) {
       }
       topology.refresh()
     },
-    /** @param {string} channel @param {Buffer} payload */
-    onMessage (channel, payload) {
+    /** @param {SubscriberConnection} connection @param {string} channel @param {Buffer} payload */
+    onMessage (connection, channel, payload) {
       const entry = entries.get(channel)
-      if (!entry?.wanted) return
+      // what an old connection still has must not come after what a new one brought
+      if (!entry?.wanted || entry.connection !== connection) return
       try {
         entry.onMessage(payload)
       } catch (error) {
@@ -237,7 +222,7 @@ export function createChannels ({ topology, name, log }) {
     subscribe (channel, onMessage) {
       let entry = entries.get(channel)
       if (entry === undefined) {
-        entry = { channel, slot: slotOf(channel), onMessage, wanted: true, connection: null, batch: null, live: false, lost: false, alone: false, waiters: new Set() }
+        entry = createEntry(channel, onMessage)
         entries.set(channel, entry)
       }
       entry.onMessage = onMessage
@@ -277,57 +262,4 @@ export function createChannels ({ topology, name, log }) {
       connections.clear()
     }
   }
-}
-
-/** @param {Entry} entry @returns {Promise<void>} */
-function wait (entry) {
-  return new Promise((resolve, reject) => {
-    /** @param {Error} [error] */
-    const settle = (error) => {
-      clearTimeout(waiter.timer)
-      entry.waiters.delete(waiter)
-      if (error === undefined) resolve()
-      else reject(error)
-    }
-    /** @type {Waiter} */
-    const waiter = {
-      resolve: () => settle(),
-      reject: settle,
-      timer: setTimeout(() => settle(new InkcastError('unavailable', 'redis did not confirm a subscription in time')), ANSWER_TIMEOUT)
-    }
-    entry.waiters.add(waiter)
-  })
-}
-
-/**
- * Entries that may share a command: all of them, or with Redis Cluster those of one slot.
- * @param {Entry[]} entries
- * @param {boolean} single
- * @returns {Entry[][]}
- */
-function group (entries, single) {
-  /** @type {Map<number, Entry[]>} */
-  const bySlot = new Map()
-  /** @type {Entry[][]} */
-  const groups = []
-  for (const entry of entries) {
-    if (entry.alone) groups.push([entry])
-    else push(bySlot, single ? 0 : entry.slot, entry)
-  }
-  for (const members of bySlot.values()) {
-    for (let at = 0; at < members.length; at += CHANNELS_PER_COMMAND) groups.push(members.slice(at, at + CHANNELS_PER_COMMAND))
-  }
-  return groups
-}
-
-/**
- * @template K, V
- * @param {Map<K, V[]>} lists
- * @param {K} key
- * @param {V} value
- */
-function push (lists, key, value) {
-  const list = lists.get(key)
-  if (list === undefined) lists.set(key, [value])
-  else list.push(value)
 }

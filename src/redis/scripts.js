@@ -11,6 +11,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, offset: string]>} open
  * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number, ...envelopes: Buffer[]]>} history
  * @property {(keys: string[], args: Argument[]) => Promise<number>} register
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} reset
  * @property {(keys: string[], args: Argument[]) => Promise<number>} claim
  * @property {(keys: string[], args: Argument[]) => Promise<string>} renew
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} slot

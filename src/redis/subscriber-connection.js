@@ -8,7 +8,7 @@ const PING_INTERVAL = 5000
  * @property {(connection: SubscriberConnection) => void} onReady connected (again), with no channel subscribed
  * @property {(connection: SubscriberConnection) => void} onClose nothing is subscribed any more
  * @property {(connection: SubscriberConnection) => void} onMoved the server has taken channels away, their slots have left it
- * @property {(channel: string, payload: Buffer) => void} onMessage
+ * @property {(connection: SubscriberConnection, channel: string, payload: Buffer) => void} onMessage
  *
  * @typedef {{ name: 'ssubscribe' | 'sunsubscribe', channels: string[] }} SubscriberCommand
  */
@@ -36,7 +36,7 @@ export class SubscriberConnection {
     redis.on('close', () => { if (!this.#closed) onClose(this) })
     redis.on('moved', () => { if (!this.#closed) onMoved(this) })
     redis.on('error', () => {}) // a close follows
-    redis.on('smessageBuffer', (/** @type {Buffer} */ channel, /** @type {Buffer} */ payload) => onMessage(channel.toString(), payload))
+    redis.on('smessageBuffer', (/** @type {Buffer} */ channel, /** @type {Buffer} */ payload) => onMessage(this, channel.toString(), payload))
     redis.connect().catch(() => {})
     this.pinger = setInterval(() => {
       // an answer that does not come ends the connection (socketTimeout)

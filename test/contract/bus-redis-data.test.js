@@ -106,6 +106,67 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       assert.deepEqual(offsets((await first.history(guid, at(40), 10)).records), [41])
     })
 
+    /** As after a failover to a replica that was behind. @param {string} guid @param {number} offset */
+    async function rollBack (guid, offset) {
+      const records = await client().xrangeBuffer(documentLog(guid), '-', '+', 'COUNT', offset)
+      await client().del(documentLog(guid))
+      for (const [id, fields] of records) await client().xadd(documentLog(guid), id, ...fields)
+      await client().hset(documentMeta(guid), 'o', offset)
+    }
+
+    test('an offset that comes live a second time begins another epoch, and the worker is told', async () => {
+      const { first, second, publisher, one } = fixture.pair
+      const guid = fresh()
+      const start = await first.subscribe(guid)
+      await publisher.publish(range(5, 1).map((i) => entry(guid, i)))
+      await arrived(one, guid, 5)
+      await rollBack(guid, 2)
+      const [{ position }] = await publisher.publish([entry(guid, 'another third')])
+      assert.deepEqual(position, { ...start, offset: 3 }, 'redis does not know that it gave this one before')
+      await waitFor(() => one.reconnects.flat().includes(guid), { message: 'onReconnect' })
+      const [end] = await second.positions([guid])
+      assert.equal(end?.offset, 0)
+      assert.notEqual(end?.epoch, start.epoch)
+      for (const offset of [0, 2, 3, 5]) assert.equal((await second.history(guid, { ...start, offset }, 10)).gap, 'epoch')
+      assert.deepEqual(texts(of(one, guid)), range(5, 1))
+      await publisher.publish([entry(guid, 'new')])
+      await arrived(one, guid, 6)
+      assert.deepEqual(of(one, guid).at(-1)?.epoch, end?.epoch)
+    })
+
+    for (const how of /** @type {const} */ (['positions', 'history', 'subscribe'])) {
+      test(`an end before what has come live begins another epoch: seen by ${how}`, async () => {
+        const { first, second, publisher, one } = fixture.pair
+        const guid = fresh()
+        const start = await first.subscribe(guid)
+        await publisher.publish(range(5, 1).map((i) => entry(guid, i)))
+        await arrived(one, guid, 5)
+        await rollBack(guid, 2)
+        const end = { ...start, offset: 5 }
+        // whoever has not seen it cannot know: a client may claim any position
+        assert.deepEqual(await second.history(guid, end, 10), { position: { ...start, offset: 2 }, records: [], gap: 'epoch' })
+        if (how === 'positions') assert.equal((await first.positions([guid]))[0]?.offset, 0)
+        if (how === 'history') assert.deepEqual([(await first.history(guid, end, 10)).gap, (await first.history(guid, start, 10)).gap], ['epoch', 'epoch'])
+        if (how === 'subscribe') assert.equal((await first.subscribe(guid)).offset, 0)
+        assert.notEqual((await second.positions([guid]))[0]?.epoch, start.epoch)
+      })
+    }
+
+    test('reading while records come live is not taken for a loss', async () => {
+      const { first, publisher, one } = fixture.pair
+      const guid = fresh()
+      const start = await first.subscribe(guid)
+      const publishing = Promise.all(range(300).map((i) => publisher.publish([entry(guid, i)])))
+      const reading = Promise.all(range(300).map(async () => {
+        await first.positions([guid])
+        await first.history(guid, start, 1)
+        await first.subscribe(guid)
+      }))
+      await Promise.all([publishing, reading])
+      await arrived(one, guid, 300)
+      assert.deepEqual(await first.positions([guid]), [{ ...start, offset: 300 }])
+    })
+
     test('history stops after some megabytes, and the next page goes on', async () => {
       const { first, publisher } = fixture.pair
       const guid = fresh()

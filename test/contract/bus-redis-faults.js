@@ -146,7 +146,7 @@ export function redisFaults (name, startServers) {
       await waitFor(() => Promise.all(offered.map((entries) => publisher.publish(entries))), { timeout: 20_000, message: 'publish to work again' })
       await reconnected(guids, before)
       // the data is gone: other epochs, and each entry there once however often it was offered
-      const ends = await first.positions(guids)
+      const ends = await waitFor(() => first.positions(guids), { message: 'positions' })
       ends.forEach((end, i) => {
         assert.equal(end?.offset, 1)
         assert.notEqual(end?.epoch, starts[i]?.epoch)

@@ -1,0 +1,85 @@
+import { InkcastError } from '../errors.js'
+import { ANSWER_TIMEOUT } from './options.js'
+import { slotOf } from './slot.js'
+
+/**
+ * What is known of one sharded channel, and small tools for many of them.
+ *
+ * @typedef {object} Entry
+ * @property {string} channel
+ * @property {number} slot
+ * @property {(payload: Buffer) => void} onMessage
+ * @property {boolean} wanted
+ * @property {SubscriberConnection | null} connection where its SSUBSCRIBE was sent
+ * @property {object | null} batch the sending it belongs to; a confirmation of another one is out of date
+ * @property {boolean} live confirmed
+ * @property {boolean} lost was live and has not been since
+ * @property {boolean} alone a command that named it was refused: name it in a command of its own
+ * @property {Set<Waiter>} waiters
+ *
+ * @typedef {{ resolve: () => void, reject: (error: Error) => void, timer: NodeJS.Timeout }} Waiter
+ *
+ * @typedef {import('./subscriber-connection.js').SubscriberConnection} SubscriberConnection
+ */
+
+/** Channels named in one command: a reply is due for each, and one command should not hold up the others for long. */
+const CHANNELS_PER_COMMAND = 500
+/** @param {string} channel @param {(payload: Buffer) => void} onMessage @returns {Entry} */
+export const createEntry = (channel, onMessage) =>
+  ({ channel, slot: slotOf(channel), onMessage, wanted: true, connection: null, batch: null, live: false, lost: false, alone: false, waiters: new Set() })
+
+/**
+ * @param {Entry} entry
+ * @returns {Promise<void>} settled by its waiter, or after the answer time-out
+ */
+export function wait (entry) {
+  return new Promise((resolve, reject) => {
+    /** @param {Error} [error] */
+    const settle = (error) => {
+      clearTimeout(waiter.timer)
+      entry.waiters.delete(waiter)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    /** @type {Waiter} */
+    const waiter = {
+      resolve: () => settle(),
+      reject: settle,
+      timer: setTimeout(() => settle(new InkcastError('unavailable', 'redis did not confirm a subscription in time')), ANSWER_TIMEOUT)
+    }
+    entry.waiters.add(waiter)
+  })
+}
+
+/**
+ * Entries that may share a command: all of them, or with Redis Cluster those of one slot.
+ * @param {Entry[]} entries
+ * @param {boolean} single
+ * @returns {Entry[][]}
+ */
+export function group (entries, single) {
+  /** @type {Map<number, Entry[]>} */
+  const bySlot = new Map()
+  /** @type {Entry[][]} */
+  const groups = []
+  for (const entry of entries) {
+    if (entry.alone) groups.push([entry])
+    else push(bySlot, single ? 0 : entry.slot, entry)
+  }
+  for (const members of bySlot.values()) {
+    for (let at = 0; at < members.length; at += CHANNELS_PER_COMMAND) groups.push(members.slice(at, at + CHANNELS_PER_COMMAND))
+  }
+  return groups
+}
+
+/**
+ * @template K, V
+ * @param {Map<K, V[]>} lists
+ * @param {K} key
+ * @param {V} value
+ */
+export function push (lists, key, value) {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [value])
+  else list.push(value)
+}
