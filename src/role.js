@@ -2,10 +2,12 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { createAgent } from './admin/agent.js'
 import { createPrivateListener } from './admin/private-listener.js'
 import { createProcesses, privateSocket } from './admin/processes.js'
 import { createAdminServer } from './admin/server.js'
 import { createStatus } from './admin/status.js'
+import { systemClock } from './clock.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './config/load.js'
 import { createEventLoopMonitor } from './event-loop.js'
 import { createLifecycle } from './lifecycle.js'
@@ -59,7 +61,9 @@ export async function runRole (role, compose, { configFile } = {}) {
     await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve }))
     if (launcher.servesAdmin) {
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
-      await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, processes: createProcesses({ directory, expected }) }))
+      const processes = createProcesses({ directory, expected })
+      await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, processes }))
+      await lifecycle.start('load agent', createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock: systemClock }))
     }
     status.started()
     announce(workerNumber)

@@ -51,6 +51,8 @@ export const api = block('API', {
 export const admin = block('Administration', {
   ADMIN_HOST: { as: 'host', type: text(), default: '127.0.0.1', describe: 'Address of `/metrics`, `/live` and `/ready`.' },
   ADMIN_PORT: { as: 'port', type: port(), default: '9100', describe: 'Port of `/metrics`, `/live` and `/ready`.' },
+  AGENT_PORT: { as: 'agentPort', type: port(), describe: 'Port on `ADMIN_HOST` where HAProxy\'s `agent-check` learns how loaded this machine is. Not set: there is none.' },
+  AGENT_CAPACITY: { as: 'agentCapacity', type: integer(1, 10_000_000), default: '20000', describe: 'Connections per gateway worker at which the agent calls this machine full.' },
   LOG_LEVEL: { as: 'logLevel', type: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), default: 'info', describe: 'Least severe level that is logged.' }
 })
 

@@ -3,10 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createAgent } from '../admin/agent.js'
 import { createProcesses } from '../admin/processes.js'
 import { createAdminServer } from '../admin/server.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../banner.js'
+import { systemClock } from '../clock.js'
 import { processesOf } from '../config/load.js'
 import { createLifecycle } from '../lifecycle.js'
 import { createLog } from '../log.js'
@@ -135,6 +137,7 @@ export async function launch (config, { configFile }) {
   try {
     const processes = createProcesses({ directory: runDirectory, expected, own: () => status.read() })
     await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, processes }))
+    await lifecycle.start('load agent', createAgent({ settings: config.admin, workers: config.gateway.workers, processes, log, clock: systemClock }))
   } catch (error) {
     console.error(`inkcast: ${startError(error)}`)
     await lifecycle.stop()

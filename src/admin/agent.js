@@ -1,0 +1,77 @@
+import net from 'node:net'
+import { loadBetween, sampleOf, weightOf } from './load.js'
+
+/**
+ * The load agent: HAProxy's `agent-check` connects, reads one line and adapts the weight of this machine
+ * (https://docs.haproxy.org/2.6/configuration.html#5.2-agent-check). On ADMIN_HOST:AGENT_PORT, where that is set.
+ *
+ * | line | when |
+ * |---|---|
+ * | `ready up 75%` | it serves. `ready` and `up` take back a `drain` and a `down` of before, which HAProxy keeps otherwise |
+ * | `drain` | it is stopping: no new clients, those that are connected stay until they are sent away |
+ * | `down #reason` | it is not ready, as `/ready` says |
+ */
+
+/** Several balancers ask; between two looks at the processes at least this much time passes, ms. */
+const FRESH = 1000
+/** A sample older than this says nothing about the CPU of the moment, ms. */
+const STALE = 30_000
+/** Balancers ask one at a time, and go when they have the answer. */
+const MAX_CONNECTIONS = 64
+const TIMEOUT = 5000
+
+/**
+ * @param {object} dependencies
+ * @param {Readonly<{ host: string, agentPort: number | undefined, agentCapacity: number }>} dependencies.settings config.admin
+ * @param {number} dependencies.workers gateway workers of this machine
+ * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} dependencies.clock
+ */
+export function createAgent ({ settings, workers, processes: all, log, clock }) {
+  /** @type {import('./load.js').Sample | undefined} */
+  let sample
+  /** @type {{ at: number, line: Promise<string> } | undefined} */
+  let last
+
+  async function look () {
+    const { processes, reasons } = await all.read()
+    const before = sample !== undefined && clock.now() - sample.at <= STALE ? sample : undefined
+    sample = sampleOf(processes, clock.now())
+    if (processes.some(({ name, notReady }) => name === 'launcher' && notReady.includes('stopping'))) return 'drain'
+    if (reasons.length > 0) return processes.some(({ notReady }) => notReady.includes('stopping')) ? 'drain' : `down #${reasons.join(', ').replace(/[^ -~]/g, ' ').slice(0, 200)}`
+    return `ready up ${weightOf(loadBetween(before, sample), workers * settings.agentCapacity)}%`
+  }
+
+  /** @returns {Promise<string>} */
+  function answer () {
+    const now = clock.now()
+    if (last === undefined || now - last.at >= FRESH || now < last.at) last = { at: now, line: look() }
+    return last.line
+  }
+
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {})
+    socket.setTimeout(TIMEOUT, () => socket.destroy())
+    socket.resume()
+    answer().then((line) => socket.end(`${line}\n`), (error) => {
+      log.warn({ err: error }, 'the load could not be read')
+      // HAProxy leaves everything as it is then
+      socket.destroy()
+    })
+  })
+  server.maxConnections = MAX_CONNECTIONS
+
+  return {
+    /** @throws {Error} if the port is taken */
+    async start () {
+      if (settings.agentPort === undefined) return
+      await new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen({ host: settings.host, port: settings.agentPort, exclusive: true }, () => resolve(undefined))
+      })
+    },
+    stop () { if (server.listening) server.close() },
+    port () { return /** @type {import('net').AddressInfo} */ (server.address()).port }
+  }
+}
