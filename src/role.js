@@ -1,10 +1,12 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import cluster from 'node:cluster'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { createAgent } from './admin/agent.js'
 import { createPrivateListener } from './admin/private-listener.js'
-import { createProcesses, privateSocket } from './admin/processes.js'
+import { createProcesses } from './admin/processes.js'
+import { leaveRunDirectory, openRunDirectory, privateSocket } from './admin/run-directory.js'
 import { createAdminServer } from './admin/server.js'
 import { createStatus } from './admin/status.js'
 import { systemClock } from './clock.js'
@@ -54,7 +56,7 @@ export async function runRole (role, compose, { configFile } = {}) {
 
   try {
     const directory = launcher.runDirectory ?? await privateDirectory(lifecycle)
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await openRunDirectory(directory)
     const privatePath = privateSocket(directory, role, slot)
     await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics }))
     const { serve, workerNumber, banner = [] } = await compose({ config, launcher, privatePath, log, metrics, lifecycle, status }) ?? {}
@@ -72,7 +74,7 @@ export async function runRole (role, compose, { configFile } = {}) {
   } catch (error) {
     const message = startError(error)
     log.debug({ err: error }, 'start failed')
-    if (launcher.relaysHandles) process.send?.({ type: 'failed', message })
+    if (launcher.relaysHandles) tell({ type: 'failed', message })
     else console.error(`inkcast: ${message}`)
     status.stopping()
     await lifecycle.stop()
@@ -85,8 +87,14 @@ export async function runRole (role, compose, { configFile } = {}) {
  * @param {number | undefined} workerNumber
  */
 function announce (workerNumber) {
-  process.send?.({ type: 'ready', workerNumber })
-  process.send?.('ready')
+  tell({ type: 'ready', workerNumber })
+  tell('ready')
+}
+
+/** @param {unknown} message to whoever started this process */
+function tell (message) {
+  // it may have gone, which is noticed elsewhere
+  if (process.connected) process.send?.(message, undefined, undefined, () => {})
 }
 
 /** @param {string | undefined} file */
@@ -129,10 +137,11 @@ export function startError (error) {
  * @param {Pick<RoleContext, 'config' | 'launcher' | 'log' | 'lifecycle' | 'status'>} context
  */
 function handleSignals ({ config, launcher, log, lifecycle, status }) {
-  let signals = 0
+  let stopping = false
+
   /** @param {string} reason */
-  const stop = (reason) => {
-    if (++signals > 1) process.exit(1)
+  async function stop (reason) {
+    stopping = true
     status.stopping()
     log.info({ reason }, 'stopping')
     const timer = setTimeout(() => {
@@ -140,12 +149,24 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
       process.exit(1)
     }, config.gateway.drainTimeout + 1000)
     timer.unref()
-    lifecycle.stop().then(() => process.exit(0), () => process.exit(1))
+    await lifecycle.stop()
+    // a launcher that was killed could not remove it
+    if (launcher.runDirectory !== undefined && !process.connected) await leaveRunDirectory(launcher.runDirectory)
   }
-  process.on('SIGTERM', () => stop('SIGTERM'))
+
+  /** @param {string} reason */
+  function stopOnce (reason) {
+    if (!stopping) stop(reason).then(() => process.exit(0), () => process.exit(1))
+    // who started us kills us when it wants to; of a terminal's Ctrl-C we and it hear, and it tells us as well
+    else if (!process.connected) process.exit(1)
+  }
+
+  process.on('SIGTERM', () => stopOnce('SIGTERM'))
   // a terminal signals every process of the group, but it is the launcher that decides
-  process.on('SIGINT', () => { if (!launcher.relaysHandles) stop('SIGINT') })
-  process.on('disconnect', () => { if (signals === 0) stop('the launcher has gone') })
+  process.on('SIGINT', () => { if (!launcher.relaysHandles) stopOnce('SIGINT') })
+  process.on('disconnect', () => { if (!stopping) stopOnce('the launcher has gone') })
+  // node:cluster would end us at once then
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)

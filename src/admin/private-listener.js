@@ -20,7 +20,8 @@ export function createPrivateListener ({ path, status, serve }) {
       () => res.writeHead(500).end()
     )
   }
-  const server = http.createServer({ requestTimeout: 60_000 })
+  // other workers keep their connections for 30 s
+  const server = http.createServer({ requestTimeout: 60_000, keepAliveTimeout: 65_000 })
   if (serve) serve(server, answer)
   else server.on('request', answer)
 

@@ -1,11 +1,11 @@
 import { readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { readStatus } from './private-listener.js'
+import { isStale } from './run-directory.js'
 
 /**
- * The processes of one machine, found by their private listeners: each has a unix socket
- * `<role>-<slot>.<pid>.sock` in the run directory. That directory is the only registry there is, so it does not
- * matter who started them.
+ * The processes of one machine, found by their private listeners in the run directory. That directory is the only
+ * registry there is, so it does not matter who started them.
  *
  * @typedef {import('./status.js').ProcessStatus} ProcessStatus
  * @typedef {{ processes: ProcessStatus[], reasons: string[] }} Overview reasons: why this machine does not serve; empty: it does
@@ -13,9 +13,6 @@ import { readStatus } from './private-listener.js'
 
 /** How long a process may take to answer for its status, ms. */
 const TIMEOUT = 2000
-
-/** @param {string} directory @param {string} role @param {number} slot @returns {string} */
-export const privateSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.sock`)
 
 /**
  * @param {object} options
@@ -31,8 +28,8 @@ export function createProcesses ({ directory, expected, own }) {
       return await readStatus(socket, TIMEOUT)
     } catch (error) {
       const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
-      // killed: nobody listens any more
-      if (code === 'ECONNREFUSED') await rm(socket, { force: true })
+      // a process that was killed has left its socket, and one that has just begun does not listen yet
+      if (code === 'ECONNREFUSED' && isStale(file)) await rm(socket, { force: true })
       if (code === 'ECONNREFUSED' || code === 'ENOENT') return null
       return { name: file.split('.', 1)[0], notReady: [`does not answer: ${message}`], metrics: [] }
     }

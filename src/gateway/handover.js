@@ -18,10 +18,12 @@ import net from 'node:net'
  */
 export function handOver ({ to, head, rest, socket }) {
   const handle = /** @type {any} */ (socket)._handle
-  if (process.send === undefined || !handle || typeof handle.readStop !== 'function' || /** @type {any} */ (socket).encrypted) return false
+  if (process.send === undefined || !process.connected || !handle || typeof handle.readStop !== 'function' || /** @type {any} */ (socket).encrypted) return false
   handle.readStop()
   const internals = /** @type {any} */ (socket)
   internals._handle = null
+  // what has arrived since the request; without a handle this starts no reading
+  for (let chunk; (chunk = socket.read()) !== null;) rest = Buffer.concat([rest, chunk])
   // what is left of the socket must neither wait for data nor be destroyed with the handle
   socket.removeAllListeners()
   socket.on('error', () => {})

@@ -49,7 +49,11 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
   /** @param {import('socket.io').Socket} socket */
   async function connect (socket) {
     const codec = useCodec(socket.client)
-    if (isDraining()) throw new InkcastError('draining')
+    if (isDraining()) {
+      // stock clients come back by themselves when the connection is lost, not when it is refused
+      /** @type {any} */ (socket.conn).close()
+      throw new InkcastError('draining')
+    }
     const { token, client, documents } = parseInput(authSchema, socket.handshake.auth)
     if (documents && Object.keys(documents).length > connectionContext.maxDocuments) throw new InkcastError('too_many_documents')
     const identity = await authenticator.authenticate(token ?? undefined)

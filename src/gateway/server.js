@@ -24,6 +24,8 @@ const MAX_WAITING_RECORDS = 8
 /** Connections closed at a time while draining, and the pause between, ms. */
 const DRAIN_BATCH = 200
 const DRAIN_PAUSE = 50
+/** How long connections that were accepted just before the drain may take to send their request, ms. */
+const DRAIN_GRACE = 1000
 
 /**
  * The gateway role: one Socket.IO worker.
@@ -198,7 +200,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     async stop () {
       draining = true
       expiry.stop()
-      httpServer.close()
+      const closed = new Promise((resolve) => httpServer.close(resolve))
       const deadline = clock.now() + settings.drainTimeout
       for (const connection of directory.all()) {
         connection.socket.emit('gateway:draining', { reconnectInMs: Math.round(Math.random() * 1000) })
@@ -210,6 +212,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
         if (at + DRAIN_BATCH < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
       }
       feeds.stop()
+      await Promise.race([closed, delay(Math.max(0, Math.min(DRAIN_GRACE, deadline - clock.now())), undefined, { ref: false })])
       await io.close()
       httpServer.closeAllConnections()
       await uplink.stop()

@@ -21,6 +21,8 @@ import { HOP_HEADER, hopProof } from './hop.js'
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'])
 /** An owner that does not accept within this time is as good as dead, ms. */
 const CONNECT_TIMEOUT = 2000
+/** How long an unused connection to an owner is kept, ms: less than the owner keeps it, which would close it under a request. */
+const IDLE_TIME = 30_000
 /** How long an owner's route is believed, ms: a poll asks for it several times a second. */
 const ROUTE_TIME = 1000
 /** Engine.IO's own answer to a session it does not know; clients connect anew then. */
@@ -36,7 +38,7 @@ const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
  * @param {import('../clock.js').Clock} dependencies.clock
  */
 export function createStrays ({ workerNumber, findRoute, secret, metrics, log, clock }) {
-  const agent = new http.Agent({ keepAlive: true, maxFreeSockets: 64 })
+  const agent = new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME })
   /** @type {Map<number, { route: Promise<Route | undefined>, until: number }>} bounded by the worker numbers there are */
   const routes = new Map()
 

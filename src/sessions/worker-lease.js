@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import os from 'node:os'
 import { InkcastError } from '../errors.js'
+import { isAlive } from '../process-alive.js'
 import { MAX_WORKERS } from '../wire/session-id.js'
 
 /**
@@ -121,11 +122,5 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
 /** @param {number} pid of this machine */
 function isRunning (pid) {
   // a container's only process has the number of the one before it
-  if (pid === process.pid) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH'
-  }
+  return pid !== process.pid && isAlive(pid)
 }

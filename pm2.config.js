@@ -1,0 +1,65 @@
+/**
+ * inkcast under PM2: `npx pm2 start pm2.config.js`, and `npx pm2 reload pm2.config.js` to replace every process without
+ * refusing a connection. The same roles as cluster.js starts: one gateway worker per core (or WORKERS), api, and
+ * ingest where KAFKA_BROKERS is set. docs/operations.md says what differs.
+ *
+ * Settings come from the shell's environment; INKCAST_CONFIG_FILE may name a file with more of them.
+ */
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { ConfigError, launcherContext, loadConfig, processesOf } from './src/config/load.js'
+
+/** Time that a process may take to be ready, ms: then PM2 takes it for ready and stops the one it replaces. */
+const READY_TIMEOUT = 60_000
+/** A process exits by itself 1 s after DRAIN_TIMEOUT; later it hangs, ms. */
+const KILL_AFTER = 3000
+
+/**
+ * PM2 calls any error in here "malformated", and shows it; exiting instead would leave its reload lock behind.
+ * @param {string} message
+ * @returns {never}
+ */
+function fail (message) {
+  throw Object.assign(new Error(message), { stack: `inkcast: ${message}` })
+}
+
+function readConfig () {
+  try {
+    return loadConfig({ file: launcherContext().configFile })
+  } catch (error) {
+    if (error instanceof ConfigError) return fail(error.message)
+    throw error
+  }
+}
+
+const config = readConfig()
+if (config.mode === 'embedded') fail('PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL, or run the one process of embedded mode with "npm start"')
+
+// PM2's own sockets are there as well, so it is this user's, and short enough for a socket's path
+const runDirectory = path.join(process.env.PM2_HOME ?? path.join(homedir(), '.pm2'), 'inkcast')
+const { gateway, ingest, api } = processesOf(config)
+
+/**
+ * @param {string} role
+ * @param {number} instances
+ * @param {object} options
+ */
+const application = (role, instances, options) => ({
+  name: `inkcast-${role}`,
+  script: `src/${role}.js`,
+  cwd: import.meta.dirname,
+  instances,
+  wait_ready: true,
+  listen_timeout: READY_TIMEOUT,
+  kill_timeout: config.gateway.drainTimeout + KILL_AFTER,
+  exp_backoff_restart_delay: 100,
+  env: { INKCAST_RUN_DIRECTORY: runDirectory, INKCAST_ADMIN: role === 'api' ? '1' : '0' },
+  ...options
+})
+
+export const apps = [
+  // these listen, and while they are replaced old and new share the port
+  application('gateway', gateway, { exec_mode: 'cluster' }),
+  application('api', api, { exec_mode: 'cluster' }),
+  ...(ingest > 0 ? [application('ingest', ingest, { exec_mode: 'fork' })] : [])
+]

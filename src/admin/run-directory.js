@@ -1,0 +1,58 @@
+import { chmod, lstat, mkdir, readdir, rm, rmdir } from 'node:fs/promises'
+import path from 'node:path'
+import { isAlive } from '../process-alive.js'
+
+/**
+ * The run directory: where the processes of one machine find each other. Each has a unix socket
+ * `<role>-<slot>.<pid>.sock` there. Whoever may open one may read and take over sessions, so the directory is this
+ * user's alone.
+ */
+
+/** What a socket's path may have, bytes: 108 on Linux and 104 elsewhere, with a zero at the end. */
+const LONGEST_PATH = 103
+
+/** @param {string} directory @param {string} role @param {number} slot @returns {string} */
+export const privateSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.sock`)
+
+/**
+ * Makes it private, and removes what killed processes have left there.
+ * @param {string} directory
+ * @throws {Error} it is somebody else's, or its path is too long
+ */
+export async function openRunDirectory (directory) {
+  if (Buffer.byteLength(path.join(directory, 'gateway-1023.4194304.sock')) > LONGEST_PATH) {
+    throw new Error(`the path of the run directory ${directory} is too long for a unix socket: choose a shorter TMPDIR or PM2_HOME`)
+  }
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const stats = await lstat(directory)
+  if (!stats.isDirectory() || (process.getuid !== undefined && stats.uid !== process.getuid())) {
+    throw new Error(`the run directory ${directory} belongs to somebody else`)
+  }
+  if ((stats.mode & 0o077) !== 0) await chmod(directory, 0o700)
+  await removeStaleSockets(directory)
+}
+
+/** @param {string} directory */
+async function removeStaleSockets (directory) {
+  for (const file of await readdir(directory)) if (isStale(file)) await rm(path.join(directory, file), { force: true })
+}
+
+/** @param {string} file name of a socket @returns {boolean} whether its process has gone */
+export function isStale (file) {
+  const pid = /\.(\d+)\.sock$/.exec(file)?.[1]
+  return pid !== undefined && !isAlive(Number(pid))
+}
+
+/**
+ * Removes it if nobody uses it any more: whoever made it has gone without doing so.
+ * @param {string} directory
+ */
+export async function leaveRunDirectory (directory) {
+  try {
+    await removeStaleSockets(directory)
+    await rmdir(directory)
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+    if (code !== 'ENOTEMPTY' && code !== 'ENOENT') throw error
+  }
+}

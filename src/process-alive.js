@@ -1,0 +1,12 @@
+/**
+ * @param {number} pid of this machine
+ * @returns {boolean} whether there is such a process, of whatever user
+ */
+export function isAlive (pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH'
+  }
+}
