@@ -22,19 +22,38 @@ export function createKafka ({ settings, log, name }) {
   patchRequestQueue({ log })
   patchFetch({ log })
   registerCodecs()
-  return new kafkajs.Kafka({
+  const state = { closed: false }
+  const kafka = new kafkajs.Kafka({
     clientId: `inkcast-${name}`,
-    brokers: [...settings.brokers],
+    // asked again before each connection; kafkajs deems it final when there is none
+    brokers: () => state.closed ? [] : [...settings.brokers],
     ssl: settings.ssl,
     sasl: sasl(settings),
     connectionTimeout: 3000,
     requestTimeout: REQUEST_TIMEOUT,
-    // How often one operation is tried inside kafkajs. Whoever uses it tries again from outside, with a limit or a stop.
-    retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 5 },
+    // About a minute. It matters for consumers: one that outlives an outage is known to its group and goes on at once,
+    // a new one has to wait until the group has given up the old one.
+    retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 60 },
     // its own level is fixed at the start while ours may change, so let all through but the lines per request
     logLevel: log.level === 'trace' ? kafkajs.logLevel.DEBUG : kafkajs.logLevel.INFO,
     logCreator: () => logInto(log)
   })
+  clients.set(kafka, state)
+  return kafka
+}
+
+/** @type {WeakMap<Kafka, { closed: boolean }>} */
+const clients = new WeakMap()
+
+/**
+ * No more connections: what kafkajs still tries in the background, for parts that were stopped while Kafka was away,
+ * comes to its end. Call it after these parts were stopped.
+ *
+ * @param {Kafka} kafka made by createKafka
+ */
+export function closeKafka (kafka) {
+  const state = clients.get(kafka)
+  if (state !== undefined) state.closed = true
 }
 
 /**

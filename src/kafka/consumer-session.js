@@ -22,13 +22,16 @@ const CONCURRENCY = 8
 const FETCH_BYTES = 8 * 2 ** 20
 const FETCH_BYTES_PER_PARTITION = 2 ** 20
 
-/** Longer without an answer, while nothing is in progress, and the consumer is taken for dead, ms. */
-const SILENCE = 45_000
+/** So long without an answer, while nothing is in progress, and Kafka is taken to be away, ms. */
+const SILENCE = 5000
+/** So long, and it may as well be the consumer. */
+const LONG_SILENCE = 75_000
 /** A batch that takes longer than this is reported, ms. */
 const SLOW_BATCH = 15_000
 /** How long batches in progress may take when it is stopped, ms. */
 const STOP_GRACE = 3000
-const CLOSE_TIMEOUT = 5000
+const COMMIT_TIMEOUT = 2000
+const CLOSE_TIMEOUT = 3000
 
 /**
  * @param {object} dependencies
@@ -54,7 +57,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     metadataMaxAge: 60_000, // how soon new partitions are found
     allowAutoTopicCreation: false,
     // kafkajs never starts itself again: that would be unseen, and some errors it deems final
-    retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 5, restartOnFailure: async () => false }
+    retry: { restartOnFailure: async () => false }
   })
   const commits = createCommits({ consumer, topic, log })
   /** @type {Map<AbortController, number>} batches in progress and since when */
@@ -65,6 +68,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
   let stopping = false
   let lastPoll = clock.now()
   let polled = false
+  let silent = false
   /** @type {(error: unknown) => void} */
   let fail = () => {}
 
@@ -124,6 +128,13 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     }
   }
 
+  async function start () {
+    await consumer.connect()
+    // a group that is new to the topic begins with what is there: a publication that came before us is late, not lost
+    await consumer.subscribe({ topics: [topic], fromBeginning: true })
+    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, partitionsConsumedConcurrently: CONCURRENCY, eachBatch })
+  }
+
   /** Lets batches in progress end, and takes care that what they did is committed before the group is left. */
   async function stop () {
     stopping = true
@@ -131,13 +142,22 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     while (active.size > 0 && clock.now() < end) await clock.sleep(10)
     for (const abort of active.keys()) abort.abort()
     while (active.size > 0 && clock.now() < end + STOP_GRACE) await clock.sleep(10)
-    await Promise.race([commits.flush(), clock.sleep(STOP_GRACE)])
+    await Promise.race([commits.flush(), clock.sleep(COMMIT_TIMEOUT)])
   }
+
+  /** ms for which there should have been an answer */
+  const silence = () => active.size > 0 ? 0 : clock.now() - lastPoll
 
   /** A consumer whose requests never come back fails by itself in no other way. */
   function watch () {
-    const silence = clock.now() - lastPoll
-    if (active.size === 0 && silence > SILENCE) fail(new Error(`no answer from Kafka for ${Math.round(silence / 1000)} s`))
+    const ms = silence()
+    if (ms > LONG_SILENCE) fail(new Error(`no answer from Kafka for ${Math.round(ms / 1000)} s`))
+    const nowSilent = ms > SILENCE
+    if (nowSilent !== silent) {
+      silent = nowSilent
+      if (silent) log.warn({ topic, groupId, ms }, 'Kafka does not answer the consumer')
+      else log.info({ topic, groupId }, 'Kafka answers the consumer again')
+    }
   }
 
   return {
@@ -148,12 +168,11 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
         signal.addEventListener('abort', resolve, { once: true })
       })
       ended.catch(() => {})
-      const watchdog = setInterval(watch, 5000)
+      const watchdog = setInterval(watch, 1000)
+      let starting = true
+      const started = start().finally(() => { starting = false })
       try {
-        await consumer.connect()
-        // a group that is new to the topic begins with what is there: a publication that came before us is late, not lost
-        await consumer.subscribe({ topics: [topic], fromBeginning: true })
-        await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, partitionsConsumedConcurrently: CONCURRENCY, eachBatch })
+        await Promise.race([started, ended])
         await ended
         await stop()
       } finally {
@@ -163,17 +182,21 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
         commits.close()
         for (const abort of active.keys()) abort.abort()
         if (!await closeQuietly(consumer, CLOSE_TIMEOUT)) log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is left behind')
+        // one that gets through only now would join the group and keep partitions from those who work
+        if (starting) started.then(() => closeQuietly(consumer, CLOSE_TIMEOUT), () => {})
       }
     },
 
     status () {
-      const oldest = Math.min(...active.values())
-      const slow = clock.now() - oldest
+      const slow = active.size === 0 ? 0 : clock.now() - Math.min(...active.values())
+      const quiet = silence()
       return {
         joined,
         partitions,
         pollAge: polled ? clock.now() - lastPoll : Infinity,
-        reason: slow > SLOW_BATCH ? `a batch is in progress for ${Math.round(slow / 1000)} s` : undefined
+        reason: slow > SLOW_BATCH
+          ? `a batch is in progress for ${Math.round(slow / 1000)} s`
+          : quiet > SILENCE ? `no answer from Kafka for ${Math.round(quiet / 1000)} s` : undefined
       }
     }
   }

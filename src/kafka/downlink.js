@@ -14,8 +14,7 @@ import { createProducer } from './producer.js'
 export function createKafkaDownlink ({ kafka, topic, log, clock, limits }) {
   const producer = createProducer({ kafka, topic, log, clock, limits })
   return {
-    // the first record connects
-    start: async () => {},
+    start: () => producer.start(),
     stop: () => producer.stop(),
 
     /** How many publications wait for their acknowledgement. */

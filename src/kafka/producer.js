@@ -67,6 +67,8 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   let failing = false
   /** @type {import('kafkajs').Producer | undefined} */
   let producer
+  /** @type {Promise<import('./send-batch.js').Failure | undefined> | undefined} */
+  let connecting
   let pumping = false
   /** @type {NodeJS.Timeout | undefined} */
   let sweeper
@@ -115,62 +117,76 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     pumping = false
   }
 
-  /** @param {Waiting[]} batch */
-  async function deliver (batch) {
+  /** @param {Waiting[]} taken */
+  async function deliver (taken) {
     const backoff = new Backoff({ min: 20, max: 1000 })
     for (;;) {
-      // Once tried, the batch stays what it is, or the broker could not recognise it.
-      const outcome = await attempt(batch)
-      if (outcome === undefined) {
-        for (const waiting of batch) settle(waiting)
+      const failure = await connect() ?? await attempt(taken)
+      if (failure === undefined) {
         if (failing) log.info({ topic }, 'Kafka accepts records again')
         failing = false
         return
       }
-      const { error, rejected } = outcome
-      if (rejected) {
-        // whatever was wrong with one of them, the others may be right
-        if (batch.length > 1) for (const waiting of batch) await deliver([waiting])
-        else settle(batch[0], error)
-        return
-      }
-      log[failing ? 'debug' : 'warn']({ err: error.cause, topic, records: batch.length }, 'Kafka does not accept records, trying again')
+      if (failure.rejected) return refuse(taken, failure.error)
+      log[failing ? 'debug' : 'warn']({ err: failure.error.cause, topic, records: taken.length }, 'Kafka does not accept records, trying again')
       failing = true
-      if (aborter.signal.aborted || batch.every(({ settled }) => settled)) return giveUp(batch)
       await clock.sleep(backoff.next(), aborter.signal).catch(() => {})
-      if (aborter.signal.aborted || batch.every(({ settled }) => settled)) return giveUp(batch)
+      if (aborter.signal.aborted || taken.every(({ settled }) => settled)) return giveUp(taken)
+    }
+  }
+
+  /** @returns {Promise<import('./send-batch.js').Failure | undefined>} undefined: connected. Never rejects */
+  function connect () {
+    return connecting ??= tryToConnect().finally(() => { connecting = undefined })
+  }
+
+  /** @returns {Promise<import('./send-batch.js').Failure | undefined>} */
+  async function tryToConnect () {
+    if (producer !== undefined) return undefined
+    const candidate = kafka.producer({ idempotent: true, maxInFlightRequests: 1, allowAutoTopicCreation: false, retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 } })
+    try {
+      await candidate.connect()
+      producer = candidate
+      return undefined
+    } catch (error) {
+      closeQuietly(candidate, CLOSE_TIMEOUT)
+      return { rejected: false, error: new InkcastError('unavailable', undefined, { cause: error }) }
     }
   }
 
   /**
-   * @param {Waiting[]} batch
+   * Once tried, a batch stays what it is, or the broker could not recognise it.
+   * @param {Waiting[]} taken
    * @returns {Promise<import('./send-batch.js').Failure | undefined>} undefined: written
    */
-  async function attempt (batch) {
-    try {
-      if (producer === undefined) {
-        const candidate = kafka.producer({ idempotent: true, maxInFlightRequests: 1, allowAutoTopicCreation: false, retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 } })
-        producer = candidate
-        await candidate.connect()
-      }
-    } catch (error) {
-      replaceProducer()
-      return { rejected: false, error: new InkcastError('unavailable', undefined, { cause: error }) }
-    }
-    for (const waiting of batch) waiting.tried = true
-    const failure = await sendBatch(producer, topic, batch.map(({ message }) => message))
-    if (failure?.outOfSequence || failure?.rejected) replaceProducer()
+  async function attempt (taken) {
+    const sending = taken.filter(({ tried, settled }) => tried || !settled)
+    if (sending.length === 0) return undefined
+    for (const waiting of sending) waiting.tried = true
+    const failure = await sendBatch(/** @type {import('kafkajs').Producer} */ (producer), topic, sending.map(({ message }) => message))
+    if (failure === undefined) for (const waiting of sending) settle(waiting)
+    else if (failure.outOfSequence || failure.rejected) replaceProducer()
     return failure
+  }
+
+  /**
+   * The broker takes none of a batch when one of its records is wrong: each by itself.
+   * @param {Waiting[]} taken
+   * @param {InkcastError} error
+   */
+  async function refuse (taken, error) {
+    if (taken.length === 1) return settle(taken[0], error)
+    for (const waiting of taken) await deliver([waiting])
   }
 
   /**
    * The numbers of a batch whose outcome is not known must not be given to other records: the broker could take
    * these for the ones it has.
-   * @param {Waiting[]} batch
+   * @param {Waiting[]} taken
    */
-  function giveUp (batch) {
+  function giveUp (taken) {
     replaceProducer()
-    for (const waiting of batch) settle(waiting, lateError(waiting.tried))
+    for (const waiting of taken) settle(waiting, lateError(waiting.tried))
   }
 
   function replaceProducer () {
@@ -179,6 +195,11 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   }
 
   return {
+    /** Connects in the background, so that the first record need not wait for it. Resolves at once, also when Kafka is away. */
+    async start () {
+      connect()
+    },
+
     /**
      * @param {ProducerRecord} record
      * @returns {Promise<void>} resolves when all in-sync replicas have it. Rejects with `unavailable` when it was

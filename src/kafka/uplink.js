@@ -18,8 +18,7 @@ import { createProducer } from './producer.js'
 export function createKafkaUplink ({ kafka, topic, log, metrics, clock, limits }) {
   const producer = createProducer({ kafka, topic, log, clock, limits, onPending: (records) => metrics.uplink_pending.set(records) })
   return {
-    // the first record connects: a gateway starts, and delivers, while Kafka is away
-    start: async () => {},
+    start: () => producer.start(),
     stop: () => producer.stop(),
     async send (record) {
       try {

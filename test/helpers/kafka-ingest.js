@@ -4,7 +4,7 @@ import { systemClock } from '../../src/clock.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createDeadLetter } from '../../src/ingest/dead-letter.js'
 import { createIngest } from '../../src/ingest/ingest.js'
-import { createKafka } from '../../src/kafka/client.js'
+import { closeKafka, createKafka } from '../../src/kafka/client.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
 import { createMetrics } from '../../src/metrics.js'
 import { kafkaBrokers } from './env.js'
@@ -19,11 +19,12 @@ import { waitFor } from './wait.js'
  *
  * @param {import('node:test').TestContext} t
  * @param {object} [options]
- * @param {string} [options.brokers] default: the shared broker
+ * @param {string} [options.brokers] the test's own, which takes what is in it along; default: the shared one
  * @param {number} [options.partitions] of each topic, default 4
  * @param {boolean} [options.topics] whether they exist already, default true
  */
-export async function testKafka (t, { brokers = kafkaBrokers(), partitions = 4, topics = true } = {}) {
+export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics = true } = {}) {
+  const brokers = ownBroker ?? kafkaBrokers()
   const id = `test.${randomBytes(4).toString('hex')}`
   const config = loadConfig({
     env: {
@@ -41,17 +42,24 @@ export async function testKafka (t, { brokers = kafkaBrokers(), partitions = 4, 
   const { downlinkTopic, uplinkTopic, deadLetterTopic, groupId } = config.kafka
   const all = [downlinkTopic, uplinkTopic, deadLetterTopic]
   if (topics) await ensureTopics({ kafka, topics: all, settings: config.kafka, log })
-  t.after(async () => {
-    const admin = kafka.admin({ retry: { retries: 0 } })
-    await admin.connect().then(async () => {
+  /** @type {(() => unknown)[]} */
+  const ends = [() => closeKafka(kafka)]
+  if (ownBroker === undefined) {
+    ends.push(async () => {
+      const admin = kafka.admin()
+      await admin.connect()
       await admin.deleteGroups([groupId]).catch(() => {})
       for (const topic of all) await admin.deleteTopics({ topics: [topic] }).catch(() => {})
-    }, () => {}) // the test has stopped its broker
-    await admin.disconnect().catch(() => {})
-  })
+      await admin.disconnect()
+    })
+  }
+  t.after(async () => { for (const end of ends.reverse()) await end() })
 
   return {
     kafka, config, log, lines, downlinkTopic, uplinkTopic, deadLetterTopic, groupId,
+
+    /** @param {() => unknown} end run after the test, before what was there earlier ends */
+    onEnd (end) { ends.push(end) },
 
     /** @param {import('kafkajs').Message[]} messages @param {string} [topic] default: the downlink */
     async produce (messages, topic = downlinkTopic) {
@@ -143,13 +151,12 @@ export function recordingBus () {
 /**
  * Ingest over a recording bus, joined and ready; stopped after the test.
  *
- * @param {import('node:test').TestContext} t
  * @param {TestKafka} kafka
  * @param {object} [options]
  * @param {ReturnType<typeof recordingBus>} [options.bus]
  * @param {boolean} [options.ready] wait until it is, default true
  */
-export async function startIngest (t, { kafka, config, log }, { bus = recordingBus(), ready = true } = {}) {
+export async function startIngest ({ kafka, config, log, onEnd }, { bus = recordingBus(), ready = true } = {}) {
   const metrics = createMetrics({ processMetrics: false })
   const deadLetter = createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log })
   const ingest = createIngest({ kafka, bus, deadLetter, settings: config, log, metrics, clock: systemClock })
@@ -157,7 +164,7 @@ export async function startIngest (t, { kafka, config, log }, { bus = recordingB
     await ingest.stop()
     await deadLetter.stop()
   }
-  t.after(stop)
+  onEnd(stop)
   await ingest.start()
   if (ready) await waitFor(() => ingest.status().ready, { timeout: 20_000, message: () => ingest.status() })
   return {

@@ -36,7 +36,7 @@ const BAD = [
 
 test('a hundred bad records of every kind stop nothing and are kept with their reason and origin', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
-  const { published, bus, counted, ingest } = await startIngest(t, kafka)
+  const { published, bus, counted, ingest } = await startIngest(kafka)
   const good = 200
   /** @type {import('kafkajs').Message[]} */
   const messages = []
@@ -86,7 +86,7 @@ test('a record that is too large for the dead letters is kept without its value'
   await admin.connect()
   await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: kafka.deadLetterTopic, configEntries: [{ name: 'max.message.bytes', value: '1000' }] }] })
   await admin.disconnect()
-  const { published } = await startIngest(t, kafka)
+  const { published } = await startIngest(kafka)
   await kafka.produce([broadcast('d', 1), { ...broadcast('d', 2), value: `{${'x'.repeat(2000)}`, headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'large': 'y'.repeat(2000) } }, broadcast('d', 3)])
   await published(2)
   const [{ key, value, headers, ...rest }, ...others] = await kafka.readAll(kafka.deadLetterTopic, 1)
@@ -100,9 +100,9 @@ test('an offset is not done before its dead letter is safe', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   // no topic for the dead letters: they are tried for as long as there is none
   const admin = kafka.kafka.admin()
-  t.after(() => admin.disconnect())
+  kafka.onEnd(() => admin.disconnect())
   await admin.connect()
-  const first = await startIngest(t, kafka)
+  const first = await startIngest(kafka)
   await admin.deleteTopics({ topics: [kafka.deadLetterTopic] })
   await kafka.produce([broadcast('d', 1), { value: '{', headers: {} }, broadcast('d', 2)])
   await first.published(2)
@@ -110,7 +110,7 @@ test('an offset is not done before its dead letter is safe', async (t) => {
   const [{ partitions: [{ offset }] }] = await admin.fetchOffsets({ groupId: kafka.groupId, topics: [kafka.downlinkTopic] })
   assert.equal(offset, '1')
 
-  const second = await startIngest(t, kafka, { bus: first.bus })
+  const second = await startIngest(kafka, { bus: first.bus })
   const [letter] = await kafka.readAll(kafka.deadLetterTopic, 1)
   assert.equal(letter.headers['x-offset'], '1')
   await waitFor(() => second.bus.duplicates === 1)
@@ -119,7 +119,7 @@ test('an offset is not done before its dead letter is safe', async (t) => {
 
 test('a compressed batch that is a bomb, or that cannot be read, is kept as a whole and stops nothing', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
-  const { published, bus, counted, ingest } = await startIngest(t, kafka)
+  const { published, bus, counted, ingest } = await startIngest(kafka)
   await kafka.produce([broadcast('d', 1)])
   // 70 MB of spaces: broker and producer see 70 KB
   const producer = kafka.kafka.producer()

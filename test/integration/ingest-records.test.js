@@ -8,7 +8,7 @@ import { produceWithJava } from '../services/kafka-console-producer.js'
 
 test('every operator reaches the bus as it was asked for', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
-  const { published, bus } = await startIngest(t, kafka)
+  const { published, bus } = await startIngest(kafka)
   /** @type {[Record<string, string>, string | null][]} */
   const records = [
     [{ 'x-operator': 'broadcast', 'x-guid': 'd1', 'x-event': 'edit', 'x-except': 'c1,c2', 'x-trace-id': 't1', 'x-timestamp': '1700000000000', 'x-source': 'service' }, '{"a":1}'],
@@ -43,7 +43,7 @@ test('every operator reaches the bus as it was asked for', async (t) => {
 
 test('values arrive byte by byte: unicode, binary msgpack, 1 MB, empty string', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
-  const { published, bus } = await startIngest(t, kafka)
+  const { published, bus } = await startIngest(kafka)
   const values = [
     Buffer.from('"世界 🌍 \\u0000 \u2028"'),
     Buffer.from(` [ 1 , { "a" : ${'9'.repeat(40)} } ] `),
@@ -63,7 +63,7 @@ for (const compression of /** @type {const} */ (['gzip', 'snappy', 'lz4', 'zstd'
     const classpath = kafkaClasspath()
     if (classpath === '') return t.skip('there is no Java here')
     const kafka = await testKafka(t, { partitions: 2 })
-    const { published, bus, ingest } = await startIngest(t, kafka)
+    const { published, bus, ingest } = await startIngest(kafka)
     // compresses well, compresses badly, and longer than one of the compressors' blocks
     const texts = Array.from({ length: 400 }, (_, i) => i % 3 === 0 ? 'aaaa'.repeat(i) : i % 3 === 1 ? Buffer.from(String(Math.sin(i)).repeat(5)).toString('base64') : `世界 ${i} `.repeat(30))
     await produceWithJava({
@@ -82,7 +82,7 @@ for (const compression of /** @type {const} */ (['gzip', 'snappy', 'lz4', 'zstd'
 
 test('lag and age are reported per partition, and not for partitions of others', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
-  const { published, metrics } = await startIngest(t, kafka)
+  const { published, metrics } = await startIngest(kafka)
   await kafka.produce(Array.from({ length: 50 }, (_, i) => broadcast(`d${i}`, i)))
   await published(50)
   const read = async () => (await metrics.kafka_lag.get()).values.map(({ labels, value }) => [labels.partition, value])

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
+import { waitFor } from '../helpers/wait.js'
+import { startKafka } from '../services/kafka.js'
+import { createKafkaDownlink } from '../../src/kafka/downlink.js'
+
+/** @param {number} i @returns {import('../../src/wire/publication.js').Publication} */
+const publication = (i) => ({
+  operator: 'broadcast', guid: `d${i % 5}`, event: 'edit', except: [], ephemeral: false, receipt: false, traceId: `t${i}`, timestamp: Date.now(), contentType: 'application/json',
+  value: Buffer.from(String(i))
+})
+
+test('Kafka is restarted, killed and stops answering while records are written and read', async (t) => {
+  const broker = await startKafka()
+  const kafka = await testKafka(t, { brokers: broker.brokers })
+  const { ingest, bus, published, metrics } = await startIngest(kafka)
+  const downlink = createKafkaDownlink({ kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log })
+  kafka.onEnd(() => downlink.stop())
+  t.after(() => broker.stop())
+
+  /** @type {number[]} what was acknowledged */
+  const safe = []
+  /** @type {string[]} */
+  const refusals = []
+  let next = 0
+  let writing = true
+  const writer = (async () => {
+    while (writing) {
+      for (let i = 0; i < 5; i++) {
+        const number = next++
+        downlink.publish(publication(number)).then(() => safe.push(number), (error) => refusals.push(error.code))
+      }
+      await delay(20)
+    }
+  })()
+
+  /** @param {string} what @param {() => Promise<void>} fault */
+  async function survives (what, fault) {
+    const before = bus.published.length
+    await fault()
+    const again = next
+    const began = performance.now()
+    await waitFor(() => bus.published.some(({ publication: { value } }) => Number(value.toString()) >= again),
+      { timeout: 45_000, message: () => [what, ingest.status(), bus.published.length, before] })
+    t.diagnostic(`${what}: records flow again ${Math.round(performance.now() - began)} ms after it`)
+    await waitFor(() => ingest.status().ready, { timeout: 15_000, message: () => ingest.status() })
+  }
+
+  await published(50)
+  await survives('an orderly restart', () => broker.restart())
+  await survives('a crash', async () => {
+    await broker.kill('SIGKILL')
+    await delay(3000)
+    await broker.restart()
+  })
+  await survives('12 s without an answer', async () => {
+    await broker.kill('SIGSTOP')
+    await delay(12_000)
+    await broker.kill('SIGCONT')
+  })
+  writing = false
+  await writer
+  await waitFor(() => downlink.pending === 0, { timeout: 15_000, message: () => downlink.pending })
+
+  const values = bus.published.map(({ publication: { value } }) => Number(value.toString()))
+  await waitFor(() => safe.every((number) => bus.published.some(({ publication: { value } }) => Number(value.toString()) === number)), { timeout: 15_000 })
+  const unique = new Set(values)
+  t.diagnostic(`${next} written, ${safe.length} acknowledged, ${refusals.length} refused, ${bus.published.length - unique.size} twice, ${ingest.status().restarts} consumers replaced`)
+  assert.equal(values.length, unique.size, 'nothing is in the topic twice')
+  for (const [guid, list] of bus.byDocument()) {
+    const numbers = list.map(Number)
+    assert.deepEqual(numbers, [...numbers].sort((a, b) => a - b), `order of ${guid}`)
+  }
+  assert.ok(refusals.every((code) => code === 'unavailable' || code === 'timeout'), [...new Set(refusals)].join())
+  assert.equal((await metrics.kafka_consumer_restarts.get()).values[0].value, ingest.status().restarts)
+})
+
+test('ingest that starts while Kafka is away joins when it comes', async (t) => {
+  const broker = await startKafka()
+  const kafka = await testKafka(t, { brokers: broker.brokers })
+  await kafka.produce([broadcast('d', 1)])
+  await broker.kill()
+  const { ingest, published, stop } = await startIngest(kafka, { ready: false })
+  t.after(() => broker.stop())
+  await delay(2000)
+  assert.equal(ingest.status().ready, false)
+  await broker.restart()
+  await published(1)
+  await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
+  await broker.kill()
+  const began = performance.now()
+  await stop()
+  t.diagnostic(`stopped ${Math.round(performance.now() - began)} ms after Kafka was gone`)
+  assert.ok(performance.now() - began < 15_000)
+  assert.equal(kafka.lines.filter(({ level }) => level === 'error').length <= 3, true, 'it does not log each try')
+})

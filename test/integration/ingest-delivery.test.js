@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { InkcastError } from '../../src/errors.js'
+import { broadcast, recordingBus, startIngest, testKafka } from '../helpers/kafka-ingest.js'
+import { waitFor } from '../helpers/wait.js'
+
+/**
+ * @param {number} count
+ * @param {number} documents
+ * @param {number} [from]
+ */
+const numbered = (count, documents, from = 0) => Array.from({ length: count }, (_, i) => broadcast(`d${(from + i) % documents}`, from + i))
+
+/** @param {ReturnType<typeof recordingBus>} bus @param {number} count @param {number} documents */
+function assertAllInOrder (bus, count, documents) {
+  const byDocument = bus.byDocument()
+  for (let d = 0; d < documents; d++) {
+    assert.deepEqual(byDocument.get(`d${d}`), Array.from({ length: Math.ceil((count - d) / documents) }, (_, i) => String(i * documents + d)), `document d${d}`)
+  }
+}
+
+/** @param {import('../helpers/kafka-ingest.js').TestKafka} kafka */
+async function committedOffsets (kafka) {
+  const admin = kafka.kafka.admin()
+  kafka.onEnd(() => admin.disconnect())
+  await admin.connect()
+  return async () => {
+    const [{ partitions }] = await admin.fetchOffsets({ groupId: kafka.groupId, topics: [kafka.downlinkTopic] })
+    return partitions.sort((a, b) => a.partition - b.partition).map(({ offset }) => Number(offset))
+  }
+}
+
+test('while the bus fails nothing is lost, reordered or published twice, and the group is kept', async (t) => {
+  const kafka = await testKafka(t)
+  const bus = recordingBus()
+  const { published, ingest, metrics } = await startIngest(kafka, { bus })
+  const failUntil = Date.now() + 12_500 // longer than the group's session time-out
+  let failures = 0
+  bus.before = () => {
+    if (Date.now() < failUntil || Math.random() < 0.2) {
+      failures++
+      throw new InkcastError('unavailable')
+    }
+  }
+  // published, but nobody knows: has to be offered again and recognised
+  bus.after = () => { if (Math.random() < 0.3) throw new InkcastError('timeout') }
+  await kafka.produce(numbered(1000, 7))
+  await waitFor(() => !ingest.status().ready, { timeout: 15_000, message: () => ingest.status() })
+  assert.match(String(ingest.status().reason), /the bus takes no records for 1\d s/)
+  await published(1000, 60_000)
+  assertAllInOrder(bus, 1000, 7)
+  assert.ok(bus.duplicates > 0)
+  assert.ok(failures > 10 && failures < 5000, `${failures} failures: it waits between tries`)
+  assert.equal(ingest.status().restarts, 0)
+  await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
+  assert.equal(kafka.lines.filter(({ text }) => text.includes('joined the Kafka consumer group')).length, 1)
+  assert.ok(((await metrics.bus_errors.get()).values[0].value) >= failures)
+  assert.ok(kafka.lines.filter(({ level }) => level === 'warn').length < 100, 'it does not log each try')
+})
+
+test('an offset is committed after the effect, and about once a second', async (t) => {
+  const kafka = await testKafka(t, { partitions: 1 })
+  const bus = recordingBus()
+  const { published } = await startIngest(kafka, { bus })
+  const committed = await committedOffsets(kafka)
+  let open = () => {}
+  const gate = new Promise((resolve) => { open = () => resolve(undefined) })
+  bus.before = async () => { await gate }
+  await kafka.produce(numbered(10, 2))
+  await waitFor(() => bus.calls > 0)
+  await delay(1500) // a commit would be due by now
+  assert.deepEqual(await committed(), [-1])
+  open()
+  await published(10)
+  await waitFor(async () => (await committed())[0] === 10, { message: committed })
+})
+
+test('a member that dies between effect and commit: what comes again is recognised', async (t) => {
+  const kafka = await testKafka(t, { partitions: 2 })
+  const bus = recordingBus()
+  const first = await startIngest(kafka, { bus })
+  await kafka.produce(numbered(100, 5))
+  await first.published(100)
+  const committed = await committedOffsets(kafka)
+  await waitFor(async () => (await committed()).reduce((sum, offset) => sum + offset) === 100)
+  await first.stop()
+  // as if the last commits had never been made
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  await admin.setOffsets({ groupId: kafka.groupId, topic: kafka.downlinkTopic, partitions: [{ partition: 0, offset: '5' }, { partition: 1, offset: '3' }] })
+  await admin.disconnect()
+  const second = await startIngest(kafka, { bus })
+  await kafka.produce(numbered(50, 5, 100))
+  await second.published(150)
+  assertAllInOrder(bus, 150, 5)
+  assert.equal(bus.duplicates, 100 - 8)
+  assert.equal((await second.counted())['broadcast duplicate'], 92)
+})
+
+test('a restart goes on where it was', async (t) => {
+  const kafka = await testKafka(t, { partitions: 3 })
+  const bus = recordingBus()
+  const first = await startIngest(kafka, { bus })
+  await kafka.produce(numbered(100, 6))
+  await first.published(100)
+  await first.stop() // at once: the commit that was not due yet is made now
+  await kafka.produce(numbered(100, 6, 100))
+  const second = await startIngest(kafka, { bus })
+  await second.published(200)
+  assertAllInOrder(bus, 200, 6)
+  assert.equal(bus.duplicates, 0)
+})
+
+test('it stops soon while the bus fails, and does not count what was not published', async (t) => {
+  const kafka = await testKafka(t, { partitions: 1 })
+  const bus = recordingBus()
+  const first = await startIngest(kafka, { bus })
+  bus.before = () => { throw new InkcastError('unavailable') }
+  await kafka.produce(numbered(100, 6))
+  await waitFor(() => bus.calls > 6)
+  const began = performance.now()
+  await first.stop()
+  assert.ok(performance.now() - began < 8000, `stopped after ${performance.now() - began} ms`)
+  assert.deepEqual(await (await committedOffsets(kafka))(), [-1])
+  bus.before = () => {}
+  const second = await startIngest(kafka, { bus })
+  await second.published(100)
+  assertAllInOrder(bus, 100, 6)
+})
+
+test('a second member takes over partitions: nothing is lost, reordered or comes again', async (t) => {
+  const kafka = await testKafka(t, { partitions: 4 })
+  const bus = recordingBus()
+  const first = await startIngest(kafka, { bus })
+  let sent = 0
+  let producing = true
+  const producer = kafka.kafka.producer()
+  await producer.connect()
+  kafka.onEnd(() => producer.disconnect())
+  const done = (async () => {
+    while (producing) {
+      await producer.send({ topic: kafka.downlinkTopic, messages: numbered(10, 8, sent) })
+      sent += 10
+      await delay(5)
+    }
+  })()
+  await first.published(200)
+  const second = await startIngest(kafka, { bus })
+  const shares = () => [first, second].map(({ ingest }) => ingest.status().partitions.length)
+  await waitFor(() => shares().join() === '2,2', { timeout: 15_000, message: shares })
+  const then = sent
+  await waitFor(() => sent > then + 200)
+  await first.stop()
+  await waitFor(() => second.ingest.status().partitions.length === 4, { timeout: 15_000, message: () => second.ingest.status() })
+  producing = false
+  await done
+  await second.published(sent)
+  assertAllInOrder(bus, sent, 8)
+  assert.equal(bus.duplicates, 0, 'offsets are committed before the partitions go to another member')
+})

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createKafkaDownlink } from '../../src/kafka/downlink.js'
+import { createProducer } from '../../src/kafka/producer.js'
+import { createKafkaUplink } from '../../src/kafka/uplink.js'
+import { createMetrics } from '../../src/metrics.js'
+import { startIngest, testKafka } from '../helpers/kafka-ingest.js'
+import { waitFor } from '../helpers/wait.js'
+import { startKafka } from '../services/kafka.js'
+
+/** @param {Partial<import('../../src/uplink.js').UplinkRecord>} [more] @returns {import('../../src/uplink.js').UplinkRecord} */
+const uplinkRecord = (more) => ({
+  operator: 'message', uid: 'u1', sid: 'AAxxxxxxxxxxxxxxxxxx', guid: 'd1', event: 'edit', traceId: 't1', timestamp: 1_700_000_000_000, contentType: 'application/json', value: Buffer.from('{"a":"ü"}'), ...more
+})
+
+/** @param {import('../helpers/kafka-ingest.js').TestKafka} kafka @param {object} [limits] */
+function startUplink (kafka, limits) {
+  const metrics = createMetrics({ processMetrics: false })
+  const uplink = createKafkaUplink({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log, metrics, limits })
+  kafka.onEnd(() => uplink.stop())
+  return {
+    uplink, metrics,
+    counted: async () => Object.fromEntries((await metrics.uplink_records.get()).values.map(({ labels, value }) => [`${labels.operator} ${labels.result}`, value])),
+    pending: async () => (await metrics.uplink_pending.get()).values[0].value
+  }
+}
+
+test('an uplink record has the headers of the contract and the document as its key', async (t) => {
+  const kafka = await testKafka(t)
+  const { uplink, counted, pending } = startUplink(kafka)
+  await uplink.start()
+  await uplink.send(uplinkRecord())
+  await uplink.send(uplinkRecord({ operator: 'offline', sid: undefined, guid: undefined, event: undefined, value: Buffer.alloc(0), contentType: 'application/msgpack' }))
+  const records = await kafka.readAll(kafka.uplinkTopic, 2)
+  const [offline, message] = records.sort((a, b) => Number(a.key === 'd1') - Number(b.key === 'd1'))
+  assert.deepEqual([message.key, message.value, message.headers], ['d1', Buffer.from('{"a":"ü"}'), {
+    'x-operator': 'message', 'x-uid': 'u1', 'x-sid': 'AAxxxxxxxxxxxxxxxxxx', 'x-guid': 'd1', 'x-event': 'edit', 'x-trace-id': 't1', 'x-timestamp': '1700000000000', 'content-type': 'application/json'
+  }])
+  assert.deepEqual([offline.key, offline.value, offline.headers], ['u1', Buffer.alloc(0), {
+    'x-operator': 'offline', 'x-uid': 'u1', 'x-trace-id': 't1', 'x-timestamp': '1700000000000', 'content-type': 'application/msgpack'
+  }])
+  assert.deepEqual(await counted(), { 'message ok': 1, 'offline ok': 1 })
+  assert.equal(await pending(), 0)
+})
+
+test('what the api publishes arrives at the bus as it was, by way of Kafka', async (t) => {
+  const kafka = await testKafka(t)
+  const { bus, published } = await startIngest(kafka)
+  const downlink = createKafkaDownlink({ kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log })
+  kafka.onEnd(() => downlink.stop())
+  const { publish } = downlink // the api takes the function alone
+  /** @type {import('../../src/wire/publication.js').Publication} */
+  const full = {
+    operator: 'broadcast', guid: 'doc-世界', uid: undefined, sid: undefined, event: 'правка', except: ['c1', 'ü'], ephemeral: true, receipt: true, traceId: 'trace',
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', timestamp: 1_700_000_000_123, source: 'service', contentType: 'application/msgpack', value: Buffer.from([0xa2, 0xc3, 0xbc])
+  }
+  await publish(full)
+  await published(1)
+  assert.deepEqual(bus.published[0].publication, full)
+})
+
+test('many sends are few requests, and records of a key keep their order', async (t) => {
+  const kafka = await testKafka(t)
+  let requests = 0
+  const producer = createProducer({ kafka: counting(kafka.kafka, () => requests++), topic: kafka.uplinkTopic, log: kafka.log })
+  kafka.onEnd(() => producer.stop())
+  const sends = []
+  for (let i = 0; i < 3000; i++) {
+    sends.push(producer.send({ key: `k${i % 10}`, value: Buffer.from(String(i)), headers: {} }))
+    if (i % 100 === 0) await delay(1)
+  }
+  await Promise.all(sends)
+  assert.ok(requests <= 40, `${requests} requests`)
+  const records = await kafka.readAll(kafka.uplinkTopic, 3000)
+  for (let k = 0; k < 10; k++) {
+    assert.deepEqual(records.filter(({ key }) => key === `k${k}`).map(({ value }) => Number(value)), Array.from({ length: 300 }, (_, i) => i * 10 + k))
+  }
+})
+
+/** @param {import('kafkajs').Kafka} kafka @param {() => void} count */
+const counting = (kafka, count) => /** @type {import('kafkajs').Kafka} */ ({
+  producer: (config) => {
+    const producer = kafka.producer(config)
+    producer.on(producer.events.REQUEST, ({ payload }) => { if (payload.apiName === 'Produce') count() })
+    return producer
+  }
+})
+
+test('a record that the topic does not take is refused, and nothing else is', async (t) => {
+  const kafka = await testKafka(t)
+  const producer = createProducer({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log })
+  kafka.onEnd(() => producer.stop())
+  const results = await Promise.allSettled([1, 2, 3, 4].map((i) => producer.send({ key: 'k', value: i === 2 ? Buffer.alloc(1_500_000) : Buffer.from(String(i)), headers: {} })))
+  assert.deepEqual(results.map((result) => result.status === 'rejected' ? result.reason.code : 'ok'), ['ok', 'value_too_large', 'ok', 'ok'])
+  assert.deepEqual((await kafka.readAll(kafka.uplinkTopic, 3)).map(({ value }) => String(value)), ['1', '3', '4'])
+})
+
+test('while Kafka does not answer: refused at once beyond the bound, else within the time-out, and no record of a later time is lost', async (t) => {
+  const broker = await startKafka()
+  const kafka = await testKafka(t, { brokers: broker.brokers })
+  const { uplink, counted, pending } = startUplink(kafka, { records: 100, timeout: 3000 })
+  t.after(() => broker.stop())
+  await uplink.send(uplinkRecord({ value: Buffer.from('0') }))
+
+  await broker.kill('SIGSTOP')
+  const began = performance.now()
+  const waiting = Array.from({ length: 100 }, (_, i) => uplink.send(uplinkRecord({ value: Buffer.from(`lost ${i}`) })).then(() => 'ok', (error) => error.code))
+  await assert.rejects(uplink.send(uplinkRecord()), { code: 'unavailable', message: 'too many records are waiting for Kafka' })
+  assert.ok(performance.now() - began < 100)
+  assert.equal(await pending(), 100)
+  const codes = await Promise.all(waiting)
+  const took = performance.now() - began
+  assert.ok(took >= 2900 && took < 4500, `refused after ${took} ms`)
+  assert.ok(codes.every((code) => code === 'timeout' || code === 'unavailable'), codes.join())
+  assert.equal(await pending(), 0)
+
+  await broker.kill('SIGCONT')
+  await waitFor(() => uplink.send(uplinkRecord({ value: Buffer.from('1') })).then(() => true), { timeout: 30_000 })
+  await uplink.send(uplinkRecord({ value: Buffer.from('2') }))
+  const values = (await kafka.readAll(kafka.uplinkTopic, 3)).map(({ value }) => String(value)).filter((value) => !value.startsWith('lost'))
+  assert.deepEqual([...new Set(values)], ['0', '1', '2'])
+  const counts = await counted()
+  assert.equal(counts['message ok'], values.length)
+  assert.ok(counts['message unavailable'] >= 1)
+})
+
+test('records that were never tried are not written after they were refused', async (t) => {
+  const broker = await startKafka()
+  const kafka = await testKafka(t, { brokers: broker.brokers })
+  const { uplink } = startUplink(kafka, { timeout: 2000 })
+  t.after(() => broker.stop())
+  await broker.kill()
+  const codes = await Promise.all([1, 2, 3].map((i) => uplink.send(uplinkRecord({ value: Buffer.from(String(i)) })).catch((error) => error.code)))
+  assert.deepEqual(codes, ['unavailable', 'unavailable', 'unavailable'])
+  await broker.restart()
+  await waitFor(() => uplink.send(uplinkRecord({ value: Buffer.from('4') })).then(() => true), { timeout: 20_000 })
+  assert.deepEqual((await kafka.readAll(kafka.uplinkTopic, 1)).map(({ value }) => String(value)), ['4'])
+})
+
+test('what is waiting is written before it stops; afterwards nothing is accepted', async (t) => {
+  const kafka = await testKafka(t)
+  const { uplink } = startUplink(kafka)
+  const sends = Array.from({ length: 500 }, () => uplink.send(uplinkRecord()))
+  await uplink.stop()
+  await Promise.all(sends)
+  await assert.rejects(uplink.send(uplinkRecord()), { code: 'unavailable' })
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ensureTopics } from '../../src/kafka/topics.js'
+import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
+import { waitFor } from '../helpers/wait.js'
+import { freePort } from '../services/ports.js'
+
+/** @param {import('../helpers/kafka-ingest.js').TestKafka} kafka */
+async function adminOf (kafka) {
+  const admin = kafka.kafka.admin()
+  kafka.onEnd(() => admin.disconnect())
+  await admin.connect()
+  return admin
+}
+
+test('topics that are missing are created with the partitions of the settings, by one of many', async (t) => {
+  const kafka = await testKafka(t, { topics: false, partitions: 3 })
+  const topics = [kafka.downlinkTopic, kafka.deadLetterTopic, kafka.downlinkTopic]
+  const created = await Promise.all(Array.from({ length: 5 }, () => ensureTopics({ kafka: kafka.kafka, topics, settings: kafka.config.kafka, maxBytes: 3_000_000, log: kafka.log })))
+  assert.ok(created.flat().includes(kafka.downlinkTopic))
+  const admin = await adminOf(kafka)
+  const { topics: found } = await admin.fetchTopicMetadata({ topics: topics.slice(0, 2) })
+  assert.deepEqual(found.map(({ partitions }) => partitions.length), [3, 3])
+  const { resources: [{ configEntries }] } = await admin.describeConfigs({ includeSynonyms: false, resources: [{ type: 2, name: kafka.downlinkTopic, configNames: ['max.message.bytes'] }] })
+  assert.equal(configEntries[0].configValue, '3065536')
+})
+
+test('topics that exist are left as they are', async (t) => {
+  const kafka = await testKafka(t, { partitions: 2 })
+  assert.deepEqual(await ensureTopics({ kafka: kafka.kafka, topics: [kafka.downlinkTopic], settings: { partitions: 7, replication: 1 }, log: kafka.log }), [])
+  const { topics: [{ partitions }] } = await (await adminOf(kafka)).fetchTopicMetadata({ topics: [kafka.downlinkTopic] })
+  assert.equal(partitions.length, 2)
+})
+
+test('with 0 partitions nothing is created and the error names what is missing', async (t) => {
+  const kafka = await testKafka(t, { topics: false })
+  const topics = [kafka.downlinkTopic, kafka.deadLetterTopic]
+  await assert.rejects(ensureTopics({ kafka: kafka.kafka, topics, settings: { partitions: 0, replication: -1 }, log: kafka.log }), {
+    name: 'MissingTopicsError', topics, message: `Kafka has no topic ${topics.join(', ')}, and KAFKA_TOPIC_PARTITIONS=0 forbids to create it`
+  })
+})
+
+test('ingest whose topics are missing says so and begins when somebody has made them', async (t) => {
+  const kafka = await testKafka(t, { topics: false, partitions: 0 })
+  const { ingest, published } = await startIngest(kafka, { ready: false })
+  await waitFor(() => ingest.status().reason?.includes('KAFKA_TOPIC_PARTITIONS=0'), { timeout: 15_000, message: () => ingest.status() })
+  await ensureTopics({ kafka: kafka.kafka, topics: [kafka.downlinkTopic, kafka.uplinkTopic, kafka.deadLetterTopic], settings: { partitions: 2, replication: 1 }, log: kafka.log })
+  await kafka.produce([broadcast('d', 1)])
+  await published(1)
+  await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
+})
+
+test('while Kafka is away it is tried until it answers, or until it is given up', async (t) => {
+  const kafka = await testKafka(t, { brokers: `127.0.0.1:${await freePort()}`, topics: false })
+  const abort = new AbortController()
+  const ensured = ensureTopics({ kafka: kafka.kafka, topics: [kafka.downlinkTopic], settings: kafka.config.kafka, log: kafka.log, signal: abort.signal })
+  await waitFor(() => kafka.lines.filter(({ text }) => text.includes('Kafka does not answer')).length >= 3, { timeout: 20_000, message: () => kafka.lines })
+  assert.equal(kafka.lines.filter(({ level }) => level !== 'debug').length, 1, 'it is told once')
+  abort.abort(new Error('no longer needed'))
+  await assert.rejects(ensured, /no longer needed|aborted/)
+})
