@@ -8,7 +8,7 @@ import { createMetrics } from '../../src/metrics.js'
 /**
  * A whole inkcast in this process, on free ports, stopped after the test.
  *
- * @param {import('node:test').TestContext} t
+ * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {Record<string, string>} [env] settings
  */
 export async function startEmbedded (t, env = {}) {

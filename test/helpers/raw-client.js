@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import WebSocket from 'ws'
+import { waitFor } from './wait.js'
+
+/**
+ * Clients that write what they like: Engine.IO packets by hand, no Socket.IO library in between.
+ */
+
+const PATH = '/socket.io/?EIO=4'
+
+/**
+ * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
+ * @param {string} url
+ * @param {string} [query]
+ */
+export async function rawWebSocket (t, url, query = '&transport=websocket') {
+  const ws = new WebSocket(`${url.replace('http', 'ws')}${PATH}${query}`)
+  /** @type {(string | Buffer)[]} what has come, text as strings */
+  const received = []
+  ws.on('message', (data, isBinary) => received.push(isBinary ? /** @type {Buffer} */ (data) : data.toString()))
+  t.after(() => ws.terminate())
+  // a client that is cut off may see a reset
+  const closed = new Promise((resolve) => ws.once('close', resolve))
+  await once(ws, 'open', { signal: AbortSignal.timeout(5000) })
+  ws.on('error', () => {})
+  return {
+    ws,
+    received,
+    closed,
+    get open () { return ws.readyState === WebSocket.OPEN },
+    /** @param {...(string | Buffer)} packets */
+    send (...packets) { for (const packet of packets) ws.send(packet) },
+    /** @param {RegExp} pattern @returns {Promise<string>} the first text that matches, now or later */
+    async text (pattern) {
+      return /** @type {string} */ (await waitFor(() => received.find((data) => typeof data === 'string' && pattern.test(data)), {
+        message: () => `${pattern} among ${received.join(' ').slice(0, 1000)}`
+      }))
+    },
+    /** @param {object} [auth] @returns {Promise<string>} connection id */
+    async connect (auth) {
+      ws.send(`40${auth === undefined ? '' : JSON.stringify(auth)}`)
+      return JSON.parse((await this.text(/^40\{/)).slice(2)).sid
+    }
+  }
+}
+
+/**
+ * A polling session, begun.
+ * @param {string} url
+ */
+export async function rawPolling (url) {
+  const begin = await (await fetch(`${url}${PATH}&transport=polling`)).text()
+  const sid = /** @type {string} */ (JSON.parse(begin.slice(1)).sid)
+  const address = `${url}${PATH}&transport=polling&sid=${sid}`
+  return {
+    sid,
+    address,
+    async poll () {
+      const answer = await fetch(address)
+      return { status: answer.status, text: await answer.text() }
+    },
+    /** Polls until something that matches has come. @param {RegExp} pattern @returns {Promise<boolean>} */
+    async until (pattern) {
+      for (let polls = 0; polls < 10; polls++) if (pattern.test((await this.poll()).text)) return true
+      return false
+    },
+    /** Says goodbye to the namespace and polls until the transport is closed. */
+    async leave () {
+      await this.post('41')
+      return this.until(/1$/)
+    },
+    /** @param {string} body packets, separated by 0x1e */
+    async post (body) {
+      const answer = await fetch(address, { method: 'POST', body })
+      return { status: answer.status, text: await answer.text() }
+    },
+    /** @param {object} [auth] @returns {Promise<string>} connection id */
+    async connect (auth) {
+      await this.post(`40${auth === undefined ? '' : JSON.stringify(auth)}`)
+      return JSON.parse((await this.poll()).text.slice(2)).sid
+    }
+  }
+}
