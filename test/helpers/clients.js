@@ -13,14 +13,16 @@ import { once } from 'node:events'
  * @param {object | Function} [options.auth]
  * @param {boolean} [options.reconnection]
  * @param {Record<string, string>} [options.extraHeaders]
+ * @param {string | Buffer} [options.ca] certificate of the server, where it is nobody's
  */
-export function createClient (t, url, { codec = 'json', transports = ['websocket'], auth = {}, reconnection = false, extraHeaders } = {}) {
+export function createClient (t, url, { codec = 'json', transports = ['websocket'], auth = {}, reconnection = false, extraHeaders, ca } = {}) {
   const socket = io(url, {
     transports,
     auth: /** @type {any} */ (auth),
     reconnection,
     forceNew: true,
     extraHeaders,
+    ...(ca === undefined ? {} : { ca: String(ca) }),
     ...(codec === 'msgpack' ? { parser: msgpackParser } : {})
   })
   t.after(() => { socket.disconnect() })

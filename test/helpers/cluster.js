@@ -9,13 +9,15 @@ const COMMAND = fileURLToPath(new URL('../../cluster.js', import.meta.url))
  * A real cluster on this machine, as `npm start` runs it, with topics and group of its own; stopped after the test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
- * @param {Record<string, string>} env settings
- * @param {{ timeout?: number }} [options] ms until it must be ready, default 30,000
+ * @param {Record<string, string>} env settings; ports that are not among them are free ones
+ * @param {object} [options]
+ * @param {number} [options.timeout] ms until it must be ready, default 30,000
+ * @param {string} [options.file] what to run, default: the launcher; a role's composition root runs alone
  */
-export async function startCluster (t, env, { timeout = 30_000 } = {}) {
-  const [port, apiPort, adminPort] = await Promise.all([freePort(), freePort(), freePort()])
-  const child = spawn(process.execPath, [COMMAND], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'warn', PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort), ...env },
+export async function startCluster (t, env, { timeout = 30_000, file = COMMAND } = {}) {
+  const [port, apiPort, adminPort] = await Promise.all(['PORT', 'API_PORT', 'ADMIN_PORT'].map((name) => env[name] ?? freePort()))
+  const child = spawn(process.execPath, [file], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'warn', ...env, PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort) },
     stdio: ['ignore', 'pipe', 'pipe']
   })
   let output = ''
@@ -46,7 +48,9 @@ export async function startCluster (t, env, { timeout = 30_000 } = {}) {
   await waitFor(ready, { timeout, message: 'the cluster to be ready' })
 
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `${env.TLS_CERT_FILE ? 'https' : 'http'}://127.0.0.1:${port}`,
+    port: Number(port),
+    adminPort: Number(adminPort),
     apiUrl,
     adminUrl,
     pid: /** @type {number} */ (child.pid),

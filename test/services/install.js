@@ -3,23 +3,30 @@
  * missing is installed; elsewhere the error says what to install.
  */
 import { execFile, spawn } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** @typedef {'redis-server' | 'java' | 'mvn'} Program */
+/** @typedef {'redis-server' | 'java' | 'mvn' | 'haproxy' | 'nginx' | 'nginx-stream' | 'ip'} Program */
 
 /**
- * `least`: the oldest major version that will do; `version`: how the program tells its own.
- * @type {Record<Program, { package: string, name: string, least: number, args: string[], version: RegExp }>}
+ * `least`: the oldest major version that will do; `version`: how the program tells its own; `file`: a part of `program` that has a
+ * package of its own.
+ * @type {Record<Program, { package: string, name: string, least: number, args: string[], version: RegExp, program?: string, file?: string }>}
  */
 const PROGRAMS = {
   'redis-server': { package: 'redis-server', name: 'Redis 7 or later (redis-server)', least: 7, args: ['--version'], version: /v=(\d+)/ },
   // Kafka 4 brokers need Java 17; "1.8" is how Java 8 spells itself
   java: { package: 'default-jre-headless', name: 'a Java runtime 17 or later (java)', least: 17, args: ['-version'], version: /version "(\d+)/ },
-  mvn: { package: 'maven', name: 'Maven 3 or later (mvn)', least: 3, args: ['--version'], version: /Apache Maven (\d+)/ }
+  mvn: { package: 'maven', name: 'Maven 3 or later (mvn)', least: 3, args: ['--version'], version: /Apache Maven (\d+)/ },
+  haproxy: { package: 'haproxy', name: 'HAProxy 2 or later (haproxy)', least: 2, args: ['-v'], version: /HA-?Proxy version (\d+)/ },
+  nginx: { package: 'nginx', name: 'nginx 1.18 or later (nginx)', least: 1, args: ['-v'], version: /nginx\/(\d+)/ },
+  'nginx-stream': {
+    package: 'libnginx-mod-stream', name: 'nginx with its stream module', least: 1, args: ['-v'], version: /nginx\/(\d+)/, program: 'nginx', file: '/usr/lib/nginx/modules/ngx_stream_module.so'
+  },
+  ip: { package: 'iproute2', name: 'iproute2 (ip)', least: 4, args: ['-V'], version: /iproute2-(?:ss)?(\d+)/ }
 }
 
 // The redis-server package starts a daemon on 6379 where the system lets it. A policy-rc.d that says no is Debian's way to
@@ -50,7 +57,7 @@ let queue = Promise.resolve()
  */
 export function ensureInstalled (programs, { install = aptInstall, mayInstall = () => process.getuid?.() === 0 && onPath('apt-get') } = {}) {
   const result = queue.then(async () => {
-    const missing = programs.filter((program) => !onPath(program))
+    const missing = programs.filter((program) => !isThere(program))
     if (missing.length > 0 && mayInstall()) {
       const packages = missing.map((program) => PROGRAMS[program].package)
       console.error(`services: installing ${packages.join(', ')} with apt-get`)
@@ -59,7 +66,7 @@ export function ensureInstalled (programs, { install = aptInstall, mayInstall = 
     /** @type {string[]} */
     const problems = []
     for (const program of programs) {
-      const found = onPath(program) ? await majorVersion(program) : undefined
+      const found = isThere(program) ? await majorVersion(program) : undefined
       if (found === undefined || found < PROGRAMS[program].least) {
         problems.push(`${PROGRAMS[program].name}${found === undefined ? '' : `, found version ${found}`}`)
       }
@@ -71,6 +78,19 @@ export function ensureInstalled (programs, { install = aptInstall, mayInstall = 
   })
   queue = result.catch(() => {}) // the caller gets the error; the next in the queue is not concerned
   return result
+}
+
+/**
+ * Whether the tests of a program can run here, for `skip`.
+ * @param {Program[]} programs
+ * @returns {Promise<string | false>} what is missing, as a reason to skip
+ */
+export const lacks = (programs) => ensureInstalled(programs).then(() => false, (error) => `needs ${programs.join(', ')}: ${error.message.split('\n', 1)[0]}`)
+
+/** @param {Program} name */
+function isThere (name) {
+  const { program = name, file } = PROGRAMS[name]
+  return onPath(program) && (file === undefined || existsSync(file))
 }
 
 /**
@@ -89,11 +109,11 @@ export function onPath (program) {
 }
 
 /**
- * @param {Program} program
+ * @param {Program} name
  * @returns {Promise<number | undefined>} undefined when it doesn't run, like the stand-in for java that macOS has
  */
-async function majorVersion (program) {
-  const { args, version } = PROGRAMS[program]
+async function majorVersion (name) {
+  const { program = name, args, version } = PROGRAMS[name]
   try {
     const { stdout, stderr } = await run(program, args, { timeout: 20_000 })
     const match = version.exec(stdout + stderr)

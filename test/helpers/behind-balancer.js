@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { connectClient, createClient } from './clients.js'
+import { waitFor } from './wait.js'
+
+/**
+ * What has to hold behind any load balancer, whatever it is and wherever the gateways are.
+ *
+ * @typedef {import('node:test').TestContext} TestContext
+ * @typedef {Awaited<ReturnType<typeof connectClient>>} Client
+ * @typedef {Pick<Awaited<ReturnType<typeof import('./cluster.js').startCluster>>, 'url' | 'metrics' | 'post'>} Machine
+ */
+
+/** Each way to connect, with each codec. */
+export const KINDS = [['websocket'], ['polling'], ['polling', 'websocket']].flatMap((transports) =>
+  /** @type {const} */ (['json', 'msgpack']).map((codec) => ({ transports, codec })))
+
+/** Worker number of a connection id, enough to tell workers apart. @param {{ id?: string }} client */
+export const workerOf = (client) => String(client.id?.slice(0, 2))
+
+/** @param {Client} client */
+export const transportOf = (client) => client.io.engine.transport.name
+
+/**
+ * Clients of every kind, `each` of them, that have upgraded where they can.
+ * @param {TestContext} t
+ * @param {string} url of the balancer
+ * @param {{ each?: number, options?: Parameters<typeof connectClient>[2] }} [more]
+ */
+export async function connectAllKinds (t, url, { each = 3, options } = {}) {
+  const clients = await Promise.all(KINDS.flatMap((kind) => Array.from({ length: each }, () => connectClient(t, url, { ...kind, ...options }))))
+  const expected = KINDS.flatMap(({ transports }) => Array.from({ length: each }, () => transports[transports.length - 1]))
+  await waitFor(() => clients.every((client, i) => transportOf(client) === expected[i]), { timeout: 15_000, message: () => clients.map((client) => transportOf(client)) })
+  return clients
+}
+
+/**
+ * @param {readonly Client[]} clients
+ * @param {string} guid
+ */
+export async function joinAll (clients, guid) {
+  const answers = await Promise.all(clients.map((client) => client.ask('doc:join', { guid })))
+  assert.deepEqual(answers.filter(({ ok }) => !ok), [])
+}
+
+/**
+ * Clients of every kind reach each other and what is published, on all machines.
+ * @param {TestContext} t
+ * @param {{ url: string, machines: readonly Machine[], options?: Parameters<typeof connectClient>[2] }} balanced
+ */
+export async function everyKindWorks (t, { url, machines, options }) {
+  const guid = `balanced-${randomUUID()}`
+  const clients = await connectAllKinds(t, url, { options })
+  await joinAll(clients, guid)
+  const used = await Promise.all(machines.map(async (machine) => sum(await machine.metrics(), 'inkcast_connections')))
+  assert.ok(used.every((count) => count > 0), `each machine has connections: ${used}`)
+
+  const published = await machines[0].post(`/v1/documents/${guid}/broadcast`, { text: 'größer' })
+  assert.equal(published.status, 202, JSON.stringify(published.body))
+  await waitFor(() => clients.every(({ received }) => received.length === 1), { message: () => clients.map(({ received }) => received.length) })
+  for (const { received: [record] } of clients) assert.deepEqual({ payload: record.payload, offset: record.meta.offset }, { payload: { text: 'größer' }, offset: 1 })
+
+  // larger than what balancers take without being told to; sent by a client that has only requests to send it in
+  const polling = /** @type {Client} */ (clients.find((client) => transportOf(client) === 'polling'))
+  const large = 'x'.repeat(1_040_000)
+  assert.equal((await polling.ask('doc:signal', { guid, event: 'large', data: large })).ok, true)
+  const others = clients.filter((client) => client !== polling)
+  await waitFor(() => others.every(({ received }) => received.length === 2), { timeout: 15_000, message: () => clients.map(({ received }) => received.length) })
+  for (const { received } of others) assert.equal(received[1].payload === large, true)
+  assert.equal(polling.received.length, 1)
+}
+
+/**
+ * Clients of every kind get every record, once and in order, while `change` happens to the machines under them.
+ * @param {TestContext} t
+ * @param {object} balanced
+ * @param {string} balanced.url
+ * @param {Machine} balanced.publisher a machine that stays
+ * @param {Parameters<typeof connectClient>[2]} [balanced.options]
+ * @param {() => Promise<unknown>} change
+ * @param {(clients: readonly Client[]) => boolean} settled after the change
+ */
+export async function nothingIsLost (t, { url, publisher, options }, change, settled) {
+  const guid = `moved-${randomUUID()}`
+  const clients = KINDS.flatMap((kind) => [0, 1].map(() => createResuming(t, url, guid, { ...kind, ...options })))
+  const joined = () => clients.every((client) => client.connected && client.positions.has(guid))
+  await waitFor(joined, { timeout: 15_000, message: () => clients.map(({ connected }) => connected) })
+
+  let publishing = true
+  let count = 0
+  const publish = async () => {
+    const { status, body } = await publisher.post(`/v1/documents/${guid}/broadcast`, count)
+    assert.equal(status, 202, JSON.stringify(body))
+    count++
+  }
+  const published = (async () => {
+    while (publishing) {
+      await publish()
+      await delay(20) // a stream, and not as much as there can be
+    }
+  })()
+  try {
+    await waitFor(() => clients.every(({ received }) => records({ received }).length > 3), { message: 'the first records' })
+    await change()
+    await waitFor(() => settled(clients) && clients.every(({ connected }) => connected), {
+      timeout: 20_000, message: () => clients.map((client) => `${workerOf(client)} ${client.connected}`)
+    })
+  } finally {
+    publishing = false
+    await published
+  }
+  await publish()
+  await waitFor(() => clients.every((client) => records(client).at(-1)?.payload === count - 1), {
+    timeout: 15_000, message: () => ({ count, got: clients.map((client) => records(client).length) })
+  })
+  const all = Array.from({ length: count }, (_, i) => i)
+  for (const client of clients) assert.deepEqual(records(client).map(({ payload }) => payload), all)
+  assert.deepEqual(clients.flatMap(({ received }) => received.filter(({ event }) => event === 'doc:resync')), [])
+  return clients
+}
+
+/** @param {Pick<Client, 'received'>} client */
+const records = ({ received }) => received.filter(({ event }) => event === 'message')
+
+/**
+ * A client that reconnects soon and goes on where it was.
+ * @param {TestContext} t
+ * @param {string} url
+ * @param {string} guid
+ * @param {Parameters<typeof createClient>[2]} options
+ */
+function createResuming (t, url, guid, options) {
+  /** @type {Map<string, { epoch: string, offset: number }>} */
+  const positions = new Map()
+  const auth = (/** @type {Function} */ send) => send({ documents: { [guid]: positions.get(guid) ?? null } })
+  const client = Object.assign(createClient(t, url, { ...options, auth, reconnection: true }), { positions })
+  client.io.reconnectionDelay(50)
+  client.io.reconnectionDelayMax(500)
+  client.on('doc:joined', ({ position }) => { positions.set(guid, position) })
+  client.on('message', (_payload, { offset }) => {
+    const position = positions.get(guid)
+    if (position) position.offset = offset
+  })
+  return client
+}
+
+/**
+ * The numbers of a machine's workers.
+ * @param {TestContext} t
+ * @param {string} url of the machine itself
+ * @param {number} count
+ * @param {Parameters<typeof connectClient>[2]} [options]
+ * @returns {Promise<Set<string>>}
+ */
+export async function workersOf (t, url, count, options) {
+  const workers = new Set()
+  for (let tries = 0; workers.size < count && tries < 100; tries++) {
+    const client = await connectClient(t, url, options)
+    workers.add(workerOf(client))
+    client.disconnect()
+  }
+  assert.equal(workers.size, count, `workers of ${url}`)
+  return workers
+}
+
+/**
+ * The sum over the series of a metric.
+ * @param {string} text as /metrics has it
+ * @param {string} name
+ * @param {string} [label] one that counts, as in `result="forwarded"`
+ */
+export function sum (text, name, label = '') {
+  return text.split('\n')
+    .filter((line) => line.startsWith(`${name}{`) && line.includes(label))
+    .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)
+}
