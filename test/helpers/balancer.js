@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -81,7 +81,6 @@ export async function startNginx (t, { file, replacements, answers }) {
   const directory = makeDirectory('nginx')
   t.after(() => removeDirectory(directory))
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${join(directory, name)};`).join(' ')
-  mkdirSync(join(directory, 'logs'))
   const text = configuration(file, {
     ...replacements,
     ...(file.includes('terminate') ? { '/etc/nginx/inkcast.crt': certificate.certFile, '/etc/nginx/inkcast.key': certificate.keyFile } : {}),
@@ -89,7 +88,7 @@ export async function startNginx (t, { file, replacements, answers }) {
   })
   const path = join(directory, 'nginx.conf')
   writeFileSync(path, text)
-  const args = ['-p', directory, '-e', 'stderr', '-c', path]
+  const args = ['-e', 'stderr', '-c', path]
   await check('nginx', ['-t', ...args, '-g', `pid ${join(directory, 'pid')};`])
   return start(t, { name: 'nginx', directory, text, answers, command: ['nginx', ...args, '-g', `daemon off; error_log stderr; pid ${join(directory, 'pid')};`] })
 }
