@@ -10,10 +10,18 @@ import https from 'node:https'
  * @param {import('./engine.js').Engine} options.engine
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
  * @param {{ certFile: string, keyFile: string }} [options.tls]
+ * @param {() => boolean} options.isDraining from then on no connection is kept for another request
  * @returns {http.Server | https.Server}
  */
-export function createHttpServer ({ engine, fallback, tls }) {
-  const settings = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }
+export function createHttpServer ({ engine, fallback, tls, isDraining }) {
+  class Response extends http.ServerResponse {
+    /** @override @param {[any, any]} args */
+    writeHead (...args) {
+      if (isDraining()) this.shouldKeepAlive = false
+      return super.writeHead(...args)
+    }
+  }
+  const settings = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, ServerResponse: Response }
   const server = tls === undefined
     ? http.createServer(settings)
     : https.createServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
@@ -34,10 +42,8 @@ export function serveEngine (server, engine, fallback) {
     else fallback(req, res)
   })
   server.on('upgrade', (req, socket, head) => {
-    if (req.url?.startsWith(PATH)) return engine.handleUpgrade(req, socket, head)
-    // Node has taken its own listener off, and a client that resets would end the process
-    socket.on('error', () => socket.destroy())
-    socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    if (req.url?.startsWith(PATH)) engine.handleUpgrade(req, socket, head)
+    else refuseUpgrade(socket, '404 Not Found')
   })
   // what is not HTTP at all
   server.on('clientError', (error, socket) => {
@@ -46,6 +52,13 @@ export function serveEngine (server, engine, fallback) {
     if (socket.writable && !answering) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
     else socket.destroy(error)
   })
+}
+
+/** @param {import('stream').Duplex} socket @param {string} status */
+export function refuseUpgrade (socket, status) {
+  // Node has taken its own listener off, and a client that resets would end the process
+  socket.on('error', () => socket.destroy())
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
 /** @param {http.IncomingMessage} _req @param {http.ServerResponse} res */

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { isHop } from './hop.js'
-import { listen, serveEngine, notFound } from './http.js'
+import { listen, notFound, refuseUpgrade, serveEngine } from './http.js'
 
 /**
  * The listener for other machines: their workers forward requests of our sessions here. It exists only where
@@ -23,7 +23,7 @@ export function createPeerListener ({ address, clock }) {
     },
     handleUpgrade (req, socket, head) {
       if (engine !== undefined && isHop(secrets(), req, clock.now())) engine.handleOwnUpgrade(req, socket, head)
-      else socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+      else refuseUpgrade(socket, '403 Forbidden')
     }
   }, notFound)
 
