@@ -24,7 +24,7 @@ import { createSessionIds } from './wire/session-id.js'
  * @param {import('./role.js').RoleContext} context
  * @returns {Promise<import('./role.js').Composed>}
  */
-async function composeGateway ({ config, launcher, privatePath, log, metrics, lifecycle, status }) {
+async function composeGateway ({ config, launcher, privatePath, log, metrics, lifecycle, status, listenPrivately }) {
   const { peerHost, peerPort } = config.gateway
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway' }))
   const peerListener = peerHost === undefined ? undefined : await lifecycle.start('peer listener', createPeerListener({
@@ -78,19 +78,17 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     log,
     clock
   })
-  await lifecycle.start('gateway', gateway)
-  peerListener?.serve(gateway.engine, () => lease.secrets)
-  lifecycle.onStop('handovers', acceptHandovers(gateway.httpServer))
-  status.addCheck(() => redis.ready ? null : 'Redis is away')
+  // While we drain, what other workers pass on still reaches us; only then is our number given back.
   const own = {
     handleRequest: gateway.engine.handleOwnRequest.bind(gateway.engine),
     handleUpgrade: gateway.engine.handleOwnUpgrade.bind(gateway.engine)
   }
-  return {
-    workerNumber: lease.number,
-    serve: (server, fallback) => serveEngine(server, own, fallback),
-    banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`]
-  }
+  await listenPrivately((server, fallback) => serveEngine(server, own, fallback))
+  lifecycle.onStop('handovers', acceptHandovers(gateway.httpServer))
+  await lifecycle.start('gateway', gateway)
+  peerListener?.serve(gateway.engine, () => lease.secrets)
+  status.addCheck(() => redis.ready ? null : 'Redis is away')
+  return { workerNumber: lease.number, banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`] }
 }
 
 await runRole('gateway', composeGateway)

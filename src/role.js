@@ -26,11 +26,13 @@ import { createMetrics } from './metrics.js'
  * @property {import('./metrics.js').Metrics} metrics
  * @property {ReturnType<typeof createLifecycle>} lifecycle
  * @property {ReturnType<typeof createStatus>} status
+ * @property {(serve?: Serve) => Promise<void>} listenPrivately opens the private listener, and closes it when what was started after it has stopped; default: opened last
  */
+
+/** @typedef {(server: import('http').Server, fallback: import('http').RequestListener) => void} Serve */
 
 /**
  * @typedef {object} Composed
- * @property {(server: import('http').Server, fallback: import('http').RequestListener) => void} [serve] what else the private listener serves
  * @property {number} [workerNumber] of a gateway worker
  * @property {string[]} [banner] lines for a person who started this process by hand
  */
@@ -59,8 +61,14 @@ export async function runRole (role, compose, { configFile } = {}) {
     await openRunDirectory(directory)
     const privatePath = privateSocket(directory, role, slot)
     await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics }))
-    const { serve, workerNumber, banner = [] } = await compose({ config, launcher, privatePath, log, metrics, lifecycle, status }) ?? {}
-    await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve }))
+    let listening = false
+    /** @param {Serve} [serve] what else is served there */
+    const listenPrivately = async (serve) => {
+      if (!listening) await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve }))
+      listening = true
+    }
+    const { workerNumber, banner = [] } = await compose({ config, launcher, privatePath, log, metrics, lifecycle, status, listenPrivately }) ?? {}
+    await listenPrivately()
     if (launcher.servesAdmin) {
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
       const processes = createProcesses({ directory, expected })

@@ -12,6 +12,7 @@ import { answerEvent, handleEvent } from './handlers.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
 import { checkHooks } from './hooks.js'
+import { Outbox } from './outbox.js'
 import { createHttpServer, listen, notFound } from './http.js'
 import { ratesOf } from './limits.js'
 import { createUsers } from './users.js'
@@ -24,8 +25,8 @@ const MAX_WAITING_RECORDS = 8
 /** Connections closed at a time while draining, and the pause between, ms. */
 const DRAIN_BATCH = 200
 const DRAIN_PAUSE = 50
-/** How long connections that were accepted just before the drain may take to send their request, ms. */
-const DRAIN_GRACE = 1000
+/** How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms. */
+const DRAIN_GRACE = 2000
 
 /**
  * The gateway role: one Socket.IO worker.
@@ -83,7 +84,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     strays
   })
   const tls = settings.tlsCertFile && settings.tlsKeyFile ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile } : undefined
-  const httpServer = createHttpServer({ engine, fallback, tls })
+  const httpServer = createHttpServer({ engine, fallback, tls, isDraining: () => draining })
   const io = new Server({ parser, serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
 
   const context = { feeds, access, authenticator, expiry, reauthorize, bus, uplink, limits, metrics, clock, log }
@@ -97,6 +98,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
       rates: ratesOf(limits),
       maxWaiting: Math.max(MIN_WAITING, MAX_WAITING_RECORDS * limits.maxRecordBytes),
       tally,
+      outbox: new Outbox(),
       onSlow: () => metrics.slow_connections.inc(),
       clock,
       spliced: checkHooks(log)
@@ -111,6 +113,9 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
   // One function for all connections, not one for each.
   /** @this {any} Engine.IO's socket @param {{ data?: string | Buffer }} packet it may be empty */
   function countPacket (packet) { this[kConnection].received(packet.data?.length ?? 0) }
+
+  /** Whatever else is written comes after the records that were delivered before it. @this {any} Engine.IO's socket */
+  function flushFirst () { this[kConnection].flush() }
 
   /** @this {any} Socket.IO's socket @param {string} event @param {unknown[]} args */
   function onEvent (event, ...args) {
@@ -136,6 +141,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     directory.add(connection)
     expiry.watch(connection)
     connection.conn.on('packet', countPacket)
+    connection.conn.on('packetCreate', flushFirst)
     socket.onAny(onEvent)
     socket.on('disconnect', onDisconnect)
     const documents = /** @type {import('./handshake.js').HandshakeDocuments | undefined} */ (socket.data.documents)
@@ -200,7 +206,8 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     async stop () {
       draining = true
       expiry.stop()
-      const closed = new Promise((resolve) => httpServer.close(resolve))
+      let closed = false
+      httpServer.close(() => { closed = true })
       const deadline = clock.now() + settings.drainTimeout
       for (const connection of directory.all()) {
         connection.socket.emit('gateway:draining', { reconnectInMs: Math.round(Math.random() * 1000) })
@@ -212,7 +219,9 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
         if (at + DRAIN_BATCH < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
       }
       feeds.stop()
-      await Promise.race([closed, delay(Math.max(0, Math.min(DRAIN_GRACE, deadline - clock.now())), undefined, { ref: false })])
+      const end = Math.min(deadline, clock.now() + DRAIN_GRACE)
+      // polling sessions may have no connection of their own here, but requests that other workers forward
+      while ((!closed || engine.clientsCount > 0) && clock.now() < end) await delay(10)
       await io.close()
       httpServer.closeAllConnections()
       await uplink.stop()

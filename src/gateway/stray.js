@@ -25,6 +25,8 @@ const CONNECT_TIMEOUT = 2000
 const IDLE_TIME = 30_000
 /** How long an owner's route is believed, ms: a poll asks for it several times a second. */
 const ROUTE_TIME = 1000
+/** Nothing is known of an owner that does not accept connections. */
+const UNREACHABLE = Symbol('unreachable')
 /** Engine.IO's own answer to a session it does not know; clients connect anew then. */
 const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
 
@@ -42,17 +44,45 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
   /** @type {Map<number, { route: Promise<Route | undefined>, until: number }>} bounded by the worker numbers there are */
   const routes = new Map()
 
-  /** @param {string} sid @returns {Promise<Route | undefined>} undefined: nobody owns it */
-  async function routeOf (sid) {
-    const owner = /** @type {number} */ (workerOfSid(sid))
-    let known = routes.get(owner)
-    if (known === undefined || known.until <= clock.now()) routes.set(owner, known = { route: findRoute(owner), until: clock.now() + ROUTE_TIME })
+  /**
+   * @param {number} owner
+   * @returns {Promise<{ route: Route | undefined, fresh: boolean }>} undefined: nobody has that number; fresh: it was looked up for this request
+   */
+  async function routeTo (owner) {
+    const known = routes.get(owner)
+    if (known !== undefined && known.until > clock.now()) return { route: await known.route, fresh: false }
+    const route = findRoute(owner)
+    routes.set(owner, { route, until: clock.now() + ROUTE_TIME })
     try {
-      const route = await known.route
-      if (route === undefined) metrics.stray_requests.inc({ result: 'unknown' })
-      return route
+      // a number that nobody has may be taken the next moment, and then its sessions must be found
+      if (await route === undefined) routes.delete(owner)
+      return { route: await route, fresh: true }
     } catch (error) {
       routes.delete(owner)
+      throw error
+    }
+  }
+
+  /**
+   * @template T
+   * @param {string} sid
+   * @param {(route: Route) => Promise<T | typeof UNREACHABLE>} pass not touching anything when the owner cannot be reached
+   * @returns {Promise<T | undefined>} undefined: nobody owns it
+   */
+  async function passTo (sid, pass) {
+    const owner = /** @type {number} */ (workerOfSid(sid))
+    try {
+      for (;;) {
+        const { route, fresh } = await routeTo(owner)
+        const result = route && await pass(route)
+        if (result !== undefined && result !== UNREACHABLE) return result
+        // it was killed, or its number has passed to another process meanwhile
+        routes.delete(owner)
+        if (!fresh) continue
+        metrics.stray_requests.inc({ result: 'unknown' })
+        return undefined
+      }
+    } catch (error) {
       failed(error)
       return undefined
     }
@@ -82,33 +112,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
      * @returns {Promise<boolean>} false: nobody owns it; the request has not been touched
      */
     async request (sid, req, res) {
-      const route = await routeOf(sid)
-      if (route === undefined) return false
-      return new Promise((resolve) => {
-        const headers = { ...Object.fromEntries(Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== HOP_HEADER)), ...proof(route, req) }
-        const options = 'path' in route.listener ? { socketPath: route.listener.path } : route.listener
-        const forward = http.request({ ...options, agent, method: req.method, path: req.url, headers }, (answer) => {
-          metrics.stray_requests.inc({ result: 'forwarded' })
-          res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.rawHeaders))
-          answer.pipe(res)
-          answer.on('error', () => res.destroy())
-          resolve(true)
-        })
-        forward.on('socket', (socket) => {
-          if (socket.connecting) socket.setTimeout(CONNECT_TIMEOUT, () => { if (socket.connecting) socket.destroy(new Error('connect timeout')) })
-          socket.once('connect', () => socket.setTimeout(0))
-        })
-        forward.on('error', (error) => {
-          if (!res.destroyed) failed(error)
-          // Part of the body may be gone, so nobody else can answer.
-          if (!res.headersSent) res.writeHead(400, { 'content-type': 'application/json' }).end(UNKNOWN_SID)
-          else res.destroy()
-          resolve(true)
-        })
-        // a client that gives up must not leave a poll open at the owner
-        res.on('close', () => forward.destroy())
-        req.pipe(forward)
-      })
+      return await passTo(sid, (route) => forward(route, req, res)) ?? false
     },
 
     /**
@@ -121,16 +125,16 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
     async upgrade (sid, req, socket, head) {
       // nothing may be lost, or end the process, while the owner is looked up
       socket.pause()
-      const onError = () => socket.destroy()
-      socket.on('error', onError)
-      const route = await routeOf(sid)
-      if (route === undefined || socket.destroyed) return socket.destroyed
-      const owner = /** @type {number} */ (workerOfSid(sid))
-      if (route.handover && handOver({ to: owner, head: requestHead(req, {}), rest: head, socket })) {
-        metrics.stray_requests.inc({ result: 'handed_over' })
-        return true
-      }
-      return tunnel(route, req, socket, head)
+      socket.on('error', () => socket.destroy())
+      const passed = await passTo(sid, async (route) => {
+        if (socket.destroyed) return true
+        if (route.handover && handOver({ to: /** @type {number} */ (workerOfSid(sid)), head: requestHead(req, {}), rest: head, socket })) {
+          metrics.stray_requests.inc({ result: 'handed_over' })
+          return true
+        }
+        return tunnel(route, req, socket, head)
+      })
+      return passed ?? false
     },
 
     stop () { agent.destroy() }
@@ -139,32 +143,79 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
   /**
    * @param {Route} route
    * @param {http.IncomingMessage} req
+   * @param {http.ServerResponse} res
+   * @returns {Promise<true | typeof UNREACHABLE>}
+   */
+  function forward (route, req, res) {
+    return new Promise((resolve) => {
+      const headers = { ...Object.fromEntries(Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== HOP_HEADER)), ...proof(route, req) }
+      const options = 'path' in route.listener ? { socketPath: route.listener.path } : route.listener
+      let connected = false
+      const out = http.request({ ...options, agent, method: req.method, path: req.url, headers }, (answer) => {
+        metrics.stray_requests.inc({ result: 'forwarded' })
+        res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.rawHeaders))
+        answer.pipe(res)
+        answer.on('error', () => res.destroy())
+        resolve(true)
+      })
+      out.on('socket', (socket) => {
+        const onConnect = () => {
+          connected = true
+          socket.setTimeout(0)
+          req.pipe(out)
+        }
+        if (!socket.connecting) return onConnect()
+        socket.setTimeout(CONNECT_TIMEOUT, () => { if (socket.connecting) socket.destroy(new Error('connect timeout')) })
+        socket.once('connect', onConnect)
+      })
+      out.on('error', (error) => {
+        if (!connected && !res.destroyed) return resolve(UNREACHABLE)
+        if (!res.destroyed) failed(error)
+        // part of the body may be gone, so nobody else can answer
+        if (!res.headersSent) res.writeHead(400, { 'content-type': 'application/json' }).end(UNKNOWN_SID)
+        else res.destroy()
+        resolve(true)
+      })
+      // a client that gives up must not leave a poll open at the owner
+      res.on('close', () => out.destroy())
+    })
+  }
+
+  /**
+   * @param {Route} route
+   * @param {http.IncomingMessage} req
    * @param {net.Socket} socket
    * @param {Buffer} head
-   * @returns {Promise<boolean>}
+   * @returns {Promise<true | typeof UNREACHABLE>}
    */
   function tunnel (route, req, socket, head) {
     return new Promise((resolve) => {
       const owner = net.connect(route.listener)
       owner.setNoDelay(true)
       owner.setTimeout(CONNECT_TIMEOUT, () => owner.destroy(new Error('connect timeout')))
+      let connected = false
+      const onClose = () => owner.destroy()
+      socket.on('close', onClose)
       owner.once('connect', () => {
         owner.setTimeout(0)
         metrics.stray_requests.inc({ result: 'forwarded' })
+        connected = true
+        // what it has said last is still on its way when it has ended by itself
+        owner.on('close', () => { if (!socket.writableEnded) socket.destroy() })
         owner.write(requestHead(req, proof(route, req)), 'latin1')
         owner.write(head)
         owner.pipe(socket).pipe(owner)
         resolve(true)
       })
       owner.on('error', (error) => {
+        if (!connected && !socket.destroyed) {
+          socket.off('close', onClose)
+          return resolve(UNREACHABLE)
+        }
         failed(error)
-        const body = 'Session ID unknown'
-        if (socket.writable && socket.bytesWritten === 0) socket.end(`HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
-        else socket.destroy()
+        socket.destroy()
         resolve(true)
       })
-      socket.on('close', () => owner.destroy())
-      owner.on('close', () => { if (!socket.writableEnded) socket.destroy() })
     })
   }
 }

@@ -79,7 +79,9 @@ export async function launch (config, { configFile }) {
   /** @param {{ to: number }} message @param {any} handle a connection that belongs to worker number `to` */
   function onHandover (message, handle) {
     if (!handle) return
-    const owner = slots.flatMap((slot) => slot.children).find((child) => child.workerNumber === message.to && !child.exited)
+    // a process that has just given its number back may still be there
+    const owner = slots.flatMap((slot) => slot.children).filter((child) => child.workerNumber === message.to && !child.exited)
+      .sort((a, b) => b.startedAt - a.startedAt)[0]
     // the client finds its connection closed, and connects anew
     if (owner === undefined) handle.close()
     else owner.handOver(message, handle)

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { before, test } from 'node:test'
+import { connectClient } from '../helpers/clients.js'
+import { redisUrl } from '../helpers/env.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { freshTopics } from '../helpers/kafka.js'
+import { refusedByPm2, startPm2 } from '../helpers/pm2.js'
+import { connectAllTheTime } from '../helpers/traffic.js'
+import { waitFor } from '../helpers/wait.js'
+
+const scope = fileScope()
+const topics = freshTopics(scope)
+/** @type {Awaited<ReturnType<typeof startPm2>>} */
+let cluster
+before(async () => {
+  cluster = await startPm2(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '10000', ...topics.env })
+}, { timeout: 60_000 })
+
+const KINDS = [
+  { codec: /** @type {const} */ ('json'), transports: ['websocket'] },
+  { codec: /** @type {const} */ ('msgpack'), transports: ['websocket'] },
+  { codec: /** @type {const} */ ('json'), transports: ['polling'] },
+  { codec: /** @type {const} */ ('msgpack'), transports: ['polling', 'websocket'] }
+]
+
+/** @param {{ id?: string }} client */
+const workerOf = (client) => client.id?.slice(0, 2)
+
+/** @param {string} name of the metric with its labels, as far as they are wanted */
+async function metric (name) {
+  const lines = (await cluster.metrics()).split('\n').filter((line) => line.startsWith(name))
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover all of them', async () => {
+  const { ready, processes } = await cluster.status()
+  assert.equal(ready, true)
+  assert.deepEqual(processes.map((/** @type {any} */ { name }) => name), ['api-0', 'gateway-0', 'gateway-1', 'ingest-0'])
+  const list = await cluster.list()
+  assert.deepEqual(list.map(({ name, pm2_env: { exec_mode, status } }) => `${name} ${exec_mode} ${status}`).sort(), [
+    'inkcast-api cluster_mode online', 'inkcast-gateway cluster_mode online', 'inkcast-gateway cluster_mode online', 'inkcast-ingest fork_mode online'
+  ])
+  const text = await cluster.metrics()
+  for (const role of ['gateway', 'api', 'ingest']) assert.match(text, new RegExp(`^inkcast_process_cpu_seconds_total\\{.*role="${role}"`, 'm'))
+  assert.equal((await stat(path.join(cluster.home, 'inkcast'))).mode & 0o777, 0o700)
+})
+
+test('a record reaches clients of all kinds on both workers, and strays are forwarded', { timeout: 60_000 }, async (t) => {
+  const guid = `document-${randomUUID()}`
+  /** @type {Awaited<ReturnType<typeof connectClient>>[]} */
+  const clients = []
+  for (let round = 0; round < 6; round++) clients.push(...await Promise.all(KINDS.map((kind) => connectClient(t, cluster.url, kind))))
+  assert.equal(new Set(clients.map(workerOf)).size, 2, 'both workers have clients')
+  for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
+  const answer = await fetch(`${cluster.apiUrl}/v1/documents/${guid}/broadcast`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"hello":"all"}' })
+  assert.equal(answer.status, 202)
+  await waitFor(() => clients.every(({ received }) => received.length === 1), { timeout: 15_000, message: () => clients.map(({ received }) => received.length) })
+  for (const { received } of clients) assert.deepEqual(received[0].payload, { hello: 'all' })
+  assert.ok(await metric('inkcast_stray_requests_total{result="forwarded"') > 0, 'strays were forwarded')
+  assert.equal(await metric('inkcast_stray_requests_total{result="failed"'), 0)
+  assert.equal(await metric('inkcast_connections{'), clients.length)
+})
+
+test('pm2 reload replaces every process without refusing one connection, and every client comes back', { timeout: 90_000 }, async (t) => {
+  const before = await cluster.list()
+  const clients = await Promise.all(Array.from({ length: 40 }, (_, i) => connectClient(t, cluster.url, { ...KINDS[i % KINDS.length], reconnection: true })))
+  const guid = `document-${randomUUID()}`
+  const back = new Set()
+  for (const client of clients) client.on('connect', () => { back.add(client) })
+  const traffic = connectAllTheTime(t, cluster.url, { transports: [['websocket'], ['polling', 'websocket']] })
+  await waitFor(() => traffic.connected > 20, { timeout: 10_000, message: 'traffic' })
+  await cluster.pm2('reload', 'all')
+  const { connected, refused, workers } = await traffic.stop()
+  assert.deepEqual(refused, [])
+  assert.ok(connected > 50, `${connected} connected`)
+  assert.ok(workers.size >= 3, `old and new workers took connections: ${[...workers]}`)
+  await waitFor(() => back.size === clients.length && clients.every((client) => client.connected), { timeout: 20_000, message: () => `${back.size} of ${clients.length} back` })
+
+  const after = await cluster.list()
+  assert.equal(after.length, before.length)
+  for (const { pid } of before) assert.ok(!after.some((process) => process.pid === pid), 'a process was not replaced')
+  for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
+  await waitFor(async () => (await cluster.status()).ready, { timeout: 10_000, message: 'readiness' })
+  assert.deepEqual((await readdir(path.join(cluster.home, 'inkcast'))).length, after.length, 'no socket of an old process is left')
+})
+
+test('a killed worker is started again, and its socket is not left behind', { timeout: 60_000 }, async (t) => {
+  const clients = await Promise.all(Array.from({ length: 12 }, () => connectClient(t, cluster.url, { reconnection: true })))
+  const victim = /** @type {{ pid: number }} */ ((await cluster.list()).find(({ name }) => name === 'inkcast-gateway'))
+  process.kill(victim.pid, 'SIGKILL')
+  await waitFor(async () => {
+    const { ready, processes } = await cluster.status()
+    const files = await readdir(path.join(cluster.home, 'inkcast'))
+    return ready && processes.length === 4 && files.length === 4 && !files.some((file) => file.includes(`.${victim.pid}.`))
+  }, { timeout: 15_000, message: 'a new worker' })
+  await waitFor(() => clients.every((client) => client.connected), { timeout: 10_000, message: 'the clients to be back' })
+})
+
+test('development logs are in the log file of their process', async () => {
+  const file = (await readdir(path.join(cluster.home, 'logs'))).find((name) => name.startsWith('inkcast-api-out'))
+  assert.ok(file)
+  assert.match(await cluster.logs(), /\[api 0\] API_TOKENS is not set/)
+  assert.ok((await stat(path.join(cluster.home, 'logs', file))).size > 0)
+})
+
+test('at the end nothing is left behind', { timeout: 30_000 }, async () => {
+  const pids = (await cluster.list()).map(({ pid }) => pid)
+  await cluster.stop()
+  for (const pid of pids) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+  await assert.rejects(stat(cluster.home), { code: 'ENOENT' })
+})
+
+test('without REDIS_URL, or with wrong settings, pm2 start says what to do', { timeout: 30_000 }, async (t) => {
+  const [embedded, wrong] = await Promise.all([refusedByPm2(t, {}), refusedByPm2(t, { REDIS_URL: redisUrl(), PORT: 'x' })])
+  assert.equal(embedded.code, 1)
+  assert.match(embedded.output, /inkcast: PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL/)
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.output, /PORT=x: must be a whole number/)
+})

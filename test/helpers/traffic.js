@@ -1,0 +1,47 @@
+import { createClient } from './clients.js'
+
+/**
+ * Connects clients one after the other without a pause, until told to stop: whoever replaces a server under it must
+ * not refuse a single one.
+ *
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {string} url
+ * @param {{ lanes?: number, transports?: string[][] }} [options] lanes: how many connect at the same time
+ */
+export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocket']] } = {}) {
+  let running = true
+  let connected = 0
+  /** @type {string[]} */
+  const refused = []
+  /** @type {(string | undefined)[]} */
+  const workers = []
+
+  /** @param {number} lane */
+  async function connect (lane) {
+    while (running) {
+      const client = createClient(t, url, { transports: transports[lane % transports.length], reconnection: true })
+      await new Promise((resolve) => {
+        client.on('connect_error', (/** @type {any} */ error) => {
+          refused.push(`${error.message} ${error.description?.message ?? error.description ?? ''}`)
+          resolve(undefined)
+        })
+        client.once('connect', () => {
+          connected++
+          workers.push(client.id?.slice(0, 2))
+          resolve(undefined)
+        })
+      })
+      client.disconnect()
+    }
+  }
+  const done = Promise.all(Array.from({ length: lanes }, (_, lane) => connect(lane)))
+  return {
+    /** @returns {Promise<{ connected: number, refused: string[], workers: Set<string | undefined> }>} workers: numbers of those that were connected to */
+    async stop () {
+      running = false
+      await done
+      return { connected, refused, workers: new Set(workers) }
+    },
+    get connected () { return connected }
+  }
+}
