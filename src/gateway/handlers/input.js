@@ -9,6 +9,9 @@ export const event = z.custom(/** @type {(value: unknown) => value is string} */
 export const position = z.strictObject({ epoch: z.string().max(64), offset: z.int().min(0) })
 export const state = z.record(z.string(), z.unknown())
 
+/** Characters of an error message. */
+const MAX_MESSAGE = 300
+
 /**
  * @template T
  * @param {import('zod').ZodType<T>} schema
@@ -20,7 +23,8 @@ export function parseInput (schema, input) {
   const parsed = schema.safeParse(input)
   if (parsed.success) return parsed.data
   const { path, message } = parsed.error.issues[0]
-  throw new InkcastError('bad_request', path.length === 0 ? message : `${path.join('.')}: ${message}`.slice(0, 300))
+  // names of fields are the client's own
+  throw new InkcastError('bad_request', (path.length === 0 ? message : `${path.join('.')}: ${message}`).slice(0, MAX_MESSAGE))
 }
 
 /** @param {string} name @throws {InkcastError} reserved_event */
