@@ -1,4 +1,5 @@
 import { ERRORS } from '../errors.js'
+import { writeFrames } from './hooks.js'
 import { Allowance } from './limits.js'
 
 /**
@@ -23,6 +24,7 @@ export const kConnection = Symbol('connection')
  * @property {number} maxWaiting bytes that may wait for a client that does not take them
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last look
  * @property {import('../clock.js').Clock} clock
+ * @property {import('./outbox.js').Outbox} outbox
  * @property {() => void} onSlow called for each connection that is closed because too much waits for it
  * @property {boolean} spliced whether Engine.IO takes frames that are made already (hooks.js)
  */
@@ -45,6 +47,8 @@ export class Connection {
   /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
   #documents
   #allowance
+  /** Written at the end of this turn. @type {import('../wire/packet.js').EncodedMessage[] | null} */
+  #queued = null
   /** Bytes that wait for the transport, and since when they do, ms. */
   #waiting = 0
   #waitingSince = 0
@@ -103,19 +107,40 @@ export class Connection {
   mayHandle () { return this.#allowance.event(this.context.clock.now()) }
 
   /**
-   * Writes a record.
+   * Writes a record, at the end of this turn.
    * @param {import('./delivery.js').Delivery} delivery
    */
   deliver (delivery) {
     const { conn, codec, context } = this
     if (conn.readyState !== 'open') return
-    for (const { data, frame } of delivery.messages(codec)) {
-      if (context.spliced) conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
-      else conn.write(typeof data === 'string' || Buffer.isBuffer(data) ? data : data.toString())
-      context.tally.bytes += frame.length
-      this.#wrote(frame.length)
+    for (const message of delivery.messages(codec)) {
+      if (this.#queued !== null) {
+        this.#queued.push(message)
+      } else {
+        this.#queued = [message]
+        context.outbox.add(this)
+      }
+      context.tally.bytes += message.frame.length
     }
     context.tally[codec]++
+  }
+
+  /** Writes what is queued. Called at the end of a turn, and before anything else is written. */
+  flush () {
+    const messages = this.#queued
+    if (messages === null) return
+    this.#queued = null
+    const { conn, context } = this
+    if (conn.readyState !== 'open') return
+    if (context.spliced && writeFrames(conn, context.outbox.join(messages))) {
+      this.#waiting = 0
+      return
+    }
+    for (const { data, frame } of messages) {
+      if (context.spliced) conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
+      else conn.write(typeof data === 'string' || Buffer.isBuffer(data) ? data : data.toString())
+      this.#wrote(frame.length)
+    }
   }
 
   /** @param {number} bytes */

@@ -9,6 +9,7 @@ import path from 'node:path'
  * | hook | used for | without it |
  * |---|---|---|
  * | `wsPreEncodedFrame` option of Engine.IO's `write` | one frame for all members of a document | `write` without it |
+ * | `ws._sender.sendFrame`, `ws._socket` of an Engine.IO transport | one write for all that a connection gets in one turn | a `write` for each |
  * | an object with `toString` as a packet's data | text for polling members, made only if there is one | a string |
  * | `client.encoder`, `client.decoder` | one port for JSON and msgpack clients | required |
  * | `namespace._preConnectSockets` | self-routing connection ids | required |
@@ -50,4 +51,20 @@ export function assignId (socket, id) {
   // `id` is read-only in the types only
   Object.assign(socket, { id })
   waiting.set(id, socket)
+}
+
+/**
+ * Writes frames to a connection's WebSocket past Engine.IO's queue, if nothing is before them: then the order is the
+ * same, and the kernel took everything that was written so far.
+ * @param {any} conn Engine.IO's socket
+ * @param {Buffer} frames one or more whole WebSocket frames
+ * @returns {boolean} false: nothing was written
+ */
+export function writeFrames (conn, frames) {
+  const { transport } = conn
+  if (transport.name !== 'websocket' || !transport.writable || conn.upgrading || conn.writeBuffer.length > 0) return false
+  const ws = transport.socket
+  if (ws.readyState !== 1 || ws._socket.writableLength > 0) return false
+  ws._sender.sendFrame([frames])
+  return true
 }
