@@ -4,6 +4,7 @@ import { entry, range } from '../../contract/bus-fixture.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { waitFor } from '../../helpers/wait.js'
+import { kConnection } from '../../../src/gateway/connection.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 /** @typedef {Awaited<ReturnType<typeof connectClient>>} Client */
@@ -97,7 +98,7 @@ describe('every kind of client gets the same', () => {
     const server = await startEmbedded(t)
     const clients = await everyKind(t, server.url, 'doc')
     const [socket] = server.gateway.io.sockets.sockets.values()
-    const { context } = /** @type {any} */ (socket)[Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'connection') ?? '']
+    const { context } = /** @type {any} */ (socket)[kConnection]
     context.spliced = false
     const values = [{ text: 'Grüße' }, Buffer.from([1, 2])]
     for (const value of values) await server.post('/v1/documents/doc/broadcast', encodeMsgpack(value))
