@@ -48,7 +48,7 @@ import { createMetrics } from './metrics.js'
  */
 export async function runRole (role, compose, { configFile } = {}) {
   const launcher = launcherContext()
-  const config = readConfig(configFile ?? launcher.configFile ?? configArgument())
+  const config = await readConfig(configFile ?? launcher.configFile ?? configArgument(), launcher)
   const { slot } = launcher
   const log = createLog({ level: config.admin.logLevel, pretty: !config.production, role, slot })
   const metrics = createMetrics({ role })
@@ -82,8 +82,7 @@ export async function runRole (role, compose, { configFile } = {}) {
   } catch (error) {
     const message = startError(error)
     log.debug({ err: error }, 'start failed')
-    if (launcher.relaysHandles) tell({ type: 'failed', message })
-    else console.error(`inkcast: ${message}`)
+    await tellFailure(message, launcher)
     status.stopping()
     await lifecycle.stop()
     process.exit(1)
@@ -99,19 +98,28 @@ function announce (workerNumber) {
   tell('ready')
 }
 
-/** @param {unknown} message to whoever started this process */
-function tell (message) {
+/**
+ * @param {unknown} message to whoever started this process
+ * @returns {Promise<void>} resolves when it is sent
+ */
+async function tell (message) {
   // it may have gone, which is noticed elsewhere
-  if (process.connected) process.send?.(message, undefined, undefined, () => {})
+  if (process.connected) await new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve(undefined)))
 }
 
-/** @param {string | undefined} file */
-function readConfig (file) {
+/** @param {string} message why this process does not start @param {import('./config/load.js').LauncherContext} launcher */
+async function tellFailure (message, launcher) {
+  if (launcher.relaysHandles) await tell({ type: 'failed', message })
+  else console.error(`inkcast: ${message}`)
+}
+
+/** @param {string | undefined} file @param {import('./config/load.js').LauncherContext} launcher */
+async function readConfig (file, launcher) {
   try {
     return loadConfig({ file })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    console.error(`inkcast: ${error.message}`)
+    await tellFailure(error.message, launcher)
     process.exit(1)
   }
 }
@@ -172,6 +180,8 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
   process.on('SIGTERM', () => stopOnce('SIGTERM'))
   // a terminal signals every process of the group, but it is the launcher that decides
   process.on('SIGINT', () => { if (!launcher.relaysHandles) stopOnce('SIGINT') })
+  // so is closing it, which for the launcher means to reload
+  if (launcher.relaysHandles) process.on('SIGHUP', () => {})
   process.on('disconnect', () => { if (!stopping) stopOnce('the launcher has gone') })
   // node:cluster would end us at once then
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true

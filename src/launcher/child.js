@@ -5,8 +5,9 @@ import { EventEmitter, once } from 'node:events'
 /**
  * One process of a role, from its start to its end.
  *
- * Events: `ready`; `exit` with `{ code, signal, message }`, message being why its start failed; `handover` with a
- * message and a connection's native handle.
+ * Events: `ready`; `exit` with an End; `handover` with a message and a connection's native handle.
+ *
+ * @typedef {{ code: number | null, signal: string | null, message?: string }} End message: why its start failed
  *
  * @typedef {object} ChildSettings
  * @property {string} role
@@ -15,8 +16,10 @@ import { EventEmitter, once } from 'node:events'
  * @property {boolean} clustered forked by node:cluster, so that all of the role's processes share one port
  * @property {Record<string, string | undefined>} env
  * @property {string[]} execArgv
+ * @property {number} stopTimeout how long it may take to stop before it is killed, ms
  */
 export class Child extends EventEmitter {
+  /** @type {import('node:child_process').ChildProcess | undefined} */
   #process
   /** @type {string | undefined} */
   #failure
@@ -29,29 +32,40 @@ export class Child extends EventEmitter {
   startedAt = Date.now()
 
   /** @param {ChildSettings} settings */
-  constructor ({ role, slot, file, clustered, env, execArgv }) {
+  constructor ({ role, slot, file, clustered, env, execArgv, stopTimeout }) {
     super()
     this.role = role
     this.slot = slot
+    this.stopTimeout = stopTimeout
     const fullEnv = { ...env, INKCAST_SLOT: String(slot), INKCAST_RELAY: '1' }
-    if (clustered) {
-      cluster.setupPrimary({ exec: file, execArgv, args: [] })
-      this.#process = cluster.fork(fullEnv).process
-    } else {
-      this.#process = fork(file, [], { env: fullEnv, execArgv })
+    try {
+      if (clustered) cluster.setupPrimary({ exec: file, execArgv, args: [] })
+      this.#process = clustered ? cluster.fork(fullEnv).process : fork(file, [], { env: fullEnv, execArgv })
+    } catch (error) {
+      setImmediate(() => this.#failToStart(error))
+      return
     }
+    const { pid } = this.#process
     this.#process.on('message', (message, handle) => this.#onMessage(/** @type {any} */ (message), handle))
-    // an exit follows; without a listener the launcher would crash
-    this.#process.on('error', () => {})
-    this.#process.on('exit', (code, signal) => {
-      this.ready = false
-      this.exited = true
-      this.emit('exit', { code, signal, message: this.#failure })
-    })
+    // no exit follows where the system has no room for another process; any other error is told with the exit
+    this.#process.on('error', (error) => { if (pid === undefined) this.#failToStart(error) })
+    this.#process.on('exit', (code, signal) => this.#end({ code, signal, message: this.#failure }))
+  }
+
+  /** @param {unknown} error */
+  #failToStart (error) {
+    this.#end({ code: null, signal: null, message: error instanceof Error ? error.message : String(error) })
+  }
+
+  /** @param {End} end */
+  #end (end) {
+    this.ready = false
+    this.exited = true
+    this.emit('exit', end)
   }
 
   get name () { return `${this.role}-${this.slot}` }
-  get pid () { return this.#process.pid }
+  get pid () { return this.#process?.pid }
 
   /** @param {any} message @param {unknown} handle */
   #onMessage (message, handle) {
@@ -70,7 +84,7 @@ export class Child extends EventEmitter {
    * @param {any} handle closed here once it is sent
    */
   handOver (message, handle) {
-    this.#process.send(/** @type {any} */ (message), handle, {}, () => handle.close())
+    this.#process?.send(/** @type {any} */ (message), handle, {}, () => handle.close())
   }
 
   /** @returns {Promise<void>} resolves when it has ended */
@@ -78,9 +92,11 @@ export class Child extends EventEmitter {
     this.stopping = true
     if (this.exited) return
     const ended = once(this, 'exit')
-    this.#process.kill('SIGTERM')
+    this.#process?.kill('SIGTERM')
+    const timer = setTimeout(() => this.kill(), this.stopTimeout)
     await ended
+    clearTimeout(timer)
   }
 
-  kill () { this.#process.kill('SIGKILL') }
+  kill () { this.#process?.kill('SIGKILL') }
 }

@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createAgent } from '../admin/agent.js'
 import { createProcesses } from '../admin/processes.js'
@@ -22,6 +23,8 @@ const READY_TIMEOUT = 30_000
 const KILL_AFTER = 3000
 /** What is stopped first: what ingest has taken from Kafka, and the api has accepted, still reaches the workers. */
 const STOP_ORDER = ['ingest', 'api', 'gateway']
+/** The part of DRAIN_TIMEOUT that what is stopped next waits for those before it. */
+const STOP_SHARE = 0.2
 
 /**
  * Runs the cluster on this machine: one gateway worker per core, ingest (with Kafka) and api; restarts what dies,
@@ -39,6 +42,7 @@ export async function launch (config, { configFile }) {
   lifecycle.onStop('run directory', () => rm(runDirectory, { recursive: true, force: true }))
   let stopping = false
   let reloading = false
+  let reloadAgain = false
 
   // Workers accept connections themselves: passing each one through the launcher costs a handshake almost twice.
   cluster.schedulingPolicy = cluster.SCHED_NONE
@@ -54,7 +58,8 @@ export async function launch (config, { configFile }) {
       // these listen, and while they are replaced old and new share the port
       clustered: role !== 'ingest',
       env,
-      execArgv: process.execArgv
+      execArgv: process.execArgv,
+      stopTimeout: config.gateway.drainTimeout + KILL_AFTER
     }, {
       onReady,
       onHandover,
@@ -88,17 +93,25 @@ export async function launch (config, { configFile }) {
   }
 
   async function reload () {
-    if (reloading || stopping) return
+    if (stopping) return
+    reloadAgain = reloading
+    if (reloading) return
     reloading = true
+    do {
+      reloadAgain = false
+      await reloadOnce()
+    } while (reloadAgain && !stopping)
+    reloading = false
+  }
+
+  async function reloadOnce () {
     log.info('reloading, one process at a time')
     for (const slot of slots) {
-      if (stopping) break
       const problem = await slot.reload(READY_TIMEOUT)
-      if (problem !== null) log.error({ process: slot.name }, `not reloaded: ${problem}; the reload ends here`)
-      if (problem !== null) break
+      if (stopping) return
+      if (problem !== null) return log.error({ process: slot.name }, `not reloaded: ${problem}; the reload ends here, and what has not been replaced serves as before`)
     }
-    reloading = false
-    if (!stopping) log.info('reload finished')
+    log.info('reload finished')
   }
 
   /** @param {number} exitCode */
@@ -108,9 +121,16 @@ export async function launch (config, { configFile }) {
     status.stopping()
     const timer = setTimeout(() => {
       log.error('processes did not stop in time, killing them')
+      exitCode = 1
       for (const slot of slots) slot.kill()
     }, config.gateway.drainTimeout + KILL_AFTER)
-    for (const role of STOP_ORDER) await Promise.all(slots.filter((slot) => slot.settings.role === role).map((slot) => slot.stop()))
+    const stops = []
+    for (const role of STOP_ORDER) {
+      const stopped = Promise.all(slots.filter((slot) => slot.settings.role === role).map((slot) => slot.stop()))
+      stops.push(stopped)
+      await Promise.race([stopped, delay(config.gateway.drainTimeout * STOP_SHARE, undefined, { ref: false })])
+    }
+    await Promise.all(stops)
     clearTimeout(timer)
     await lifecycle.stop()
     process.exit(exitCode)

@@ -6,6 +6,8 @@ const HEALTHY = 30_000
 /** Ends in a row, each sooner than HEALTHY, after which the launcher gives up. */
 const MAX_CRASHES = 10
 
+/** @typedef {import('./child.js').End} End */
+
 /**
  * A place for one process: keeps one running there, with backoff between restarts, and replaces it by a new one on
  * reload, which serves before the old one drains.
@@ -13,12 +15,15 @@ const MAX_CRASHES = 10
 export class Slot {
   /** @type {Child | undefined} */
   current
-  /** Being replaced, still draining. @type {Set<Child>} */
-  draining = new Set()
+  /** Started by a reload, and not ready yet. @type {Child | undefined} */
+  #next
+  /** Told to stop. @type {Set<Child>} */
+  #retired = new Set()
   #crashes = 0
   #wasReady = false
   #stopping = false
-  #backoff = new Backoff({ min: 200, max: 10_000 })
+  #backoff
+  #limits
   /** @type {NodeJS.Timeout | undefined} */
   #restart
 
@@ -26,25 +31,25 @@ export class Slot {
    * @param {import('./child.js').ChildSettings} settings
    * @param {object} events
    * @param {() => void} events.onReady
-   * @param {(detail: { code: number | null, signal: string | null, message: string | undefined }) => void} events.onRestart it ended unexpectedly and is started again
-   * @param {(reason: string) => void} events.onGiveUp it does not stay up
+   * @param {(end: End) => void} events.onRestart it ended unexpectedly and is started again
+   * @param {(reason: string) => void} events.onGiveUp it does not start or does not stay up
    * @param {(message: any, handle: any) => void} events.onHandover
+   * @param {{ healthy?: number, maxCrashes?: number, backoff?: Backoff }} [limits] healthy: ms
    */
-  constructor (settings, events) {
+  constructor (settings, events, { healthy = HEALTHY, maxCrashes = MAX_CRASHES, backoff = new Backoff({ min: 200, max: 10_000 }) } = {}) {
     this.settings = settings
     this.events = events
+    this.#limits = { healthy, maxCrashes }
+    this.#backoff = backoff
   }
 
   get name () { return `${this.settings.role}-${this.settings.slot}` }
   get ready () { return this.current?.ready ?? false }
 
-  /** @returns {Child[]} */
-  get children () { return [...(this.current ? [this.current] : []), ...this.draining] }
+  /** All of its processes that have not ended. @returns {Child[]} */
+  get children () { return [this.current, this.#next, ...this.#retired].filter((child) => child !== undefined) }
 
-  start () {
-    const child = this.current = this.#spawn()
-    child.on('exit', (detail) => this.#onEnd(child, detail))
-  }
+  start () { this.#use(this.#spawn()) }
 
   #spawn () {
     const child = new Child(this.settings)
@@ -56,28 +61,28 @@ export class Slot {
     return child
   }
 
-  /**
-   * @param {Child} child
-   * @param {{ code: number | null, signal: string | null, message: string | undefined }} detail
-   */
-  #onEnd (child, detail) {
-    this.draining.delete(child)
-    if (child !== this.current) return
+  /** @param {Child} child the one that serves from now on */
+  #use (child) {
+    this.current = child
+    child.on('exit', (end) => { if (child === this.current) this.#onEnd(child, end) })
+  }
+
+  /** @param {Child} child @param {End} end */
+  #onEnd (child, end) {
     this.current = undefined
     if (this.#stopping) return
-    if (Date.now() - child.startedAt > HEALTHY) {
+    if (Date.now() - child.startedAt > this.#limits.healthy) {
       this.#crashes = 0
       this.#backoff.reset()
     }
     this.#crashes++
-    const how = detail.message ?? `ended with ${detail.signal ?? `exit code ${detail.code}`}`
     // what has never started will not start by itself: a wrong setting, a port in use
-    if (!this.#wasReady) this.events.onGiveUp(how)
-    else if (this.#crashes > MAX_CRASHES) this.events.onGiveUp(`ended ${this.#crashes} times in a row soon after its start, the last time: ${how}`)
+    if (!this.#wasReady) this.events.onGiveUp(describe(end))
+    else if (this.#crashes > this.#limits.maxCrashes) this.events.onGiveUp(`ended ${this.#crashes} times in a row soon after its start, the last time: ${describe(end)}`)
     else {
-      this.events.onRestart(detail)
-      // a first end may have any cause and is mended at once
-      this.#restart = setTimeout(() => this.start(), this.#crashes === 1 ? 0 : this.#backoff.next())
+      this.events.onRestart(end)
+      // a reload is about to replace it anyway; else a first end may have any cause and is mended at once
+      if (this.#next === undefined) this.#restart = setTimeout(() => this.start(), this.#crashes === 1 ? 0 : this.#backoff.next())
     }
   }
 
@@ -88,31 +93,28 @@ export class Slot {
    * @returns {Promise<string | null>} why it was not replaced
    */
   async reload (timeout) {
+    if (this.#stopping) return 'everything is stopping'
+    clearTimeout(this.#restart)
+    const next = this.#next = this.#spawn()
+    const problem = await readiness(next, timeout)
+    this.#next = undefined
+    if (problem !== null || this.#stopping) {
+      await this.#retire(next)
+      // the old one has ended meanwhile
+      if (this.current === undefined && !this.#stopping) this.start()
+      return problem
+    }
     const old = this.current
-    if (old === undefined || this.#stopping) return 'it is not running'
-    const next = this.#spawn()
-    this.draining.add(next)
-    const outcome = await new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(`the new process was not ready within ${timeout} ms`), timeout)
-      next.once('ready', () => { clearTimeout(timer); resolve(null) })
-      next.once('exit', ({ message, code, signal }) => { clearTimeout(timer); resolve(message ?? `the new process ended with ${signal ?? `exit code ${code}`}`) })
-    })
-    this.draining.delete(next)
-    if (outcome !== null || this.#stopping) {
-      if (!next.exited) {
-        this.draining.add(next)
-        next.on('exit', () => this.draining.delete(next))
-        await next.stop()
-      }
-      return outcome
-    }
-    next.on('exit', (detail) => this.#onEnd(next, detail))
-    this.current = next
-    if (!old.exited) {
-      this.draining.add(old)
-      await old.stop()
-    }
+    this.#use(next)
+    if (old !== undefined) await this.#retire(old)
     return null
+  }
+
+  /** @param {Child} child */
+  async #retire (child) {
+    this.#retired.add(child)
+    await child.stop()
+    this.#retired.delete(child)
   }
 
   /** @returns {Promise<void>} resolves when nothing runs here any more */
@@ -123,4 +125,24 @@ export class Slot {
   }
 
   kill () { for (const child of this.children) child.kill() }
+}
+
+/** @param {End} end */
+const describe = ({ message, signal, code }) => message ?? `ended with ${signal ?? `exit code ${code}`}`
+
+/**
+ * @param {Child} child
+ * @param {number} timeout ms
+ * @returns {Promise<string | null>} null when it is ready, else why it is not
+ */
+function readiness (child, timeout) {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(`the new process was not ready within ${timeout} ms`), timeout)
+    const settle = (/** @type {string | null} */ problem) => {
+      clearTimeout(timer)
+      resolve(problem)
+    }
+    child.once('ready', () => settle(null))
+    child.once('exit', (end) => settle(`the new process: ${describe(end)}`))
+  })
 }
