@@ -28,7 +28,9 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   const { peerHost, peerPort } = config.gateway
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway' }))
   const peerListener = peerHost === undefined ? undefined : await lifecycle.start('peer listener', createPeerListener({
-    address: { host: peerHost, port: peerPort === 0 ? 0 : peerPort + launcher.slot },
+    // while a worker is replaced, the one before it still has the port of the slot
+    address: { host: peerHost, ports: peerPort === 0 ? [0] : [peerPort + launcher.slot, peerPort + config.gateway.workers + launcher.slot] },
+    metrics,
     clock
   }))
   const machine = thisMachine()

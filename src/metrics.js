@@ -38,7 +38,7 @@ export const METRICS = Object.freeze({
   kafka_lag: { type: 'gauge', labels: ['partition'], aggregator: 'max', help: 'Records of a downlink partition that are not ingested yet.', worry: 'Grows: ingest is too slow or stands still.' },
   kafka_record_age_milliseconds: { type: 'gauge', labels: ['partition'], aggregator: 'max', help: 'Age of the newest ingested record of a partition when it was ingested.', worry: 'Above a second.' },
   kafka_consumer_restarts: { type: 'counter', labels: [], help: 'Kafka consumers that failed and were replaced.', worry: 'Any growth while Kafka is there; the log says why.' },
-  stray_requests: { type: 'counter', labels: ['result'], help: 'Requests whose session lives in another worker: `handed_over`, `forwarded`, `unknown` owner or `failed`.', worry: '`failed` that grows.' },
+  stray_requests: { type: 'counter', labels: ['result'], help: 'Requests whose session lives in another worker: `handed_over`, `forwarded`, `unknown` owner or `failed`; `refused`: came to the listener for other machines without their proof.', worry: '`failed` that grows. `refused`: strangers in the private network, or clocks of machines that are more than 30 s apart.' },
   worker_restarts: { type: 'counter', labels: ['role'], help: 'Processes that ended unexpectedly and were started again.', worry: 'Any growth.' },
   event_loop_lag_milliseconds: { type: 'gauge', labels: ['quantile'], aggregator: 'max', help: 'Event loop delay of the slowest process over the last 10 s: p50, p99, max.', worry: 'p99 above 100: the process is overloaded.' }
 })

@@ -11,7 +11,7 @@ export const gateway = block('Gateway', {
   TLS_CERT_FILE: { as: 'tlsCertFile', type: text(), describe: 'PEM certificate chain; with `TLS_KEY_FILE` the gateway speaks TLS itself.' },
   TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `TLS_CERT_FILE`.' },
   PEER_HOST: { as: 'peerHost', type: text(), describe: 'Address under which the workers of other machines reach those of this one, for long polling behind a load balancer without sticky sessions. Not set: requests of other machines\' sessions are not exchanged.' },
-  PEER_PORT: { as: 'peerPort', type: port(), default: '0', describe: 'First port of `PEER_HOST`, one per gateway worker; 0: any free ones.' },
+  PEER_PORT: { as: 'peerPort', type: port(), default: '0', describe: 'First port of `PEER_HOST`; one per gateway worker and as many more for those that are being replaced. 0: any free ones.' },
   DRAIN_TIMEOUT: { as: 'drainTimeout', type: milliseconds(0, 3_600_000), default: '30000', describe: 'Longest time a process takes to stop on SIGTERM, ms.' }
 })
 

@@ -1,16 +1,17 @@
 import http from 'node:http'
 import { isHop } from './hop.js'
-import { listen, notFound, refuseUpgrade, serveEngine } from './http.js'
+import { notFound, refuseUpgrade, serveEngine } from './http.js'
 
 /**
  * The listener for other machines: their workers forward requests of our sessions here. It exists only where
  * PEER_HOST is set, and serves nobody else.
  *
  * @param {object} dependencies
- * @param {{ host: string, port: number }} dependencies.address port 0: any free one
+ * @param {{ host: string, ports: readonly number[] }} dependencies.address the first port that is free; 0: any
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../clock.js').Clock} dependencies.clock
  */
-export function createPeerListener ({ address, clock }) {
+export function createPeerListener ({ address: { host, ports }, metrics, clock }) {
   /** @type {import('./engine.js').Engine | undefined} */
   let engine
   /** @type {() => readonly string[]} */
@@ -18,18 +19,47 @@ export function createPeerListener ({ address, clock }) {
   const server = http.createServer({ requestTimeout: 60_000, keepAliveTimeout: 65_000 })
   serveEngine(server, {
     handleRequest (req, res) {
-      if (engine !== undefined && isHop(secrets(), req, clock.now())) engine.handleOwnRequest(req, res)
+      const owner = engineFor(req)
+      if (owner) owner.handleOwnRequest(req, res)
       else res.writeHead(403).end()
     },
     handleUpgrade (req, socket, head) {
-      if (engine !== undefined && isHop(secrets(), req, clock.now())) engine.handleOwnUpgrade(req, socket, head)
+      const owner = engineFor(req)
+      if (owner) owner.handleOwnUpgrade(req, socket, head)
       else refuseUpgrade(socket, '403 Forbidden')
     }
   }, notFound)
 
+  /** @param {http.IncomingMessage} req @returns {import('./engine.js').Engine | undefined} undefined: it comes from nobody of this cluster */
+  function engineFor (req) {
+    if (engine !== undefined && isHop(secrets(), req, clock.now())) return engine
+    metrics.stray_requests.inc({ result: 'refused' })
+    return undefined
+  }
+
+  /** @param {number} port @returns {Promise<void>} */
+  function listen (port) {
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      // exclusive: node:cluster would give all workers one port between them, and any of them what is meant for one
+      server.listen({ host, port, exclusive: true, backlog: 4096 }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  }
+
   return {
-    /** @throws {Error} if the port is taken */
-    start: () => listen(server, address),
+    /** @throws {Error} if all ports are taken */
+    async start () {
+      for (const [i, port] of ports.entries()) {
+        try {
+          return await listen(port)
+        } catch (error) {
+          if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EADDRINUSE' || i === ports.length - 1) throw error
+        }
+      }
+    },
     stop () {
       server.close()
       server.closeAllConnections()
