@@ -1,0 +1,58 @@
+/**
+ * WebSocket frames as a client needs them (RFC 6455, section 5.2): what it sends is masked, what it gets is not. No
+ * fragments and no extensions: it offers none.
+ */
+import { randomBytes } from 'node:crypto'
+
+const OPCODE = 0x0f
+export const TEXT = 0x1
+export const CLOSE = 0x8
+const FIN = 0x80
+const MASKED = 0x80
+
+// One key for all frames: masking protects proxies from pages, and there are neither here. The server does the same work.
+const MASK = randomBytes(4)
+
+/**
+ * @param {string} text
+ * @returns {Buffer}
+ * @throws {RangeError} for more than what the two-byte length holds: a load generator has nothing that long to say
+ */
+export function textFrame (text) {
+  const length = Buffer.byteLength(text)
+  if (length > 0xffff) throw new RangeError(`a frame of ${length} bytes`)
+  const at = length < 126 ? 6 : 8
+  const frame = Buffer.allocUnsafe(at + length)
+  frame[0] = FIN | TEXT
+  if (length < 126) {
+    frame[1] = MASKED | length
+  } else {
+    frame[1] = MASKED | 126
+    frame.writeUInt16BE(length, 2)
+  }
+  MASK.copy(frame, at - 4)
+  frame.write(text, at)
+  for (let i = 0; i < length; i++) frame[at + i] ^= MASK[i & 3]
+  return frame
+}
+
+/**
+ * Takes the whole frames off the front of what has arrived.
+ *
+ * @param {Buffer} bytes
+ * @param {(opcode: number, payload: Buffer) => void} onFrame
+ * @returns {Buffer} the rest, which is the beginning of a frame, or empty
+ */
+export function readFrames (bytes, onFrame) {
+  let at = 0
+  while (bytes.length - at >= 2) {
+    const short = bytes[at + 1]
+    const header = short < 126 ? 2 : short === 126 ? 4 : 10
+    if (bytes.length - at < header) break
+    const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(at + 2) : bytes.readUInt32BE(at + 6)
+    if (bytes.length - at < header + length) break
+    onFrame(bytes[at] & OPCODE, bytes.subarray(at + header, at + header + length))
+    at += header + length
+  }
+  return at === 0 ? bytes : bytes.subarray(at)
+}

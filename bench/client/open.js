@@ -1,0 +1,66 @@
+/**
+ * Opens many clients, some at a time, and keeps the score.
+ */
+
+/**
+ * @typedef {object} Score
+ * @property {number} ok
+ * @property {Record<string, number>} failures by reason
+ * @property {number[]} latencies ms, of those that succeeded, in the order in which they did
+ *
+ * @typedef {{ close: () => void, fail: (reason: string) => void }} Client
+ */
+
+/**
+ * @template {Client} C
+ * @param {object} options
+ * @param {number} options.count
+ * @param {number} options.concurrency how many are under way at any time
+ * @param {number} options.timeoutMs for each
+ * @param {(index: number, settle: (error: Error | null) => void) => C} options.create
+ * @param {(done: number) => void} options.onProgress
+ * @returns {Promise<{ score: Score, clients: C[] }>} the clients that are open
+ */
+export async function openClients ({ count, concurrency, timeoutMs, create, onProgress }) {
+  /** @type {Score} */
+  const score = { ok: 0, failures: {}, latencies: [] }
+  /** @type {C[]} */
+  const clients = []
+  let started = 0
+  let done = 0
+
+  const lane = async () => {
+    while (started < count) {
+      const begin = performance.now()
+      try {
+        clients.push(await openOne(started++, create, timeoutMs))
+        score.ok++
+        score.latencies.push(performance.now() - begin)
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error)
+        score.failures[reason] = (score.failures[reason] ?? 0) + 1
+      }
+      onProgress(++done)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, count) }, lane))
+  return { score, clients }
+}
+
+/**
+ * @template {Client} C
+ * @param {number} index
+ * @param {(index: number, settle: (error: Error | null) => void) => C} create
+ * @param {number} timeoutMs
+ * @returns {Promise<C>}
+ */
+function openOne (index, create, timeoutMs) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => client.fail(`no answer within ${timeoutMs} ms`), timeoutMs)
+    const client = create(index, (error) => {
+      clearTimeout(timer)
+      if (error === null) resolve(client)
+      else reject(error)
+    })
+  })
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env node
+/**
+ * What a handshake costs, inkcast and the baseline side by side: `npm run bench:handshake`. See bench/README.md.
+ */
+import { parseArgs } from 'node:util'
+import { renderReport, summaryTables } from './handshake/report.js'
+import { runRound } from './handshake/round.js'
+import { summarize } from './handshake/summary.js'
+import { environment } from './measure/environment.js'
+import { createProgress } from './report/progress.js'
+import { saveResults } from './report/results.js'
+import { startBaseline } from './systems/baseline.js'
+import { startInkcast } from './systems/inkcast.js'
+
+const USAGE = `What a handshake costs: inkcast and the baseline, in turn
+
+  node bench/handshake.js [options]
+
+  --rounds N          rounds per system (2)
+  --connections N     WebSocket handshakes of a phase (10000)
+  --concurrency N     of them under way at any time (256)
+  --polling N         clients that begin with long polling and upgrade (3000)
+  --workers N         gateway workers (2)
+  --documents N       documents among which the clients are dealt out (100)
+  --system NAME       only inkcast or only baseline
+  --check             fail if inkcast takes more than --max-ratio of the baseline's CPU per handshake
+  --max-ratio N       (0.35)
+  --no-save           keep no results`
+
+/** @type {Record<string, import('./systems/system.js').StartSystem>} */
+const SYSTEMS = { inkcast: startInkcast, baseline: startBaseline }
+/** Phase whose ratio --check looks at: what a user waits for after a restart, and the harder one. */
+const CHECKED_PHASE = 'websocket'
+
+/** @param {string} message @returns {never} */
+function fail (message) {
+  console.error(message)
+  process.exit(2)
+}
+
+function readOptions () {
+  try {
+    return parseArgs({
+      allowNegative: true,
+      options: {
+        rounds: { type: 'string', default: '2' },
+        connections: { type: 'string', default: '10000' },
+        concurrency: { type: 'string', default: '256' },
+        polling: { type: 'string', default: '3000' },
+        workers: { type: 'string', default: '2' },
+        documents: { type: 'string', default: '100' },
+        system: { type: 'string' },
+        check: { type: 'boolean', default: false },
+        'max-ratio': { type: 'string', default: '0.35' },
+        save: { type: 'boolean', default: true },
+        help: { type: 'boolean' }
+      }
+    }).values
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
+  }
+}
+
+const options = readOptions()
+if (options.help) {
+  console.log(USAGE)
+  process.exit()
+}
+
+/** @param {'rounds' | 'connections' | 'concurrency' | 'polling' | 'workers' | 'documents'} name @param {number} min */
+function count (name, min) {
+  const value = Number(options[name])
+  return Number.isInteger(value) && value >= min ? value : fail(`--${name} must be a whole number from ${min} on`)
+}
+
+const maxRatio = Number(options['max-ratio'])
+if (!(maxRatio > 0)) fail('--max-ratio must be a number above 0')
+const names = options.system === undefined ? Object.keys(SYSTEMS) : Object.hasOwn(SYSTEMS, options.system) ? [options.system] : fail('--system must be inkcast or baseline')
+if (options.check && names.length < 2) fail('--check needs both systems')
+const settings = {
+  rounds: count('rounds', 1),
+  connections: count('connections', 1),
+  concurrency: count('concurrency', 1),
+  polling: count('polling', 0),
+  pollingConcurrency: 64, // stock clients share the load generator's event loop: more at a time only wait for each other
+  documents: count('documents', 1),
+  workers: count('workers', 1),
+  timeoutMs: 10_000
+}
+
+const where = environment()
+const progress = createProgress()
+const order = Array.from({ length: settings.rounds }, () => names).flat()
+/** @type {import('./handshake/round.js').RoundResult[]} */
+const rounds = []
+for (const [i, name] of order.entries()) {
+  const label = (/** @type {string} */ what) => `round ${Math.floor(i / names.length) + 1} of ${settings.rounds}, ${name}: ${what}`
+  progress.show(label('starting'), i / order.length)
+  const result = await runRound(SYSTEMS[name], settings, (phase, done, of) => progress.show(label(`${phase}, ${done} of ${of}`), i / order.length + done / of / order.length / 3))
+  progress.clear()
+  rounds.push(result)
+  console.error(`${label('')}${result.phases.map(({ phase, cpuUs, attempted, ok }) => `${phase} ${cpuUs} us, ${attempted - ok} failed`).join('; ')}; ${result.residentKb} KB`)
+}
+
+const summary = summarize(rounds)
+console.log(`\n${summaryTables(summary)}\n`)
+if (options.save) console.log(`kept in ${saveResults('handshake', { ...where, settings, summary, rounds }, renderReport(where, settings, summary)).join(' and ')}`)
+
+const problems = [
+  ...summary.lines.filter(({ system, failed }) => system === 'inkcast' && failed > 0).map(({ phase, failed }) => `${failed} handshakes of inkcast failed (${phase})`),
+  ...summary.memory.filter(({ system, lost }) => system === 'inkcast' && lost > 0).map(({ lost }) => `${lost} connections of inkcast were lost`),
+  ...(options.check ? summary.ratios.filter(({ phase, cpu }) => phase === CHECKED_PHASE && cpu > maxRatio).map(({ cpu }) => `inkcast takes ${cpu} of the baseline's CPU; at most ${maxRatio} is allowed`) : [])
+]
+for (const problem of problems) console.error(`FAILED: ${problem}`)
+process.exit(problems.length === 0 ? 0 : 1)

@@ -1,0 +1,137 @@
+/**
+ * One round of the handshake benchmark: a system is started afresh, opened up to, and stopped again.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { startRedis } from '../../test/services/redis.js'
+import { createClientPool, MAX_CONNECTIONS } from '../client/pool.js'
+import { difference, sample } from '../measure/processes.js'
+import { quantiles } from '../measure/quantiles.js'
+
+/**
+ * @typedef {object} HandshakeSettings
+ * @property {number} connections WebSocket handshakes of a phase
+ * @property {number} concurrency of them under way at any time
+ * @property {number} polling clients that begin with long polling
+ * @property {number} pollingConcurrency
+ * @property {number} documents among which the clients are dealt out
+ * @property {number} workers
+ * @property {number} timeoutMs
+ *
+ * @typedef {import('../measure/processes.js').ServerProcess & import('../measure/processes.js').Usage} Used
+ *
+ * @typedef {object} PhaseResult
+ * @property {string} phase
+ * @property {number} attempted
+ * @property {number} ok
+ * @property {Record<string, number>} failures by reason
+ * @property {number} wallMs
+ * @property {number} cpuUs of all server processes without Redis, per handshake
+ * @property {number} systemUs of it in the kernel
+ * @property {number} redisUs
+ * @property {import('../measure/quantiles.js').Quantiles} latency from the first packet to the answer to doc:join
+ * @property {number[]} spread connections that each worker got
+ * @property {{ cpuUs: number, busy: number }} client of the load generator: CPU per handshake, and the share of the time in which its event loop did not wait
+ * @property {Used[]} processes raw
+ *
+ * @typedef {object} RoundResult
+ * @property {string} system
+ * @property {PhaseResult[]} phases
+ * @property {number} open connections at the end
+ * @property {Record<string, number>} lost connections that were open and ended by themselves, by reason
+ * @property {number} residentKb growth of the resident set of all server processes per open connection
+ * @property {Used[]} processes raw, from before the first connection to the end
+ */
+
+/** What is left to do after the last answer, garbage collection for one, belongs to the handshakes. */
+const SETTLE_MS = 500
+/** Before memory is looked at. */
+const IDLE_MS = 3000
+/** For the server to notice that all connections of a phase have gone. */
+const CLOSE_MS = 2000
+
+/** Roles that hold connections. */
+const WORKERS = new Set(['gateway', 'worker'])
+
+/**
+ * @param {import('../systems/system.js').StartSystem} start
+ * @param {HandshakeSettings} settings
+ * @param {(phase: string, done: number, count: number) => void} onProgress
+ * @returns {Promise<RoundResult>}
+ */
+export async function runRound (start, settings, onProgress) {
+  const secret = 'a secret for benchmarks, of more than 32 characters'
+  const redis = await startRedis()
+  const system = await start({ workers: settings.workers, redisUrl: redis.url, secret }).catch(async (error) => {
+    await redis.stop()
+    throw error
+  })
+  const clients = createClientPool(Math.ceil((settings.connections + settings.polling) / MAX_CONNECTIONS))
+  const processes = [...system.processes, { pid: redis.pid, role: 'redis' }]
+  let first = 0
+
+  /**
+   * @param {string} phase
+   * @param {'websocket' | 'polling'} kind
+   * @returns {Promise<PhaseResult>}
+   */
+  async function open (phase, kind) {
+    const count = kind === 'polling' ? settings.polling : settings.connections
+    const concurrency = kind === 'polling' ? settings.pollingConcurrency : settings.concurrency
+    const { documents, timeoutMs } = settings
+    const before = sample(processes)
+    const begin = performance.now()
+    const result = await clients.open({ kind, target: system.target, secret, first, count, concurrency, documents, timeoutMs }, (done) => onProgress(phase, done, count))
+    const wallMs = performance.now() - begin
+    await delay(SETTLE_MS)
+    const used = difference(before, sample(processes))
+    first += count // each client is a user of its own
+    return {
+      phase,
+      attempted: count,
+      ok: result.ok,
+      failures: result.failures,
+      wallMs: Math.round(wallMs),
+      ...costs(used, count),
+      latency: quantiles(result.latencies),
+      spread: used.filter(({ role }) => WORKERS.has(role)).map(({ descriptors }) => descriptors),
+      client: { cpuUs: Math.round(result.cpuMs / count * 1000), busy: Math.round(result.busy * 100) / 100 },
+      processes: used
+    }
+  }
+
+  try {
+    const before = sample(processes)
+    const phases = [await open('websocket', 'websocket')]
+    await clients.close()
+    await delay(CLOSE_MS)
+    phases.push(await open('websocket, warm', 'websocket'))
+    if (settings.polling > 0) phases.push(await open('polling, upgraded', 'polling'))
+    await delay(IDLE_MS)
+    const used = difference(before, sample(processes))
+    const { open: stillOpen, lost } = await clients.status()
+    const residentKb = sum(used.filter(({ role }) => role !== 'redis').map((each) => each.residentKb)) / stillOpen
+    return { system: system.name, phases, open: stillOpen, lost, residentKb: Math.round(residentKb * 10) / 10, processes: used }
+  } finally {
+    await clients.close().catch(() => {})
+    clients.stop()
+    await system.stop()
+    await redis.stop()
+  }
+}
+
+/**
+ * @param {Used[]} used
+ * @param {number} count handshakes
+ */
+function costs (used, count) {
+  const perHandshake = (/** @type {number[]} */ values) => Math.round(sum(values) / count * 1000)
+  const servers = used.filter(({ role }) => role !== 'redis')
+  return {
+    cpuUs: perHandshake(servers.map(({ cpuMs }) => cpuMs)),
+    systemUs: perHandshake(servers.map(({ systemMs }) => systemMs)),
+    redisUs: perHandshake(used.filter(({ role }) => role === 'redis').map(({ cpuMs }) => cpuMs))
+  }
+}
+
+/** @param {number[]} values */
+const sum = (values) => values.reduce((total, value) => total + value, 0)

@@ -1,0 +1,43 @@
+/**
+ * inkcast as `npm start` runs it.
+ */
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '../../test/services/ports.js'
+import { HOST, startSystem } from './system.js'
+
+const DEFAULT_FILE = fileURLToPath(new URL('../../cluster.js', import.meta.url))
+
+/**
+ * @param {import('./system.js').SystemSettings} settings
+ * @param {{ file?: string }} [options] file: the cluster.js of another checkout, to compare changes
+ * @returns {Promise<import('./system.js').System>}
+ */
+export async function startInkcast ({ workers, redisUrl, secret, kafkaBrokers, nodeArgs }, { file = DEFAULT_FILE } = {}) {
+  const [port, apiPort, adminPort, grpcPort] = await freePorts(4)
+  return startSystem({
+    name: 'inkcast',
+    file,
+    nodeArgs,
+    port,
+    env: {
+      HOST,
+      PORT: String(port),
+      API_PORT: String(apiPort),
+      ADMIN_PORT: String(adminPort),
+      GRPC_PORT: String(grpcPort),
+      API_TOKENS: `bench:${secret.replaceAll(/\W/g, '-')}`,
+      WORKERS: String(workers),
+      REDIS_URL: redisUrl,
+      KAFKA_BROKERS: kafkaBrokers,
+      AUTH_JWT_SECRET: secret,
+      LOG_LEVEL: 'warn',
+      DRAIN_TIMEOUT: '10000'
+    },
+    ready: async () => {
+      const answer = await fetch(`http://${HOST}:${adminPort}/ready`)
+      if (answer.status !== 200) throw new Error(await answer.text())
+    },
+    // the workers run the role's composition root, src/gateway.js
+    roleOf: (command) => /src\/(\w+)\.js/.exec(command)?.[1] ?? 'launcher'
+  })
+}

@@ -1,0 +1,62 @@
+/**
+ * A system under test: a tree of server processes that listens on one port of the loopback interface. It can't outlive
+ * this process (test/services/guard.js).
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeDirectory, removeDirectory } from '../../test/services/directory.js'
+import { spawnGuarded } from '../../test/services/guard.js'
+import { waitUntil } from '../../test/services/wait.js'
+import { processTree } from '../measure/processes.js'
+
+export const HOST = '127.0.0.1'
+
+/**
+ * @typedef {object} SystemSettings what every system is given
+ * @property {number} workers
+ * @property {string} redisUrl
+ * @property {string} secret of the tokens
+ * @property {string} [kafkaBrokers]
+ * @property {string[]} [nodeArgs] of every process of the system, such as --cpu-prof
+ *
+ * @typedef {object} System
+ * @property {string} name
+ * @property {import('../client/websocket-client.js').Target} target
+ * @property {import('../measure/processes.js').ServerProcess[]} processes all of them, the one that holds them first
+ * @property {() => string} output
+ * @property {() => Promise<void>} stop
+ *
+ * @typedef {(settings: SystemSettings) => Promise<System>} StartSystem
+ */
+
+/**
+ * @param {object} options
+ * @param {string} options.name
+ * @param {string} options.file what node runs
+ * @param {string[]} [options.nodeArgs]
+ * @param {number} options.port
+ * @param {Record<string, string | undefined>} options.env beside PATH and HOME
+ * @param {(output: string) => unknown} options.ready throws (or rejects) until it is
+ * @param {(command: string) => string} options.roleOf
+ * @returns {Promise<System>}
+ */
+export async function startSystem ({ name, file, nodeArgs = [], port, env, ready, roleOf }) {
+  const directory = makeDirectory(`bench-${name}`)
+  const log = join(directory, 'output.log')
+  const output = () => readFileSync(log, 'utf8')
+  const { PATH, HOME } = process.env
+  const child = spawnGuarded(process.execPath, [...nodeArgs, file], {
+    log, directory, env: { PATH, HOME, NODE_ENV: 'production', ...env }
+  })
+  const stop = async () => {
+    await child.stop(30_000)
+    removeDirectory(directory)
+  }
+  try {
+    await waitUntil(name, async () => { await ready(output()) }, { processes: [child] })
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { name, target: { host: HOST, port }, processes: processTree(child.pid, roleOf), output, stop }
+}
