@@ -67,10 +67,32 @@ function decodeMsgpackPacket (data) {
   return decoded
 }
 
-/** The `parser` option of the Socket.IO server. Its Encoder is JSON's until `useCodec` says otherwise. */
-export const parser = { Encoder: json.Encoder, Decoder }
-
 const encoders = { json: new json.Encoder(), msgpack: new msgpack.Encoder() }
+
+const kPacket = Symbol('packet')
+const kMsgpack = Symbol('msgpack')
+
+/** What is emitted to a room is encoded once, before Socket.IO knows for whom: keeps the packet for those that speak msgpack. */
+class RoomEncoder extends json.Encoder {
+  /** @override @param {json.Packet} packet @returns {any} */
+  encode (packet) { return Object.assign(super.encode(packet), { [kPacket]: packet }) }
+}
+
+/**
+ * In the place of Client#writeToEngine where the client speaks msgpack.
+ * @this {any} Socket.IO's Client
+ * @param {any} encoded
+ * @param {any} options
+ */
+function writeMsgpack (encoded, options) {
+  const { writeToEngine } = Object.getPrototypeOf(this)
+  const packet = encoded[kPacket]
+  if (packet === undefined) return writeToEngine.call(this, encoded, options)
+  writeToEngine.call(this, encoded[kMsgpack] ??= encodePacket('msgpack', packet), { ...options, wsPreEncodedFrame: undefined })
+}
+
+/** The `parser` option of the Socket.IO server. Its Encoder is JSON's until `useCodec` says otherwise. */
+export const parser = { Encoder: RoomEncoder, Decoder }
 
 /**
  * Engine.IO messages of a packet as a stock encoder makes them.
@@ -88,5 +110,6 @@ export const encodePacket = (codec, packet) => /** @type {any} */ (encoders[code
 export function useCodec (client) {
   const codec = /** @type {Codec} */ (client.decoder.codec ?? 'json')
   client.encoder = encoders[codec]
+  if (codec === 'msgpack') client.writeToEngine = writeMsgpack
   return codec
 }

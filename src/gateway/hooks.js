@@ -11,7 +11,7 @@ import path from 'node:path'
  * | `wsPreEncodedFrame` option of Engine.IO's `write` | one frame for all members of a document | `write` without it |
  * | `ws._sender.sendFrame`, `ws._socket` of an Engine.IO transport | one write for all that a connection gets in one turn | a `write` for each |
  * | an object with `toString` as a packet's data | text for polling members, made only if there is one | a string |
- * | `client.encoder`, `client.decoder` | one port for JSON and msgpack clients | required |
+ * | `client.encoder`, `client.decoder`, `client.writeToEngine` | one port for JSON and msgpack clients | required |
  * | `namespace._preConnectSockets` | self-routing connection ids | required |
  */
 const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3' }
