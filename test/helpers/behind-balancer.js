@@ -133,7 +133,7 @@ const records = ({ received }) => received.filter(({ event }) => event === 'mess
 function createResuming (t, url, guid, options) {
   /** @type {Map<string, { epoch: string, offset: number }>} */
   const positions = new Map()
-  const auth = (/** @type {Function} */ send) => send({ documents: { [guid]: positions.get(guid) ?? null } })
+  const auth = (/** @type {Function} */ send) => send({ ...options?.auth, documents: { [guid]: positions.get(guid) ?? null } })
   const client = Object.assign(createClient(t, url, { ...options, auth, reconnection: true }), { positions })
   client.io.reconnectionDelay(50)
   client.io.reconnectionDelayMax(500)

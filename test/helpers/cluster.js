@@ -5,6 +5,9 @@ import { waitFor } from './wait.js'
 
 const COMMAND = fileURLToPath(new URL('../../cluster.js', import.meta.url))
 
+const USUAL = { PORT: 3000, API_PORT: 3001, ADMIN_PORT: 9100 }
+const HERE = { command: (/** @type {string[]} */ args) => args, door: async (/** @type {number} */ port) => port }
+
 /**
  * A real cluster on this machine, as `npm start` runs it, with topics and group of its own; stopped after the test.
  *
@@ -13,11 +16,14 @@ const COMMAND = fileURLToPath(new URL('../../cluster.js', import.meta.url))
  * @param {object} [options]
  * @param {number} [options.timeout] ms until it must be ready, default 30,000
  * @param {string} [options.file] what to run, default: the launcher; a role's composition root runs alone
+ * @param {Pick<import('./hosts.js').Host, 'command' | 'door'>} [options.host] where to run it, default: here; ports are then the usual ones
  */
-export async function startCluster (t, env, { timeout = 30_000, file = COMMAND } = {}) {
-  const [port, apiPort, adminPort] = await Promise.all(['PORT', 'API_PORT', 'ADMIN_PORT'].map((name) => env[name] ?? freePort()))
-  const child = spawn(process.execPath, [file], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'warn', ...env, PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort) },
+export async function startCluster (t, env, { timeout = 30_000, file = COMMAND, host = HERE } = {}) {
+  const ports = await Promise.all(Object.entries(USUAL).map(([name, usual]) => env[name] ?? (host === HERE ? freePort() : usual)))
+  const [port, apiPort, adminPort] = await Promise.all(ports.map((port) => host.door(Number(port))))
+  const [program, ...args] = host.command([process.execPath, file])
+  const child = spawn(program, args, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'warn', ...env, PORT: String(ports[0]), API_PORT: String(ports[1]), ADMIN_PORT: String(ports[2]) },
     stdio: ['ignore', 'pipe', 'pipe']
   })
   let output = ''
@@ -49,8 +55,8 @@ export async function startCluster (t, env, { timeout = 30_000, file = COMMAND }
 
   return {
     url: `${env.TLS_CERT_FILE ? 'https' : 'http'}://127.0.0.1:${port}`,
-    port: Number(port),
-    adminPort: Number(adminPort),
+    port,
+    adminPort,
     apiUrl,
     adminUrl,
     pid: /** @type {number} */ (child.pid),

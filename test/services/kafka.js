@@ -38,13 +38,14 @@ const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
  * @param {number} [options.port] default: a free one
  * @param {string} [options.parent] where its directory is made; default: the system's temporary directory
  * @param {boolean} [options.longLived] let Java optimise fully, for a broker that is measured or runs for hours; default false
+ * @param {string} [options.host] the address where clients find it; default: the loopback interface's
  * @returns {Promise<KafkaBroker>}
  * @throws {Error} when it can't be started, with the end of its log
  */
-export async function startKafka ({ port, parent, longLived = false } = {}) {
+export async function startKafka ({ port, parent, longLived = false, host = HOST } = {}) {
   await ensureInstalled(['java'])
   const classpath = await ensureKafkaJars()
-  return startBroker({ port: port ?? await freePort(), retry: port === undefined, parent, longLived, classpath })
+  return startBroker({ port: port ?? await freePort(), retry: port === undefined, parent, longLived, classpath, host })
 }
 
 /**
@@ -75,15 +76,15 @@ export async function kafkaAnswers (brokers, processes) {
 }
 
 /**
- * @param {{ port: number, retry: boolean, parent?: string, longLived: boolean, classpath: string }} options retry: with another port
+ * @param {{ port: number, retry: boolean, parent?: string, longLived: boolean, classpath: string, host: string }} options retry: with another port
  * if this is taken
  * @returns {Promise<KafkaBroker>}
  */
-async function startBroker ({ port, retry, parent, longLived, classpath }) {
+async function startBroker ({ port, retry, parent, longLived, classpath, host }) {
   const directory = makeDirectory('kafka', parent)
   const log = join(directory, 'kafka.log')
   const properties = join(directory, 'server.properties')
-  const brokers = `${HOST}:${port}`
+  const brokers = `${host}:${port}`
   /** @param {string[]} options @param {string[]} args */
   const java = (options, ...args) => spawnGuarded('java',
     [...options, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, ...args], { log, directory, cwd: directory })
@@ -100,7 +101,7 @@ async function startBroker ({ port, retry, parent, longLived, classpath }) {
   /** @type {import('./guard.js').GuardedProcess} */
   let broker
   try {
-    writeFileSync(properties, serverProperties({ port, controllerPort: await freePort(), directory }))
+    writeFileSync(properties, serverProperties({ host, port, controllerPort: await freePort(), directory }))
     const format = java(['-Xmx128m', ...SHORT_LIVED], 'kafka.tools.StorageTool', 'format',
       '--cluster-id', randomBytes(16).toString('base64url'), '--config', properties)
     const { code, signal } = await format.finished()
@@ -109,7 +110,7 @@ async function startBroker ({ port, retry, parent, longLived, classpath }) {
   } catch (error) {
     removeDirectory(directory)
     if (!retry || !String(error).includes('Address already in use')) throw error
-    return startBroker({ port: await freePort(), retry, parent, longLived, classpath })
+    return startBroker({ port: await freePort(), retry, parent, longLived, classpath, host })
   }
   return {
     brokers,
@@ -131,11 +132,11 @@ async function startBroker ({ port, retry, parent, longLived, classpath }) {
 }
 
 /**
- * @param {{ port: number, controllerPort: number, directory: string }} options
+ * @param {{ host: string, port: number, controllerPort: number, directory: string }} options
  * @returns {string} the content of server.properties
  */
-function serverProperties ({ port, controllerPort, directory }) {
-  const listeners = `PLAINTEXT://${HOST}:${port},CONTROLLER://${HOST}:${controllerPort}`
+function serverProperties ({ host, port, controllerPort, directory }) {
+  const listeners = `PLAINTEXT://${host}:${port},CONTROLLER://${HOST}:${controllerPort}`
   return properties({
     'listeners': listeners,
     'advertised.listeners': listeners.split(',')[0],

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
+import { HOP_HEADER, hopProof } from '../../src/gateway/hop.js'
+import { certificate, startHaproxy } from '../helpers/balancer.js'
+import { connectAllKinds, everyKindWorks, joinAll, nothingIsLost, sum, workerOf, workersOf } from '../helpers/behind-balancer.js'
+import { connectClient } from '../helpers/clients.js'
+import { startCluster } from '../helpers/cluster.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { createHosts, lacksHosts } from '../helpers/hosts.js'
+import { SECRET, signToken } from '../helpers/tokens.js'
+import { waitFor } from '../helpers/wait.js'
+import { makeDirectory, removeDirectory } from '../services/directory.js'
+import { spawnGuarded } from '../services/guard.js'
+import { lacks } from '../services/install.js'
+import { waitUntil } from '../services/wait.js'
+
+/**
+ * Three hosts with networks and names of their own: two run inkcast as docs/deployment.md says, the third one Redis, Kafka and HAProxy
+ * with deploy/haproxy/terminate.cfg, in which only the path of the certificate is replaced.
+ */
+const skip = await lacksHosts() || await lacks(['haproxy', 'redis-server', 'java'])
+const scope = fileScope()
+const here = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
+const TOKEN = 'orders:a-token-of-the-order-service'
+const { ca } = certificate
+
+/** @typedef {Awaited<ReturnType<typeof startMachine>>} Machine */
+/** @type {Awaited<ReturnType<typeof createHosts>>} */
+let hosts
+/** @type {{ redisUrl: string, redisPort: number, kafkaBrokers: string }} */
+let services
+/** @type {Machine} */
+let first
+/** @type {Machine} */
+let second
+/** @type {string} */
+let url
+/** @type {Redis} */
+let redis
+
+before(async () => {
+  if (skip) return
+  hosts = await createHosts(scope, { machine1: '10.0.0.11', machine2: '10.0.0.12', services: '10.0.0.13' })
+  services = await startServices()
+  ;[first, second] = await Promise.all([startMachine('machine1', { WORKERS: '2' }), startMachine('machine2', { WORKERS: '1', PEER_PORT: '3100' })])
+  url = await startBalancer()
+  redis = new Redis(await hosts.services.door(services.redisPort), '127.0.0.1')
+  scope.after(() => redis.disconnect())
+}, { timeout: 120_000 })
+
+async function startServices () {
+  const directory = makeDirectory('host-services')
+  scope.after(() => removeDirectory(directory))
+  const log = join(directory, 'log')
+  const [program, ...args] = hosts.services.command([process.execPath, here('../helpers/host-services.js'), hosts.services.address])
+  const starter = spawnGuarded(program, args, { log, directory })
+  scope.after(() => starter.stop())
+  return waitUntil('Redis and Kafka on a host', () => {
+    const line = readFileSync(log, 'utf8').split('\n').find((line) => line.startsWith('{'))
+    return JSON.parse(/** @type {string} */ (line))
+  }, { processes: [starter], timeoutMs: 60_000 })
+}
+
+/**
+ * @param {'machine1' | 'machine2' | 'services'} name
+ * @param {Record<string, string>} env
+ * @param {Parameters<typeof startCluster>[2]} [options]
+ */
+async function startMachine (name, env, options) {
+  const host = hosts[name]
+  const machine = await startCluster(scope, {
+    NODE_ENV: 'production',
+    HOST: host.address,
+    API_HOST: host.address,
+    ADMIN_HOST: host.address,
+    AGENT_PORT: '9101',
+    PEER_HOST: host.address,
+    REDIS_URL: services.redisUrl,
+    KAFKA_BROKERS: services.kafkaBrokers,
+    AUTH_JWT_SECRET: SECRET,
+    API_TOKENS: TOKEN,
+    // so that a machine that has lost its network is given up in seconds
+    HEARTBEAT_MAX: '5000',
+    HEARTBEAT_TIMEOUT: '5000',
+    ...env
+  }, { host, timeout: 60_000, ...options })
+  const authorization = `Bearer ${TOKEN.split(':')[1]}`
+  /** @type {typeof machine.post} */
+  const post = (path, body, headers) => machine.post(path, body, { authorization, ...headers })
+  /** @param {string} path */
+  const remove = (path) => fetch(machine.apiUrl + path, { method: 'DELETE', headers: { authorization } })
+  return { ...machine, post, remove }
+}
+
+async function startBalancer () {
+  const [port, statsPort] = await Promise.all([hosts.services.door(443), hosts.services.door(8404, '127.0.0.1')])
+  await startHaproxy(scope, {
+    file: 'haproxy/terminate.cfg',
+    replacements: {},
+    command: hosts.services.command([]),
+    answers: () => fetch(`http://127.0.0.1:${statsPort}/stats;csv`)
+  })
+  return `https://127.0.0.1:${port}`
+}
+
+/** @param {string} [uid] */
+const asUser = async (uid = `user-${randomUUID()}`) => ({ ca, auth: { token: await signToken({ sub: uid }) } })
+
+/**
+ * The polling transport, by hand.
+ * @param {string} url of a machine
+ * @param {string} [sid]
+ * @param {RequestInit} [init]
+ */
+async function poll (url, sid, init) {
+  const answer = await fetch(`${url}/socket.io/?EIO=4&transport=polling${sid === undefined ? '' : `&sid=${sid}`}`, init)
+  return { status: answer.status, text: await answer.text() }
+}
+
+/** @param {string} url of a machine @returns {Promise<string>} */
+async function openSession (url) {
+  const { status, text } = await poll(url)
+  assert.equal(status, 200, text)
+  return JSON.parse(text.slice(1)).sid
+}
+
+test('clients of every kind work on two machines, with requests dealt out in turn', { skip, timeout: 60_000 }, async (t) => {
+  await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })
+  for (const machine of [first, second]) {
+    const metrics = await machine.metrics()
+    const strays = (/** @type {string} */ result) => sum(metrics, 'inkcast_stray_requests_total', `result="${result}"`)
+    assert.ok(strays('forwarded') > 0, 'requests came to another machine than that of their session')
+    assert.deepEqual({ failed: strays('failed'), unknown: strays('unknown') }, { failed: 0, unknown: 0 })
+  }
+})
+
+test('a session of one machine is served by each worker of the other, request by request', { skip }, async () => {
+  for (const [owner, others] of [[first, second], [second, first]]) {
+    for (let i = 0; i < 8; i++) {
+      const sid = await openSession(owner.url)
+      const token = await signToken({ sub: 'by-hand' })
+      assert.deepEqual(await poll(others.url, sid, { method: 'POST', body: `40${JSON.stringify({ token })}` }), { status: 200, text: 'ok' })
+      const answer = await poll(others.url, sid)
+      assert.equal(answer.status, 200)
+      assert.match(answer.text, /^40\{"sid":"/)
+    }
+  }
+})
+
+test('what is published on one machine, signals and rooms of Socket.IO reach the members on both', { skip, timeout: 60_000 }, async (t) => {
+  const guid = `both-${randomUUID()}`
+  const clients = await connectAllKinds(t, url, { each: 2, options: await asUser() })
+  await joinAll(clients, guid)
+  const machines = new Set((await Promise.all([first, second].map((machine) => machine.metrics()))).map((text) => sum(text, 'inkcast_documents') > 0))
+  assert.deepEqual([...machines], [true], 'members on both machines')
+
+  for (const machine of [first, second]) assert.equal((await machine.post(`/v1/documents/${guid}/broadcast`, 'record')).status, 202)
+  await waitFor(() => clients.every(({ received }) => received.length === 2), { timeout: 15_000, message: () => clients.map(({ received }) => received.length) })
+  for (const { received } of clients) assert.deepEqual(received.map(({ meta }) => meta.offset), [1, 2])
+
+  assert.equal((await clients[0].ask('doc:signal', { guid, event: 'cursor', data: 7 })).ok, true)
+  await waitFor(() => clients.slice(1).every(({ received }) => received.length === 3), { message: () => clients.map(({ received }) => received.length) })
+
+  const [program, ...args] = hosts.services.command([process.execPath, here('../helpers/extension.js'), services.redisUrl])
+  const extension = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.after(() => extension.kill('SIGKILL'))
+  const lines = createInterface(extension.stdout)
+  const ask = async (/** @type {string} */ question) => {
+    extension.stdin.write(`${question} doc:${guid}\n`)
+    return JSON.parse(String((await once(lines, 'line', { signal: AbortSignal.timeout(10_000) }))[0]))
+  }
+  assert.equal(await ask('count'), clients.length)
+  await ask('emit')
+  const notices = () => clients.map(({ received }) => received.filter(({ event }) => event === 'notice').map(({ payload }) => payload))
+  await waitFor(() => notices().every((list) => list.length > 0), { message: notices })
+  assert.deepEqual(notices(), clients.map(() => [{ room: `doc:${guid}` }]))
+})
+
+test('kick disconnects a user on both machines, whichever is asked', { skip, timeout: 60_000 }, async (t) => {
+  const uid = `user-${randomUUID()}`
+  const options = await asUser(uid)
+  const tabs = (await Promise.all([first, second].flatMap((machine) =>
+    [['websocket'], ['polling']].map((transports) => connectClient(t, machine.url, { ...options, transports })))))
+  const stranger = await connectClient(t, second.url, await asUser())
+  const ends = tabs.map(async (tab) => {
+    const [told, reason] = await Promise.all([tab.next('gateway:disconnect'), tab.next('disconnect')])
+    return { code: told[0].code, reason: reason[0] }
+  })
+  assert.equal((await first.remove(`/v1/users/${uid}/connections`)).status, 202)
+  assert.deepEqual(await Promise.all(ends), tabs.map(() => ({ code: 'kicked', reason: 'io server disconnect' })))
+  assert.equal(stranger.connected, true)
+})
+
+test('the listener for other machines serves nobody but them', { skip }, async () => {
+  const sid = await openSession(second.url)
+  const listener = `http://127.0.0.1:${await hosts.machine2.door(3100)}`
+  const path = `/socket.io/?EIO=4&transport=polling&sid=${sid}`
+  const secret = String(await redis.get('inkcast:{workers}:secret'))
+  assert.ok(secret.length >= 43, 'the secret of the cluster')
+  const ask = (/** @type {Record<string, string>} */ headers) => poll(listener, sid, { method: 'POST', body: '40{}', headers })
+  const proof = (/** @type {string} */ secret, method = 'POST', url = path, at = Date.now()) => ({ [HOP_HEADER]: hopProof(secret, method, url, at) })
+  const refused = { status: 403, text: '' }
+
+  assert.deepEqual(await ask({}), refused)
+  assert.deepEqual(await ask({ [HOP_HEADER]: 'nonsense' }), refused)
+  assert.deepEqual(await ask(proof('a secret that somebody made up')), refused)
+  assert.deepEqual(await ask(proof(secret, 'GET')), refused, 'of another method')
+  assert.deepEqual(await ask(proof(secret, 'POST', path.replace(sid, 'another'))), refused, 'of another session')
+  assert.deepEqual(await ask(proof(secret, 'POST', path, Date.now() - 60_000)), refused, 'of a minute ago')
+  assert.deepEqual(await ask(proof(secret, 'POST', path, Date.now() + 60_000)), refused, 'of the future')
+  assert.equal((await fetch(`${listener}/status`)).status, 404)
+  assert.deepEqual(await ask(proof(secret)), { status: 200, text: 'ok' })
+
+  // nobody gets in through a machine's front door by sending a proof himself
+  const strange = await poll(first.url, sid, { headers: { [HOP_HEADER]: 'nonsense' } })
+  assert.equal(strange.status, 200)
+})
+
+test('sessions of a machine without PEER_HOST are unknown to others, at once', { skip, timeout: 60_000 }, async () => {
+  const closed = await startMachine('services', { PEER_HOST: '', AGENT_PORT: '' }, { file: here('../../src/gateway.js') })
+  const sid = await openSession(closed.url)
+  for (const machine of [first, second]) {
+    const begin = performance.now()
+    assert.deepEqual(await poll(machine.url, sid), { status: 400, text: '{"code":1,"message":"Session ID unknown"}' })
+    const upgrade = await fetch(`${machine.url}/socket.io/?EIO=4&transport=websocket&sid=${sid}`)
+    assert.equal(upgrade.status, 400)
+    assert.ok(performance.now() - begin < 1500)
+  }
+  assert.equal((await poll(closed.url, sid, { method: 'POST', body: '40{}' })).status, 200, 'its own machine knows it')
+  await closed.stop()
+})
+
+test('a machine that loses its network costs nobody a record, and its sessions are given up', { skip, timeout: 90_000 }, async (t) => {
+  const options = await asUser()
+  const staying = await workersOf(t, second.url, 1, options)
+  const sid = await openSession(first.url)
+  await nothingIsLost(t, { url, publisher: second, options }, () => hosts.machine1.unplug(), (clients) => clients.every((client) => staying.has(workerOf(client))))
+  const begin = performance.now()
+  assert.equal((await poll(second.url, sid)).status, 400)
+  assert.ok(performance.now() - begin < 3000, 'it is not waited for')
+})

@@ -1,0 +1,35 @@
+/**
+ * What somebody might write next to a cluster: a Socket.IO server of their own that talks to the rooms of all gateways over Redis, and
+ * has no clients itself. Runs on a host of hosts.js; each line of its input is a question, answered by a line of JSON.
+ *
+ * node extension.js <Redis URL>
+ */
+import { createInterface } from 'node:readline'
+import { Server } from 'socket.io'
+import { createRoomAdapter } from '../../src/gateway/adapter.js'
+import { createLog } from '../../src/log.js'
+import { createRedis } from '../../src/redis/client.js'
+
+const redis = createRedis({ urls: [process.argv[2]], name: 'extension', log: createLog({ level: 'silent', pretty: false, role: 'extension', slot: 0 }) })
+await redis.start()
+const subscriber = redis.createSubscriber()
+/** @type {Promise<void>[]} */
+const subscribed = []
+const io = new Server({
+  adapter: createRoomAdapter({
+    publisher: redis.client,
+    // answers of others come over what the adapter subscribes to, without waiting for it
+    subscriber: Object.assign(Object.create(subscriber), { ssubscribe: (/** @type {string} */ channel) => subscribed.push(subscriber.ssubscribe(channel)) })
+  })
+})
+await Promise.all(subscribed)
+
+/** @type {Record<string, (room: string) => unknown>} */
+const answers = {
+  emit: (room) => io.to(room).emit('notice', { room }),
+  count: async (room) => (await io.in(room).fetchSockets()).length
+}
+for await (const line of createInterface(process.stdin)) {
+  const [question, room] = line.split(' ')
+  console.log(JSON.stringify(await answers[question](room)))
+}

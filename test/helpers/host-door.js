@@ -1,0 +1,23 @@
+/**
+ * Runs on a host of hosts.js, which has a network of its own: lets the test in through a unix socket, which is of no network.
+ * Whoever connects says in a first line where to, as in "10.0.0.11:3000".
+ *
+ * node host-door.js <path of the socket>
+ */
+import net from 'node:net'
+
+net.createServer((visitor) => {
+  visitor.on('error', () => visitor.destroy())
+  visitor.once('data', (first) => {
+    visitor.pause()
+    const end = first.indexOf('\n')
+    const [host, port] = first.subarray(0, end).toString().split(':')
+    const inside = net.connect(Number(port), host)
+    inside.setNoDelay(true)
+    inside.write(first.subarray(end + 1))
+    visitor.pipe(inside).pipe(visitor)
+    inside.on('error', () => visitor.destroy())
+    inside.on('close', () => visitor.destroy())
+    visitor.on('close', () => inside.destroy())
+  })
+}).listen(process.argv[2])
