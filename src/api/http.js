@@ -59,7 +59,6 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
     requestTimeout,
     exposeHeadRoutes: false,
     return503OnClosing: false, // answered as `draining` below
-    forceCloseConnections: 'idle',
     // an id of 256 bytes is three times as long when every byte is percent-encoded
     routerOptions: { maxParamLength: 3 * MAX_ID_BYTES },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: true, useDefaults: true } },
@@ -73,7 +72,7 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
       if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
     },
     // fastify's types have http and https apart; here the one differs from the other by its name
-    .../** @type {object} */ ({ [tls === undefined ? 'http' : 'https']: { ...tls, connectionsCheckingInterval: check, requireHostHeader: false } })
+    .../** @type {object} */ ({ [tls === undefined ? 'http' : 'https']: { ...tls, headersTimeout: requestTimeout, connectionsCheckingInterval: check, requireHostHeader: false } })
   })
   server.server.maxConnections = MAX_CONNECTIONS
 
@@ -177,8 +176,13 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
     /** Takes no more requests, lets those in work finish, for 10 s at most. */
     async stop () {
       stopping = true
+      // Node closes connections that are idle now, not those that become so: a body that was refused is read to its end first
+      const idle = setInterval(() => server.server.closeIdleConnections(), 50)
       const late = setTimeout(() => server.server.closeAllConnections(), stopTimeout)
-      await server.close().finally(() => clearTimeout(late))
+      await server.close().finally(() => {
+        clearInterval(idle)
+        clearTimeout(late)
+      })
     },
 
     /** @returns {number} the port it listens on */
@@ -241,6 +245,6 @@ function setHeader (reply, name, value) {
 function withinTime (promise, ms) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  const late = new Promise((_resolve, reject) => { timer = setTimeout(() => reject(new InkcastError('timeout')), ms) })
+  const late = new Promise((_resolve, reject) => { timer = setTimeout(() => reject(new InkcastError('timeout')), ms).unref() })
   return /** @type {Promise<T>} */ (Promise.race([promise, late])).finally(() => clearTimeout(timer))
 }
