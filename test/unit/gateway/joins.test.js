@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { entry } from '../../contract/bus-fixture.js'
+import { connectClient } from '../../helpers/clients.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { nothingLeft, watchBus } from '../../helpers/left-over.js'
+import { waitFor } from '../../helpers/wait.js'
+
+/**
+ * A server whose bus takes its time to subscribe until the test lets it.
+ * @param {import('node:test').TestContext} t
+ */
+async function setUp (t) {
+  const server = await startEmbedded(t)
+  const bus = watchBus(server)
+  const client = await connectClient(t, server.url)
+  /** @type {((error?: Error) => void)[]} */
+  const waiting = []
+  bus.beforeSubscribe = () => new Promise((resolve, reject) => { waiting.push((error) => error ? reject(error) : resolve(undefined)) })
+  return {
+    server, bus, client,
+    subscribing: () => waitFor(() => waiting.length > 0, { message: 'a subscribe' }),
+    /** @param {Error} [error] */
+    goOn (error) {
+      bus.beforeSubscribe = () => undefined
+      for (const done of waiting.splice(0)) done(error)
+    }
+  }
+}
+
+/** @param {any} answer */
+const codeOf = ({ ok, error }) => ok ? 'ok' : error.code
+
+describe('a join that is still under way', () => {
+  test('is left: nothing is joined, and the document can be joined again at once', async (t) => {
+    const { server, bus, client, subscribing, goOn } = await setUp(t)
+    const first = client.ask('doc:join', { guid: 'doc' })
+    await subscribing()
+    assert.equal(codeOf(await client.ask('doc:leave', { guid: 'doc' })), 'ok')
+    const second = client.ask('doc:join', { guid: 'doc' })
+    const early = await client.ask('doc:send', { guid: 'doc', data: 1 })
+    goOn()
+    assert.deepEqual([codeOf(await first), codeOf(early), codeOf(await second)], ['not_joined', 'not_joined', 'ok'])
+    await server.post('/v1/documents/doc/broadcast', 'once')
+    await waitFor(() => client.received.length > 0)
+    assert.equal(codeOf(await client.ask('doc:leave', { guid: 'doc' })), 'ok')
+    assert.deepEqual(client.received.map(({ payload }) => payload), ['once'])
+    await waitFor(() => bus.documents.size === 0, { message: 'the document to be left' })
+    assert.equal(server.gateway.io.sockets.adapter.rooms.has('doc:doc'), false)
+  })
+
+  test('is left for good: the feed is closed when its subscription is there', async (t) => {
+    const { server, bus, client, subscribing, goOn } = await setUp(t)
+    const join = client.ask('doc:join', { guid: 'doc' })
+    await subscribing()
+    assert.equal(codeOf(await client.ask('doc:leave', { guid: 'doc' })), 'ok')
+    goOn()
+    assert.equal(codeOf(await join), 'not_joined')
+    client.disconnect()
+    await nothingLeft(server, bus)
+  })
+
+  test('is not begun a second time', async (t) => {
+    const { client, subscribing, goOn } = await setUp(t)
+    const first = client.ask('doc:join', { guid: 'doc' })
+    await subscribing()
+    assert.equal(codeOf(await client.ask('doc:join', { guid: 'doc' })), 'bad_request')
+    goOn()
+    assert.equal(codeOf(await first), 'ok')
+    const again = await client.ask('doc:join', { guid: 'doc' })
+    assert.deepEqual([again.ok, again.recovered], [true, false])
+  })
+
+  test('ends with its connection', async (t) => {
+    const { server, bus, client, subscribing, goOn } = await setUp(t)
+    for (let i = 0; i < 5; i++) client.emit('doc:join', { guid: `doc ${i}` })
+    await subscribing()
+    client.disconnect()
+    await waitFor(() => server.gateway.connections === 0)
+    goOn()
+    await nothingLeft(server, bus)
+  })
+
+  test('ends with a kick and with a revocation', async (t) => {
+    const { server, bus, client, subscribing, goOn } = await setUp(t)
+    const join = client.ask('doc:join', { guid: 'revoked' })
+    await subscribing()
+    const [uid] = bus.users
+    assert.equal((await server.post('/v1/documents/revoked/revoke', { uid })).status, 202)
+    await waitFor(() => client.received.some(({ event }) => event === 'doc:revoked'))
+    client.emit('doc:join', { guid: 'kicked' })
+    await client.ask('nothing')
+    const gone = client.next('disconnect')
+    await fetch(`${server.apiUrl}/v1/users/${uid}/connections`, { method: 'DELETE' })
+    await gone
+    goOn()
+    await assert.rejects(join, 'there is nobody to answer any more')
+    await nothingLeft(server, bus)
+  })
+
+  test('fails when the bus does, and the next one begins anew', async (t) => {
+    const { bus, client, subscribing, goOn } = await setUp(t)
+    const joins = [client.ask('doc:join', { guid: 'doc' }), client.ask('doc:join', { guid: 'other' })]
+    await subscribing()
+    await client.ask('nothing')
+    goOn(new Error('away'))
+    assert.deepEqual((await Promise.all(joins)).map(codeOf), ['unavailable', 'unavailable'])
+    bus.documents.clear()
+    assert.equal(codeOf(await client.ask('doc:send', { guid: 'doc', data: 1 })), 'not_joined')
+    assert.equal(codeOf(await client.ask('doc:leave', { guid: 'doc' })), 'not_joined')
+    assert.equal(codeOf(await client.ask('doc:join', { guid: 'doc' })), 'ok')
+    assert.deepEqual([...bus.documents], ['doc'])
+  })
+})
+
+test('joins and leaves in any order, without awaiting, end as the last one says', async (t) => {
+  const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '100000' })
+  const bus = watchBus(server)
+  const clients = await Promise.all([0, 1, 2].map(() => connectClient(t, server.url)))
+  bus.beforeSubscribe = () => Math.random() < 0.5 ? new Promise((resolve) => setTimeout(resolve, Math.random() * 5)) : undefined
+  const guids = ['a', 'b', 'c']
+
+  /**
+   * @param {Awaited<ReturnType<typeof connectClient>>} client
+   * @param {string} guid
+   * @returns {Promise<string | undefined>} the guid, if the last one was a join
+   */
+  async function joinsAndLeaves (client, guid) {
+    let event = 'doc:leave'
+    for (let i = Math.floor(Math.random() * 8); i >= 0; i--) {
+      event = Math.random() < 0.5 ? 'doc:join' : 'doc:leave'
+      client.emit(event, { guid })
+    }
+    // joining again is refused until it is joined
+    const answer = await client.ask(event, { guid })
+    if (event === 'doc:join' && !answer.ok) await waitFor(async () => (await client.ask('doc:join', { guid })).ok)
+    return event === 'doc:join' ? guid : undefined
+  }
+
+  for (let round = 0; round < 10; round++) {
+    const open = await Promise.all(clients.map((client) => Promise.all(guids.map((guid) => joinsAndLeaves(client, guid)))))
+    await waitFor(() => guids.every((guid) => bus.documents.has(guid) === open.flat().includes(guid)), { message: () => [[...bus.documents], open] })
+    for (const client of clients) client.received.length = 0
+    for (const guid of guids) await server.gateway.bus.publish([entry(guid, guid)])
+    await Promise.all(clients.map((client) => client.ask('nothing')))
+    assert.deepEqual(clients.map(({ received }) => received.map(({ payload }) => payload)), open.map((joined) => joined.filter((guid) => guid !== undefined)))
+  }
+  for (const client of clients) client.disconnect()
+  await nothingLeft(server, bus)
+})
