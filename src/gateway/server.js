@@ -11,7 +11,7 @@ import { Engine } from './engine.js'
 import { answerEvent, handleEvent } from './handlers.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
-import { checkHooks } from './hooks.js'
+import { checkHooks, forgetHandshake } from './hooks.js'
 import { Outbox } from './outbox.js'
 import { createHttpServer, listen, notFound } from './http.js'
 import { ratesOf } from './limits.js'
@@ -138,6 +138,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     /** @type {import('./connection.js').Connection} */
     const connection = /** @type {any} */ (socket)[kConnection]
     handshake.connected(connection)
+    forgetHandshake(socket)
     directory.add(connection)
     expiry.watch(connection)
     connection.conn.on('packet', countPacket)
