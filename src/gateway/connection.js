@@ -29,6 +29,8 @@ export const kConnection = Symbol('connection')
  * @property {boolean} spliced whether Engine.IO takes frames that are made already (hooks.js)
  */
 
+/** What is queued for the end of the turn is written before it when there is this much, bytes: joining more saves nothing. */
+const MAX_QUEUED = 2 ** 16
 /** A client that comes back is sent more of what it missed when less than this waits for it, bytes. */
 const FULL = 2 ** 20
 /** What a packet that waits takes on top of its frame, which it shares with other connections, bytes. */
@@ -49,6 +51,7 @@ export class Connection {
   #allowance
   /** Written at the end of this turn. @type {import('../wire/packet.js').EncodedMessage[] | null} */
   #queued = null
+  #queuedBytes = 0
   /** Bytes that wait for the transport, and since when they do, ms. */
   #waiting = 0
   #waitingSince = 0
@@ -121,8 +124,10 @@ export class Connection {
         context.outbox.add(this)
       }
       context.tally.bytes += message.frame.length
+      this.#queuedBytes += message.frame.length
     }
     context.tally[codec]++
+    if (this.#queuedBytes >= MAX_QUEUED) this.flush()
   }
 
   /** Writes what is queued. Called at the end of a turn, and before anything else is written. */
@@ -130,6 +135,7 @@ export class Connection {
     const messages = this.#queued
     if (messages === null) return
     this.#queued = null
+    this.#queuedBytes = 0
     const { conn, context } = this
     if (conn.readyState !== 'open') return
     if (context.spliced && writeFrames(conn, context.outbox.join(messages))) {
