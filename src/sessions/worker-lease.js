@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
 import os from 'node:os'
 import { InkcastError } from '../errors.js'
 import { isAlive } from '../process-alive.js'
@@ -31,8 +32,20 @@ const SECRET = 'inkcast:{workers}:secret'
  * @property {{ host: string, port: number }} [peer] its listener for other machines
  */
 
-/** This machine, as its workers see each other: containers have no unix socket in common, and a host name each. */
-export const thisMachine = () => `${os.hostname()}:${process.getuid?.() ?? ''}`
+/**
+ * This machine, as its workers see each other: who has the same name reaches their unix sockets, and can tell whether their processes
+ * still run. The host name alone would not do: copies of a virtual machine share it, and so do containers in the host's network.
+ */
+export const thisMachine = () => [os.hostname(), linux(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()), linux(() => readlinkSync('/proc/self/ns/pid')), process.getuid?.() ?? ''].join(':')
+
+/** @param {() => string} read @returns {string} empty where there is no such thing */
+function linux (read) {
+  try {
+    return read()
+  } catch {
+    return ''
+  }
+}
 
 /**
  * @param {object} dependencies
