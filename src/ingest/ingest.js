@@ -48,6 +48,10 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
     prepare: (signal) => ensureTopics({ kafka, topics: [topic, uplinkTopic, deadLetterTopic], settings: settings.kafka, maxBytes, log, signal, clock }),
     handle,
     onAssigned: forgetOthers,
+    onLag: (partition, records) => {
+      seen.add(partition)
+      metrics.kafka_lag.set({ partition }, records)
+    },
     onFailure: () => metrics.kafka_consumer_restarts.inc(),
     log,
     clock

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { closeQuietly } from './close.js'
 import { createCommits } from './commits.js'
+import { createLagMonitor } from './lag.js'
 
 /**
  * One life of a consumer, from its connection until it fails or is stopped.
@@ -40,11 +41,13 @@ const CLOSE_TIMEOUT = 3000
  * @param {import('./consumer.js').BatchHandler} dependencies.handle
  * @param {(partitions: number[]) => void} [dependencies.onAssigned]
  * @param {() => void} dependencies.onJoined
+ * @param {(partition: number, records: number) => void} [dependencies.onLag]
+ * @param {(where: string) => boolean} dependencies.onStuck whether a new consumer is worth a try
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
  * @returns {Session}
  */
-export function createSession ({ kafka, settings: { topic, groupId }, handle, onAssigned, onJoined, log, clock }) {
+export function createSession ({ kafka, settings: { topic, groupId }, handle, onAssigned, onJoined, onLag, onStuck, log, clock }) {
   const consumer = kafka.consumer({
     groupId,
     sessionTimeout: SESSION_TIMEOUT,
@@ -60,10 +63,23 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     retry: { restartOnFailure: async () => false }
   })
   const commits = createCommits({ consumer, topic, log })
-  /** @type {Map<AbortController, number>} batches in progress and since when */
+  /** @type {Map<AbortController, { partition: number, since: number }>} batches in progress */
   const active = new Map()
-  /** @type {number[]} */
-  let partitions = []
+  /** @type {Map<number, number | undefined>} by partition of ours the offset that comes next, where it is known */
+  const positions = new Map()
+  const lag = createLagMonitor({
+    kafka,
+    settings: { topic, groupId },
+    progress: () => {
+      const busy = new Set([...active.values()].map(({ partition }) => partition))
+      return new Map([...positions].map(([partition, next]) => [partition, { next, busy: busy.has(partition) }]))
+    },
+    onLag,
+    onStuck: (partition, next) => {
+      if (onStuck(`${partition}@${next}`)) fail(new Error(`partition ${partition} has records, the consumer gets none of them`))
+    },
+    log
+  })
   let joined = false
   let stopping = false
   let lastPoll = clock.now()
@@ -75,8 +91,11 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     joined = true
     lastPoll = clock.now()
-    partitions = payload.memberAssignment[topic] ?? []
+    const partitions = payload.memberAssignment[topic] ?? []
     commits.reset()
+    positions.clear()
+    for (const partition of partitions) positions.set(partition, undefined)
+    lag.start()
     log.info({ topic, groupId, partitions, leader: payload.isLeader }, 'joined the Kafka consumer group')
     onAssigned?.(partitions)
     onJoined()
@@ -90,6 +109,10 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     lastPoll = clock.now()
     polled = true
   })
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, batchSize, lastOffset } }) => {
+    // only transaction markers, which are never handed over
+    if (batchSize === 0 && positions.has(partition)) positions.set(partition, Number(lastOffset) + 1)
+  })
   consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))
 
   /** @param {import('kafkajs').EachBatchPayload} payload */
@@ -102,6 +125,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     /** @type {unknown} */
     let lost
     const beat = () => {
+      if (abort.signal.aborted) return clearInterval(timer)
       if (!isRunning() || isStale()) return abort.abort()
       heartbeat().catch((error) => {
         lost = error
@@ -109,14 +133,16 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
       })
     }
     const timer = setInterval(beat, HEARTBEAT_INTERVAL / 2)
-    active.set(abort, clock.now())
+    active.set(abort, { partition: batch.partition, since: clock.now() })
     try {
       const done = await handle({ partition: batch.partition, messages: batch.messages, highWatermark: Number(batch.highWatermark) }, abort.signal)
       if (done > 0 && generation === commits.generation) {
         const { offset } = batch.messages[done - 1]
         resolveOffset(offset)
         // behind the last record there may be transaction markers, which belong to it
-        commits.done(generation, batch.partition, Number(done === batch.messages.length ? batch.lastOffset() : offset) + 1)
+        const next = Number(done === batch.messages.length ? batch.lastOffset() : offset) + 1
+        commits.done(generation, batch.partition, next)
+        positions.set(batch.partition, next)
       }
     } finally {
       clearInterval(timer)
@@ -180,6 +206,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
         joined = false
         clearInterval(watchdog)
         commits.close()
+        lag.stop()
         for (const abort of active.keys()) abort.abort()
         if (!await closeQuietly(consumer, CLOSE_TIMEOUT)) log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is left behind')
         // one that gets through only now would join the group and keep partitions from those who work
@@ -188,11 +215,11 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     },
 
     status () {
-      const slow = active.size === 0 ? 0 : clock.now() - Math.min(...active.values())
+      const slow = active.size === 0 ? 0 : clock.now() - Math.min(...Array.from(active.values(), ({ since }) => since))
       const quiet = silence()
       return {
         joined,
-        partitions,
+        partitions: [...positions.keys()],
         pollAge: polled ? clock.now() - lastPoll : Infinity,
         reason: slow > SLOW_BATCH
           ? `a batch is in progress for ${Math.round(slow / 1000)} s`

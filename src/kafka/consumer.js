@@ -40,17 +40,20 @@ const STABLE = 60_000
  * @param {BatchHandler} dependencies.handle
  * @param {(signal: AbortSignal) => Promise<unknown>} [dependencies.prepare] done before each connection
  * @param {(partitions: number[]) => void} [dependencies.onAssigned] told which partitions are its own now
+ * @param {(partition: number, records: number) => void} [dependencies.onLag] told every 10 s how many records of each partition are not done
  * @param {(error: unknown) => void} [dependencies.onFailure] told of each replacement
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} [dependencies.clock]
  */
-export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, onFailure, log, clock = systemClock }) {
+export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, onLag, onFailure, log, clock = systemClock }) {
   const stopping = new AbortController()
   /** @type {import('./consumer-session.js').Session | undefined} */
   let session
   /** @type {Promise<void> | undefined} */
   let running
   let restarts = 0
+  /** @type {string | undefined} */
+  let stuckAt
   /** @type {string | undefined} */
   let failure
 
@@ -60,7 +63,7 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
       const since = clock.now()
       try {
         await prepare?.(stopping.signal)
-        session = createSession({ kafka, settings, handle, onAssigned, onJoined: joined, log, clock })
+        session = createSession({ kafka, settings, handle, onAssigned, onJoined: joined, onLag, onStuck: stuck, log, clock })
         await session.run(stopping.signal)
       } catch (error) {
         if (stopping.signal.aborted) break
@@ -75,6 +78,16 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
   function joined () {
     if (failure !== undefined) log.info(settings, 'the Kafka consumer works again')
     failure = undefined
+  }
+
+  /**
+   * Where a new consumer was stuck as well another one will be: that is no longer for us to mend.
+   * @param {string} where partition and offset
+   */
+  function stuck (where) {
+    if (where === stuckAt) return false
+    stuckAt = where
+    return true
   }
 
   /** @param {unknown} error @param {number} waitMs */

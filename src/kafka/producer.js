@@ -146,6 +146,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     const candidate = kafka.producer({ idempotent: true, maxInFlightRequests: 1, allowAutoTopicCreation: false, retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 } })
     try {
       await candidate.connect()
+      if (aborter.signal.aborted) throw aborter.signal.reason
       producer = candidate
       return undefined
     } catch (error) {
