@@ -1,0 +1,135 @@
+import { publication } from '../contract/bus-fixture.js'
+
+/**
+ * The log of one document and a bus that delivers nothing by itself: what comes live, what is late and what fails is
+ * up to the test.
+ */
+export class ScriptedBus {
+  epoch = 'one'
+  /** @type {import('../../src/bus/contract.js').BusRecord[]} all that are still in the log */
+  records = []
+  /** @type {string[]} the operations in the order in which they were asked for */
+  calls = []
+  #offset = 0
+  /** @type {Map<string, (() => void)[]>} */
+  #held = new Map()
+  /** @type {Map<string, number>} */
+  #failing = new Map()
+
+  /** Appends a record that is not delivered. @param {Partial<import('../../src/wire/publication.js').Publication>} [fields] */
+  append (fields) {
+    const record = { epoch: this.epoch, offset: ++this.#offset, publication: publication({ guid: 'doc', ...fields }), ingestedAt: 0 }
+    this.records.push(record)
+    return record
+  }
+
+  /** @param {number} count */
+  appendMany (count) { return Array.from({ length: count }, () => this.append()) }
+
+  /** @param {number} count of records that are no longer in the log */
+  trim (count) { this.records.splice(0, count) }
+
+  /** The log is lost, another one begins. @param {string} epoch */
+  lose (epoch) {
+    this.epoch = epoch
+    this.#offset = 0
+    this.records = []
+  }
+
+  get end () { return { epoch: this.epoch, offset: this.#offset } }
+
+  /** From now on, calls of an operation wait. @param {string} operation @returns {{ waiting: () => number, release: () => void }} release lets those that wait go on, and later ones pass */
+  hold (operation) {
+    /** @type {(() => void)[]} */
+    const waiting = []
+    this.#held.set(operation, waiting)
+    return {
+      waiting: () => waiting.length,
+      release: () => {
+        this.#held.delete(operation)
+        for (const resolve of waiting.splice(0)) resolve()
+      }
+    }
+  }
+
+  /** @param {string} operation @param {number} times that it fails */
+  fail (operation, times) { this.#failing.set(operation, times) }
+
+  /** @param {string} operation @param {string} [detail] */
+  async #call (operation, detail = '') {
+    this.calls.push(operation + detail)
+    const failures = this.#failing.get(operation) ?? 0
+    if (failures > 0) {
+      this.#failing.set(operation, failures - 1)
+      throw new Error(`${operation} fails`)
+    }
+  }
+
+  /** @param {string} operation */
+  async #wait (operation) {
+    const held = this.#held.get(operation)
+    if (held !== undefined) await new Promise((resolve) => { held.push(() => resolve(undefined)) })
+  }
+
+  async subscribe () {
+    await this.#call('subscribe')
+    const end = this.end
+    await this.#wait('subscribe')
+    return end
+  }
+
+  async unsubscribe () {
+    await this.#call('unsubscribe')
+  }
+
+  /**
+   * What the log holds when it is asked, which the answer may come late with.
+   * @param {string} _guid
+   * @param {import('../../src/wire/position.js').Position} since
+   * @param {number} limit
+   */
+  async history (_guid, since, limit) {
+    await this.#call('history', ` ${since.offset}`)
+    const position = this.end
+    const begin = this.#offset - this.records.length
+    /** @type {import('../../src/bus/contract.js').History} */
+    let answer
+    if (since.epoch !== this.epoch || since.offset > this.#offset) answer = { position, records: [], gap: 'epoch' }
+    else if (since.offset < begin) answer = { position, records: [], gap: 'trimmed' }
+    else answer = { position, records: this.records.slice(since.offset - begin, since.offset - begin + limit), gap: null }
+    await this.#wait('history')
+    return answer
+  }
+
+  /** @param {string[]} guids */
+  async positions (guids) {
+    await this.#call('positions')
+    const ends = guids.map(() => this.end)
+    await this.#wait('positions')
+    return ends
+  }
+}
+
+/** A member that remembers what it got. */
+export class FakeMember {
+  /** @type {number[]} */
+  offsets = []
+  /** @type {{ offset: number, epoch: string, reason: string }[]} */
+  resyncs = []
+  /** @type {Promise<void> | undefined} */
+  full
+
+  /** @param {string} [id] @param {string} [client] */
+  constructor (id = 'member', client) {
+    this.id = id
+    this.client = client
+  }
+
+  /** @param {import('../../src/bus/contract.js').BusRecord} record */
+  deliver ({ offset }) { this.offsets.push(offset) }
+
+  drained () { return this.full }
+
+  /** @param {string} _guid @param {import('../../src/wire/position.js').Position} position @param {string} reason */
+  resync (_guid, { epoch, offset }, reason) { this.resyncs.push({ epoch, offset, reason }) }
+}

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { publication, range } from '../../contract/bus-fixture.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
+import { waitFor } from '../../helpers/wait.js'
+import { Feed } from '../../../src/documents/feed.js'
+import { createMetrics } from '../../../src/metrics.js'
+
+/** @typedef {import('../../../src/bus/contract.js').BusRecord} BusRecord */
+
+function setUp () {
+  const bus = new ScriptedBus()
+  const metrics = createMetrics({ processMetrics: false })
+  const { log, lines } = recordingLog()
+  let deliveries = 0
+  const feed = new Feed('doc', {
+    bus: /** @type {any} */ (bus),
+    createDelivery: (record) => { deliveries++; return record },
+    metrics,
+    log
+  })
+  return {
+    bus, feed, lines,
+    deliveries: () => deliveries,
+    /** @param {...BusRecord} records */
+    receive (...records) { for (const record of records) feed.receive(record) },
+    /** @param {FakeMember} [member] @param {number} [offset] */
+    async join (member = new FakeMember(), offset) {
+      await feed.open()
+      feed.add(member, offset ?? feed.position.offset)
+      return member
+    },
+    repairs: async () => Object.fromEntries((await metrics.feed_repairs.get()).values.map(({ labels, value }) => [labels.result, value])),
+    errors: async () => (await metrics.bus_errors.get()).values.map(({ labels, value }) => [labels.operation, value])
+  }
+}
+
+/** @param {FakeMember} member @param {number} count from offset 1 */
+const has = (member, count) => waitFor(() => member.offsets.length >= count, { message: () => member.offsets }).then(() => assert.deepEqual(member.offsets, range(count, 1)))
+
+/** @returns {BusRecord} */
+const ephemeral = () => ({ epoch: '', offset: 0, publication: publication({ guid: 'doc', ephemeral: true }), ingestedAt: 0 })
+
+describe('a feed', () => {
+  test('delivers what comes in order to all members, made once', async () => {
+    const { bus, join, receive, deliveries } = setUp()
+    const members = await Promise.all([join(), join(), join()])
+    receive(...bus.appendMany(3))
+    for (const member of members) assert.deepEqual(member.offsets, [1, 2, 3])
+    assert.equal(deliveries(), 3)
+    assert.deepEqual(bus.calls, ['subscribe'])
+  })
+
+  test('makes nothing where nobody is left, and keeps its place', async () => {
+    const { bus, feed, join, receive, deliveries } = setUp()
+    const member = await join()
+    assert.equal(feed.remove(member), true)
+    assert.equal(feed.remove(member), false)
+    receive(...bus.appendMany(2))
+    assert.equal(deliveries(), 0)
+    assert.equal(feed.position.offset, 2)
+  })
+
+  test('drops what it has had', async () => {
+    const { bus, join, receive } = setUp()
+    const member = await join()
+    const [first, second] = bus.appendMany(2)
+    receive(first, first, second, first, second)
+    await has(member, 2)
+    assert.deepEqual(bus.calls, ['subscribe'])
+  })
+
+  test('fills a hole from the log before anything later is delivered', async () => {
+    const { bus, join, receive, repairs } = setUp()
+    const member = await join()
+    const records = bus.appendMany(6)
+    receive(records[0], records[3])
+    assert.deepEqual(member.offsets, [1])
+    // what comes meanwhile waits, in whatever order
+    receive(records[4], ephemeral(), records[5])
+    await waitFor(() => member.offsets.length === 7)
+    // what has no place in the log waits for nothing
+    assert.deepEqual(member.offsets, [1, 0, 2, 3, 4, 5, 6])
+    assert.deepEqual(bus.calls, ['subscribe', 'history 1'])
+    assert.deepEqual(await repairs(), { repaired: 1 })
+    receive(bus.append())
+    assert.deepEqual(member.offsets.at(-1), 7)
+  })
+
+  test('reads a long hole page by page', async () => {
+    const { bus, join, receive } = setUp()
+    const member = await join()
+    receive(/** @type {BusRecord} */ (bus.appendMany(450).at(-1)))
+    await has(member, 450)
+    assert.deepEqual(bus.calls, ['subscribe', 'history 0', 'history 200', 'history 400'])
+  })
+
+  test('sees a hole that opens while it fills another one', async () => {
+    const { bus, join, receive } = setUp()
+    const member = await join()
+    const { waiting, release } = bus.hold('history')
+    receive(bus.appendMany(3)[2])
+    await waitFor(() => waiting() === 1)
+    receive(bus.appendMany(3)[2])
+    release()
+    await has(member, 6)
+  })
+
+  test('tries again while the log cannot be read', async () => {
+    const { bus, feed, join, receive, errors } = setUp()
+    const member = await join()
+    bus.fail('history', 2)
+    receive(bus.appendMany(2)[1])
+    await has(member, 2)
+    assert.deepEqual(await errors(), [['history', 2]])
+    receive(bus.append())
+    await has(member, 3)
+    assert.equal(feed.closed, false)
+  })
+
+  test('stops trying when it is closed', async () => {
+    const { bus, feed, join, receive, lines } = setUp()
+    const member = await join()
+    bus.fail('history', Infinity)
+    receive(bus.appendMany(2)[1])
+    await waitFor(() => lines.length > 0)
+    await feed.close()
+    const { length } = bus.calls
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    assert.equal(bus.calls.length, length)
+    receive(bus.append(), ephemeral())
+    assert.deepEqual(member.offsets, [])
+    assert.deepEqual(lines.filter(({ level }) => level !== 'debug'), [])
+  })
+
+  test('delivers nothing that it reads after it was closed', async () => {
+    const { bus, feed, join, receive } = setUp()
+    const member = await join()
+    const { waiting, release } = bus.hold('history')
+    receive(bus.appendMany(2)[1])
+    await waitFor(() => waiting() === 1)
+    await feed.close()
+    release()
+    await turn()
+    assert.deepEqual(member.offsets, [])
+  })
+
+  test('tells everyone to resync, once, when another log began', async () => {
+    const { bus, feed, join, receive, repairs } = setUp()
+    const members = await Promise.all([join(), join()])
+    receive(...bus.appendMany(5))
+    bus.lose('two')
+    receive(...bus.appendMany(2))
+    await waitFor(() => feed.position.epoch === 'two')
+    receive(bus.append())
+    for (const member of members) {
+      assert.deepEqual(member.resyncs, [{ epoch: 'two', offset: 2, reason: 'epoch' }])
+      assert.deepEqual(member.offsets, [1, 2, 3, 4, 5, 3])
+    }
+    assert.deepEqual(await repairs(), { resync: 1 })
+  })
+
+  test('tells everyone to resync when the hole is older than the log', async () => {
+    const { bus, join, receive } = setUp()
+    const member = await join()
+    const records = bus.appendMany(10)
+    bus.trim(5)
+    receive(records[9])
+    await waitFor(() => member.resyncs.length === 1)
+    assert.deepEqual(member.resyncs, [{ epoch: 'one', offset: 10, reason: 'trimmed' }])
+    receive(bus.append())
+    assert.deepEqual(member.offsets, [11])
+  })
+
+  test('ignores what is late from a log that was lost', async () => {
+    const { bus, feed, join, receive } = setUp()
+    const [old] = bus.appendMany(1)
+    bus.lose('two')
+    const member = await join()
+    receive(old)
+    await waitFor(() => bus.calls.includes('history 0'))
+    await turn()
+    receive(bus.append())
+    await waitFor(() => member.offsets.length === 1)
+    assert.deepEqual([member.resyncs, feed.position], [[], { epoch: 'two', offset: 1 }])
+  })
+
+  test('keeps what comes while it opens', async () => {
+    const { bus, feed, receive } = setUp()
+    receive(...bus.appendMany(2))
+    const { waiting, release } = bus.hold('subscribe')
+    const opening = feed.open()
+    assert.equal(feed.open(), opening, 'everybody waits for the same')
+    await waitFor(() => waiting() === 1)
+    const member = new FakeMember()
+    receive(...bus.appendMany(3))
+    release()
+    await opening
+    // it was read at offset 2; what came after is there before anybody looks
+    assert.equal(feed.position.offset, 5)
+    feed.add(member, 5)
+    receive(bus.append())
+    assert.deepEqual(member.offsets, [6])
+    assert.deepEqual(bus.calls, ['subscribe'])
+  })
+
+  test('reads what is too much to be kept from the log', async () => {
+    const { bus, feed, receive } = setUp()
+    const { waiting, release } = bus.hold('subscribe')
+    const opening = feed.open()
+    await waitFor(() => waiting() === 1)
+    receive(...bus.appendMany(1500))
+    release()
+    await opening
+    await waitFor(() => feed.position.offset === 1500)
+    assert.ok(bus.calls.includes('history 1000'))
+    const held = bus.hold('history')
+    const member = new FakeMember()
+    feed.add(member, 1500)
+    bus.append()
+    receive(bus.append())
+    await waitFor(() => held.waiting() === 1)
+    receive(...bus.appendMany(1200))
+    held.release()
+    await waitFor(() => member.offsets.length >= 1202)
+    assert.deepEqual(member.offsets, range(1202, 1501))
+  })
+
+  test('leaves out whom a record excepts, by connection and by client', async () => {
+    const { bus, join, receive } = setUp()
+    const [a, b, c] = await Promise.all([join(new FakeMember('a', 'one')), join(new FakeMember('b', 'two')), join(new FakeMember('c'))])
+    receive(bus.append({ except: ['a'] }), bus.append({ except: ['two', 'c'] }), bus.append({ except: ['nobody'] }), bus.append())
+    assert.deepEqual([a.offsets, b.offsets, c.offsets], [[2, 3, 4], [1, 3, 4], [1, 3, 4]])
+  })
+
+  test('gives nobody twice what they have read ahead', async () => {
+    const { bus, feed, join, receive } = setUp()
+    const behind = await join()
+    const records = bus.appendMany(5)
+    const ahead = await join(new FakeMember('ahead'), 3)
+    receive(records[0], ephemeral(), records[1], records[2], records[3], records[4])
+    assert.deepEqual(behind.offsets, [1, 0, 2, 3, 4, 5])
+    assert.deepEqual(ahead.offsets, [0, 4, 5])
+    // not even if it leaves and comes back
+    const later = bus.appendMany(2)
+    feed.add(ahead, 7)
+    feed.remove(ahead)
+    feed.add(ahead, 5)
+    receive(...later)
+    assert.deepEqual(ahead.offsets, [0, 4, 5, 6, 7])
+  })
+
+  test('gives who has read ahead all of another log', async () => {
+    const { bus, feed, join, receive } = setUp()
+    bus.appendMany(10)
+    const ahead = await join(new FakeMember(), 15)
+    bus.lose('two')
+    receive(bus.append())
+    await waitFor(() => feed.position.epoch === 'two')
+    receive(...bus.appendMany(3))
+    assert.deepEqual(ahead.offsets, [2, 3, 4])
+  })
+
+  test('compares itself with the end of its log', async () => {
+    const { bus, feed, join } = setUp()
+    const member = await join()
+    feed.check(null)
+    feed.check(bus.end)
+    assert.deepEqual(bus.calls, ['subscribe'])
+    bus.appendMany(2)
+    feed.check(bus.end)
+    await has(member, 2)
+    bus.lose('two')
+    feed.check(bus.end)
+    await waitFor(() => member.resyncs.length === 1)
+  })
+
+  test('compares itself again when it was just reading, because that may have been before', async () => {
+    const { bus, feed, join, receive } = setUp()
+    const member = await join()
+    const { waiting, release } = bus.hold('history')
+    receive(bus.appendMany(2)[1])
+    await waitFor(() => waiting() === 1)
+    // missed, as live delivery is interrupted
+    bus.appendMany(2)
+    feed.check({ epoch: 'one', offset: 0 })
+    release()
+    await has(member, 4)
+  })
+})

@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { range } from '../../contract/bus-fixture.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
+import { waitFor } from '../../helpers/wait.js'
+import { createFeeds } from '../../../src/documents/feeds.js'
+import { createMetrics } from '../../../src/metrics.js'
+
+function setUp () {
+  const bus = new ScriptedBus()
+  const metrics = createMetrics({ processMetrics: false })
+  const { log, lines } = recordingLog()
+  const feeds = createFeeds({ bus: /** @type {any} */ (bus), createDelivery: (record) => record, metrics, log })
+  return {
+    bus, feeds, metrics, lines,
+    /**
+     * @param {FakeMember} member
+     * @param {import('../../../src/wire/position.js').Position} [since]
+     * @param {() => boolean} [wanted]
+     */
+    join: (member, since, wanted = () => true) => feeds.join('doc', member, since, wanted),
+    /** Appends and delivers. @param {number} count */
+    publish (count) { for (const record of bus.appendMany(count)) feeds.receive(record) }
+  }
+}
+
+const START = { epoch: 'one', offset: 0 }
+const at = (/** @type {number} */ offset) => ({ epoch: 'one', offset })
+
+describe('joining a document', () => {
+  test('subscribes once for all, and unsubscribes with the last', async () => {
+    const { bus, feeds, join } = setUp()
+    const members = range(3).map((i) => new FakeMember(`m${i}`))
+    assert.deepEqual(await Promise.all(members.map((member) => join(member))), Array(3).fill({ position: START, recovered: false }))
+    assert.equal(feeds.size, 1)
+    for (const member of members.slice(1)) feeds.leave('doc', member)
+    feeds.leave('doc', new FakeMember())
+    assert.deepEqual(bus.calls, ['subscribe'])
+    feeds.leave('doc', members[0])
+    assert.equal(feeds.size, 0)
+    assert.deepEqual(bus.calls, ['subscribe', 'unsubscribe'])
+    assert.equal(feeds.position('doc'), undefined)
+    feeds.leave('doc', members[0])
+    await join(members[0])
+    assert.deepEqual(bus.calls, ['subscribe', 'unsubscribe', 'subscribe'])
+  })
+
+  test('answers with a position that stays what it was', async () => {
+    const { feeds, join, publish } = setUp()
+    const { position } = await join(new FakeMember())
+    const seen = feeds.position('doc')
+    publish(1)
+    assert.deepEqual([position, seen, feeds.position('doc')], [START, START, at(1)])
+  })
+
+  test('goes on from the position that a member has', async () => {
+    const { bus, join, publish, metrics } = setUp()
+    await join(new FakeMember())
+    publish(450)
+    const member = new FakeMember()
+    assert.deepEqual(await join(member, at(20)), { position: at(450), recovered: true })
+    publish(1)
+    assert.deepEqual(member.offsets, range(431, 21))
+    assert.deepEqual(bus.calls.slice(1), ['history 20', 'history 220', 'history 420'])
+    assert.equal((await metrics.replayed_records.get()).values[0].value, 430)
+  })
+
+  test('asks the log nothing when nothing was missed', async () => {
+    const { bus, join, publish } = setUp()
+    await join(new FakeMember())
+    publish(3)
+    const member = new FakeMember()
+    assert.deepEqual(await join(member, at(3)), { position: at(3), recovered: true })
+    assert.deepEqual(bus.calls, ['subscribe'])
+    publish(1)
+    assert.deepEqual(member.offsets, [4])
+  })
+
+  test('tells to resync when the log is another, no longer reaches back, or never was that long', async () => {
+    const { bus, join, publish } = setUp()
+    await join(new FakeMember())
+    publish(10)
+    bus.trim(5)
+    for (const [since, reason] of /** @type {const} */ ([[{ epoch: 'other', offset: 3 }, 'epoch'], [at(4), 'trimmed'], [at(11), 'epoch'], [at(0), 'trimmed']])) {
+      const member = new FakeMember()
+      assert.deepEqual(await join(member, since), { position: at(10), recovered: false })
+      assert.deepEqual(member.resyncs, [{ ...at(10), reason }])
+      assert.deepEqual(member.offsets, [])
+      publish(0)
+    }
+    const member = new FakeMember()
+    assert.deepEqual(await join(member, at(5)), { position: at(10), recovered: true })
+    assert.deepEqual(member.offsets, range(5, 6))
+  })
+
+  test('leaves out what a member is excepted from, which is nothing it has missed', async () => {
+    const { bus, join } = setUp()
+    bus.append({ except: ['me'] })
+    bus.append()
+    bus.append({ except: ['my connection'] })
+    const member = new FakeMember('my connection', 'me')
+    assert.deepEqual(await join(member, START), { position: at(3), recovered: true })
+    assert.deepEqual(member.offsets, [2])
+  })
+
+  test('fails with `unavailable` when the bus does, and begins anew with the next one', async () => {
+    const { bus, feeds, join, publish } = setUp()
+    bus.fail('subscribe', 1)
+    const results = await Promise.allSettled([join(new FakeMember()), join(new FakeMember())])
+    assert.deepEqual(results.map((result) => result.status === 'rejected' && result.reason.code), ['unavailable', 'unavailable'])
+    assert.equal(feeds.size, 0)
+    await join(new FakeMember())
+    publish(1)
+    bus.fail('history', 1)
+    const member = new FakeMember()
+    await assert.rejects(join(member, START), { code: 'unavailable' })
+    assert.equal((await join(member, START)).recovered, true)
+    assert.deepEqual(member.offsets, [1])
+  })
+
+  test('is given up, and the feed closed, when nobody wants it any more', async () => {
+    const { bus, feeds, join } = setUp()
+    const { waiting, release } = bus.hold('subscribe')
+    let wanted = true
+    const member = new FakeMember()
+    const joining = join(member, START, () => wanted)
+    bus.appendMany(3)
+    await waitFor(() => waiting() === 1)
+    wanted = false
+    feeds.leave('doc', member)
+    assert.equal(feeds.size, 1)
+    release()
+    await joining
+    assert.deepEqual([feeds.size, member.offsets, member.resyncs], [0, [], []])
+    assert.equal(bus.calls.at(-1), 'unsubscribe')
+  })
+})
+
+describe('a member that catches up', () => {
+  test('misses nothing and gets nothing twice while records go on coming', async () => {
+    const { bus, join, publish } = setUp()
+    const live = new FakeMember()
+    await join(live)
+    publish(300)
+    const { waiting, release } = bus.hold('history')
+    const late = new FakeMember()
+    const joining = join(late, at(10))
+    await waitFor(() => waiting() === 1)
+    publish(300)
+    release()
+    await joining
+    publish(5)
+    assert.deepEqual(live.offsets, range(605, 1))
+    assert.deepEqual(late.offsets, range(595, 11))
+  })
+
+  test('may be ahead of what has come live', async () => {
+    const { bus, feeds, join } = setUp()
+    await join(new FakeMember())
+    const records = bus.appendMany(5)
+    feeds.receive(records[0])
+    const ahead = new FakeMember()
+    assert.deepEqual(await join(ahead, START), { position: at(5), recovered: true })
+    for (const record of records.slice(1)) feeds.receive(record)
+    feeds.receive(bus.append())
+    assert.deepEqual(ahead.offsets, range(6, 1))
+  })
+
+  test('misses nothing of what the feed itself reads from the log at the same moment', async () => {
+    for (const memberFirst of [true, false]) {
+      const { bus, feeds, join, publish } = setUp()
+      const live = new FakeMember('live')
+      await join(live)
+      publish(10)
+      const { waiting, release } = bus.hold('history')
+      const late = new FakeMember('late')
+      const missed = bus.appendMany(250)
+      let joining = memberFirst ? join(late, at(5)) : undefined
+      if (memberFirst) await waitFor(() => waiting() === 1)
+      feeds.receive(/** @type {any} */ (missed.at(-1)))
+      await waitFor(() => waiting() === (memberFirst ? 2 : 1))
+      joining ??= join(late, at(5))
+      await waitFor(() => waiting() === 2)
+      // both answers arrive in one turn
+      release()
+      await joining
+      await waitFor(() => live.offsets.length === 260)
+      publish(3)
+      assert.deepEqual(late.offsets, range(258, 6))
+      assert.deepEqual(live.offsets, range(263, 1))
+    }
+  })
+
+  test('is told to resync when another log begins meanwhile', async () => {
+    const { bus, feeds, join, publish } = setUp()
+    await join(new FakeMember())
+    publish(300)
+    const { waiting, release } = bus.hold('history')
+    const late = new FakeMember()
+    const joining = join(late, at(10))
+    await waitFor(() => waiting() === 1)
+    bus.lose('two')
+    feeds.receive(bus.append())
+    await waitFor(() => waiting() === 2)
+    release()
+    const { recovered, position } = await joining
+    await waitFor(() => feeds.position('doc')?.epoch === 'two')
+    publish(2)
+    assert.equal(recovered, false)
+    assert.deepEqual(late.resyncs.at(-1), { epoch: 'two', offset: 1, reason: 'epoch' })
+    assert.deepEqual(late.offsets.slice(-2), [2, 3])
+    assert.ok(position.epoch === 'two' || late.resyncs.length === 2, 'the last word is the new log')
+  })
+
+  test('makes a feed look that does not know yet that its log was lost', async () => {
+    const { bus, feeds, join, publish } = setUp()
+    const live = new FakeMember()
+    await join(live)
+    publish(5)
+    bus.lose('two')
+    bus.appendMany(3)
+    const late = new FakeMember()
+    await join(late, { epoch: 'two', offset: 1 })
+    await waitFor(() => feeds.position('doc')?.epoch === 'two')
+    publish(1)
+    for (const member of [live, late]) {
+      assert.deepEqual(member.resyncs.at(-1), { epoch: 'two', offset: 3, reason: 'epoch' })
+      assert.equal(member.offsets.at(-1), 4)
+    }
+  })
+
+  test('is sent no more than it takes, and nothing once it has left', async () => {
+    const { bus, join, publish } = setUp()
+    await join(new FakeMember())
+    publish(20)
+    const late = new FakeMember()
+    let drain = () => {}
+    let wanted = true
+    late.full = undefined
+    const { deliver } = late
+    late.deliver = (record) => {
+      deliver.call(late, record)
+      if (late.offsets.length % 5 === 0) late.full = new Promise((resolve) => { drain = () => { late.full = undefined; resolve() } })
+    }
+    const joining = join(late, START, () => wanted)
+    await waitFor(() => late.offsets.length === 5)
+    await turn()
+    assert.deepEqual(late.offsets, range(5, 1))
+    drain()
+    await waitFor(() => late.offsets.length === 10)
+    wanted = false
+    drain()
+    await joining
+    assert.deepEqual(late.offsets, range(10, 1))
+    publish(1)
+    assert.deepEqual(late.offsets, range(10, 1))
+    assert.ok(bus.calls.includes('history 0'))
+  })
+})
+
+describe('documents whose live delivery was interrupted', () => {
+  test('are compared with their logs until the bus answers', async () => {
+    const { bus, feeds, join, metrics, lines } = setUp()
+    const member = new FakeMember()
+    await join(member)
+    bus.appendMany(2)
+    bus.fail('positions', 2)
+    await feeds.check(['doc', 'nobody has this one'])
+    await waitFor(() => member.offsets.length === 2)
+    assert.deepEqual(bus.calls, ['subscribe', 'positions', 'positions', 'positions', 'history 0'])
+    assert.deepEqual((await metrics.bus_errors.get()).values, [{ labels: { operation: 'positions' }, value: 2 }])
+    assert.ok(lines.every(({ level }) => level === 'debug'))
+  })
+
+  test('are compared again when they are interrupted meanwhile', async () => {
+    const { bus, feeds, join } = setUp()
+    const member = new FakeMember()
+    await join(member)
+    const { waiting, release } = bus.hold('positions')
+    const checking = feeds.check(['doc'])
+    await waitFor(() => waiting() === 1)
+    bus.appendMany(2)
+    await feeds.check(['doc'])
+    release()
+    await checking
+    await waitFor(() => member.offsets.length === 2)
+    assert.equal(bus.calls.filter((call) => call === 'positions').length, 2)
+  })
+
+  test('are not asked for when there are none, or all were left', async () => {
+    const { bus, feeds, join } = setUp()
+    await feeds.check([])
+    const member = new FakeMember()
+    await join(member)
+    const { waiting, release } = bus.hold('positions')
+    const checking = feeds.check(['doc'])
+    await waitFor(() => waiting() === 1)
+    feeds.leave('doc', member)
+    release()
+    await checking
+    assert.deepEqual(bus.calls, ['subscribe', 'positions', 'unsubscribe'])
+  })
+
+  test('are no longer compared when the gateway stops', async () => {
+    const { bus, feeds, join } = setUp()
+    await join(new FakeMember())
+    bus.fail('positions', Infinity)
+    const checking = feeds.check(['doc'])
+    await waitFor(() => bus.calls.includes('positions'))
+    feeds.stop()
+    await assert.rejects(checking)
+    const { length } = bus.calls
+    await turn()
+    assert.equal(bus.calls.length, length)
+  })
+})
