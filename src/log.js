@@ -27,6 +27,7 @@ export function createLog ({ level, pretty: readable, role, slot }) {
     translateTime: 'SYS:HH:MM:ss.l',
     ignore: 'pid,hostname,role,slot',
     messageFormat: slot === undefined ? '[{role}] {msg}' : '[{role} {slot}] {msg}',
+    singleLine: true,
     sync: true,
     // PM2 replaces the write of it; pino looks at that itself
     destination: Object.hasOwn(process.stdout, 'write') ? process.stdout : 1
