@@ -126,10 +126,9 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     for (const publication of publications) to.onDirect(publication)
   })
 
-  redis.onReady(() => users?.lost())
+  redis.onBack(() => users?.lost())
   channels.onRestored((restored) => {
     if (!running) return
-    users?.lost()
     const names = new Set(restored)
     const guids = [...subscribed.keys()].filter((guid) => names.has(documentChannel(guid)))
     log.info({ documents: guids.length }, 'live delivery was interrupted and is there again')

@@ -29,20 +29,24 @@ const LOG_INTERVAL = 60_000
 export function createRedis ({ urls, name, log }) {
   if (urls.length === 0) throw new TypeError('createRedis: no URL')
   const reconnect = reconnectForEver()
+  /** @type {(() => void)[]} */
+  const backListeners = []
+  const tellBack = () => { for (const listener of backListeners) listener() }
   const client = urls.length === 1
     ? new Redis(urls[0], { ...connectionOptions(name), retryStrategy: reconnect.retryStrategy, reconnectOnError: demoted })
     : new Cluster(urls, clusterOptions(name, urls, reconnect.retryStrategy))
   catchRejections(client)
   if (client instanceof Cluster) {
     refuseWhenDown(client)
-    client.on('+node', catchRejections)
+    client.on('+node', (node) => {
+      catchRejections(node)
+      tellBack()
+    })
   }
   const scripts = defineScripts(client)
   const topology = client instanceof Cluster ? clusterTopology(client) : singleTopology(client)
   const channels = createChannels({ topology, name, log })
 
-  /** @type {(() => void)[]} */
-  const readyListeners = []
   let downSince = 0
   let loggedAt = -Infinity
   let stopped = false
@@ -54,7 +58,7 @@ export function createRedis ({ urls, name, log }) {
     if (downSince > 0) log.info({ afterMs: Date.now() - downSince }, 'redis is back')
     downSince = 0
     loggedAt = -Infinity
-    for (const listener of readyListeners) listener()
+    tellBack()
   })
   const onTrouble = (/** @type {Error | undefined} */ error) => {
     if (stopped) return
@@ -98,8 +102,8 @@ export function createRedis ({ urls, name, log }) {
     /** Whether commands have a chance; for the readiness check. */
     get ready () { return client.status === 'ready' },
 
-    /** @param {() => void} listener called whenever the connection for commands is there (again); Redis may have lost its data meanwhile */
-    onReady (listener) { readyListeners.push(listener) },
+    /** @param {() => void} listener called when Redis, or a node of the cluster, is there (again): it may have lost its data */
+    onBack (listener) { backListeners.push(listener) },
 
     /**
      * What `@socket.io/redis-adapter` needs to subscribe (createShardedAdapter's second argument; `client` is the first).

@@ -6,7 +6,7 @@ import { documentChannel } from '../../src/redis/keys.js'
 import { slotOf } from '../../src/redis/slot.js'
 import { waitFor } from '../helpers/wait.js'
 import { startRedisCluster } from '../services/redis.js'
-import { arrived, createFixture, entry, fresh, of, range, texts } from './bus-fixture.js'
+import { arrived, createFixture, entry, fresh, of, publication, range, texts } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
 
 describe('redis cluster in motion', () => {
@@ -108,6 +108,8 @@ describe('redis cluster in motion', () => {
     const theirs = guids.filter((_, i) => owners[i] !== 2)
     const lost = guids.filter((_, i) => owners[i] === 2)
     assert.ok(theirs.length > 0 && lost.length > 0)
+    const uids = range(24).map(() => fresh('user'))
+    await Promise.all(uids.map((uid) => first.addUser(uid)))
     const before = one.reconnects.length
 
     await cluster.nodes[2].kill()
@@ -119,5 +121,10 @@ describe('redis cluster in motion', () => {
     await waitFor(() => lost.every((guid) => one.reconnects.slice(before).flat().includes(guid)), { timeout: 20_000, message: 'onReconnect for the documents of the node' })
     await waitFor(() => Promise.all(lost.map((guid) => publisher.publish([entry(guid, 'after')]))), { timeout: 20_000, message: 'the node to work again' })
     for (const guid of lost) await waitFor(() => texts(of(one, guid)).includes('after'), { message: 'live delivery' })
+    // the node came back empty: users that lay on it have to be registered again
+    await waitFor(async () => {
+      await Promise.all(uids.map((uid) => publisher.publish([{ publication: publication({ operator: 'user', uid }) }])))
+      return uids.every((uid) => one.directs.some((direct) => direct.uid === uid))
+    }, { timeout: 20_000, message: () => `all users, there are ${new Set(one.directs.map((direct) => direct.uid)).size}` })
   })
 })

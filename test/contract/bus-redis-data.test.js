@@ -39,6 +39,9 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       await client().expire(documentMeta(full), 100)
       await fixture.pair.first.subscribe(full)
       assert.ok(await client().ttl(documentMeta(full)) > 7 * 86_400 - 10, 'subscribing keeps the position of an idle document alive')
+      await client().hset(documentMeta(full), 'o', '0')
+      await fixture.pair.first.subscribe(full)
+      assert.ok(await client().ttl(documentMeta(full)) > 7 * 86_400 - 10, 'a log that began anew still knows its origins')
     })
 
     test('the log is trimmed to about its size', async () => {
@@ -156,13 +159,17 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       const { first, publisher, one } = fixture.pair
       const guid = fresh()
       const start = await first.subscribe(guid)
-      const publishing = Promise.all(range(300).map((i) => publisher.publish([entry(guid, i)])))
-      const reading = Promise.all(range(300).map(async () => {
-        await first.positions([guid])
-        await first.history(guid, start, 1)
-        await first.subscribe(guid)
+      let done = false
+      const reading = Promise.all(range(4).map(async () => {
+        while (!done) {
+          await first.positions([guid])
+          await first.history(guid, start, 1)
+          await first.subscribe(guid)
+        }
       }))
-      await Promise.all([publishing, reading])
+      for (let i = 0; i < 300; i++) await publisher.publish([entry(guid, i)])
+      done = true
+      await reading
       await arrived(one, guid, 300)
       assert.deepEqual(await first.positions([guid]), [{ ...start, offset: 300 }])
     })
@@ -180,7 +187,8 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
         const { records, gap, position } = await first.history(guid, { ...start, offset: seen.length }, 100)
         assert.equal(gap, null)
         assert.equal(position.offset, 30)
-        assert.ok(seen.length + records.length === 30 || (records.length >= 8 && records.length <= 24), `${records.length} records`)
+        assert.ok(records.length >= 8 || seen.length + records.length === 30, `${records.length} records`)
+        assert.ok(records.length <= 24, `${records.length} records`)
         seen.push(...offsets(records))
       }
       assert.deepEqual(seen, range(30, 1))

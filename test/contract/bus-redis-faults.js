@@ -141,6 +141,9 @@ export function redisFaults (name, startServers) {
         await first.unsubscribe(fresh())
       }
       assert.ok(performance.now() - begun < 3 * FAILS_WITHIN, `three rounds took ${performance.now() - begun} ms`)
+      const known = performance.now()
+      for (let i = 0; i < 20; i++) await assert.rejects(publisher.publish(offered[i % guids.length]), unavailable)
+      assert.ok(performance.now() - known < 1000, `once it is known to be away, 20 calls took ${performance.now() - known} ms`)
 
       await Promise.all(servers.nodes.map((node) => node.restart()))
       await waitFor(() => Promise.all(offered.map((entries) => publisher.publish(entries))), { timeout: 20_000, message: 'publish to work again' })

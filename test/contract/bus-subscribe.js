@@ -70,6 +70,22 @@ export function subscribeContract (fixture) {
       assert.deepEqual(of(fixture.pair.one, guid), [])
     })
 
+    test('holds back what is on its way', async () => {
+      const guid = fresh()
+      await fixture.pair.first.subscribe(guid)
+      for (let i = 0; i < 20; i++) {
+        const publishing = fixture.pair.first.publish([entry(guid, i)])
+        if (i % 2 === 0) await publishing
+        const left = fixture.pair.first.unsubscribe(guid)
+        const { length } = of(fixture.pair.one, guid)
+        await publishing
+        await left
+        await turn()
+        assert.equal(of(fixture.pair.one, guid).length, length)
+        await fixture.pair.first.subscribe(guid)
+      }
+    })
+
     test('of a document that is not subscribed does nothing', async () => {
       await fixture.pair.first.unsubscribe(fresh())
     })

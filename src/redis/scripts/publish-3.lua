@@ -22,19 +22,15 @@ local results = {''}
 local function open ()
   local found = redis.call('HMGET', meta, 'e', 'o')
   epoch, offset = found[1], tonumber(found[2])
-  if not epoch or not offset then
-    -- What an expired or evicted meta left behind belongs to no epoch any more.
-    redis.call('DEL', log)
-    epoch, offset = ARGV[1], 0
-  end
+  if not epoch or not offset then epoch, offset = ARGV[1], 0 end
 end
 
 local function append (envelope)
   local id = digits(offset + 1) .. '-0'
   local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[2], id, 'v', envelope)
   if type(added) == 'table' and added.err then
-    -- The stream is ahead of meta: one of them was lost or restored. Going on would fail for ever, so another log begins.
-    -- Only the first entry of a call can get here, so no entry of this call is lost.
+    -- The stream is ahead of meta: that was lost (expired, evicted) or restored. Going on would fail for ever, so another
+    -- log begins. Only the first entry of a call can get here, so no entry of this call is lost.
     if appended or not string.find(added.err, 'equal or smaller', 1, true) then return added end
     redis.call('DEL', log)
     epoch, offset = ARGV[1], 0

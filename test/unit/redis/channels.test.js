@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { after, describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { createLog } from '../../../src/log.js'
+import { createChannels } from '../../../src/redis/channels.js'
+
+const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+
+/** As much of an ioredis client as a subscriber needs; the test answers its commands. */
+class FakeRedis extends EventEmitter {
+  status = 'wait'
+  /** @type {{ command: string, answer: (error?: Error) => void }[]} */
+  sent = []
+
+  async connect () {}
+  async ping () {}
+  disconnect () { this.status = 'end' }
+
+  open () {
+    this.status = 'ready'
+    this.emit('ready')
+  }
+
+  lose () {
+    this.status = 'reconnecting'
+    this.emit('close')
+  }
+
+  /** @param {string} channel @param {string} text */
+  bring (channel, text) { this.emit('smessageBuffer', Buffer.from(channel), Buffer.from(text)) }
+
+  pipeline () {
+    /** @type {Promise<[Error | null]>[]} */
+    const results = []
+    const add = (/** @type {string} */ name) => (/** @type {string[]} */ ...channels) => {
+      results.push(new Promise((resolve) => {
+        this.sent.push({ command: `${name} ${channels.join(' ')}`, answer: (error) => resolve([error ?? null]) })
+      }))
+    }
+    return { ssubscribe: add('+'), sunsubscribe: add('-'), exec: () => Promise.all(results) }
+  }
+
+  /** @returns {string[]} */
+  get commands () { return this.sent.map(({ command }) => command) }
+}
+
+/** @param {{ single?: boolean }} [options] */
+function setUp ({ single = true } = {}) {
+  /** @type {Record<string, FakeRedis>} */
+  const nodes = { a: new FakeRedis(), b: new FakeRedis() }
+  let owner = 'a'
+  /** @type {() => void} */
+  let changed = () => {}
+  const topology = {
+    single,
+    nodeOf: () => owner,
+    has: (/** @type {string} */ key) => key in nodes,
+    connect: (/** @type {string} */ key) => /** @type {any} */ (nodes[key]),
+    refresh () {},
+    onChange (/** @type {() => void} */ listener) { changed = listener },
+    stop () {}
+  }
+  const channels = createChannels({ topology, name: 'test', log })
+  after(() => channels.stop())
+  return { channels, nodes, move: (/** @type {string} */ to) => { owner = to; changed() } }
+}
+
+/** @param {Promise<unknown>} promise */
+async function isSettled (promise) {
+  let settled = false
+  promise.then(() => { settled = true }, () => { settled = true })
+  await turn()
+  return settled
+}
+
+describe('channels', () => {
+  test('of one turn go out in one command, and resolve when it is answered', async () => {
+    const { channels, nodes: { a } } = setUp()
+    const first = channels.subscribe('x', () => {})
+    await turn()
+    a.open()
+    const second = channels.subscribe('y', () => {})
+    await turn()
+    assert.deepEqual(a.commands, ['+ x y'])
+    assert.equal(await isSettled(first), false)
+    a.sent[0].answer()
+    await Promise.all([first, second])
+  })
+
+  test('of a cluster go out in one command per slot', async () => {
+    const { channels, nodes: { a } } = setUp({ single: false })
+    const all = Promise.all(['{t}1', '{t}2', '{u}1'].map((channel) => channels.subscribe(channel, () => {})))
+    await turn()
+    a.open()
+    await turn()
+    assert.deepEqual(a.commands, ['+ {t}1 {t}2', '+ {u}1'])
+    for (const { answer } of a.sent) answer()
+    await all
+  })
+
+  test('that are left and wanted again within a turn are not touched', async () => {
+    const { channels, nodes: { a } } = setUp()
+    const subscribed = channels.subscribe('x', () => {})
+    await turn()
+    a.open()
+    await turn()
+    a.sent[0].answer()
+    await subscribed
+    channels.unsubscribe('x')
+    await channels.subscribe('x', () => {})
+    await turn()
+    assert.deepEqual(a.commands, ['+ x'])
+    channels.unsubscribe('x')
+    await turn()
+    const again = channels.subscribe('x', () => {})
+    await turn()
+    assert.deepEqual(a.commands, ['+ x', '- x', '+ x'])
+    a.sent[1].answer()
+    assert.equal(await isSettled(again), false)
+    a.sent[2].answer()
+    await again
+  })
+
+  test('an answer from before the connection was lost confirms nothing', async () => {
+    const { channels, nodes: { a } } = setUp()
+    const subscribed = channels.subscribe('x', () => {})
+    await turn()
+    a.open()
+    await turn()
+    a.lose()
+    a.open()
+    await turn()
+    assert.deepEqual(a.commands, ['+ x', '+ x'])
+    a.sent[0].answer()
+    assert.equal(await isSettled(subscribed), false)
+    a.sent[1].answer()
+    await subscribed
+  })
+
+  test('that were live and are again are told together, those that never were are not', async () => {
+    const { channels, nodes: { a } } = setUp()
+    /** @type {string[][]} */
+    const told = []
+    channels.onRestored((restored) => { told.push(restored) })
+    const subscribed = [channels.subscribe('x', () => {}), channels.subscribe('y', () => {}), channels.subscribe('z', () => {})]
+    await turn()
+    a.open()
+    await turn()
+    a.sent[0].answer()
+    await Promise.all(subscribed)
+    a.lose()
+    channels.unsubscribe('z')
+    const late = channels.subscribe('late', () => {})
+    await turn()
+    assert.deepEqual(told, [])
+    a.open()
+    await turn()
+    assert.deepEqual(a.commands.slice(1), ['+ x y late'])
+    a.sent[1].answer()
+    await late
+    await turn()
+    assert.deepEqual(told, [['x', 'y']])
+  })
+
+  test('that move are asked for at the new node, and the old one has no say any more', async () => {
+    const { channels, nodes: { a, b }, move } = setUp({ single: false })
+    /** @type {string[]} */
+    const got = []
+    const subscribed = channels.subscribe('x', (payload) => { got.push(payload.toString()) })
+    await turn()
+    a.open()
+    await turn()
+    a.sent[0].answer()
+    await subscribed
+    a.bring('x', 'one')
+    move('b')
+    await turn()
+    b.open()
+    await turn()
+    assert.deepEqual([a.commands, b.commands], [['+ x', '- x'], ['+ x']])
+    b.sent[0].answer()
+    await turn()
+    b.bring('x', 'three')
+    a.bring('x', 'two, late')
+    assert.deepEqual(got, ['one', 'three'])
+  })
+
+  test('that are refused are asked for one by one, until they are had', async () => {
+    const { channels, nodes: { a } } = setUp()
+    const subscribed = Promise.all([channels.subscribe('x', () => {}), channels.subscribe('y', () => {})])
+    await turn()
+    a.open()
+    await turn()
+    a.sent[0].answer(new Error('NOPERM'))
+    for (const deadline = Date.now() + 1000; a.sent.length < 3 && Date.now() < deadline;) await turn()
+    assert.deepEqual(a.commands.slice(1), ['+ x', '+ y'])
+    for (const { answer } of a.sent.slice(1)) answer()
+    await subscribed
+  })
+
+  test('a handler that throws does not reach the connection', async () => {
+    const { channels, nodes: { a } } = setUp()
+    const subscribed = channels.subscribe('x', () => { throw new Error('a test threw this') })
+    await turn()
+    a.open()
+    await turn()
+    a.sent[0].answer()
+    await subscribed
+    a.bring('x', 'text')
+    a.bring('never subscribed', 'text')
+  })
+
+  test('stop ends what waits', async () => {
+    const { channels } = setUp()
+    const waiting = channels.subscribe('x', () => {})
+    channels.stop()
+    await assert.rejects(waiting, { code: 'unavailable' })
+  })
+})
