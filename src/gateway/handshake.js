@@ -6,11 +6,16 @@ import { Connection, kConnection } from './connection.js'
 import { assignId } from './hooks.js'
 import { guid, parseInput, position } from './handlers/input.js'
 
+/** Every guid has a place in a Map, also one that means something to an object. */
+const documents = z.custom((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'documents must be an object')
+  .transform((value) => new Map(Object.entries(/** @type {object} */ (value))))
+  .pipe(z.map(guid, position.nullable()))
+
 /** What a client sends with its CONNECT packet; fields of others pass. */
 const authSchema = z.looseObject({
   token: z.string().nullish(),
   client: z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'client must be a string of 1 to 256 bytes').nullish(),
-  documents: z.record(guid, position.nullable()).nullish()
+  documents: documents.nullish()
 })
 
 /** @typedef {Map<string, import('../wire/position.js').Position | null>} HandshakeDocuments */
@@ -55,7 +60,7 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
       throw new InkcastError('draining')
     }
     const { token, client, documents } = parseInput(authSchema, socket.handshake.auth)
-    if (documents && Object.keys(documents).length > connectionContext.maxDocuments) throw new InkcastError('too_many_documents')
+    if (documents && documents.size > connectionContext.maxDocuments) throw new InkcastError('too_many_documents')
     const identity = await authenticator.authenticate(token ?? undefined)
     await users.register(identity.uid)
     const conn = /** @type {any} */ (socket.conn)
@@ -69,7 +74,7 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
     conn[kConnection] = connection
     // until it is connected, which a middleware after this one may prevent
     conn.on('close', releaseUser)
-    if (documents) socket.data.documents = new Map(Object.entries(documents))
+    if (documents) socket.data.documents = documents
   }
 
   return {
