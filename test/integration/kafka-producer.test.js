@@ -87,11 +87,15 @@ const counting = (kafka, count) => /** @type {import('kafkajs').Kafka} */ ({
   }
 })
 
-test('a record that the topic does not take is refused, and nothing else is', async (t) => {
-  const kafka = await testKafka(t)
+test('a record that the topic does not take is refused, and those beside it are not', async (t) => {
+  const kafka = await testKafka(t, { partitions: 1 })
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: kafka.uplinkTopic, configEntries: [{ name: 'max.message.bytes', value: '1000' }] }] })
+  await admin.disconnect()
   const producer = createProducer({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log })
   kafka.onEnd(() => producer.stop())
-  const results = await Promise.allSettled([1, 2, 3, 4].map((i) => producer.send({ key: 'k', value: i === 2 ? Buffer.alloc(1_500_000) : Buffer.from(String(i)), headers: {} })))
+  const results = await Promise.allSettled([1, 2, 3, 4].map((i) => producer.send({ key: 'k', value: i === 2 ? Buffer.alloc(2000) : Buffer.from(String(i)), headers: {} })))
   assert.deepEqual(results.map((result) => result.status === 'rejected' ? result.reason.code : 'ok'), ['ok', 'value_too_large', 'ok', 'ok'])
   assert.deepEqual((await kafka.readAll(kafka.uplinkTopic, 3)).map(({ value }) => String(value)), ['1', '3', '4'])
 })
