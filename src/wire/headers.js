@@ -27,7 +27,8 @@ export const HEADER = Object.freeze({
 })
 
 const MAX_EXCEPT = 100
-const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
+// Version ff and ids of zeros only are not valid (https://www.w3.org/TR/trace-context/#traceparent-header).
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** @returns {string} a trace id as W3C Trace Context has them: 32 hexadecimal digits */
 export const newTraceId = () => randomBytes(16).toString('hex')
@@ -115,7 +116,7 @@ function traceIdFrom (traceId, traceparent) {
     if (!isId(traceId)) throw new InkcastError('bad_header', 'x-trace-id is not a valid id')
     return traceId
   }
-  return (traceparent && TRACEPARENT.exec(traceparent)?.[1]) ?? newTraceId()
+  return TRACEPARENT.exec(traceparent ?? '')?.[1] ?? newTraceId()
 }
 
 /** @param {string | undefined} text @param {number} fallback */

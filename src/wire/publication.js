@@ -46,7 +46,9 @@ const CONTROL = /[\u0000-\u001f\u007f]/
  */
 export function isId (id) {
   return typeof id === 'string' && id.length > 0 && id.length <= MAX_ID_BYTES && !CONTROL.test(id) &&
-    (id.length * 3 <= MAX_ID_BYTES || Buffer.byteLength(id) <= MAX_ID_BYTES)
+    (id.length * 3 <= MAX_ID_BYTES || Buffer.byteLength(id) <= MAX_ID_BYTES) &&
+    // half a surrogate pair is encoded as U+FFFD: two ids would be one key, and the rights to one be the rights to the other
+    id.isWellFormed()
 }
 
 /** @param {string} event */
