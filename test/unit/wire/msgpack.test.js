@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { test } from 'node:test'
+import { ExtData, encode } from '@msgpack/msgpack'
+import { InkcastError } from '../../../src/errors.js'
+import { checkMsgpack, decodeMsgpack, encodeMsgpack } from '../../../src/wire/msgpack.js'
+import { checkValue } from '../../../src/wire/value.js'
+import { randomValue, seededRandom } from '../../helpers/random.js'
+
+/** What msgpack clients of Socket.IO encode with. @type {{ encode: (value: unknown) => Buffer, decode: (bytes: Uint8Array) => unknown }} */
+const notepack = createRequire(createRequire(import.meta.url).resolve('socket.io-msgpack-parser'))('notepack.io')
+
+const SEED = Number(process.env.TEST_SEED ?? 20_261)
+const bytes = (/** @type {number[]} */ ...numbers) => Buffer.from(numbers)
+const check = (/** @type {Buffer} */ value, maxDepth = 256) => checkMsgpack(value, maxDepth)
+
+/** @param {unknown} value @param {number} levels */
+const nested = (value, levels) => { for (let i = 0; i < levels; i++) value = [value]; return value }
+
+test('whatever the two encoders make passes, and nothing that is shorter or longer does', () => {
+  const random = seededRandom(SEED)
+  const others = [Buffer.alloc(0), Buffer.alloc(300, 0xff), Buffer.alloc(70_000, 0xc1), new Date(1_700_000_000_123), new Date(0)]
+  for (let i = 0; i < 400; i++) {
+    const value = randomValue(random, { others: i % 2 ? others : [] })
+    for (const encoded of [encodeMsgpack(value), Buffer.from(notepack.encode(value))]) {
+      const about = `seed ${SEED}, value ${i}`
+      assert.doesNotThrow(() => check(encoded), about)
+      assert.throws(() => check(Buffer.concat([encoded, bytes(0)])), { code: 'bad_value' }, about)
+      for (let cut = 0; cut < 20; cut++) {
+        const length = Math.floor(random() * encoded.length)
+        assert.throws(() => check(encoded.subarray(0, length)), { name: 'InkcastError' }, `${about}, first ${length} bytes`)
+      }
+    }
+  }
+})
+
+test('bytes changed at random are refused by an error of the table, or can be decoded', () => {
+  const random = seededRandom(SEED)
+  let refused = 0
+  for (let i = 0; i < 3000; i++) {
+    const encoded = Buffer.from(encodeMsgpack(randomValue(random, { depth: 3 })))
+    if (encoded.length > 2000) continue
+    for (let change = 0; change <= random() * 4; change++) encoded[Math.floor(random() * encoded.length)] = Math.floor(random() * 256)
+    try {
+      checkValue(encoded, 'application/msgpack')
+      JSON.stringify(decodeMsgpack(encoded))
+    } catch (error) {
+      assert.ok(error instanceof InkcastError && ['bad_value', 'bad_utf8'].includes(error.code), `seed ${SEED}, change ${i}: ${error}\n${encoded.toString('hex')}`)
+      refused++
+    }
+  }
+  assert.ok(refused > 300, `${refused} refused`)
+})
+
+test('random bytes are refused by an error of the table, and none takes long', () => {
+  const random = seededRandom(SEED)
+  const begun = performance.now()
+  for (let i = 0; i < 20_000; i++) {
+    const noise = Buffer.from(Array.from({ length: Math.floor(random() * 40) }, () => random() < 0.3 ? 0xdd : Math.floor(random() * 256)))
+    try { check(noise) } catch (error) { assert.ok(error instanceof InkcastError, `${error}\n${noise.toString('hex')}`) }
+  }
+  assert.ok(performance.now() - begun < 10_000)
+})
+
+test('every first byte is read as the specification has it', () => {
+  // a value that begins with this byte, followed by as many zeros as it takes; -1: never a value
+  const needs = (/** @type {number} */ type) => {
+    if (type <= 0x7f || type >= 0xe0) return 0
+    if (type <= 0x8f) return (type & 15) * 2
+    if (type <= 0x9f) return type & 15
+    if (type <= 0xbf) return type & 31
+    return [0, -1, 0, 0, 1, 2, 4, 2, 3, 5, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17, 1, 2, 4, 2, 4, 2, 4][type - 0xc0]
+  }
+  for (let type = 0; type < 256; type++) {
+    const zeros = needs(type)
+    const value = Buffer.concat([bytes(type), Buffer.alloc(Math.max(zeros, 0))])
+    if (zeros === -1) assert.throws(() => check(value), { code: 'bad_value', message: /0xc1/ })
+    else assert.doesNotThrow(() => check(value), `0x${type.toString(16)}`)
+    if (zeros > 0) assert.throws(() => check(value.subarray(0, -1)), { code: 'bad_value' }, `0x${type.toString(16)}`)
+  }
+})
+
+test('strings must be UTF-8, also as keys; binary data need not be', () => {
+  for (const broken of [bytes(0xa1, 0xff), bytes(0xd9, 2, 0xc3, 0x28), bytes(0xda, 0, 3, 0xed, 0xa0, 0x80), bytes(0x81, 0xa1, 0xff, 1), bytes(0x91, 0xa2, 0xc0, 0x80)]) {
+    assert.throws(() => check(broken), { code: 'bad_utf8' })
+  }
+  check(bytes(0xc4, 1, 0xff))
+  check(bytes(0xd4, 5, 0xff))
+})
+
+test('lengths beyond the bytes are refused before anything is made of them', () => {
+  for (const type of [0xdd, 0xdf, 0xdb, 0xc6, 0xc9]) assert.throws(() => check(bytes(type, 0xff, 0xff, 0xff, 0xff, 1)), { code: 'bad_value', message: /ends too early/ })
+  assert.throws(() => check(bytes(0x92, 0xdd, 0, 0, 0, 2, 1)), { code: 'bad_value' })
+  assert.throws(() => check(bytes()), { code: 'bad_value' })
+})
+
+test('nesting is allowed to the limit and not beyond, and empty lists at the end count for nothing', () => {
+  check(encodeMsgpack(nested(1, 256)))
+  assert.throws(() => check(encodeMsgpack(nested(1, 257))), { code: 'bad_value', message: /deeper than 256/ })
+  check(encodeMsgpack(nested([], 256)))
+  check(Buffer.concat([Buffer.alloc(256, 0x91), bytes(1)]))
+  assert.throws(() => check(Buffer.concat([Buffer.alloc(100_000, 0x91), bytes(1)])), { code: 'bad_value', message: /deeper/ })
+  // wide is not deep
+  check(encodeMsgpack(Array.from({ length: 5000 }, () => [[[1], { a: [2] }]])), 6)
+})
+
+test('extensions pass, with data of any kind', () => {
+  for (const length of [0, 1, 2, 3, 4, 8, 16, 17, 255, 256, 65_536]) check(Buffer.from(encode(new ExtData(5, new Uint8Array(length).fill(0xc1)))))
+})
+
+test('decoding gives back what was encoded, and refuses what is not one value', () => {
+  const value = { a: [1, -1.5, 'ü', null, true, { b: Buffer.from([0, 255]) }] }
+  assert.deepEqual(decodeMsgpack(encodeMsgpack(value)), value)
+  for (const broken of [bytes(), bytes(0xc1), bytes(0x91), bytes(1, 1)]) assert.throws(() => decodeMsgpack(broken), { name: 'InkcastError', code: 'bad_value' })
+})
