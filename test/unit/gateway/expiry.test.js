@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { manualClock } from '../../helpers/manual-clock.js'
+import { createExpiry } from '../../../src/gateway/expiry.js'
+
+const START = 1_700_000_000_000
+
+/** @param {import('node:test').TestContext} t */
+function setUp (t) {
+  const clock = manualClock(START)
+  const expiry = createExpiry({ clock })
+  expiry.start()
+  t.after(() => expiry.stop())
+  return {
+    clock, expiry,
+    /** @param {number} ms */
+    pass (ms) {
+      clock.advance(ms)
+      expiry.tick()
+    },
+    /** @param {number | null} expiresIn ms */
+    connection (expiresIn) {
+      /** @type {(string | number)[]} */
+      const heard = []
+      const connection = {
+        heard,
+        identity: { expiresAt: expiresIn === null ? null : START + expiresIn },
+        socket: { emit: (/** @type {string} */ event, /** @type {{ inMs: number }} */ { inMs }) => { heard.push(event, inMs) } },
+        disconnect (/** @type {string} */ code) {
+          heard.push(code)
+          expiry.forget(/** @type {any} */ (connection))
+        }
+      }
+      expiry.watch(/** @type {any} */ (connection))
+      return connection
+    }
+  }
+}
+
+describe('expiry', () => {
+  test('warns a minute before the end, and ends', (t) => {
+    const { connection, pass } = setUp(t)
+    const one = connection(120_500)
+    pass(60_000)
+    assert.deepEqual(one.heard, [])
+    pass(1000)
+    assert.deepEqual(one.heard, ['auth:expiring', 59_500])
+    pass(59_000)
+    assert.deepEqual(one.heard.length, 2)
+    pass(1000)
+    assert.deepEqual(one.heard, ['auth:expiring', 59_500, 'token_expired'])
+    pass(100_000)
+    assert.equal(one.heard.length, 3)
+  })
+
+  test('warns at once when there is less than a minute, and not at all when there is hardly any time', (t) => {
+    const { connection, pass } = setUp(t)
+    const [soon, sooner, over] = [connection(30_000), connection(4000), connection(-1000)]
+    pass(1000)
+    assert.deepEqual([soon.heard, sooner.heard, over.heard], [['auth:expiring', 29_000], [], ['token_expired']])
+    pass(3000)
+    assert.deepEqual(sooner.heard, ['token_expired'])
+  })
+
+  test('leaves alone what has no end, has gone, or has got more time', (t) => {
+    const { connection, pass, expiry } = setUp(t)
+    const [forever, gone, longer, shorter] = [connection(null), connection(2000), connection(2000), connection(3_600_000)]
+    expiry.forget(/** @type {any} */ (gone))
+    longer.identity.expiresAt = START + 600_000
+    expiry.watch(/** @type {any} */ (longer))
+    shorter.identity.expiresAt = START + 2000
+    expiry.watch(/** @type {any} */ (shorter))
+    pass(10_000)
+    assert.deepEqual([forever.heard, gone.heard, longer.heard, shorter.heard], [[], [], [], ['token_expired']])
+    longer.identity.expiresAt = null
+    expiry.watch(/** @type {any} */ (longer))
+    pass(3_600_000)
+    assert.deepEqual(longer.heard, [])
+  })
+
+  test('catches up when ticks were late, with everybody', (t) => {
+    const { connection, pass } = setUp(t)
+    const all = Array.from({ length: 200 }, (_, i) => connection(1000 + 100 * i))
+    pass(100_000)
+    for (const { heard } of all) assert.equal(heard.at(-1), 'token_expired')
+  })
+
+  test('bears a clock that is set back', (t) => {
+    const { connection, pass, clock } = setUp(t)
+    pass(10_000)
+    clock.advance(-8000)
+    const one = connection(3000)
+    pass(500)
+    assert.deepEqual(one.heard, [])
+    pass(8500)
+    assert.deepEqual(one.heard.at(-1), 'token_expired')
+  })
+})
