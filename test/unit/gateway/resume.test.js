@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { entry, range } from '../../contract/bus-fixture.js'
+import { connectClient, createClient } from '../../helpers/clients.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { nothingLeft, watchBus } from '../../helpers/left-over.js'
+import { rawWebSocket } from '../../helpers/raw-client.js'
+import { waitFor } from '../../helpers/wait.js'
+
+const file = { after }
+const server = await startEmbedded(file, { HISTORY_SIZE: '500' })
+const bus = watchBus(server)
+const { url, gateway } = server
+
+/** @param {string} guid @param {number} count @param {number} [from] */
+const publish = async (guid, count, from = 1) => { for (let i = 0; i < count; i++) await gateway.bus.publish([entry(guid, from + i)]) }
+
+/** @param {Awaited<ReturnType<typeof connectClient>>} client */
+const records = ({ received }) => received.filter(({ event }) => event === 'message')
+
+/**
+ * A document with records 1 to `count`.
+ * @param {import('node:test').TestContext} t
+ * @param {string} guid
+ * @param {number} count
+ */
+async function documentWith (t, guid, count) {
+  const first = await connectClient(t, url)
+  const { position } = await first.ask('doc:join', { guid })
+  await publish(guid, count)
+  await waitFor(() => records(first).length === count)
+  return { first, epoch: position.epoch }
+}
+
+describe('a client that comes back with its position', () => {
+  test('is told that it missed nothing', async (t) => {
+    const { epoch } = await documentWith(t, 'none', 3)
+    const client = await connectClient(t, url)
+    assert.deepEqual(await client.ask('doc:join', { guid: 'none', position: { epoch, offset: 3 } }), { ok: true, guid: 'none', position: { epoch, offset: 3 }, recovered: true })
+    assert.deepEqual(client.received, [])
+  })
+
+  test('gets what it missed in order before the answer, then what is new', async (t) => {
+    const { epoch } = await documentWith(t, 'some', 450)
+    for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
+      for (const transports of [['websocket'], ['polling']]) {
+        const client = await connectClient(t, url, { codec, transports })
+        const answer = await client.ask('doc:join', { guid: 'some', position: { epoch, offset: 20 } })
+        assert.deepEqual(answer.recovered, true)
+        assert.deepEqual(client.received.slice(0, 430).map(({ payload, meta }) => [payload, meta.offset]), range(430, 21).map((i) => [i, i]))
+        const value = `new for ${codec} over ${transports}`
+        await gateway.bus.publish([entry('some', value)])
+        await waitFor(() => client.received.at(-1)?.payload === value)
+        assert.equal(client.received.at(-1)?.meta.offset, answer.position.offset + 1)
+        client.disconnect()
+      }
+    }
+  })
+
+  test('gets it in the handshake as well, before `doc:joined`', async (t) => {
+    const { epoch } = await documentWith(t, 'handshake', 10)
+    const client = createClient(t, url, { auth: { documents: { handshake: { epoch, offset: 4 } } } })
+    await waitFor(() => client.received.length === 7)
+    assert.deepEqual(client.received.map(({ event, payload }) => event === 'message' ? payload : event), [5, 6, 7, 8, 9, 10, 'doc:joined'])
+    assert.deepEqual(client.received[6].payload, { guid: 'handshake', position: { epoch, offset: 10 }, recovered: true })
+  })
+
+  test('is told to resync where the gap cannot be bridged', async (t) => {
+    const { epoch } = await documentWith(t, 'gap', 600)
+    const end = { epoch, offset: 600 }
+    for (const [position, reason] of /** @type {const} */ ([[{ epoch, offset: 99 }, 'trimmed'], [{ epoch: 'other', offset: 600 }, 'epoch'], [{ epoch, offset: 601 }, 'epoch'], [{ epoch: '', offset: 0 }, 'epoch']])) {
+      const client = await connectClient(t, url)
+      assert.deepEqual(await client.ask('doc:join', { guid: 'gap', position }), { ok: true, guid: 'gap', position: end, recovered: false })
+      assert.deepEqual(client.received.map(({ event, payload }) => [event, payload]), [['doc:resync', { guid: 'gap', position: end, reason }]])
+    }
+    const client = await connectClient(t, url)
+    assert.equal((await client.ask('doc:join', { guid: 'gap', position: { epoch, offset: 100 } })).recovered, true)
+    assert.equal(client.received.length, 500)
+  })
+
+  test('does not get its own changes again, under its stable id', async (t) => {
+    const { epoch } = await documentWith(t, 'own', 1)
+    await gateway.bus.publish([entry('own', 'mine', { except: ['me'] })])
+    await gateway.bus.publish([entry('own', 'theirs')])
+    const client = createClient(t, url, { auth: { client: 'me', documents: { own: { epoch, offset: 1 } } } })
+    await waitFor(() => client.received.length === 2)
+    assert.deepEqual(client.received[0].payload, 'theirs')
+    assert.deepEqual(client.received[1].payload.position, { epoch, offset: 3 })
+  })
+})
+
+describe('coming back', () => {
+  test('fifty times while records are published leaves each of them once and in order', async (t) => {
+    const { epoch } = await documentWith(t, 'race', 0)
+    let published = 0
+    let publishing = true
+    const publisher = (async () => {
+      while (publishing) {
+        await publish('race', 3, published + 1)
+        published += 3
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    })()
+    // two clients that keep what the protocol page says: the last offset, and drop what is not above it
+    const clients = [{ offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 }, { offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 }]
+    await Promise.all(clients.map(async (state, i) => {
+      for (let round = 0; round < 50; round++) {
+        const position = { epoch, offset: state.offset }
+        const client = createClient(t, url, { codec: i === 0 ? 'json' : 'msgpack', auth: round % 2 === 0 ? { documents: { race: position } } : {} })
+        const seen = new Set()
+        client.on('message', (payload, { offset }) => {
+          if (seen.has(offset)) state.doubles++
+          seen.add(offset)
+          if (offset <= state.offset) return
+          state.offset = offset
+          state.got.push(payload)
+        })
+        await client.next('connect')
+        // cut off at some point: while it is joining, while it catches up, or later
+        if (round % 2 === 1) client.emit('doc:join', { guid: 'race', position })
+        if (round % 3 === 0) await client.ask('nothing')
+        if (round % 5 === 0) await waitFor(() => state.offset >= published - 10)
+        client.disconnect()
+      }
+    }))
+    publishing = false
+    await publisher
+    for (const state of clients) {
+      const client = await connectClient(t, url)
+      client.on('message', (payload) => state.got.push(payload))
+      assert.equal((await client.ask('doc:join', { guid: 'race', position: { epoch, offset: state.offset } })).recovered, true)
+      assert.deepEqual(state.got, range(published, 1))
+      assert.equal(state.doubles, 0)
+    }
+  })
+
+  test('a client that takes nothing is not sent all that it missed at once', async (t) => {
+    const { first, epoch } = await documentWith(t, 'large', 0)
+    for (let i = 0; i < 30; i++) await gateway.bus.publish([entry('large', 'x'.repeat(500_000))])
+    await waitFor(() => records(first).length === 30)
+    const slow = await rawWebSocket(t, url)
+    await slow.connect()
+    slow.ws.pause()
+    slow.send(`420${JSON.stringify(['doc:join', { guid: 'large', position: { epoch, offset: 0 } }])}`)
+    const waiting = () => Math.max(...Object.values(/** @type {any} */ (gateway.engine).clients).map(({ writeBuffer }) => writeBuffer.length))
+    await waitFor(() => waiting() > 0)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.ok(waiting() <= 5, `${waiting()} packets wait`)
+    slow.ws.resume()
+    await slow.text(/^430\[\{"ok":true,"guid":"large","position":\{"epoch":"[^"]*","offset":30\},"recovered":true/)
+    assert.equal(slow.received.filter((data) => data.toString().startsWith('42["message"')).length, 30)
+    slow.ws.terminate()
+  })
+
+  test('leaves nothing behind', async () => {
+    for (const socket of gateway.io.sockets.sockets.values()) socket.disconnect(true)
+    await nothingLeft(server, bus)
+  })
+})
