@@ -25,6 +25,7 @@ async function composeApi ({ config, log, metrics, lifecycle, status }) {
   const publish = createPublish({ sink, limits: config.limits })
   const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus, log, metrics })
   await lifecycle.start('api', api)
+  lifecycle.onStop('api: leave', () => api.leave())
   status.addCheck(() => redis.ready ? null : 'Redis is away')
   return { banner: [`api listens on ${config.api.host}:${api.port()}`] }
 }

@@ -33,6 +33,7 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
     authenticator,
     access,
     newId: createSessionIds(WORKER_NUMBER),
+    alone: true,
     fallback: config.production ? undefined : createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0 }),
     metrics,
     log,

@@ -1,3 +1,5 @@
+import net from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fastify } from 'fastify'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
@@ -25,6 +27,8 @@ const TIMES = {
   request: 30_000,
   /** for the operation: longer than any of the bus or Kafka takes to fail */
   operation: 30_000,
+  /** for callers that keep a connection to find another process */
+  leave: 500,
   /** for requests in work when the server stops */
   stop: 10_000,
   /** how often Node looks for requests that are late */
@@ -47,11 +51,12 @@ const TIMES = {
  * @param {Partial<typeof TIMES>} [times] for tests
  */
 export function createHttpApi ({ settings, limits: { maxRecordBytes }, production, publish, bus, log, metrics, clock = systemClock, tls }, times) {
-  const { request: requestTimeout, operation: operationTimeout, stop: stopTimeout, check } = { ...TIMES, ...times }
+  const { request: requestTimeout, operation: operationTimeout, stop: stopTimeout, leave: leaveTime, check } = { ...TIMES, ...times }
   const callers = createCallers(settings.tokens)
   const admission = createAdmission({ maxRequests: MAX_REQUESTS, maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes) })
   /** @type {WeakMap<Request, Admitted>} */
   const admitted = new WeakMap()
+  let leaving = false
   let stopping = false
 
   const server = fastify({
@@ -94,7 +99,7 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
     admitted.set(request, { caller, slot })
   })
   server.addHook('onSend', async (_request, reply) => {
-    if (stopping) reply.header('connection', 'close')
+    if (leaving) reply.header('connection', 'close')
   })
   server.setErrorHandler((error, _request, reply) => sendError(reply, error))
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound()))
@@ -174,8 +179,19 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
     },
 
     /** Takes no more requests, lets those in work finish, for 10 s at most. */
+    /**
+     * To be called before `stop` where another process listens at the same port: takes no more connections, but
+     * answers what comes on those there are, and that they end. Who sends requests all the time moves over
+     * without losing one.
+     */
+    async leave () {
+      leaving = true
+      net.Server.prototype.close.call(server.server)
+      await delay(leaveTime)
+    },
+
     async stop () {
-      stopping = true
+      leaving = stopping = true
       // Node closes connections that are idle now, not those that become so: a body that was refused is read to its end first
       const idle = setInterval(() => server.server.closeIdleConnections(), 50)
       const late = setTimeout(() => server.server.closeAllConnections(), stopTimeout)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
+import net from 'node:net'
 
 /**
  * The HTTP server in front of Engine.IO. Everything under the Socket.IO path is the engine's, everything else
@@ -59,6 +60,15 @@ export function refuseUpgrade (socket, status) {
   // Node has taken its own listener off, and a client that resets would end the process
   socket.on('error', () => socket.destroy())
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}
+
+/**
+ * Takes no more connections, and leaves those there are alone, also those that are idle: a request may be on its way.
+ * @param {http.Server | https.Server} server
+ * @param {() => void} done called when the last one has ended
+ */
+export function stopListening (server, done) {
+  net.Server.prototype.close.call(server, done)
 }
 
 /** @param {http.IncomingMessage} _req @param {http.ServerResponse} res */

@@ -13,7 +13,7 @@ import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
 import { checkHooks, forgetHandshake } from './hooks.js'
 import { Outbox } from './outbox.js'
-import { createHttpServer, listen, notFound } from './http.js'
+import { createHttpServer, listen, notFound, stopListening } from './http.js'
 import { ratesOf } from './limits.js'
 import { createUsers } from './users.js'
 
@@ -27,6 +27,8 @@ const DRAIN_BATCH = 200
 const DRAIN_PAUSE = 50
 /** How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms. */
 const DRAIN_GRACE = 2000
+/** How long a connection without a request stays open while draining: its next request may be on its way, ms. */
+const IDLE_GRACE = 500
 
 /**
  * The gateway role: one Socket.IO worker.
@@ -41,11 +43,12 @@ const DRAIN_GRACE = 2000
  * @param {any} [dependencies.adapter] Socket.IO adapter; default: in memory
  * @param {import('./stray.js').Strays} [dependencies.strays]
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback] what is not Socket.IO
+ * @param {boolean} [dependencies.alone] no other process takes the connections that this one no longer takes; default false
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
  */
-export function createGateway ({ config, createBus, uplink, authenticator, access, newId, adapter, strays, fallback = notFound, metrics, log, clock }) {
+export function createGateway ({ config, createBus, uplink, authenticator, access, newId, adapter, strays, fallback = notFound, alone = false, metrics, log, clock }) {
   const { limits, gateway: settings } = config
   const directory = new Directory()
   const tally = { json: 0, msgpack: 0, bytes: 0 }
@@ -208,8 +211,9 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
       draining = true
       expiry.stop()
       let closed = false
-      httpServer.close(() => { closed = true })
-      const deadline = clock.now() + settings.drainTimeout
+      stopListening(httpServer, () => { closed = true })
+      const begin = clock.now()
+      const deadline = begin + settings.drainTimeout
       for (const connection of directory.all()) {
         connection.socket.emit('gateway:draining', { reconnectInMs: Math.round(Math.random() * 1000) })
       }
@@ -220,9 +224,12 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
         if (at + DRAIN_BATCH < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
       }
       feeds.stop()
-      const end = Math.min(deadline, clock.now() + DRAIN_GRACE)
+      const end = alone ? begin : Math.min(deadline, clock.now() + DRAIN_GRACE)
       // polling sessions may have no connection of their own here, but requests that other workers forward
-      while ((!closed || engine.clientsCount > 0) && clock.now() < end) await delay(10)
+      while ((!closed || engine.clientsCount > 0) && clock.now() < end) {
+        if (clock.now() > begin + IDLE_GRACE) httpServer.closeIdleConnections()
+        await delay(10)
+      }
       await io.close()
       httpServer.closeAllConnections()
       await uplink.stop()

@@ -1,7 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from './clients.js'
 
+/** So that what is tested gets some of the processor as well, ms. */
+const PAUSE = 20
+
 /**
- * Connects clients one after the other without a pause, until told to stop: whoever replaces a server under it must
+ * Connects clients one after the other with hardly a pause, until told to stop: whoever replaces a server under it must
  * not refuse a single one.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
@@ -32,6 +36,7 @@ export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocke
         })
       })
       client.disconnect()
+      await delay(PAUSE)
     }
   }
   const done = Promise.all(Array.from({ length: lanes }, (_, lane) => connect(lane)))
