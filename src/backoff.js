@@ -44,7 +44,8 @@ export async function retry (attempt, { signal, onFailure, retryable = () => tru
     try {
       return await attempt(backoff.tries)
     } catch (error) {
-      if (signal?.aborted || !retryable(error)) throw error
+      signal?.throwIfAborted()
+      if (!retryable(error)) throw error
       const wait = backoff.next()
       onFailure?.(error, wait)
       await clock.sleep(wait, signal)

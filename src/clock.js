@@ -9,5 +9,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** @type {Clock} */
 export const systemClock = {
   now: Date.now,
-  sleep: (ms, signal) => delay(ms, undefined, { signal, ref: true })
+  // Node rejects with an AbortError of its own that has the reason as its cause
+  sleep: (ms, signal) => delay(ms, undefined, { signal }).catch(() => { throw signal?.reason })
 }

@@ -39,7 +39,7 @@ export function loadConfig ({ env = process.env, file } = {}) {
   /** @type {string[]} */
   const problems = []
   const fromFile = file === undefined ? {} : readFile(file, problems)
-  const production = (env.NODE_ENV ?? fromFile.NODE_ENV) === 'production'
+  const production = (env.NODE_ENV || fromFile.NODE_ENV) === 'production'
   const context = { production, cores: os.availableParallelism() }
 
   /** @type {Record<string, any>} */
@@ -67,7 +67,7 @@ export function loadConfig ({ env = process.env, file } = {}) {
   const { auth } = config
   auth.allowAnonymous ??= !production && !auth.secret && !auth.publicKeyFile && !auth.jwksUrl
   config.mode = config.kafka.brokers.length > 0 ? 'kafka' : config.redis.urls.length > 0 ? 'redis' : 'embedded'
-  for (const values of Object.values(config)) Object.freeze(values)
+  for (const values of Object.values(config)) for (const value of [values, ...Object.values(values)]) Object.freeze(value)
   return /** @type {Config} */ (Object.freeze(config))
 }
 
