@@ -54,7 +54,7 @@ before(async () => {
   url = await startBalancer()
   redis = new Redis(await hosts.services.door(services.redisPort), '127.0.0.1')
   scope.after(() => redis.disconnect())
-}, { timeout: 120_000 })
+}, { timeout: 150_000 })
 
 async function startServices () {
   const directory = makeDirectory('host-services')
@@ -66,7 +66,7 @@ async function startServices () {
   return waitUntil('Redis and Kafka on a host', () => {
     const line = readFileSync(log, 'utf8').split('\n').find((line) => line.startsWith('{'))
     return JSON.parse(/** @type {string} */ (line))
-  }, { processes: [starter], timeoutMs: 60_000 })
+  }, { processes: [starter], timeoutMs: 45_000 })
 }
 
 /**
@@ -91,7 +91,7 @@ async function startMachine (name, env, options) {
     HEARTBEAT_MAX: '5000',
     HEARTBEAT_TIMEOUT: '5000',
     ...env
-  }, { host, timeout: 60_000, ...options })
+  }, { host, timeout: 45_000, ...options })
   const authorization = `Bearer ${TOKEN.split(':')[1]}`
   /** @type {typeof machine.post} */
   const post = (path, body, headers) => machine.post(path, body, { authorization, ...headers })
@@ -224,6 +224,17 @@ test('the listener for other machines serves nobody but them', { skip }, async (
   assert.equal(strange.status, 200)
 })
 
+test('a worker that is being replaced and the one after it are both reached by other machines', { skip, timeout: 60_000 }, async (t) => {
+  const options = await asUser()
+  const [before] = await workersOf(t, second.url, 1, options)
+  process.kill(second.pid, 'SIGHUP')
+  await waitFor(async () => workerOf(await connectClient(t, second.url, options)) !== before, { timeout: 20_000, message: 'a new worker' })
+  const sid = await openSession(second.url)
+  assert.notEqual(sid.slice(0, 2), before)
+  assert.deepEqual(await poll(first.url, sid, { method: 'POST', body: '40{}' }), { status: 200, text: 'ok' })
+  await waitFor(second.ready, { timeout: 20_000, message: 'the end of the reload' })
+})
+
 test('sessions of a machine without PEER_HOST are unknown to others, at once', { skip, timeout: 60_000 }, async () => {
   const closed = await startMachine('services', { PEER_HOST: '', AGENT_PORT: '' }, { file: here('../../src/gateway.js') })
   const sid = await openSession(closed.url)
@@ -246,4 +257,14 @@ test('a machine that loses its network costs nobody a record, and its sessions a
   const begin = performance.now()
   assert.equal((await poll(second.url, sid)).status, 400)
   assert.ok(performance.now() - begin < 3000, 'it is not waited for')
+})
+
+test('a machine that has its network back is used again', { skip, timeout: 90_000 }, async (t) => {
+  await hosts.machine1.plugIn()
+  await waitFor(first.ready, { timeout: 60_000, message: 'the machine to be ready' })
+  await waitFor(async () => {
+    await connectClient(t, url, await asUser())
+    return sum(await first.metrics(), 'inkcast_connections') > 0
+  }, { timeout: 15_000, message: 'a client on it' })
+  await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })
 })

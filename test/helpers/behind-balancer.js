@@ -20,6 +20,9 @@ export const KINDS = [['websocket'], ['polling'], ['polling', 'websocket']].flat
 export const workerOf = (client) => String(client.id?.slice(0, 2))
 
 /** @param {Client} client */
+const describe = (client) => `${workerOf(client)} ${client.connected ? transportOf(client) : 'gone'} ${client.received.length}`
+
+/** @param {Client} client */
 export const transportOf = (client) => client.io.engine.transport.name
 
 /**
@@ -58,7 +61,7 @@ export async function everyKindWorks (t, { url, machines, options }) {
 
   const published = await machines[0].post(`/v1/documents/${guid}/broadcast`, { text: 'größer' })
   assert.equal(published.status, 202, JSON.stringify(published.body))
-  await waitFor(() => clients.every(({ received }) => received.length === 1), { message: () => clients.map(({ received }) => received.length) })
+  await waitFor(() => clients.every(({ received }) => received.length === 1), { timeout: 15_000, message: () => clients.map(describe) })
   for (const { received: [record] } of clients) assert.deepEqual({ payload: record.payload, offset: record.meta.offset }, { payload: { text: 'größer' }, offset: 1 })
 
   // larger than what balancers take without being told to; sent by a client that has only requests to send it in
@@ -66,7 +69,7 @@ export async function everyKindWorks (t, { url, machines, options }) {
   const large = 'x'.repeat(1_040_000)
   assert.equal((await polling.ask('doc:signal', { guid, event: 'large', data: large })).ok, true)
   const others = clients.filter((client) => client !== polling)
-  await waitFor(() => others.every(({ received }) => received.length === 2), { timeout: 15_000, message: () => clients.map(({ received }) => received.length) })
+  await waitFor(() => others.every(({ received }) => received.length === 2), { timeout: 15_000, message: () => others.map(describe) })
   for (const { received } of others) assert.equal(received[1].payload === large, true)
   assert.equal(polling.received.length, 1)
 }

@@ -124,9 +124,11 @@ async function openDoors (t, { command, address: own, path, log }) {
       for (const [one, other] of [[outside, inside], [inside, outside]]) {
         sockets.add(one)
         one.on('error', () => {})
-        one.on('close', () => {
+        one.on('close', (failed) => {
           sockets.delete(one)
-          other.destroy()
+          // what it has said last may still be on its way
+          if (failed) other.destroy()
+          else other.end()
         })
       }
     })

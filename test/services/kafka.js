@@ -103,7 +103,7 @@ async function startBroker ({ port, retry, parent, longLived, classpath, host })
   try {
     writeFileSync(properties, serverProperties({ host, port, controllerPort: await freePort(), directory }))
     const format = java(['-Xmx128m', ...SHORT_LIVED], 'kafka.tools.StorageTool', 'format',
-      '--cluster-id', randomBytes(16).toString('base64url'), '--config', properties)
+      '--cluster-id', clusterId(), '--config', properties)
     const { code, signal } = await format.finished()
     if (code !== 0) throw new Error(`Kafka's storage can't be formatted (${signal ?? `exit code ${code}`})\n${format.lastOutput()}`)
     broker = await launch()
@@ -129,6 +129,13 @@ async function startBroker ({ port, retry, parent, longLived, classpath, host })
     },
     release: () => broker.release()
   }
+}
+
+/** 16 random bytes in base64url, of which a first "-" would be taken for an option. */
+function clusterId () {
+  const bytes = randomBytes(16)
+  bytes[0] &= 0x7f
+  return bytes.toString('base64url')
 }
 
 /**
