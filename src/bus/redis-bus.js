@@ -131,6 +131,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     if (!running) return
     const names = new Set(restored)
     const guids = [...subscribed.keys()].filter((guid) => names.has(documentChannel(guid)))
+    metrics.bus_interruptions.inc(guids.length)
     log.info({ documents: guids.length }, 'live delivery was interrupted and is there again')
     tellInterrupted(guids)
   })
