@@ -189,6 +189,17 @@ export class Connection {
   }
 
   /**
+   * Ends the transport when what was written is on its way. Engine.IO would wait up to 30 s for a polling client to
+   * ask once more.
+   */
+  goAway () {
+    const { conn } = this
+    if (this.transport === 'websocket') conn.close()
+    else if (conn.writeBuffer.length === 0) conn.close(true)
+    else conn.once('drain', () => conn.close(true))
+  }
+
+  /**
    * Ends the connection on purpose. The client learns why first, so that it can tell this from a network loss.
    * @param {import('../errors.js').ErrorCode} code
    */

@@ -27,7 +27,7 @@ const DRAIN_BATCH = 200
 const DRAIN_PAUSE = 50
 /** How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms. */
 const DRAIN_GRACE = 2000
-/** How long a connection without a request stays open while draining: its next request may be on its way, ms. */
+/** How long a client between two requests may take to send the next one while draining, ms. */
 const IDLE_GRACE = 500
 
 /**
@@ -219,14 +219,13 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
       }
       const open = [...directory.all()]
       for (let at = 0; at < open.length; at += DRAIN_BATCH) {
-        // a poll has been answered by the event; waiting for the next one would take up to 30 s
-        for (const connection of open.slice(at, at + DRAIN_BATCH)) connection.conn.close(connection.transport === 'polling')
+        for (const connection of open.slice(at, at + DRAIN_BATCH)) connection.goAway()
         if (at + DRAIN_BATCH < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
       }
       feeds.stop()
-      const end = alone ? begin : Math.min(deadline, clock.now() + DRAIN_GRACE)
+      const end = Math.min(deadline, clock.now() + (alone ? IDLE_GRACE : DRAIN_GRACE))
       // polling sessions may have no connection of their own here, but requests that other workers forward
-      while ((!closed || engine.clientsCount > 0) && clock.now() < end) {
+      while ((engine.clientsCount > 0 || !(closed || alone)) && clock.now() < end) {
         if (clock.now() > begin + IDLE_GRACE) httpServer.closeIdleConnections()
         await delay(10)
       }

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import https from 'node:https'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { io } from 'socket.io-client'
+import WebSocket from 'ws'
+import { createClient } from '../../helpers/clients.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { rawPolling } from '../../helpers/raw-client.js'
+import { waitFor } from '../../helpers/wait.js'
+import { createOriginCheck } from '../../../src/gateway/origin.js'
+
+const HANDSHAKE = '/socket.io/?EIO=4&transport=polling'
+const TLS = fileURLToPath(new URL('../../helpers/tls/', import.meta.url))
+
+const file = { after }
+const development = await startEmbedded(file)
+const production = await startEmbedded(file, {
+  NODE_ENV: 'production', HOST: '127.0.0.1', AUTH_ALLOW_ANONYMOUS: 'true', API_TOKENS: 'test:0123456789abcdef', ALLOWED_ORIGINS: 'https://a.example, https://b.example:8443'
+})
+const anywhere = await startEmbedded(file, { ALLOWED_ORIGINS: '*' })
+
+/**
+ * @param {string} url
+ * @param {string} origin
+ * @param {RequestInit} [init]
+ */
+async function handshakeFrom (url, origin, init = {}) {
+  const { status, headers } = await fetch(url + HANDSHAKE, { ...init, headers: { origin, ...init.headers } })
+  return { status, allowed: headers.get('access-control-allow-origin'), credentials: headers.get('access-control-allow-credentials'), vary: headers.get('vary') }
+}
+
+/** @param {string} url @param {string} origin @returns {Promise<boolean>} whether a WebSocket opens */
+function opensFrom (url, origin) {
+  const ws = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, { origin })
+  return new Promise((resolve) => {
+    ws.on('message', () => { resolve(true); ws.terminate() })
+    ws.on('error', () => resolve(false))
+  })
+}
+
+describe('the origin of a page', () => {
+  test('must be the gateway\'s own, where none is set', async () => {
+    const own = development.url
+    assert.deepEqual(await handshakeFrom(own, own), { status: 200, allowed: own, credentials: 'true', vary: 'Origin' })
+    assert.equal(await opensFrom(own, own), true)
+    for (const origin of ['http://a.example', 'null', own.replace(/:\d+/, ':1'), `${own}.a.example`, 'nonsense']) {
+      const { status, allowed } = await handshakeFrom(own, origin)
+      assert.deepEqual([status, allowed], [403, null], origin)
+      assert.equal(await opensFrom(own, origin), false, origin)
+    }
+  })
+
+  test('must be one of those that are set, and the gateway\'s own is not by itself', async () => {
+    const { url } = production
+    for (const [origin, ok] of /** @type {const} */ ([['https://a.example', true], ['https://b.example:8443', true], ['https://b.example', false], ['http://a.example', false], [url, false], ['null', false]])) {
+      const { status, allowed } = await handshakeFrom(url, origin)
+      assert.deepEqual([status, allowed], ok ? [200, origin] : [403, null], origin)
+      assert.equal(await opensFrom(url, origin), ok, origin)
+    }
+  })
+
+  test('may be any, if so set', async () => {
+    assert.equal((await handshakeFrom(anywhere.url, 'http://a.example')).allowed, 'http://a.example')
+    assert.equal(await opensFrom(anywhere.url, 'null'), true)
+  })
+
+  test('is asked for before a request that is not simple', async () => {
+    const preflight = { method: 'OPTIONS', headers: { 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' } }
+    assert.deepEqual(await handshakeFrom(production.url, 'https://a.example', preflight), { status: 204, allowed: 'https://a.example', credentials: 'true', vary: 'Origin, Access-Control-Request-Headers' })
+    const { status, allowed } = await handshakeFrom(production.url, 'http://evil.example', preflight)
+    assert.deepEqual([status, allowed], [400, null])
+  })
+
+  test('is no matter to clients that are no browsers', async () => {
+    assert.equal((await fetch(production.url + HANDSHAKE)).status, 200)
+    const check = createOriginCheck([])
+    assert.deepEqual([check(undefined, 'x'), check('http://x', undefined), check('http://x', 'x'), check('https://x:443', 'x')], [true, false, true, true])
+  })
+})
+
+describe('what is not Socket.IO', () => {
+  test('is the demo in development', async () => {
+    const page = await fetch(`${development.url}/`)
+    assert.deepEqual([page.status, page.headers.get('content-type')?.slice(0, 9), page.headers.get('x-content-type-options')], [200, 'text/html', 'nosniff'])
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'self'.*frame-ancestors 'none'/)
+    for (const [, path] of (await page.text()).matchAll(/(?:src|href)="(\/?[^":]+\.(?:js|css|svg))"/g)) assert.equal((await fetch(new URL(path, development.url))).status, 200, path)
+    const settings = /** @type {any} */ (await (await fetch(`${development.url}/settings.json`)).json())
+    assert.match(settings.apiUrl, /^http:\/\/localhost:\d+$/)
+    for (const path of ['/nothing', '/..%2f..%2fpackage.json', '/%00', '/%', '/client-dist/../server.js', '/client-dist/nothing.js', '/socket.io']) {
+      assert.equal((await fetch(development.url + path)).status, 404, path)
+    }
+  })
+
+  test('is nothing in production', async () => {
+    for (const path of ['/', '/index.html', '/settings.json', '/client-dist/socket.io.js', '/socket.io/socket.io.js', '/metrics']) {
+      const { status, headers } = await fetch(production.url + path)
+      assert.ok([400, 404].includes(status), `${path} ${status}`)
+      assert.doesNotMatch(headers.get('content-type') ?? '', /html|javascript/)
+    }
+    assert.equal((await fetch(`${production.url}/`, { method: 'POST', body: 'x' })).status, 404)
+  })
+})
+
+test('TLS is spoken where a certificate is set', async (t) => {
+  const server = await startEmbedded(t, { TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` })
+  const url = server.url.replace('http:', 'https:')
+  const ca = readFileSync(`${TLS}cert.pem`)
+  for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
+    const client = io(url, /** @type {any} */ ({ transports, forceNew: true, reconnection: false, ca }))
+    t.after(() => client.disconnect())
+    const answer = await client.timeout(5000).emitWithAck('doc:join', { guid: 'doc' })
+    assert.equal(answer.ok, true, transports.join())
+  }
+  const status = await new Promise((resolve, reject) => https.get(`${url}/`, { ca }, (res) => { res.resume(); resolve(res.statusCode) }).on('error', reject))
+  assert.equal(status, 200)
+  await assert.rejects(fetch(`${server.url}/`), 'no plain HTTP')
+  await assert.rejects(startEmbedded(t, { TLS_CERT_FILE: `${TLS}nothing.pem`, TLS_KEY_FILE: `${TLS}key.pem` }), /nothing\.pem/)
+})
+
+test('a gateway that stops tells its clients so, closes, and takes no others', async (t) => {
+  const server = await startEmbedded(t)
+  const clients = [
+    createClient(t, server.url), createClient(t, server.url, { codec: 'msgpack' }), createClient(t, server.url, { transports: ['polling'] })
+  ]
+  await Promise.all(clients.map((client) => client.next('connect')))
+  const between = await rawPolling(server.url)
+  await between.connect()
+  const { engine } = server.gateway
+  await waitFor(() => Object.values(/** @type {any} */ (engine).clients).filter(({ transport }) => transport.writable).length === 3, { message: 'a poll to wait for' })
+  const ends = Promise.all(clients.map((client) => client.next('disconnect')))
+  const stopped = server.gateway.stop()
+  await createClient(t, server.url).next('connect_error')
+  assert.match((await between.poll()).text, /^42\["gateway:draining",/)
+  assert.deepEqual((await ends).slice(0, 2).map(([reason]) => reason), ['transport close', 'transport close'])
+  for (const { received } of clients) {
+    assert.equal(received.length, 1)
+    const [{ event, payload }] = received
+    assert.equal(event, 'gateway:draining')
+    assert.ok(payload.reconnectInMs >= 0 && payload.reconnectInMs <= 1000)
+  }
+  await stopped
+  assert.deepEqual([server.gateway.connections, engine.clientsCount, server.gateway.io.sockets.sockets.size], [0, 0, 0])
+})
