@@ -4,10 +4,11 @@ import { fastify } from 'fastify'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { HEADER, newTraceId } from '../wire/headers.js'
-import { MAX_ID_BYTES, isId } from '../wire/publication.js'
+import { MAX_ID_BYTES } from '../wire/publication.js'
 import { createAdmission } from './admission.js'
 import { createCallers } from './callers.js'
 import { answerBadHttp, errorAnswer, translateError } from './http-errors.js'
+import { bodySize, checkBodyHeaders, checkIds, setHeader, withinTime } from './http-request.js'
 import { routes } from './http-routes.js'
 import { openapi } from './openapi.js'
 
@@ -178,7 +179,6 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
       log.info({ host: settings.host, port: this.port() }, 'api listens')
     },
 
-    /** Takes no more requests, lets those in work finish, for 10 s at most. */
     /**
      * To be called before `stop` where another process listens at the same port: takes no more connections, but
      * answers what comes on those there are, and that they end. Who sends requests all the time moves over
@@ -190,6 +190,7 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
       await delay(leaveTime)
     },
 
+    /** Takes no more requests, lets those in work finish, for 10 s at most. */
     async stop () {
       leaving = stopping = true
       // Node closes connections that are idle now, not those that become so: a body that was refused is read to its end first
@@ -212,55 +213,3 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
 }
 
 const notFound = () => new InkcastError('not_found', 'no such route: see /openapi.json for paths and methods')
-
-/**
- * @param {Record<string, string>} params
- * @throws {InkcastError} bad_target
- */
-function checkIds (params) {
-  for (const [name, value] of Object.entries(params)) if (!isId(value)) throw new InkcastError('bad_target', `the ${name} in the path is not a valid id`)
-  return params
-}
-
-/**
- * Before a body is read that could not be used.
- * @param {import('node:http').IncomingHttpHeaders} headers
- */
-function checkBodyHeaders (headers) {
-  const type = headers[HEADER.contentType]?.split(';', 1)[0].trim().toLowerCase()
-  if (type !== undefined && type !== 'application/json' && type !== 'application/msgpack') {
-    throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
-  }
-  if (headers['content-encoding'] !== undefined) throw new InkcastError('bad_content_type', 'content-encoding is not supported')
-}
-
-/**
- * @param {import('node:http').IncomingHttpHeaders} headers
- * @param {number} max
- * @returns {number} bytes that the body may come to hold: the most allowed, if it does not say
- * @throws {InkcastError} value_too_large
- */
-function bodySize (headers, max) {
-  if (headers['transfer-encoding'] !== undefined) return max
-  const size = Number(headers['content-length'] ?? 0)
-  if (size > max) throw new InkcastError('value_too_large', `the value has ${size} bytes, ${max} are allowed`)
-  return size
-}
-
-/** @param {Reply} reply @param {string} name @param {string} value a header can't hold just any text */
-function setHeader (reply, name, value) {
-  if (/^[\x21-\x7e]+$/.test(value)) reply.header(name, value)
-}
-
-/**
- * @template T
- * @param {Promise<T>} promise
- * @param {number} ms
- * @returns {Promise<T>} rejects with `timeout` when it takes longer
- */
-function withinTime (promise, ms) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer
-  const late = new Promise((_resolve, reject) => { timer = setTimeout(() => reject(new InkcastError('timeout')), ms).unref() })
-  return /** @type {Promise<T>} */ (Promise.race([promise, late])).finally(() => clearTimeout(timer))
-}

@@ -170,6 +170,22 @@ test('a request on an open connection after the stop began is told to go elsewhe
   await stopping
 })
 
+test('whoever leaves takes no new connection, and goes on answering on those there are, for the last time', async (t) => {
+  const { url, published, api } = await startApi(t, { times: { leave: 300 } })
+  const left = deferred()
+  const request = post('content-length: 1\r\n\r\n1')
+  const answer = rawHttp(url, request, waitFor(() => published.length === 1), left.promise, request)
+  await waitFor(() => published.length === 1)
+  const leaving = api.leave()
+  await assert.rejects(fetch(url))
+  left.resolve()
+  const [first, second] = (await answer).split('HTTP/1.1 ').slice(1)
+  assert.match(first, /^202 (?![^]*connection: close)/)
+  assert.match(second, /^202 [^]*connection: close/)
+  await leaving
+  await api.stop()
+})
+
 test('stop ends after its time, whatever is in work', async (t) => {
   const { url, published, api } = await startApi(t, { sink: () => new Promise(() => {}), times: { stop: 50 } })
   const answer = rawHttp(url, post('content-length: 1\r\n\r\n1'))

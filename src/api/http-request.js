@@ -1,0 +1,56 @@
+import { InkcastError } from '../errors.js'
+import { HEADER } from '../wire/headers.js'
+import { isId } from '../wire/publication.js'
+
+/**
+ * @param {Record<string, string>} params of the path, decoded
+ * @returns {Record<string, string>} the same
+ * @throws {InkcastError} bad_target
+ */
+export function checkIds (params) {
+  for (const [name, value] of Object.entries(params)) if (!isId(value)) throw new InkcastError('bad_target', `the ${name} in the path is not a valid id`)
+  return params
+}
+
+/**
+ * Before a body is read that could not be used.
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ */
+export function checkBodyHeaders (headers) {
+  const type = headers[HEADER.contentType]?.split(';', 1)[0].trim().toLowerCase()
+  if (type !== undefined && type !== 'application/json' && type !== 'application/msgpack') {
+    throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
+  }
+  if (headers['content-encoding'] !== undefined) throw new InkcastError('bad_content_type', 'content-encoding is not supported')
+}
+
+/**
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ * @param {number} max
+ * @returns {number} bytes that the body may come to hold: the most allowed, if it does not say
+ * @throws {InkcastError} value_too_large
+ */
+export function bodySize (headers, max) {
+  if (headers['transfer-encoding'] !== undefined) return max
+  const size = Number(headers['content-length'] ?? 0)
+  if (size > max) throw new InkcastError('value_too_large', `the value has ${size} bytes, ${max} are allowed`)
+  return size
+}
+
+/** @param {import('fastify').FastifyReply} reply @param {string} name @param {string} value a header can't hold just any text */
+export function setHeader (reply, name, value) {
+  if (/^[\x21-\x7e]+$/.test(value)) reply.header(name, value)
+}
+
+/**
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {number} ms
+ * @returns {Promise<T>} rejects with `timeout` when it takes longer
+ */
+export function withinTime (promise, ms) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((_resolve, reject) => { timer = setTimeout(() => reject(new InkcastError('timeout')), ms).unref() })
+  return /** @type {Promise<T>} */ (Promise.race([promise, late])).finally(() => clearTimeout(timer))
+}
