@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { parseEnv } from 'node:util'
 import { Redis } from 'ioredis'
 import { HOP_HEADER, hopProof } from '../../src/gateway/hop.js'
 import { certificate, startHaproxy } from '../helpers/balancer.js'
@@ -15,7 +16,7 @@ import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { createHosts, lacksHosts } from '../helpers/hosts.js'
-import { SECRET, signToken } from '../helpers/tokens.js'
+import { signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
 import { makeDirectory, removeDirectory } from '../services/directory.js'
 import { spawnGuarded } from '../services/guard.js'
@@ -23,14 +24,15 @@ import { lacks } from '../services/install.js'
 import { waitUntil } from '../services/wait.js'
 
 /**
- * Three hosts with networks and names of their own: two run inkcast as docs/deployment.md says, the third one Redis, Kafka and HAProxy
- * with deploy/haproxy/terminate.cfg, in which only the path of the certificate is replaced.
+ * Three hosts with networks and names of their own: two run inkcast with the settings of docs/deployment.md, the third one Redis, Kafka
+ * and HAProxy with deploy/haproxy/terminate.cfg, in which only the path of the certificate is replaced.
  */
 const skip = await lacksHosts() || await lacks(['haproxy', 'redis-server', 'java'])
 const scope = fileScope()
 const here = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
-const TOKEN = 'orders:a-token-of-the-order-service'
 const { ca } = certificate
+const [, documented] = /```sh\n(NODE_ENV=[^`]*)```/.exec(readFileSync(here('../../docs/deployment.md'), 'utf8')) ?? []
+const settings = /** @type {Record<string, string>} */ (parseEnv(documented))
 
 /** @typedef {Awaited<ReturnType<typeof startMachine>>} Machine */
 /** @type {Awaited<ReturnType<typeof createHosts>>} */
@@ -50,7 +52,7 @@ before(async () => {
   if (skip) return
   hosts = await createHosts(scope, { machine1: '10.0.0.11', machine2: '10.0.0.12', services: '10.0.0.13' })
   services = await startServices()
-  ;[first, second] = await Promise.all([startMachine('machine1', { WORKERS: '2' }), startMachine('machine2', { WORKERS: '1', PEER_PORT: '3100' })])
+  ;[first, second] = await Promise.all([startMachine('machine1', { WORKERS: '2', PEER_PORT: '0' }), startMachine('machine2', { WORKERS: '1' })])
   url = await startBalancer()
   redis = new Redis(await hosts.services.door(services.redisPort), '127.0.0.1')
   scope.after(() => redis.disconnect())
@@ -76,23 +78,17 @@ async function startServices () {
  */
 async function startMachine (name, env, options) {
   const host = hosts[name]
+  const own = Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, value.replace('10.0.0.11', host.address)]))
   const machine = await startCluster(scope, {
-    NODE_ENV: 'production',
-    HOST: host.address,
-    API_HOST: host.address,
-    ADMIN_HOST: host.address,
-    AGENT_PORT: '9101',
-    PEER_HOST: host.address,
+    ...own,
     REDIS_URL: services.redisUrl,
     KAFKA_BROKERS: services.kafkaBrokers,
-    AUTH_JWT_SECRET: SECRET,
-    API_TOKENS: TOKEN,
     // so that a machine that has lost its network is given up in seconds
     HEARTBEAT_MAX: '5000',
     HEARTBEAT_TIMEOUT: '5000',
     ...env
   }, { host, timeout: 45_000, ...options })
-  const authorization = `Bearer ${TOKEN.split(':')[1]}`
+  const authorization = `Bearer ${settings.API_TOKENS.split(':')[1]}`
   /** @type {typeof machine.post} */
   const post = (path, body, headers) => machine.post(path, body, { authorization, ...headers })
   /** @param {string} path */
@@ -112,7 +108,7 @@ async function startBalancer () {
 }
 
 /** @param {string} [uid] */
-const asUser = async (uid = `user-${randomUUID()}`) => ({ ca, auth: { token: await signToken({ sub: uid }) } })
+const asUser = async (uid = `user-${randomUUID()}`) => ({ ca, auth: { token: await signToken({ sub: uid }, { key: settings.AUTH_JWT_SECRET }) } })
 
 /**
  * The polling transport, by hand.
@@ -146,7 +142,7 @@ test('a session of one machine is served by each worker of the other, request by
   for (const [owner, others] of [[first, second], [second, first]]) {
     for (let i = 0; i < 8; i++) {
       const sid = await openSession(owner.url)
-      const token = await signToken({ sub: 'by-hand' })
+      const token = await signToken({ sub: 'by-hand' }, { key: settings.AUTH_JWT_SECRET })
       assert.deepEqual(await poll(others.url, sid, { method: 'POST', body: `40${JSON.stringify({ token })}` }), { status: 200, text: 'ok' })
       const answer = await poll(others.url, sid)
       assert.equal(answer.status, 200)
@@ -228,9 +224,10 @@ test('a worker that is being replaced and the one after it are both reached by o
   const options = await asUser()
   const [before] = await workersOf(t, second.url, 1, options)
   process.kill(second.pid, 'SIGHUP')
-  await waitFor(async () => workerOf(await connectClient(t, second.url, options)) !== before, { timeout: 20_000, message: 'a new worker' })
-  const sid = await openSession(second.url)
-  assert.notEqual(sid.slice(0, 2), before)
+  const sid = await waitFor(async () => {
+    const opened = await openSession(second.url)
+    return opened.slice(0, 2) !== before && opened
+  }, { timeout: 20_000, message: 'a session of the new worker' })
   assert.deepEqual(await poll(first.url, sid, { method: 'POST', body: '40{}' }), { status: 200, text: 'ok' })
   await waitFor(second.ready, { timeout: 20_000, message: 'the end of the reload' })
 })
