@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { waitFor } from '../helpers/wait.js'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const FREE = { PORT: '0', API_PORT: '0', ADMIN_PORT: '0' }
+
+/**
+ * @param {import('node:test').TestContext} t kills it
+ * @param {string[]} args
+ * @param {Record<string, string>} [env] nothing else is set
+ */
+function run (t, args, env = {}) {
+  const begin = performance.now()
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => { child.kill('SIGKILL') })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => { output.stdout += chunk })
+  child.stderr.on('data', (chunk) => { output.stderr += chunk })
+  const closed = once(child, 'close').then(([code]) => ({ code, ...output, time: performance.now() - begin }))
+  return {
+    output,
+    closed,
+    begin,
+    kill: (/** @type {NodeJS.Signals} */ signal) => child.kill(signal),
+    /** @param {RegExp} pattern */
+    async stdout (pattern) {
+      const match = await waitFor(() => pattern.exec(output.stdout), { timeout: 30_000, message: () => `${pattern} in ${output.stdout}${output.stderr}` })
+      return /** @type {RegExpExecArray} */ (match)
+    }
+  }
+}
+
+/** @param {import('node:test').TestContext} t @param {string[]} args @param {Record<string, string>} [env] */
+const inkcast = (t, args, env) => run(t, ['cluster.js', ...args], env)
+
+/**
+ * How many times slower this machine is at the moment than one that has nothing else to do.
+ * @param {import('node:test').TestContext} t
+ */
+const slowness = async (t) => Math.max(1, (await run(t, ['-e', '0']).closed).time / 60)
+
+/** @param {import('node:test').TestContext} t @returns {Promise<number>} that somebody listens on */
+async function takenPort (t) {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return /** @type {import('node:net').AddressInfo} */ (server.address()).port
+}
+
+describe('the command', { concurrency: 2 }, () => {
+  test('shows help and version', async (t) => {
+    const help = await inkcast(t, ['--help']).closed
+    assert.deepEqual([help.code, help.stderr], [0, ''])
+    for (const word of ['cluster.js', '--config', '--version', 'REDIS_URL', 'KAFKA_BROKERS', 'docs/configuration.md']) assert.ok(help.stdout.includes(word), word)
+    const version = await inkcast(t, ['--version']).closed
+    assert.deepEqual([version.code, version.stdout, version.stderr], [0, `${JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')).version}\n`, ''])
+  })
+
+  test('refuses an option that it does not know, with help', async (t) => {
+    for (const args of [['--nonsense'], ['nonsense']]) {
+      const { code, stdout, stderr } = await inkcast(t, args).closed
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, /^inkcast: .*nonsense/)
+      assert.ok(stderr.includes('node cluster.js [--config FILE]'))
+    }
+  })
+
+  test('tells all settings that are wrong at once', async (t) => {
+    const { code, stdout, stderr } = await inkcast(t, [], { PORT: 'x', LOG_LEVEL: 'loud', MAX_RECORD_BYTES: '-1', HEARTBEAT_MIN: '2000', HEARTBEAT_MAX: '1000', AUTH_JWT_SECRET: 'short and secret', TLS_CERT_FILE: 'a.pem' }).closed
+    assert.deepEqual([code, stdout], [1, ''])
+    for (const name of ['PORT=x', 'LOG_LEVEL=loud', 'MAX_RECORD_BYTES=-1', 'HEARTBEAT_MIN', 'AUTH_JWT_SECRET', 'TLS_CERT_FILE']) assert.match(stderr, new RegExp(`^ +${name}.*: `, 'm'))
+    assert.doesNotMatch(stderr, /short and secret|^ +at /m)
+    assert.match(stderr, /^inkcast: wrong settings:\n/)
+  })
+
+  test('takes settings from a file, which must be there and right', async (t) => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'inkcast-test-'))
+    t.after(() => rmSync(directory, { recursive: true }))
+    const file = path.join(directory, 'settings')
+    writeFileSync(file, 'PORT=x\nNONSENSE=1\nAPI_PORT=y\n')
+    const wrong = await inkcast(t, ['--config', file], { API_PORT: '0' }).closed
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.stderr, /PORT=x/)
+    assert.match(wrong.stderr, /NONSENSE: no such setting/)
+    assert.doesNotMatch(wrong.stderr, /API_PORT/, 'the environment wins')
+    const missing = await inkcast(t, ['--config', path.join(directory, 'nothing')]).closed
+    assert.equal(missing.code, 1)
+    assert.match(missing.stderr, /ENOENT/)
+  })
+
+  for (const setting of /** @type {const} */ (['PORT', 'API_PORT', 'ADMIN_PORT'])) {
+    test(`says in one line that ${setting} is in use`, async (t) => {
+      const port = await takenPort(t)
+      const { code, stdout, stderr } = await inkcast(t, [], { ...FREE, [setting]: String(port), LOG_LEVEL: 'error' }).closed
+      assert.equal(stderr, `inkcast: port ${port} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one\n`)
+      assert.deepEqual([code, stdout], [1, ''])
+    })
+  }
+
+  test('says in one line that a file is missing', async (t) => {
+    const { code, stderr } = await inkcast(t, [], { ...FREE, TLS_CERT_FILE: 'nothing.pem', TLS_KEY_FILE: 'nothing.pem' }).closed
+    assert.equal(code, 1)
+    assert.match(stderr, /^inkcast: .*nothing\.pem.*\n$/)
+  })
+
+  test('is ready within three seconds, says where, and stops within one when told to', async (t) => {
+    const slower = await slowness(t)
+    const started = inkcast(t, [], FREE)
+    const [, port] = await started.stdout(/demo +http:\/\/localhost:(\d+)/)
+    const [, command] = await started.stdout(/publish +(curl .*)\n/)
+    await started.stdout(/ready/)
+    const ready = performance.now() - started.begin
+    assert.ok(ready < 3000 * slower, `ready after ${ready} ms`)
+    assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200)
+    const [, api] = /POST (\S+)/.exec(command) ?? []
+    assert.equal((await fetch(api, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"text":"Hello"}' })).status, 202)
+    const begin = performance.now()
+    started.kill('SIGTERM')
+    const { code, stderr } = await started.closed
+    const took = performance.now() - begin
+    assert.ok(took < 1000 * slower, `stopped after ${took} ms`)
+    assert.deepEqual([code, stderr], [0, ''])
+  })
+
+  test('stops at once when told to a second time', async (t) => {
+    const started = inkcast(t, [], FREE)
+    const [, port] = await started.stdout(/demo +http:\/\/localhost:(\d+)/)
+    await started.stdout(/ready/)
+    // somebody to wait for
+    await (await fetch(`http://127.0.0.1:${port}/socket.io/?EIO=4&transport=polling`)).text()
+    started.kill('SIGINT')
+    await started.stdout(/stopping/)
+    started.kill('SIGINT')
+    assert.equal((await started.closed).code, 1)
+  })
+})
