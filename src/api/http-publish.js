@@ -72,6 +72,8 @@ async function publish ({ headers, body, caller, now, publish, answerHeader }, t
       case HEADER.sid: return target.sid
       // Who published is told by the credential, whatever the caller says.
       case HEADER.source: return caller
+      // These have no value; some HTTP libraries send a type all the same.
+      case HEADER.contentType: return target.operator === 'kick' || target.operator === 'revoke' ? undefined : headerText(headers, name)
       default: return headerText(headers, name)
     }
   }, body ?? EMPTY, now)

@@ -94,7 +94,7 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
     if (request.headers.host === undefined) throw new InkcastError('bad_request', 'the header host is missing')
     const caller = whoCalls(request)
     if (request.is404) throw notFound()
-    checkBodyHeaders(request.headers)
+    if (request.method === 'POST') checkBodyHeaders(request.headers)
     const slot = admission.enter(bodySize(request.headers, maxRecordBytes))
     reply.raw.once('close', () => slot.release())
     admitted.set(request, { caller, slot })

@@ -23,9 +23,9 @@ const HEADERS = {
 /** @type {ErrorCode[]} what any request may be answered with */
 const ANY = ['bad_request', 'unauthorized', 'forbidden', 'origin_refused', 'draining', 'unavailable', 'timeout', 'internal']
 /** @type {ErrorCode[]} */
-const PUBLISH = ['bad_target', 'bad_header', 'reserved_event', 'bad_content_type', 'value_too_large']
+const PUBLISH = ['bad_target', 'bad_header', 'reserved_event', 'value_too_large']
 /** @type {ErrorCode[]} */
-const VALUE = ['bad_utf8', 'bad_value']
+const VALUE = ['bad_content_type', 'bad_utf8', 'bad_value']
 
 /**
  * The description of the api, made of the routes that the server registers.
@@ -77,7 +77,7 @@ function operation ({ path, operation: operationId, summary, query = {}, headers
     ...headers.map((name) => ({ name, in: 'header', required: false, ...HEADERS[name] }))
   ]
   /** @type {ErrorCode[]} */
-  const codes = [...ANY, ...(answer ? /** @type {ErrorCode[]} */ (['bad_target']) : PUBLISH), ...(value === 'value' ? VALUE : []), ...(value === 'revoke' ? /** @type {ErrorCode[]} */ (['missing_target']) : [])]
+  const codes = [...ANY, ...(answer ? /** @type {ErrorCode[]} */ (['bad_target']) : PUBLISH), ...(value === 'value' ? VALUE : []), ...(value === 'revoke' ? /** @type {ErrorCode[]} */ (['bad_content_type', 'missing_target']) : [])]
   return {
     operationId,
     summary,

@@ -132,6 +132,14 @@ test('a content type may have parameters and capitals, and a body without one is
   assert.deepEqual(published.map(({ contentType }) => contentType), ['application/json', 'application/json'])
 })
 
+test('a kick may carry a content type, as some HTTP libraries always send one', async (t) => {
+  const { call } = await startApi(t)
+  for (const type of ['application/x-www-form-urlencoded', 'application/json', 'text/plain']) {
+    assert.equal((await call('DELETE', '/v1/sockets/s1', { headers: { 'content-type': type } })).status, 202)
+    assert.equal((await call('GET', '/v1/documents/minutes/position', { headers: { 'content-type': type } })).status, 200)
+  }
+})
+
 test('whom to revoke is told by x-uid or the body, and not by two that differ', async (t) => {
   const { call, published } = await startApi(t)
   const revoke = (/** @type {string | undefined} */ body, /** @type {Record<string, string>} */ headers = {}) => call('POST', '/v1/documents/minutes/revoke', { body, headers })
