@@ -224,9 +224,10 @@ test('a worker that is being replaced and the one after it are both reached by o
   const options = await asUser()
   const [before] = await workersOf(t, second.url, 1, options)
   process.kill(second.pid, 'SIGHUP')
-  const sid = await waitFor(async () => {
-    const opened = await openSession(second.url)
-    return opened.slice(0, 2) !== before && opened
+  let sid = ''
+  await waitFor(async () => {
+    sid = await openSession(second.url)
+    return sid.slice(0, 2) !== before
   }, { timeout: 20_000, message: 'a session of the new worker' })
   assert.deepEqual(await poll(first.url, sid, { method: 'POST', body: '40{}' }), { status: 200, text: 'ok' })
   await waitFor(second.ready, { timeout: 20_000, message: 'the end of the reload' })
@@ -259,9 +260,7 @@ test('a machine that loses its network costs nobody a record, and its sessions a
 test('a machine that has its network back is used again', { skip, timeout: 90_000 }, async (t) => {
   await hosts.machine1.plugIn()
   await waitFor(first.ready, { timeout: 60_000, message: 'the machine to be ready' })
-  await waitFor(async () => {
-    await connectClient(t, url, await asUser())
-    return sum(await first.metrics(), 'inkcast_connections') > 0
-  }, { timeout: 15_000, message: 'a client on it' })
+  const workers = await workersOf(t, first.url, 2, await asUser())
+  await waitFor(async () => workers.has(workerOf(await connectClient(t, url, await asUser()))), { timeout: 15_000, message: 'a client on it' })
   await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })
 })
