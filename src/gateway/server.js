@@ -19,6 +19,10 @@ import { createUsers } from './users.js'
 
 /** A client's message is its data and a little more: event name, guid, packet type. */
 const PACKET_OVERHEAD = 16_384
+/** Where an Engine.IO socket has the number of packets that came before there was a connection. */
+const kEarly = Symbol('early')
+/** Packets that a client may send before it is admitted. */
+const MAX_EARLY = 100
 /** What may wait for a slow client, bytes: this much, or so many of the largest records. */
 const MIN_WAITING = 8 * 2 ** 20
 const MAX_WAITING_RECORDS = 8
@@ -115,7 +119,13 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
 
   // One function for all connections, not one for each.
   /** @this {any} Engine.IO's socket @param {{ data?: string | Buffer }} packet it may be empty */
-  function countPacket (packet) { this[kConnection].received(packet.data?.length ?? 0) }
+  function countPacket (packet) {
+    const connection = this[kConnection]
+    if (connection !== undefined) return connection.received(packet.data?.length ?? 0)
+    this[kEarly] = (this[kEarly] ?? 0) + 1
+    if (this[kEarly] > MAX_EARLY) this.close(true)
+  }
+  engine.on('connection', (conn) => { conn.on('packet', countPacket) })
 
   /** Whatever else is written comes after the records that were delivered before it. @this {any} Engine.IO's socket */
   function flushFirst () { this[kConnection].flush() }
@@ -144,7 +154,6 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     forgetHandshake(socket)
     directory.add(connection)
     expiry.watch(connection)
-    connection.conn.on('packet', countPacket)
     connection.conn.on('packetCreate', flushFirst)
     socket.onAny(onEvent)
     socket.on('disconnect', onDisconnect)

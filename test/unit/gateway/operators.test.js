@@ -122,9 +122,12 @@ describe('a kick', () => {
     const end = ended(tabs[1])
     assert.equal(await remove(`/v1/sockets/${tabs[1].id}`), 202)
     assert.deepEqual(await end, told)
+    await waitFor(() => server.gateway.connections === 3)
+    // the user is still there, with the other tabs
+    await server.post('/v1/users/anna/send', 'for anna')
     await server.post('/v1/broadcast', 'mark')
-    await waitFor(() => [0, 2, 3].every((i) => tabs[i].received.length > 0))
-    assert.deepEqual(payloads(tabs).map((got) => got.at(-1) === 'mark'), [true, false, true, true])
+    await waitFor(() => [0, 2, 3].every((i) => tabs[i].received.at(-1)?.payload === 'mark'))
+    assert.deepEqual(payloads([tabs[0], tabs[2], tabs[3]]), [['for anna', 'mark'], ['for anna', 'mark'], ['mark']])
   })
 
   test('is something else than a lost connection', async (t) => {
