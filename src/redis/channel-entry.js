@@ -17,37 +17,54 @@ import { slotOf } from './slot.js'
  * @property {boolean} alone a command that named it was refused: name it in a command of its own
  * @property {Set<Waiter>} waiters
  *
- * @typedef {{ resolve: () => void, reject: (error: Error) => void, timer: NodeJS.Timeout }} Waiter
+ * @typedef {{ resolve: () => void, reject: (error: Error) => void }} Waiter
  *
  * @typedef {import('./subscriber-connection.js').SubscriberConnection} SubscriberConnection
  */
 
 /** Channels named in one command: a reply is due for each, and one command should not hold up the others for long. */
 const CHANNELS_PER_COMMAND = 500
+/** How long a confirmation may take, and, once it is late, the next sign of life, ms. */
+export const PATIENCE = Object.freeze({ answer: ANSWER_TIMEOUT, more: 1000 })
+
 /** @param {string} channel @param {(payload: Buffer) => void} onMessage @returns {Entry} */
 export const createEntry = (channel, onMessage) =>
   ({ channel, slot: slotOf(channel), onMessage, wanted: true, connection: null, batch: null, live: false, lost: false, alone: false, waiters: new Set() })
 
 /**
  * @param {Entry} entry
- * @returns {Promise<void>} settled by its waiter, or after the answer time-out
+ * @param {typeof PATIENCE} patience
+ * @returns {Promise<void>} settled by its waiter, or when its connection is away, or silent, for longer than an answer may take
  */
-export function wait (entry) {
+export function wait (entry, patience) {
   return new Promise((resolve, reject) => {
+    let received = -1
+    /** @type {NodeJS.Timeout} */
+    let timer
     /** @param {Error} [error] */
     const settle = (error) => {
-      clearTimeout(waiter.timer)
+      clearTimeout(timer)
       entry.waiters.delete(waiter)
       if (error === undefined) resolve()
       else reject(error)
     }
     /** @type {Waiter} */
-    const waiter = {
-      resolve: () => settle(),
-      reject: settle,
-      timer: setTimeout(() => settle(new InkcastError('unavailable', 'redis did not confirm a subscription in time')), ANSWER_TIMEOUT)
-    }
+    const waiter = { resolve: () => settle(), reject: settle }
     entry.waiters.add(waiter)
+
+    function look () {
+      if (!entry.waiters.has(waiter)) return
+      // thousands that were asked for at once are answered one after the other: as long as answers come, ours may
+      const now = entry.connection?.received ?? -1
+      if (now <= received) settle(new InkcastError('unavailable', 'redis did not confirm a subscription in time'))
+      else {
+        received = now
+        timer = setTimeout(lookLater, patience.more)
+      }
+    }
+    // after what has arrived has been read: this process may have been the slow one
+    const lookLater = () => setImmediate(look)
+    timer = setTimeout(lookLater, patience.answer)
   })
 }
 

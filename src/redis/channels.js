@@ -1,6 +1,6 @@
 import { Backoff } from '../backoff.js'
 import { InkcastError } from '../errors.js'
-import { createEntry, group, push, wait } from './channel-entry.js'
+import { PATIENCE, createEntry, group, push, wait } from './channel-entry.js'
 import { SubscriberConnection } from './subscriber-connection.js'
 
 /**
@@ -21,8 +21,9 @@ const LOG_INTERVAL = 60_000
  * @param {import('./topology.js').Topology} dependencies.topology
  * @param {string} dependencies.name
  * @param {import('../log.js').Log} dependencies.log
+ * @param {{ answer: number, more: number }} [dependencies.patience] see PATIENCE
  */
-export function createChannels ({ topology, name, log }) {
+export function createChannels ({ topology, name, log, patience = PATIENCE }) {
   /** @type {Map<string, Entry>} wanted ones, and those to be unsubscribed with the next flush */
   const entries = new Map()
   /** @type {Map<string, SubscriberConnection>} by node */
@@ -229,7 +230,7 @@ export function createChannels ({ topology, name, log }) {
       entry.wanted = true
       if (entry.live) return Promise.resolve()
       mark(entry)
-      return wait(entry)
+      return wait(entry, patience)
     },
 
     /** @param {string} channel no message of it is passed on from here on */

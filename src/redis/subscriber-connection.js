@@ -44,6 +44,9 @@ export class SubscriberConnection {
     }, PING_INTERVAL).unref()
   }
 
+  /** Bytes that came over the connection it has now. */
+  get received () { return this.redis.stream?.bytesRead ?? 0 }
+
   get ready () { return this.redis.status === 'ready' && !this.#closed }
 
   /**

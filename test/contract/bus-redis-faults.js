@@ -12,8 +12,8 @@ import { createRedisPair } from './bus-redis-pair.js'
  * @typedef {{ url: string, nodes: import('../services/redis.js').RedisServer[], stop: () => Promise<void> }} Servers
  */
 
-/** Longest time a command may take to fail, ms: the answer time-out of 2 s, and a slow machine. */
-const FAILS_WITHIN = 3000
+/** Longest time a command may take to fail, ms: the answer time-out of 2 s, another second for a subscribe, and a slow machine. */
+const FAILS_WITHIN = 4000
 
 /** @param {unknown} error */
 const unavailable = (error) => error instanceof InkcastError && error.code === 'unavailable' && error.retryable

@@ -12,6 +12,7 @@ class FakeRedis extends EventEmitter {
   status = 'wait'
   /** @type {{ command: string, answer: (error?: Error) => void }[]} */
   sent = []
+  stream = { bytesRead: 0 }
 
   async connect () {}
   async ping () {}
@@ -45,8 +46,8 @@ class FakeRedis extends EventEmitter {
   get commands () { return this.sent.map(({ command }) => command) }
 }
 
-/** @param {{ single?: boolean }} [options] */
-function setUp ({ single = true } = {}) {
+/** @param {{ single?: boolean, patience?: { answer: number, more: number } }} [options] */
+function setUp ({ single = true, patience } = {}) {
   /** @type {Record<string, FakeRedis>} */
   const nodes = { a: new FakeRedis(), b: new FakeRedis() }
   let owner = 'a'
@@ -61,7 +62,7 @@ function setUp ({ single = true } = {}) {
     onChange (/** @type {() => void} */ listener) { changed = listener },
     stop () {}
   }
-  const channels = createChannels({ topology, name: 'test', log })
+  const channels = createChannels({ topology, name: 'test', log, patience })
   after(() => channels.stop())
   return { channels, nodes, move: (/** @type {string} */ to) => { owner = to; changed() } }
 }
@@ -209,6 +210,19 @@ describe('channels', () => {
     await subscribed
     a.bring('x', 'text')
     a.bring('never subscribed', 'text')
+  })
+
+  test('wait on as long as answers come, and no longer', async () => {
+    const { channels, nodes: { a } } = setUp({ patience: { answer: 300, more: 100 } })
+    const started = performance.now()
+    const waiting = channels.subscribe('x', () => {})
+    await turn()
+    a.open()
+    const talk = setInterval(() => { a.stream.bytesRead += 10 }, 10)
+    setTimeout(() => clearInterval(talk), 600)
+    await assert.rejects(waiting, { code: 'unavailable' })
+    assert.ok(performance.now() - started > 600, `gave up after ${performance.now() - started} ms`)
+    await assert.rejects(channels.subscribe('y', () => {}), { code: 'unavailable' })
   })
 
   test('stop ends what waits', async () => {
