@@ -39,8 +39,8 @@ export class Feed {
   position = { epoch: '', offset: 0 }
   /** Joins under way; a feed without members is closed only when there are none. */
   joining = 0
-  /** Members that have read more of the log than has come live, with the offset they have. @type {Map<Member, number>} */
-  #ahead = new Map()
+  /** Members that have read more of the log than has come live, with the offset they have. Mostly there are none. @type {Map<Member, number> | undefined} */
+  #ahead
   #live = false
   closed = false
   /** Ends the repair under way. @type {AbortController | undefined} */
@@ -93,12 +93,12 @@ export class Feed {
    */
   add (member, offset) {
     this.members.add(member)
-    if (offset > this.position.offset) this.#ahead.set(member, offset)
+    if (offset > this.position.offset) (this.#ahead ??= new Map()).set(member, offset)
   }
 
   /** @param {Member} member @returns {boolean} whether it was one */
   remove (member) {
-    this.#ahead.delete(member)
+    this.#ahead?.delete(member)
     return this.members.delete(member)
   }
 
@@ -129,7 +129,7 @@ export class Feed {
     if (this.members.size === 0) return
     const { except } = record.publication
     const delivery = this.createDelivery(record)
-    if (except.length === 0 && this.#ahead.size === 0) {
+    if (except.length === 0 && this.#ahead === undefined) {
       for (const member of this.members) member.deliver(delivery)
       return
     }
@@ -140,9 +140,12 @@ export class Feed {
 
   /** @param {Member} member @param {number} offset 0: a record without a place in the log */
   #has (member, offset) {
-    const ahead = this.#ahead.get(member)
+    const ahead = this.#ahead?.get(member)
     if (ahead === undefined || offset === 0) return false
-    if (offset >= ahead) this.#ahead.delete(member)
+    if (offset >= ahead) {
+      this.#ahead?.delete(member)
+      if (this.#ahead?.size === 0) this.#ahead = undefined
+    }
     return offset <= ahead
   }
 
@@ -171,7 +174,7 @@ export class Feed {
       if (this.closed) return
       if (gap !== null) {
         this.position = { ...position }
-        this.#ahead.clear()
+        this.#ahead = undefined
         this.metrics.feed_repairs.inc({ result: 'resync' })
         for (const member of this.members) member.resync(this.guid, position, gap)
         return
