@@ -1,6 +1,7 @@
 import { Backoff, retry } from '../backoff.js'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
+import { unlessAborted } from '../kafka/abort.js'
 import { createProducer } from '../kafka/producer.js'
 import { unreadableOf } from '../kafka/record.js'
 import { HEADER } from '../wire/headers.js'
@@ -55,20 +56,6 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
       })
     }
   }
-}
-
-/**
- * @template T
- * @param {Promise<T>} promise
- * @param {AbortSignal} signal
- * @returns {Promise<T>} rejects with the signal's reason when that comes first
- */
-function unlessAborted (promise, signal) {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }
 
 /**

@@ -85,12 +85,21 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     else waiting.resolve()
   }
 
+  /** @param {object} details @param {string} message told once until records are accepted again */
+  function fails (details, message) {
+    log[failing ? 'debug' : 'warn']({ topic, ...details }, message)
+    failing = true
+  }
+
   /** Tells those that have waited too long. A record that was never tried leaves the queue, so it is certain that it was not written. */
   function sweep () {
     const now = clock.now()
+    const before = pendingRecords
     for (const waiting of batch) if (waiting.deadline <= now) settle(waiting, lateError(waiting.tried))
     const late = queue.findIndex(({ deadline }) => deadline > now)
     for (const waiting of queue.splice(0, late === -1 ? queue.length : late)) settle(waiting, lateError(false))
+    // kafkajs tries for a minute before it says so
+    if (pendingRecords < before) fails({ records: before - pendingRecords }, 'Kafka does not answer, records are given up')
     if (pendingRecords === 0) {
       clearInterval(sweeper)
       sweeper = undefined
@@ -128,8 +137,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
         return
       }
       if (failure.rejected) return refuse(taken, failure.error)
-      log[failing ? 'debug' : 'warn']({ err: failure.error.cause, topic, records: taken.length }, 'Kafka does not accept records, trying again')
-      failing = true
+      fails({ err: failure.error.cause, records: taken.length }, 'Kafka does not accept records, trying again')
       await clock.sleep(backoff.next(), aborter.signal).catch(() => {})
       if (aborter.signal.aborted || taken.every(({ settled }) => settled)) return giveUp(taken)
     }

@@ -1,8 +1,11 @@
 import { retry } from '../backoff.js'
 import { systemClock } from '../clock.js'
+import { unlessAborted } from './abort.js'
 
 /** Headers and framing around a value. */
 const MAX_OVERHEAD = 65_536
+/** One try lasts up to a minute, because kafkajs tries by itself; after so long without an answer it is told, ms. */
+const NOTICE_AFTER = 5000
 
 /**
  * Makes sure that topics are there: what is missing is created with the settings' partitions and replicas. Tries
@@ -22,14 +25,23 @@ const MAX_OVERHEAD = 65_536
  */
 export async function ensureTopics ({ kafka, topics, settings, maxBytes = 2 ** 20, log, signal, clock = systemClock }) {
   let told = false
-  return retry(() => attempt({ kafka, topics: [...new Set(topics)], settings, maxBytes, log }), {
+  /** @param {object} details */
+  const tell = (details) => {
+    log[told ? 'debug' : 'warn']({ topics, ...details }, 'Kafka does not answer, its topics are not checked yet')
+    told = true
+  }
+  return retry(async () => {
+    const notice = setTimeout(tell, NOTICE_AFTER, {})
+    try {
+      return await unlessAborted(attempt({ kafka, topics: [...new Set(topics)], settings, maxBytes, log }), signal)
+    } finally {
+      clearTimeout(notice)
+    }
+  }, {
     signal,
     clock,
     retryable: (error) => !(error instanceof MissingTopicsError),
-    onFailure: (error, waitMs) => {
-      log[told ? 'debug' : 'warn']({ err: error, topics, waitMs }, 'Kafka does not answer, its topics are not checked yet')
-      told = true
-    }
+    onFailure: (error, waitMs) => tell({ err: error, waitMs })
   })
 }
 
