@@ -26,7 +26,7 @@ export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocke
       const client = createClient(t, url, { transports: transports[lane % transports.length], reconnection: true })
       await new Promise((resolve) => {
         client.on('connect_error', (/** @type {any} */ error) => {
-          refused.push(`${error.message} ${error.description?.message ?? error.description ?? ''}`)
+          refused.push([error.message, error.description?.message ?? error.description, error.context?.responseText].join(' '))
           resolve(undefined)
         })
         client.once('connect', () => {
