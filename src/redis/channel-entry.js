@@ -24,7 +24,7 @@ import { slotOf } from './slot.js'
 
 /** Channels named in one command: a reply is due for each, and one command should not hold up the others for long. */
 const CHANNELS_PER_COMMAND = 500
-/** How long a confirmation may take, and, once it is late, the next sign of life, ms. */
+/** How long a confirmation may take, and, once it is late, the next sign of life, ms. @type {Readonly<{ answer: number, more: number }>} */
 export const PATIENCE = Object.freeze({ answer: ANSWER_TIMEOUT, more: 1000 })
 
 /** @param {string} channel @param {(payload: Buffer) => void} onMessage @returns {Entry} */
