@@ -1,19 +1,35 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { systemClock } from './clock.js'
 
 /** How long the event loop's delay is observed before the figures are published and start anew, ms. */
 const WINDOW = 10_000
 const NANOSECONDS = 1e6
 /** ms between two looks; the histogram holds the time between them, of which this much is no delay. */
 const RESOLUTION = 20
+/** A p99 above this is worth a line in the log, ms; not more than one in WARN_EVERY. */
+const LAG = 200
+const WARN_EVERY = 60_000
 
 /**
- * Publishes the event loop's delay.
- * @param {{ metrics: import('./metrics.js').Metrics }} dependencies
+ * Publishes the event loop's delay, and says when the process does not keep up.
+ * @param {object} dependencies
+ * @param {import('./metrics.js').Metrics} dependencies.metrics
+ * @param {import('./log.js').Log} dependencies.log
+ * @param {import('./clock.js').Clock} [dependencies.clock]
  */
-export function createEventLoopMonitor ({ metrics }) {
+export function createEventLoopMonitor ({ metrics, log, clock = systemClock }) {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION })
   /** @type {NodeJS.Timeout | undefined} */
   let timer
+  let warnedAt = -Infinity
+
+  /** @param {number} p99 ms */
+  function warn (p99) {
+    if (p99 < LAG || clock.now() - warnedAt < WARN_EVERY) return
+    warnedAt = clock.now()
+    log.warn({ p99Ms: Math.round(p99) }, 'the event loop falls behind: this process has more to do than one core can; add workers or machines, or look at a CPU profile')
+  }
+
   return {
     start () {
       histogram.enable()
@@ -21,7 +37,9 @@ export function createEventLoopMonitor ({ metrics }) {
         // a sleeping process has nothing to tell
         const value = (/** @type {number} */ nanoseconds) => Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION) : 0
         metrics.event_loop_lag_milliseconds.set({ quantile: 'p50' }, value(histogram.percentile(50)))
-        metrics.event_loop_lag_milliseconds.set({ quantile: 'p99' }, value(histogram.percentile(99)))
+        const p99 = value(histogram.percentile(99))
+        metrics.event_loop_lag_milliseconds.set({ quantile: 'p99' }, p99)
+        warn(p99)
         metrics.event_loop_lag_milliseconds.set({ quantile: 'max' }, value(histogram.max))
         histogram.reset()
       }, WINDOW)

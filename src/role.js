@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { diagnose, readMachine } from './admin/diagnosis.js'
 import { createAgent } from './admin/agent.js'
 import { createPrivateListener } from './admin/private-listener.js'
 import { createProcesses } from './admin/processes.js'
@@ -60,7 +61,7 @@ export async function runRole (role, compose, { configFile } = {}) {
     const directory = launcher.runDirectory ?? await privateDirectory(lifecycle)
     await openRunDirectory(directory)
     const privatePath = privateSocket(directory, role, slot)
-    await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics }))
+    await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics, log }))
     let listening = false
     /** @param {Serve} [serve] what else is served there */
     const listenPrivately = async (serve) => {
@@ -70,6 +71,7 @@ export async function runRole (role, compose, { configFile } = {}) {
     const { workerNumber, banner = [] } = await compose({ config, launcher, privatePath, log, metrics, lifecycle, status, listenPrivately }) ?? {}
     await listenPrivately()
     if (launcher.servesAdmin) {
+      for (const problem of diagnose(readMachine(), config)) log.warn(problem)
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
       const processes = createProcesses({ directory, expected })
       await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, processes }))

@@ -2,6 +2,8 @@ import { Server } from 'socket.io'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createFeeds } from '../documents/feeds.js'
 import { parser } from './codec.js'
+import { timeOfSid } from '../wire/session-id.js'
+import { createCutDetector } from './cut-detector.js'
 import { Delivery } from './delivery.js'
 import { kConnection } from './connection.js'
 import { createDirect } from './direct.js'
@@ -75,6 +77,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
   const feeds = createFeeds({ bus, metrics, log, createDelivery: (record) => makeDelivery(record) })
   const direct = createDirect({ directory, feeds })
   const expiry = createExpiry({ clock })
+  const cuts = createCutDetector({ pingInterval: config.heartbeat.max, log })
   const users = createUsers({ bus, metrics, log })
 
   /** @param {import('../bus/contract.js').BusRecord} record */
@@ -141,6 +144,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     const connection = this[kConnection]
     // stock clients close it themselves; nothing would end it when they don't
     if (reason === 'client namespace disconnect') connection.conn.close()
+    if (reason === 'transport close' && connection.transport === 'websocket' && !draining) cuts.ended(clock.now() - timeOfSid(connection.id))
     directory.remove(connection)
     expiry.forget(connection)
     users.release(connection.uid)

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createAgent } from '../admin/agent.js'
 import { createProcesses } from '../admin/processes.js'
+import { diagnose, readMachine } from '../admin/diagnosis.js'
 import { createAdminServer } from '../admin/server.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../banner.js'
@@ -165,5 +166,6 @@ export async function launch (config, { configFile }) {
     await lifecycle.stop()
     process.exit(1)
   }
+  for (const problem of diagnose(readMachine(), config)) log.warn(problem)
   for (const slot of slots) slot.start()
 }

@@ -75,3 +75,13 @@ export const isSessionId = (id) => typeof id === 'string' && SESSION_ID.test(id)
  * @returns {number | undefined} number of the worker that made this id; undefined if it is not one of ours
  */
 export const workerOfSid = (sid) => isSessionId(sid) ? NUMBERS.get(sid.slice(0, 2)) : undefined
+
+/**
+ * @param {string} sid
+ * @returns {number} when it was made, ms since 1970
+ */
+export function timeOfSid (sid) {
+  let time = 0
+  for (let i = 2; i < 9; i++) time = time * 64 + DIGITS.indexOf(sid[i])
+  return time
+}
