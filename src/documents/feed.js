@@ -183,7 +183,7 @@ export class Feed {
         this.position.offset = record.offset
         this.#deliver(record)
       }
-      if (this.position.offset >= position.offset && !this.#behind) {
+      if (this.position.offset >= position.offset) {
         this.metrics.feed_repairs.inc({ result: 'repaired' })
         return
       }

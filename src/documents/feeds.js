@@ -89,11 +89,7 @@ export function createFeeds (dependencies) {
       }
       feed.joining++
       try {
-        await feed.open().catch((error) => {
-          // a feed that never opened must not be found by the next one who joins
-          if (feeds.get(guid) === feed) feeds.delete(guid)
-          throw error
-        })
+        await feed.open()
         let { offset, gap } = { offset: since?.offset ?? 0, gap: /** @type {null | 'epoch' | 'trimmed'} */ (null) }
         if (since !== undefined && (since.epoch !== feed.position.epoch || since.offset !== feed.position.offset)) {
           do {
@@ -114,6 +110,7 @@ export function createFeeds (dependencies) {
         throw error instanceof InkcastError ? error : new InkcastError('unavailable', undefined, { cause: error })
       } finally {
         feed.joining--
+        // also one that could not be opened: everybody who waited for it has failed by now, and the next one begins anew
         closeIfUnused(feed)
       }
     },
