@@ -31,8 +31,8 @@ const MAX_WAITING_RECORDS = 8
 /** Connections closed at a time while draining, and the pause between, ms. */
 const DRAIN_BATCH = 200
 const DRAIN_PAUSE = 50
-/** How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms. */
-const DRAIN_GRACE = 2000
+/** How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms; half of DRAIN_TIMEOUT at most. */
+const DRAIN_GRACE = 5000
 /** How long a client between two requests may take to send the next one while draining, ms. */
 const IDLE_GRACE = 500
 
