@@ -39,7 +39,7 @@ async function startBalancer (machines, kind) {
   const server = (/** @type {number} */ i, /** @type {string} */ address, /** @type {number} */ port, /** @type {number} */ adminPort, /** @type {number} */ agentPort) =>
     `server machine${i + 1} ${address}:${port} check port ${adminPort} agent-check agent-port ${agentPort}`
   const status = async () => {
-    const csv = await (await fetch(`http://127.0.0.1:${statsPort}/stats;csv`)).text()
+    const csv = await (await fetch(`http://127.0.0.1:${statsPort}/stats;csv`, { signal: AbortSignal.timeout(5000) })).text()
     const [head, ...rows] = csv.split('\n').map((line) => line.replace(/^# /, '').split(','))
     const column = (/** @type {string[]} */ row, /** @type {string} */ name) => row[head.indexOf(name)]
     return rows.filter((row) => row[1]?.startsWith('machine')).map((row) => ({ status: column(row, 'status'), weight: Number(column(row, 'weight')), failed: column(row, 'econ') }))

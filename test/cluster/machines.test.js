@@ -102,7 +102,7 @@ async function startBalancer () {
     file: 'haproxy/terminate.cfg',
     replacements: {},
     command: hosts.services.command([]),
-    answers: () => fetch(`http://127.0.0.1:${statsPort}/stats;csv`)
+    answers: () => fetch(`http://127.0.0.1:${statsPort}/stats;csv`, { signal: AbortSignal.timeout(5000) })
   })
   return `https://127.0.0.1:${port}`
 }
