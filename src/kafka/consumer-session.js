@@ -120,6 +120,11 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     // not taken, so it comes again; the pause keeps kafkajs from offering it in a tight loop
     if (stopping) return clock.sleep(50)
     const { generation } = commits
+    const before = positions.get(batch.partition)
+    if (before !== undefined && Number(batch.messages[0].offset) < before) {
+      // kafkajs begins anew when its offset is not there any more; the bus knows offsets by topic and partition only
+      log.error({ topic, partition: batch.partition, before, now: batch.messages[0].offset }, 'a partition begins again: if its topic was made anew, documents take its records for duplicates until they pass the old offset')
+    }
     const abort = new AbortController()
     setMaxListeners(0, abort.signal) // everything that waits in the batch listens to it
     /** @type {unknown} */

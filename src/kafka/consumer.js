@@ -93,8 +93,9 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
   /** @param {unknown} error @param {number} waitMs */
   async function failed (error, waitMs) {
     const message = error instanceof Error ? error.message : String(error)
-    // the same failure over and over is one line
-    log[failure === message ? 'debug' : 'error']({ err: error, ...settings, restarts, waitMs: Math.round(waitMs) }, 'the Kafka consumer failed and is replaced')
+    // the same failure over and over is one line; what kafkajs would try again itself, such as a coordinator that is not ready yet, is no alarm
+    const level = failure === message ? 'debug' : /** @type {{ retriable?: boolean }} */ (error).retriable === true ? 'warn' : 'error'
+    log[level]({ err: error, ...settings, restarts, waitMs: Math.round(waitMs) }, 'the Kafka consumer failed and is replaced')
     failure = message
     restarts++
     onFailure?.(error)

@@ -174,7 +174,11 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     for (const waiting of sending) waiting.tried = true
     const failure = await sendBatch(/** @type {import('kafkajs').Producer} */ (producer), topic, sending.map(({ message }) => message))
     if (failure === undefined) for (const waiting of sending) settle(waiting)
-    else if (failure.outOfSequence || failure.rejected) replaceProducer()
+    else if (failure.rejected) replaceProducer()
+    else if (failure.outOfSequence) {
+      log.warn({ err: failure.error.cause, topic, records: sending.length }, 'Kafka has lost count of this producer: a new one sends the records again')
+      replaceProducer()
+    }
     return failure
   }
 

@@ -92,3 +92,25 @@ test('lag and age are reported per partition, and not for partitions of others',
   const { values } = await metrics.stage_milliseconds.get()
   assert.equal(values.find(({ metricName, labels }) => metricName?.endsWith('_count') && labels.stage === 'produced_ingested')?.value, 50)
 })
+
+test('of a transaction everything arrives or nothing, and its markers hold nobody up', async (t) => {
+  const kafka = await testKafka(t, { partitions: 1 })
+  const { published, bus, ingest, stop } = await startIngest(kafka)
+  const producer = kafka.kafka.producer({ transactionalId: `${kafka.groupId}.tx`, idempotent: true, maxInFlightRequests: 1 })
+  await producer.connect()
+  kafka.onEnd(() => producer.disconnect())
+  for (const [value, end] of /** @type {const} */ ([[1, 'commit'], [2, 'abort'], [3, 'commit'], [4, 'abort']])) {
+    const transaction = await producer.transaction()
+    await transaction.send({ topic: kafka.downlinkTopic, messages: [broadcast('d', value)] })
+    await transaction[end]()
+  }
+  await kafka.produce([broadcast('d', 5)])
+  await published(3)
+  assert.deepEqual(bus.byDocument().get('d'), ['1', '3', '5'])
+  assert.equal(ingest.status().restarts, 0)
+  await stop()
+  const second = await startIngest(kafka, { bus })
+  await kafka.produce([broadcast('d', 6)])
+  await second.published(4)
+  assert.deepEqual([bus.byDocument().get('d'), bus.duplicates], [['1', '3', '5', '6'], 0])
+})
