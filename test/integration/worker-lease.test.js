@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { createRedis } from '../../src/redis/client.js'
+import { createWorkerLease, thisMachine } from '../../src/sessions/worker-lease.js'
+import { MAX_WORKERS } from '../../src/wire/session-id.js'
+import { connectClient } from '../helpers/clients.js'
+import { startCluster } from '../helpers/cluster.js'
+import { childrenOf } from '../helpers/processes.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { waitFor } from '../helpers/wait.js'
+import { startRedis } from '../services/redis.js'
+
+const LEASE_TIME = 600
+
+/** A Redis of our own: it is flushed and stopped. @type {Awaited<ReturnType<typeof startRedis>>} */
+let server
+/** @type {ReturnType<typeof createRedis>} */
+let redis
+const { log, lines } = recordingLog()
+before(async () => {
+  server = await startRedis()
+  redis = createRedis({ urls: [server.url], log, name: 'lease' })
+  await redis.start()
+})
+after(async () => {
+  await redis?.stop()
+  await server?.stop()
+})
+beforeEach(async () => {
+  await redis.client.flushall()
+  lines.length = 0
+})
+
+/** @typedef {import('node:test').TestContext} TestContext */
+
+/**
+ * A process, for leases of processes that die.
+ * @param {TestContext} t
+ */
+function someProcess (t) {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
+  t.after(() => { child.kill('SIGKILL') })
+  return {
+    pid: /** @type {number} */ (child.pid),
+    async kill () {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+  }
+}
+
+/**
+ * @param {TestContext} t
+ * @param {{ slot?: string, pid?: number, machine?: string, leaseTime?: number }} [options]
+ */
+function newLease (t, { slot = randomUUID(), pid = process.pid, machine = 'here', leaseTime = LEASE_TIME } = {}) {
+  const state = { lost: false }
+  const lease = createWorkerLease({ redis, slot, address: { machine, pid, path: `/run/${slot}.sock` }, onLost: () => { state.lost = true }, log, leaseTime })
+  t.after(() => lease.stop())
+  return { lease, state }
+}
+
+/** @param {TestContext} t @param {Parameters<typeof newLease>[1]} [options] */
+async function claim (t, options) {
+  const claimed = newLease(t, options)
+  await claimed.lease.start()
+  return claimed
+}
+
+/** As if a process that does not answer had held it too long. @param {number} number */
+const expire = (number) => redis.client.zrem('inkcast:{workers}:expiry', String(number))
+
+describe('a worker number', () => {
+  test('is the lowest that is free, and free again when it was given back', async (t) => {
+    const leases = []
+    for (let i = 0; i < 4; i++) leases.push((await claim(t)).lease)
+    assert.deepEqual(leases.map(({ number }) => number), [0, 1, 2, 3])
+    await leases[1].stop()
+    assert.equal(await leases[0].owner(1), undefined)
+    assert.equal((await claim(t)).lease.number, 1)
+    assert.equal((await claim(t)).lease.number, 4)
+  })
+
+  test('is kept by renewing it, and tells others where its owner is', async (t) => {
+    const { lease, state } = await claim(t, { slot: 'gateway-0' })
+    const other = await claim(t)
+    const end = Date.now() + 2.5 * LEASE_TIME
+    await waitFor(async () => {
+      assert.equal((await other.lease.owner(0))?.path, '/run/gateway-0.sock')
+      return Date.now() > end
+    }, { timeout: 10_000 })
+    assert.equal(lease.number, 0)
+    assert.equal(state.lost, false)
+    assert.equal(await other.lease.owner(2), undefined)
+  })
+
+  test('of a process that no longer renews it is free after the lease time, and not before', async (t) => {
+    const { pid, kill } = someProcess(t)
+    await claim(t, { pid, leaseTime: 2000 })
+    // its connection is cut: it neither renews nor gives back
+    const renew = redis.scripts.renew
+    t.after(() => { redis.scripts.renew = renew })
+    redis.scripts.renew = async (keys, args) => args[0] === 0 ? Promise.reject(new Error('cut off')) : renew(keys, args)
+    await kill()
+    assert.equal((await claim(t)).lease.number, 1, 'another slot does not get it yet')
+    const { lease } = await claim(t)
+    await waitFor(async () => await lease.owner(0) === undefined, { timeout: 10_000, message: 'the lease to end' })
+    assert.equal((await claim(t)).lease.number, 0)
+  })
+
+  test('goes to the same slot again at once when the process that had it is dead, and not while it lives', async (t) => {
+    const first = someProcess(t)
+    const { lease: old } = await claim(t, { slot: 'gateway-7', pid: first.pid, leaseTime: 60_000 })
+    assert.equal(old.number, 0)
+    await claim(t)
+
+    const second = someProcess(t)
+    const { lease: beside } = await claim(t, { slot: 'gateway-7', pid: second.pid, leaseTime: 60_000 })
+    assert.equal(beside.number, 2, 'the first one lives')
+    await second.kill()
+    assert.equal((await claim(t, { slot: 'gateway-7', machine: 'elsewhere' })).lease.number, 3, 'nothing is known of a process of another machine')
+  })
+
+  test('goes to the same slot again after a kill', async (t) => {
+    const killed = someProcess(t)
+    await claim(t)
+    assert.equal((await claim(t, { slot: 'gateway-7', pid: killed.pid, leaseTime: 60_000 })).lease.number, 1)
+    await killed.kill()
+    assert.equal((await claim(t)).lease.number, 2, 'another slot does not get it')
+    const { lease } = await claim(t, { slot: 'gateway-7' })
+    assert.equal(lease.number, 1)
+    assert.equal((await lease.owner(1))?.pid, process.pid)
+  })
+
+  test('is held by one of 50 that claim at the same time, and of 50 that come and go', { timeout: 30_000 }, async (t) => {
+    const all = await Promise.all(Array.from({ length: 50 }, () => claim(t)))
+    assert.deepEqual(all.map(({ lease }) => lease.number).sort((a, b) => a - b), Array.from({ length: 50 }, (_, i) => i))
+    /** @type {Set<number>} */
+    const held = new Set(all.map(({ lease }) => lease.number))
+    await Promise.all(all.map(async ({ lease }) => {
+      for (let round = 0, current = lease; round < 10; round++) {
+        // given back from here on: whoever gets it next may have it before we hear of that
+        held.delete(current.number)
+        await current.stop()
+        current = (await claim(t)).lease
+        assert.equal(held.has(current.number), false, `${current.number} is held twice`)
+        held.add(current.number)
+      }
+    }))
+    assert.equal(held.size, 50)
+    assert.ok(all.every(({ state }) => !state.lost))
+  })
+
+  test('that another worker has got: the one before it is told, once', async (t) => {
+    const { state } = await claim(t)
+    await expire(0)
+    const thief = await claim(t)
+    assert.equal(thief.lease.number, 0)
+    await waitFor(() => state.lost, { message: 'the first one to be told' })
+    assert.equal(lines.filter(({ level }) => level === 'fatal').length, 1)
+    assert.equal(thief.state.lost, false)
+    })
+
+  test('is not given back by one that has lost it', async (t) => {
+    const { lease, state } = await claim(t)
+    await expire(0)
+    const thief = await claim(t)
+    await waitFor(() => state.lost)
+    await lease.stop()
+    assert.ok(await thief.lease.owner(0), 'the new owner keeps it')
+  })
+
+  test('is registered again when Redis has lost its data, with the same secret', async (t) => {
+    const { lease, state } = await claim(t)
+    const [secret] = lease.secrets
+    await redis.client.flushall()
+    await waitFor(async () => await lease.owner(0) !== undefined, { message: 'the owner' })
+    assert.equal(state.lost, false)
+    const other = await claim(t)
+    assert.equal(other.lease.number, 1)
+    assert.equal(other.lease.secrets[0], secret)
+    assert.equal(lease.secrets[0], secret)
+  })
+
+  test('stays with its worker while Redis is away', { timeout: 30_000 }, async (t) => {
+    const { lease, state } = await claim(t)
+    await server.kill()
+    await waitFor(() => lines.some(({ text }) => text.includes('could not be renewed')), { timeout: 10_000, message: 'a renewal to fail' })
+    assert.equal(lease.number, 0)
+    await server.restart()
+    await waitFor(async () => await lease.owner(0).catch(() => undefined) !== undefined, { timeout: 10_000, message: 'the owner' })
+    assert.equal(state.lost, false)
+    assert.equal((await claim(t)).lease.number, 1)
+  })
+
+  test('is refused when all are taken', async (t) => {
+    const until = String(Date.now() + 60_000)
+    const owner = JSON.stringify({ machine: 'elsewhere', pid: 1, path: '', slot: 'x', token: 'x' })
+    const batch = redis.client.pipeline()
+    for (let number = 0; number < MAX_WORKERS; number++) batch.zadd('inkcast:{workers}:expiry', until, String(number)).hset('inkcast:{workers}:owners', String(number), owner)
+    await batch.exec()
+    await assert.rejects(claim(t), { code: 'unavailable', message: `all ${MAX_WORKERS} worker numbers are taken` })
+    await expire(4000)
+    assert.equal((await claim(t)).lease.number, 4000)
+  })
+})
+
+test('all workers have one secret, also when they start at the same time', async (t) => {
+  const leases = await Promise.all(Array.from({ length: 20 }, () => claim(t)))
+  assert.equal(new Set(leases.map(({ lease }) => lease.secrets[0])).size, 1)
+  assert.match(leases[0].lease.secrets[0], /^[\w-]{43}$/)
+})
+
+test('after Redis has lost its data two secrets become one, and the other is believed a while', async (t) => {
+  const { lease } = await claim(t)
+  const [before] = lease.secrets
+  await redis.client.set('inkcast:{workers}:secret', 'another')
+  await waitFor(() => lease.secrets[0] === 'another', { message: () => lease.secrets })
+  assert.deepEqual(lease.secrets, ['another', before])
+})
+
+test('a gateway worker whose number is another\'s stops, and serves again with another number', { timeout: 60_000 }, async (t) => {
+  const cluster = await startCluster(t, { WORKERS: '1', REDIS_URL: server.url })
+  const before = await connectClient(t, cluster.url)
+  assert.equal(before.id?.slice(0, 2), 'AA')
+  const [{ pid }] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
+  await redis.client.hset('inkcast:{workers}:owners', '0', JSON.stringify({ machine: thisMachine(), pid: process.pid, path: '/none', slot: 'thief', token: 'thief' }))
+  await redis.client.zadd('inkcast:{workers}:expiry', String(Date.now() + 60_000), '0')
+  await before.next('disconnect')
+  await waitFor(async () => {
+    const workers = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
+    return workers.length === 1 && workers[0].pid !== pid && await cluster.ready()
+  }, { timeout: 15_000, message: 'a new worker' })
+  assert.equal((await connectClient(t, cluster.url)).id?.slice(0, 2), 'AB')
+  assert.match(cluster.output(), /another worker has this worker's number/)
+})
