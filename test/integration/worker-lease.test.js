@@ -162,7 +162,7 @@ describe('a worker number', () => {
     await waitFor(() => state.lost, { message: 'the first one to be told' })
     assert.equal(lines.filter(({ level }) => level === 'fatal').length, 1)
     assert.equal(thief.state.lost, false)
-    })
+  })
 
   test('is not given back by one that has lost it', async (t) => {
     const { lease, state } = await claim(t)
