@@ -83,7 +83,7 @@ describe('a join that is still under way', () => {
 
   test('ends with a kick and with a revocation', async (t) => {
     const { server, bus, client, subscribing, goOn } = await setUp(t)
-    const join = client.ask('doc:join', { guid: 'revoked' })
+    const unanswered = assert.rejects(client.ask('doc:join', { guid: 'revoked' }), 'there is nobody to answer any more')
     await subscribing()
     const [uid] = bus.users
     assert.equal((await server.post('/v1/documents/revoked/revoke', { uid })).status, 202)
@@ -94,7 +94,7 @@ describe('a join that is still under way', () => {
     await fetch(`${server.apiUrl}/v1/users/${uid}/connections`, { method: 'DELETE' })
     await gone
     goOn()
-    await assert.rejects(join, 'there is nobody to answer any more')
+    await unanswered
     await nothingLeft(server, bus)
   })
 
