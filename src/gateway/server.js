@@ -236,7 +236,7 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
         if (at + DRAIN_BATCH < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
       }
       feeds.stop()
-      const end = Math.min(deadline, clock.now() + (alone ? IDLE_GRACE : DRAIN_GRACE))
+      const end = Math.min(deadline, clock.now() + (alone ? IDLE_GRACE : Math.min(DRAIN_GRACE, settings.drainTimeout / 2)))
       // polling sessions may have no connection of their own here, but requests that other workers forward
       while ((engine.clientsCount > 0 || !(closed || alone)) && clock.now() < end) {
         if (clock.now() > begin + IDLE_GRACE) httpServer.closeIdleConnections()
