@@ -1,6 +1,7 @@
-import { setMaxListeners } from 'node:events'
+import { unlessAborted } from './abort.js'
 import { closeQuietly } from './close.js'
 import { createCommits } from './commits.js'
+import { createBatches } from './consumer-batches.js'
 import { createLagMonitor } from './lag.js'
 
 /**
@@ -63,15 +64,24 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     retry: { restartOnFailure: async () => false }
   })
   const commits = createCommits({ consumer, topic, log })
-  /** @type {Map<AbortController, { partition: number, since: number }>} batches in progress */
-  const active = new Map()
   /** @type {Map<number, number | undefined>} by partition of ours the offset that comes next, where it is known */
   const positions = new Map()
+  /** @type {Map<number, number>} by partition where it ended when it was last looked at; also of those that are no longer ours */
+  const ends = new Map()
+  const batches = createBatches({
+    handle: (batch, signal) => {
+      watchEnd(batch.partition, batch.highWatermark)
+      return handle(batch, signal)
+    },
+    commits,
+    onDone: (partition, next) => { positions.set(partition, next) },
+    clock
+  })
   const lag = createLagMonitor({
     kafka,
     settings: { topic, groupId },
     progress: () => {
-      const busy = new Set([...active.values()].map(({ partition }) => partition))
+      const busy = batches.busy()
       return new Map([...positions].map(([partition, next]) => [partition, { next, busy: busy.has(partition) }]))
     },
     onLag,
@@ -81,7 +91,6 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     log
   })
   let joined = false
-  let stopping = false
   let lastPoll = clock.now()
   let polled = false
   let silent = false
@@ -115,69 +124,35 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
   })
   consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))
 
-  /** @param {import('kafkajs').EachBatchPayload} payload */
-  async function eachBatch ({ batch, resolveOffset, heartbeat, commitOffsetsIfNecessary, isRunning, isStale }) {
-    // not taken, so it comes again; the pause keeps kafkajs from offering it in a tight loop
-    if (stopping) return clock.sleep(50)
-    const { generation } = commits
-    const before = positions.get(batch.partition)
-    if (before !== undefined && Number(batch.messages[0].offset) < before) {
-      // kafkajs begins anew when its offset is not there any more; the bus knows offsets by topic and partition only
-      log.error({ topic, partition: batch.partition, before, now: batch.messages[0].offset }, 'a partition begins again: if its topic was made anew, documents take its records for duplicates until they pass the old offset')
-    }
-    const abort = new AbortController()
-    setMaxListeners(0, abort.signal) // everything that waits in the batch listens to it
-    /** @type {unknown} */
-    let lost
-    const beat = () => {
-      if (abort.signal.aborted) return clearInterval(timer)
-      if (!isRunning() || isStale()) return abort.abort()
-      heartbeat().catch((error) => {
-        lost = error
-        abort.abort()
-      })
-    }
-    const timer = setInterval(beat, HEARTBEAT_INTERVAL / 2)
-    active.set(abort, { partition: batch.partition, since: clock.now() })
-    try {
-      const done = await handle({ partition: batch.partition, messages: batch.messages, highWatermark: Number(batch.highWatermark) }, abort.signal)
-      if (done > 0 && generation === commits.generation) {
-        const { offset } = batch.messages[done - 1]
-        resolveOffset(offset)
-        // behind the last record there may be transaction markers, which belong to it
-        const next = Number(done === batch.messages.length ? batch.lastOffset() : offset) + 1
-        commits.done(generation, batch.partition, next)
-        positions.set(batch.partition, next)
-      }
-    } finally {
-      clearInterval(timer)
-      active.delete(abort)
-    }
-    if (lost !== undefined) {
-      await commits.flush(commitOffsetsIfNecessary)
-      throw lost
-    }
+  /**
+   * The bus knows the offsets of a topic by its name. Of one that was made anew they begin at 0 again.
+   * @param {number} partition
+   * @param {number} end
+   */
+  function watchEnd (partition, end) {
+    const before = ends.get(partition) ?? 0
+    if (end < before) log.error({ topic, partition, end, before }, 'a partition ends before it did: documents take its records for duplicates until they pass the old end')
+    ends.set(partition, end)
   }
 
   async function start () {
     await consumer.connect()
     // a group that is new to the topic begins with what is there: a publication that came before us is late, not lost
     await consumer.subscribe({ topics: [topic], fromBeginning: true })
-    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, partitionsConsumedConcurrently: CONCURRENCY, eachBatch })
+    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, partitionsConsumedConcurrently: CONCURRENCY, eachBatch: batches.eachBatch })
   }
 
   /** Lets batches in progress end, and takes care that what they did is committed before the group is left. */
   async function stop () {
-    stopping = true
-    const end = clock.now() + STOP_GRACE
-    while (active.size > 0 && clock.now() < end) await clock.sleep(10)
-    for (const abort of active.keys()) abort.abort()
-    while (active.size > 0 && clock.now() < end + STOP_GRACE) await clock.sleep(10)
+    await batches.close(STOP_GRACE)
     await Promise.race([commits.flush(), clock.sleep(COMMIT_TIMEOUT)])
   }
 
-  /** ms for which there should have been an answer */
-  const silence = () => active.size > 0 ? 0 : clock.now() - lastPoll
+  /** @returns {number} ms for which there should have been an answer; while a batch is in progress nothing is asked */
+  function silence () {
+    if (batches.size > 0) lastPoll = clock.now()
+    return clock.now() - lastPoll
+  }
 
   /** A consumer whose requests never come back fails by itself in no other way. */
   function watch () {
@@ -193,12 +168,12 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
 
   return {
     async run (signal) {
-      const ended = new Promise((resolve, reject) => {
-        fail = reject
-        if (signal.aborted) resolve(undefined)
-        signal.addEventListener('abort', resolve, { once: true })
+      /** @type {Promise<never>} */
+      const failed = new Promise((_resolve, reject) => { fail = reject })
+      const ended = unlessAborted(failed, signal).catch((error) => {
+        if (!signal.aborted) throw error
       })
-      ended.catch(() => {})
+      ended.catch(() => {}) // it is looked at further down
       const watchdog = setInterval(watch, 1000)
       let starting = true
       const started = start().finally(() => { starting = false })
@@ -207,12 +182,11 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
         await ended
         await stop()
       } finally {
-        stopping = true
         joined = false
         clearInterval(watchdog)
         commits.close()
         lag.stop()
-        for (const abort of active.keys()) abort.abort()
+        batches.close(0)
         if (!await closeQuietly(consumer, CLOSE_TIMEOUT)) log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is left behind')
         // one that gets through only now would join the group and keep partitions from those who work
         if (starting) started.then(() => closeQuietly(consumer, CLOSE_TIMEOUT), () => {})
@@ -220,7 +194,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     },
 
     status () {
-      const slow = active.size === 0 ? 0 : clock.now() - Math.min(...Array.from(active.values(), ({ since }) => since))
+      const slow = batches.slowest()
       const quiet = silence()
       return {
         joined,

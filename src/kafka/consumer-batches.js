@@ -1,0 +1,92 @@
+import { setMaxListeners } from 'node:events'
+
+/** How often it is looked whether the group still counts on this member, ms. kafkajs itself limits how often it asks. */
+const BEAT = 500
+
+/**
+ * The batches that a consumer has in progress: hands each to its handler, keeps the membership while that works, and
+ * says afterwards what is done.
+ *
+ * @param {object} dependencies
+ * @param {import('./consumer.js').BatchHandler} dependencies.handle
+ * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
+ * @param {(partition: number, next: number) => void} dependencies.onDone told the offset that comes next
+ * @param {import('../clock.js').Clock} dependencies.clock
+ */
+export function createBatches ({ handle, commits, onDone, clock }) {
+  /** @type {Map<AbortController, { partition: number, since: number }>} */
+  const active = new Map()
+  let closed = false
+
+  function abortAll () {
+    for (const abort of active.keys()) abort.abort()
+  }
+
+  return {
+    get size () { return active.size },
+
+    /** @returns {Set<number>} partitions with a batch in progress */
+    busy: () => new Set(Array.from(active.values(), ({ partition }) => partition)),
+
+    /** @returns {number} ms for which the oldest batch is in progress, 0 if there is none */
+    slowest: () => active.size === 0 ? 0 : clock.now() - Math.min(...Array.from(active.values(), ({ since }) => since)),
+
+    /**
+     * What kafkajs calls.
+     * @param {import('kafkajs').EachBatchPayload} payload
+     * @throws what the heartbeat failed with: the group goes on without this member, which has to join again
+     */
+    async eachBatch ({ batch, resolveOffset, heartbeat, commitOffsetsIfNecessary, isRunning, isStale }) {
+      // not taken, so it comes again; the pause keeps kafkajs from offering it in a tight loop
+      if (closed) return clock.sleep(50)
+      const { partition, messages } = batch
+      const { generation } = commits
+      const abort = new AbortController()
+      setMaxListeners(0, abort.signal) // everything that waits in the batch listens to it
+      /** @type {unknown} */
+      let lost
+      const beat = () => {
+        if (abort.signal.aborted) return clearInterval(timer)
+        if (!isRunning() || isStale()) return abort.abort()
+        heartbeat().catch((error) => {
+          lost = error
+          abort.abort()
+        })
+      }
+      const timer = setInterval(beat, BEAT)
+      active.set(abort, { partition, since: clock.now() })
+      try {
+        const done = await handle({ partition, messages, highWatermark: Number(batch.highWatermark) }, abort.signal)
+        if (done > 0 && generation === commits.generation) {
+          const { offset } = messages[done - 1]
+          resolveOffset(offset)
+          // behind the last record there may be transaction markers, which belong to it
+          const next = Number(done === messages.length ? batch.lastOffset() : offset) + 1
+          commits.done(generation, partition, next)
+          onDone(partition, next)
+        }
+      } finally {
+        clearInterval(timer)
+        active.delete(abort)
+      }
+      if (lost !== undefined) {
+        await commits.flush(commitOffsetsIfNecessary)
+        throw lost
+      }
+    },
+
+    abortAll,
+
+    /**
+     * Takes no more batches and waits for those in progress.
+     * @param {number} graceMs then they are aborted, and waited for as long again
+     */
+    async close (graceMs) {
+      closed = true
+      const end = clock.now() + graceMs
+      while (active.size > 0 && clock.now() < end) await clock.sleep(10)
+      abortAll()
+      while (active.size > 0 && clock.now() < end + graceMs) await clock.sleep(10)
+    }
+  }
+}
