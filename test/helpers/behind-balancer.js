@@ -64,9 +64,9 @@ export async function everyKindWorks (t, { url, machines, options }) {
   await waitFor(() => clients.every(({ received }) => received.length === 1), { timeout: 15_000, message: () => clients.map(describe) })
   for (const { received: [record] } of clients) assert.deepEqual({ payload: record.payload, offset: record.meta.offset }, { payload: { text: 'größer' }, offset: 1 })
 
-  // larger than what balancers take without being told to; sent by a client that has only requests to send it in
+  // as large as there may be, and with what is around it larger than the 1 MiB that nginx takes unless told otherwise; sent by a client that has only requests to send it in
   const polling = /** @type {Client} */ (clients.find((client) => transportOf(client) === 'polling'))
-  const large = 'x'.repeat(1_040_000)
+  const large = 'x'.repeat(1_048_560)
   assert.equal((await polling.ask('doc:signal', { guid, event: 'large', data: large })).ok, true)
   const others = clients.filter((client) => client !== polling)
   await waitFor(() => others.every(({ received }) => received.length === 2), { timeout: 15_000, message: () => others.map(describe) })
