@@ -15,6 +15,8 @@ import { join, relative, resolve, sep } from 'node:path'
 /** @type {Record<string, Ring>} in the order in which they run: what is quick and says most comes first */
 export const RINGS = {
   unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 60_000 },
+  // a whole inkcast in one process, or started as a command: no services either, but more than a few seconds
+  process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 120_000 },
   contract: { services: true, byDefault: true, concurrency: 1, timeoutMs: 120_000 },
   integration: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
   cluster: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
