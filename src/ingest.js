@@ -6,6 +6,11 @@ import { createKafka } from './kafka/client.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 
+/** How long to wait for the consumer group before we say that we are ready nevertheless, ms. */
+const JOIN_TIME = 20_000
+/** The group stands still while members come and go: that long it is no reason to take this machine out, ms. */
+const REBALANCE_TIME = 15_000
+
 /**
  * The ingest role: from Kafka to the bus.
  * @param {import('./role.js').RoleContext} context
@@ -18,7 +23,15 @@ async function composeIngest ({ config, log, metrics, lifecycle, status }) {
   const deadLetter = await lifecycle.start('dead letters', createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock }))
   const ingest = await lifecycle.start('ingest', createIngest({ kafka, bus, deadLetter, settings: config, log, metrics, clock }))
   status.addCheck(() => redis.ready ? null : 'Redis is away')
-  status.addCheck(() => ingest.status().reason ?? null)
+  let joinedAt = -Infinity
+  status.addCheck(() => {
+    const { ready, reason } = ingest.status()
+    if (ready) joinedAt = clock.now()
+    return ready || clock.now() - joinedAt < REBALANCE_TIME ? null : reason ?? 'not in the consumer group'
+  })
+  // Who replaces another process is ready when it takes part: the other one is stopped then.
+  const deadline = clock.now() + JOIN_TIME
+  while (!ingest.status().ready && clock.now() < deadline) await clock.sleep(50)
 }
 
 await runRole('ingest', composeIngest)
