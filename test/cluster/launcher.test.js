@@ -16,7 +16,7 @@ import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { childrenOf, isAlive } from '../helpers/processes.js'
 import { keyPairFor, signToken } from '../helpers/tokens.js'
-import { connectAllTheTime } from '../helpers/traffic.js'
+import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePorts } from '../services/ports.js'
 
@@ -132,14 +132,14 @@ describe('a cluster that goes on', () => {
     const before = await cluster.pids()
     const kinds = [['websocket'], ['polling'], ['polling', 'websocket']]
     const clients = await Promise.all(Array.from({ length: 45 }, (_, i) => connectClient(t, cluster.url, { transports: kinds[i % 3], reconnection: true })))
-    const back = new Set()
-    for (const client of clients) client.on('connect', () => back.add(client))
+    const { allBack, missing } = watchReturn(clients)
     const draining = new Set()
     for (const client of clients) client.on('gateway:draining', () => draining.add(client))
     const traffic = connectAllTheTime(t, cluster.url, { transports: kinds })
     /** @type {number[]} */
     const answers = []
     let asking = true
+    t.after(() => { asking = false })
     const asked = (async () => {
       while (asking) {
         answers.push((await cluster.post(`/v1/documents/reload-${randomUUID()}/broadcast`, 1)).status)
@@ -177,7 +177,7 @@ describe('a cluster that goes on', () => {
     assert.deepEqual(answers.filter((status) => status !== 202), [], 'the api answered')
     assert.equal(unready, undefined, 'ready all the time')
     assert.equal(most, 5, 'one process at a time')
-    await waitFor(() => clients.every((client) => client.connected && back.has(client)), { timeout: 10_000, message: () => `${back.size} of ${clients.length} back` })
+    await waitFor(allBack, { timeout: 10_000, message: missing })
     assert.equal(draining.size, clients.length, 'all were told')
     assert.equal((await cluster.post(`/v1/documents/${randomUUID()}/broadcast`, 1)).status, 202)
     await waitFor(() => cluster.sockets().length === 4, { message: cluster.sockets })

@@ -8,7 +8,7 @@ import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { refusedByPm2, startPm2 } from '../helpers/pm2.js'
-import { connectAllTheTime } from '../helpers/traffic.js'
+import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
 
 const scope = fileScope()
@@ -68,8 +68,7 @@ test('pm2 reload replaces every process without refusing one connection, and eve
   const before = await cluster.list()
   const clients = await Promise.all(Array.from({ length: 40 }, (_, i) => connectClient(t, cluster.url, { ...KINDS[i % KINDS.length], reconnection: true })))
   const guid = `document-${randomUUID()}`
-  const back = new Set()
-  for (const client of clients) client.on('connect', () => { back.add(client) })
+  const { allBack, missing } = watchReturn(clients)
   const traffic = connectAllTheTime(t, cluster.url, { transports: [['websocket'], ['polling', 'websocket']] })
   await waitFor(() => traffic.connected > 20, { timeout: 10_000, message: 'traffic' })
   await cluster.pm2('reload', 'all')
@@ -77,7 +76,7 @@ test('pm2 reload replaces every process without refusing one connection, and eve
   assert.deepEqual(refused, [])
   assert.ok(connected > 50, `${connected} connected`)
   assert.ok(workers.size >= 3, `old and new workers took connections: ${[...workers]}`)
-  await waitFor(() => back.size === clients.length && clients.every((client) => client.connected), { timeout: 20_000, message: () => `${back.size} of ${clients.length} back` })
+  await waitFor(allBack, { timeout: 20_000, message: missing })
 
   const after = await cluster.list()
   assert.equal(after.length, before.length)

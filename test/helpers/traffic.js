@@ -39,6 +39,8 @@ export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocke
       await delay(PAUSE)
     }
   }
+  // a test that fails must be able to end
+  t.after(() => { running = false })
   const done = Promise.all(Array.from({ length: lanes }, (_, lane) => connect(lane)))
   return {
     /** @returns {Promise<{ connected: number, refused: string[], workers: Set<string | undefined> }>} workers: numbers of those that were connected to */
@@ -48,5 +50,26 @@ export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocke
       return { connected, refused, workers: new Set(workers) }
     },
     get connected () { return connected }
+  }
+}
+
+/**
+ * Watches clients that are to lose their connection and come back.
+ * @param {ReturnType<typeof createClient>[]} clients
+ */
+export function watchReturn (clients) {
+  /** @type {Map<typeof clients[number], string[]>} */
+  const events = new Map(clients.map((client) => [client, []]))
+  for (const [client, seen] of events) {
+    client.on('connect', () => seen.push('connect'))
+    client.on('disconnect', (reason) => seen.push(reason))
+    client.on('connect_error', (error) => seen.push(error.message))
+  }
+  return {
+    /** @returns {boolean} whether each was away and is back */
+    allBack: () => clients.every((client) => client.connected && events.get(client)?.includes('connect')),
+    /** @returns {string[]} what became of the others */
+    missing: () => [...events].filter(([client, seen]) => !client.connected || !seen.includes('connect'))
+      .map(([{ id, connected, io: { engine } }, seen]) => `${id} connected=${connected} ${engine?.transport?.name} ${engine?.readyState}: ${seen.join(', ')}`)
   }
 }
