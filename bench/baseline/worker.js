@@ -11,7 +11,7 @@ import jwt from 'jsonwebtoken'
 import { Server } from 'socket.io'
 import { consumeRecords } from './records.js'
 
-const { REDIS_URL = '', AUTH_JWT_SECRET = '', KAFKA_BROKERS } = process.env
+const { REDIS_URL = '', AUTH_JWT_SECRET = '', JWT_KEY, KAFKA_BROKERS } = process.env
 
 const pubClient = new Redis(REDIS_URL)
 const subClient = pubClient.duplicate()
@@ -20,8 +20,8 @@ const httpServer = createServer()
 const io = new Server(httpServer, { adapter: createAdapter(pubClient, subClient) })
 setupWorker(io)
 
-// a KeyObject: of a string jsonwebtoken would make one anew with each token, after it has tried to read it as a public key
-const key = createSecretKey(Buffer.from(AUTH_JWT_SECRET))
+// a KeyObject: of a string, as in its README, jsonwebtoken makes one anew with each token, after it has tried to read it as a public key
+const key = JWT_KEY === 'string' ? AUTH_JWT_SECRET : createSecretKey(Buffer.from(AUTH_JWT_SECRET))
 
 io.use((socket, next) => {
   jwt.verify(socket.handshake.auth.token, key, { algorithms: ['HS256'] }, (error, claims) => {

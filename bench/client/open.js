@@ -19,21 +19,22 @@
  * @param {number} options.timeoutMs for each
  * @param {(index: number, settle: (error: Error | null) => void) => C} options.create
  * @param {(done: number) => void} options.onProgress
- * @returns {Promise<{ score: Score, clients: C[] }>} the clients that are open
+ * @returns {Promise<{ score: Score, clients: Map<number, C> }>} the clients that are open, by index
  */
 export async function openClients ({ count, concurrency, timeoutMs, create, onProgress }) {
   /** @type {Score} */
   const score = { ok: 0, failures: {}, latencies: [] }
-  /** @type {C[]} */
-  const clients = []
+  /** @type {Map<number, C>} */
+  const clients = new Map()
   let started = 0
   let done = 0
 
   const lane = async () => {
     while (started < count) {
       const begin = performance.now()
+      const index = started++
       try {
-        clients.push(await openOne(started++, create, timeoutMs))
+        clients.set(index, await openOne(index, create, timeoutMs))
         score.ok++
         score.latencies.push(performance.now() - begin)
       } catch (error) {

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
  * @typedef {import('./process.js').Commands} Commands
  * @typedef {import('./process.js').OpenOptions} OpenOptions
  * @typedef {import('./process.js').OpenResult} OpenResult
+ * @typedef {import('./process.js').ReceiveResult} ReceiveResult
  * @typedef {ReturnType<typeof createClientPool>} ClientPool
  */
 
@@ -45,17 +46,71 @@ export function createClientPool (size) {
     }
   }
 
+  /**
+   * The same for all processes, which know themselves what their part of it is.
+   * @template {keyof Commands} C
+   * @param {C} command
+   * @param {Parameters<Commands[C]>[0]} options
+   * @param {(done: number) => void} [onProgress]
+   */
+  function callAll (command, options, onProgress) {
+    const done = processes.map(() => 0)
+    return Promise.all(processes.map((client, i) => client.call(command, options, (progress) => {
+      done[i] = progress
+      onProgress?.(sum(done))
+    })))
+  }
+
   return {
     open,
+    pids: processes.map(({ pid }) => pid),
+
+    /**
+     * Opens more documents.
+     * @param {import('../job.js').Membership} membership
+     * @param {(done: number) => void} [onProgress]
+     * @returns {Promise<{ joined: number, failures: Record<string, number> }>}
+     */
+    async join (membership, onProgress) {
+      const results = await callAll('join', membership, onProgress)
+      return { joined: sum(results.map(({ joined }) => joined)), failures: addUp(results.map(({ failures }) => failures)) }
+    },
+
+    /**
+     * Begins to count the deliveries of a job, which may be produced when this has resolved.
+     * @param {import('../job.js').Job} job
+     * @returns {Promise<number>} how many there will be
+     */
+    async expect (job) { return sum(await callAll('expect', job)) },
+
+    /**
+     * Waits for them.
+     * @param {{ quietMs: number, onProgress?: (done: number) => void }} options quietMs: what has not come when nothing has come for so long does not come any more
+     * @returns {Promise<Omit<ReceiveResult, 'latencies'> & { latencies: Float32Array[] }>} busy: the busiest process's
+     */
+    async receive ({ quietMs, onProgress }) {
+      const results = await callAll('receive', { quietMs }, onProgress)
+      const total = (/** @type {'expected' | 'missing' | 'doubled' | 'disordered' | 'bytes' | 'cpuMs'} */ name) => sum(results.map((result) => result[name]))
+      return {
+        expected: total('expected'),
+        missing: total('missing'),
+        doubled: total('doubled'),
+        disordered: total('disordered'),
+        bytes: total('bytes'),
+        cpuMs: total('cpuMs'),
+        busy: Math.max(...results.map(({ busy }) => busy)),
+        latencies: results.map(({ latencies }) => latencies)
+      }
+    },
 
     /** @returns {Promise<{ open: number, lost: Record<string, number> }>} connections still open, and those that ended by themselves */
     async status () {
-      const results = await Promise.all(processes.map((client) => client.call('status')))
-      return { open: results.reduce((sum, result) => sum + result.open, 0), lost: addUp(results.map((result) => result.lost)) }
+      const results = await callAll('status', undefined)
+      return { open: sum(results.map(({ open }) => open)), lost: addUp(results.map((result) => result.lost)) }
     },
 
     /** Closes all connections. */
-    async close () { await Promise.all(processes.map((client) => client.call('close'))) },
+    async close () { await callAll('close', undefined) },
 
     /** Ends the processes. */
     stop () { for (const client of processes) client.stop() }
@@ -93,9 +148,13 @@ function startProcess () {
         child.send({ id, command, options })
       })
     },
+    pid: /** @type {number} */ (child.pid),
     stop () { child.disconnect() }
   }
 }
+
+/** @param {number[]} values */
+const sum = (values) => values.reduce((total, value) => total + value, 0)
 
 /** @param {Record<string, number>[]} counts */
 function addUp (counts) {

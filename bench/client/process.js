@@ -2,18 +2,26 @@
  * A process of the load generator. It does what its parent says (pool.js) and ends with it.
  */
 import { createSigner } from 'fast-jwt'
+import { documentsOf, guidOf } from '../job.js'
+import { BareClient } from './bare-client.js'
 import { openClients } from './open.js'
 import { PollingClient } from './polling-client.js'
+import { Receiver } from './receiver.js'
 import { WebSocketClient } from './websocket-client.js'
 
-const KINDS = { websocket: WebSocketClient, polling: PollingClient }
+const KINDS = { websocket: WebSocketClient, polling: PollingClient, bare: BareClient }
 /** Source addresses, for more connections than one address has ports; Linux has all of 127.0.0.0/8. */
 const SOURCES = 16
+/** Documents that are opened at the same time. */
+const JOINING = 64
 
-/** @type {(WebSocketClient | PollingClient)[]} */
-const clients = []
+/** Those that are open, by number. @type {Map<number, WebSocketClient | PollingClient | BareClient>} */
+const clients = new Map()
 /** @type {Record<string, number>} connections that were open and ended by themselves, by reason */
 const lost = {}
+const receiver = new Receiver()
+let effort = measureEffort()
+const receiving = () => [...clients.values()].filter((client) => client instanceof WebSocketClient || client instanceof BareClient)
 
 /**
  * @typedef {object} OpenOptions
@@ -26,8 +34,20 @@ const lost = {}
  * @property {number} documents among which the clients are dealt out
  * @property {number} timeoutMs
  *
- * @typedef {import('./open.js').Score & { cpuMs: number, busy: number }} OpenResult busy: share of the time, 0 to 1, in which the event loop did not wait
+ * @typedef {{ cpuMs: number, busy: number }} Effort busy: share of the time, 0 to 1, in which the event loop did not wait
+ * @typedef {import('./open.js').Score & Effort} OpenResult
+ * @typedef {import('./receiver.js').Received & Effort} ReceiveResult
  */
+
+/** @returns {() => Effort} what was needed since then */
+function measureEffort () {
+  const cpu = process.cpuUsage()
+  const loop = performance.eventLoopUtilization()
+  return () => {
+    const { user, system } = process.cpuUsage(cpu)
+    return { cpuMs: (user + system) / 1000, busy: performance.eventLoopUtilization(loop).utilization }
+  }
+}
 
 const commands = {
   /**
@@ -40,31 +60,87 @@ const commands = {
     const sign = createSigner({ key: secret, algorithm: 'HS256', expiresIn: 3_600_000 })
     const tokens = Array.from({ length: count }, (_, i) => sign({ sub: `user-${first + i}`, name: `User ${first + i}` }))
     const Client = KINDS[kind]
-    const onLost = (/** @type {string} */ reason) => { lost[reason] = (lost[reason] ?? 0) + 1 }
+    const onLost = (/** @type {number} */ number, /** @type {string} */ reason) => {
+      lost[reason] = (lost[reason] ?? 0) + 1
+      clients.delete(number)
+    }
 
-    const cpu = process.cpuUsage()
-    const loop = performance.eventLoopUtilization()
+    const effort = measureEffort()
     const { score, clients: opened } = await openClients({
       count, concurrency, timeoutMs, onProgress,
       create: (i, settle) => new Client(target, {
         token: tokens[i],
-        guid: `document-${(first + i) % documents}`,
+        guid: guidOf((first + i) % documents),
         source: `127.0.1.${1 + (first + i) % SOURCES}`
-      }, { onLost }, settle)
+      }, { onLost: (reason) => onLost(first + i, reason), onEvent: receiver.onEvent }, settle)
     })
-    const { user, system } = process.cpuUsage(cpu)
-    const { utilization } = performance.eventLoopUtilization(loop)
-    clients.push(...opened)
-    return { ...score, cpuMs: (user + system) / 1000, busy: utilization }
+    for (const [i, client] of opened) {
+      clients.set(first + i, client)
+      if (!(client instanceof PollingClient)) client.seen = new Map([[(first + i) % documents, 0]])
+    }
+    return { ...score, ...effort() }
+  },
+
+  /**
+   * Opens more documents.
+   * @param {import('../job.js').Membership} membership
+   * @param {(done: number) => void} onProgress
+   * @returns {Promise<{ joined: number, failures: Record<string, number> }>}
+   */
+  async join (membership, onProgress) {
+    const wanted = [...clients].flatMap(([number, client]) => client instanceof PollingClient ? []
+      : documentsOf(membership, number).filter((document) => !client.seen?.has(document)).map((document) => ({ client, document })))
+    /** @type {Record<string, number>} */
+    const failures = {}
+    let next = 0
+    let joined = 0
+    await Promise.all(Array.from({ length: JOINING }, async () => {
+      while (next < wanted.length) {
+        const { client, document } = wanted[next++]
+        try {
+          // before the answer: what is published meanwhile may come first
+          client.seen?.set(document, 0)
+          await client.join(guidOf(document))
+          onProgress(++joined)
+        } catch (error) {
+          client.seen?.delete(document)
+          const reason = error instanceof Error ? error.message : String(error)
+          failures[reason] = (failures[reason] ?? 0) + 1
+        }
+      }
+    }))
+    return { joined, failures }
+  },
+
+  /**
+   * Begins to count the deliveries of a job that is about to be produced.
+   * @param {import('../job.js').Job} job
+   * @returns {number} how many there will be
+   */
+  expect (job) {
+    effort = measureEffort()
+    return receiver.expect(job, receiving())
+  },
+
+  /**
+   * Waits for them.
+   * @param {{ quietMs: number }} options what has not come when nothing has come for so long does not come any more
+   * @param {(done: number) => void} onProgress
+   * @returns {Promise<ReceiveResult>}
+   */
+  async receive ({ quietMs }, onProgress) {
+    const received = await receiver.receive(quietMs, onProgress)
+    return { ...received, ...effort() }
   },
 
   /** @returns {{ open: number, lost: Record<string, number> }} */
   status () {
-    return { open: clients.length - Object.values(lost).reduce((sum, count) => sum + count, 0), lost }
+    return { open: clients.size, lost }
   },
 
   close () {
-    for (const client of clients.splice(0)) client.close()
+    for (const client of clients.values()) client.close()
+    clients.clear()
     for (const reason of Object.keys(lost)) delete lost[reason]
   }
 }
@@ -79,7 +155,7 @@ process.on('message', async (/** @type {{ id: number, command: keyof Commands, o
     process.send?.({ id, progress: done })
   }
   try {
-    process.send?.({ id, result: await commands[command](options, onProgress) })
+    process.send?.({ id, result: await /** @type {(options: any, onProgress: (done: number) => void) => unknown} */ (commands[command])(options, onProgress) })
   } catch (error) {
     process.send?.({ id, error: error instanceof Error ? error.stack : String(error) })
   }

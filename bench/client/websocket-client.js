@@ -5,6 +5,7 @@
  */
 import net from 'node:net'
 import { CLOSE, readFrames, TEXT, textFrame } from './frames.js'
+import { READ_BUFFER } from './read-buffer.js'
 
 /**
  * @typedef {object} Target
@@ -18,7 +19,10 @@ import { CLOSE, readFrames, TEXT, textFrame } from './frames.js'
  *
  * @typedef {object} Listeners
  * @property {(reason: string) => void} [onLost] an open connection ended and it was not us
- * @property {(text: string, client: WebSocketClient) => void} [onEvent] an EVENT packet after the handshake, without its type digits
+ * @property {(packet: Buffer, client: Receiving) => void} [onEvent] an EVENT packet after the handshake, as it came; valid during the call only
+ *
+ * @typedef {object} Receiving a client whose deliveries are checked
+ * @property {Map<number, number> | undefined} seen number of the last record of each document it has joined (receiver.js)
  */
 
 // The key is the same for all, so that the expected answer is known (RFC 6455, section 1.3 has both).
@@ -26,6 +30,8 @@ const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 const PONG = textFrame('3')
 const EMPTY = Buffer.alloc(0)
+// "42": an EVENT packet without acknowledgement; "43": an answer
+const [MESSAGE, EVENT, ACK] = Buffer.from('423')
 
 /** @typedef {'connecting' | 'upgrading' | 'opening' | 'authenticating' | 'joining' | 'open' | 'closed'} State */
 
@@ -34,7 +40,11 @@ export class WebSocketClient {
   state = 'connecting'
   /** Answer to `doc:join`. @type {any} */
   answer
+  /** @type {Map<number, number> | undefined} */
+  seen
   #socket
+  /** Who waits for an answer, in the order of their ids. @type {((error: Error | null) => void)[]} */
+  #waiting = []
   /** @type {Buffer} beginning of a frame, or of the answer to the upgrade */
   #rest = EMPTY
   #member
@@ -53,9 +63,13 @@ export class WebSocketClient {
     this.#member = member
     this.#listeners = listeners
     this.#settle = settle
-    this.#socket = net.connect({ ...target, localAddress: member.source, noDelay: true })
+    this.#socket = net.connect({
+      ...target,
+      localAddress: member.source,
+      noDelay: true,
+      onread: { buffer: READ_BUFFER, callback: (length, buffer) => this.#data(/** @type {Buffer} */ (buffer).subarray(0, length)) }
+    })
     this.#socket.on('connect', () => this.#send('upgrading', upgradeRequest(target)))
-    this.#socket.on('data', (chunk) => this.#data(chunk))
     this.#socket.on('error', (error) => this.#end(/** @type {NodeJS.ErrnoException} */ (error).code ?? error.message))
     this.#socket.on('close', () => this.#end('closed by the server'))
   }
@@ -68,8 +82,15 @@ export class WebSocketClient {
   /** Gives up. @param {string} reason */
   fail (reason) { this.#end(reason) }
 
-  /** Sends an event without waiting for anything. @param {string} event @param {unknown[]} args */
-  emit (event, ...args) { this.#socket.write(textFrame(`42${JSON.stringify([event, ...args])}`)) }
+  /** Opens one more document. @param {string} guid @returns {Promise<void>} rejects when it is refused */
+  join (guid) {
+    return new Promise((resolve, reject) => {
+      if (this.state !== 'open') return reject(new Error(`${this.state} while joining`))
+      this.#waiting.push((error) => error === null ? resolve() : reject(error))
+      // one id for all: answers that come out of order would only be told to another of our own joins
+      this.#socket.write(joinPacket(guid))
+    })
+  }
 
   /** @param {State} next @param {string | Buffer} bytes */
   #send (next, bytes) {
@@ -77,36 +98,46 @@ export class WebSocketClient {
     this.#socket.write(bytes)
   }
 
-  /** @param {Buffer} chunk */
+  /** @param {Buffer} chunk valid during this call only @returns {boolean} to go on reading */
   #data (chunk) {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    if (this.state !== 'upgrading') {
-      this.#rest = readFrames(bytes, this.#onFrame)
-      return
+    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    if (this.state === 'upgrading') {
+      const end = bytes.indexOf('\r\n\r\n')
+      if (end === -1) {
+        this.#rest = Buffer.from(bytes)
+        return true
+      }
+      const head = bytes.toString('latin1', 0, end)
+      if (!head.startsWith('HTTP/1.1 101 ') || !head.includes(ACCEPT)) {
+        this.#end(head.slice(0, head.indexOf('\r\n')))
+        return true
+      }
+      this.state = 'opening'
+      bytes = bytes.subarray(end + 4)
     }
-    const end = bytes.indexOf('\r\n\r\n')
-    if (end === -1) {
-      this.#rest = bytes
-      return
-    }
-    const head = bytes.toString('latin1', 0, end)
-    if (!head.startsWith('HTTP/1.1 101 ') || !head.includes(ACCEPT)) return this.#end(head.slice(0, head.indexOf('\r\n')))
-    this.state = 'opening'
-    this.#rest = readFrames(bytes.subarray(end + 4), this.#onFrame)
+    const rest = readFrames(bytes, this.#onFrame)
+    this.#rest = rest.length === 0 ? EMPTY : Buffer.from(rest)
+    return true
   }
 
   /** @param {number} opcode @param {Buffer} payload */
   #frame (opcode, payload) {
     if (opcode === CLOSE) return this.#end(`WebSocket close ${payload.length < 2 ? '' : payload.readUInt16BE(0)}`)
     if (opcode !== TEXT) return
+    if (this.state === 'open' && payload[0] === MESSAGE && payload[1] === EVENT) {
+      this.#listeners.onEvent?.(payload, this)
+      return
+    }
     const text = payload.toString()
     if (text === '2') {
       this.#socket.write(PONG)
-    } else if (this.state === 'open') {
-      if (text.startsWith('42')) this.#listeners.onEvent?.(text.slice(2), this)
-      else if (text === '1' || text.startsWith('41')) this.#end('disconnected by the server')
-    } else {
+    } else if (this.state !== 'open') {
       this.#handshake(text)
+    } else if (payload[0] === MESSAGE && payload[1] === ACK) {
+      const [answer] = JSON.parse(text.slice(text.indexOf('[')))
+      this.#waiting.shift()?.(answer?.ok === true ? null : new Error(`join refused: ${answer?.error?.code}`))
+    } else if (text === '1' || text.startsWith('41')) {
+      this.#end('disconnected by the server')
     }
   }
 
@@ -115,7 +146,7 @@ export class WebSocketClient {
     if (this.state === 'opening' && text[0] === '0') {
       this.#send('authenticating', textFrame(`40${JSON.stringify({ token: this.#member.token })}`))
     } else if (this.state === 'authenticating' && text.startsWith('40')) {
-      this.#send('joining', textFrame(`420${JSON.stringify(['doc:join', { guid: this.#member.guid }])}`))
+      this.#send('joining', joinPacket(this.#member.guid))
     } else if (this.state === 'joining' && text.startsWith('430')) {
       this.answer = JSON.parse(text.slice(3))[0]
       if (this.answer?.ok !== true) return this.#end(`join refused: ${this.answer?.error?.code}`)
@@ -131,6 +162,7 @@ export class WebSocketClient {
     const { state } = this
     if (state === 'closed') return
     this.close()
+    for (const settle of this.#waiting.splice(0)) settle(new Error(`${reason} while joining`))
     if (state === 'open') this.#listeners.onLost?.(reason)
     else this.#done(new Error(`${reason} while ${state}`))
   }
@@ -141,6 +173,9 @@ export class WebSocketClient {
     this.#settle = null
   }
 }
+
+/** @param {string} guid */
+const joinPacket = (guid) => textFrame(`420${JSON.stringify(['doc:join', { guid }])}`)
 
 /** What a browser sends, so that the server has as much to read. @param {Target} target */
 function upgradeRequest ({ host, port }) {

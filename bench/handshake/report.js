@@ -28,7 +28,8 @@ that begin with long polling, ${settings.pollingConcurrency} at a time.
 CPU is user and system time of all processes of the system (launcher or primary, workers, api), from /proc; *system* is the
 part of it in the kernel, and Redis is told apart. Latency shares the cores with the load generator, of which *client* tells the CPU
 per handshake and how busy its event loop was: above 0.8 latency says more about the client than about the server. Latencies are
-those of the worst round, everything else is the mean of the rounds. Memory is the growth of the resident set of all server
+those of the worst round, everything else is the mean of the rounds. *baseline* gives jsonwebtoken a KeyObject, *baseline, string secret*
+the secret as it is, as jsonwebtoken's README shows it. Memory is the growth of the resident set of all server
 processes, per connection that is open at the end.
 `
 }
@@ -39,7 +40,7 @@ export function summaryTables ({ lines, ratios, memory }) {
     ['phase', 'system', 'CPU us', 'system us', 'Redis us', 'failed', 'p50 ms', 'p99 ms', 'max ms', 'spread', 'client us', 'client busy'],
     lines.map((line) => [line.phase, line.system, line.cpuUs, line.systemUs, line.redisUs, `${line.failed} of ${line.attempted}`, line.p50, line.p99, line.max,
       line.spread, line.clientUs, line.clientBusy]))
-  const comparison = ratios.length === 0 ? '' : `\n\n${markdownTable(['phase', 'CPU inkcast / baseline', 'with Redis'], ratios.map(({ phase, cpu, cpuWithRedis }) => [phase, cpu.toFixed(2), cpuWithRedis.toFixed(2)]))}`
+  const comparison = ratios.length === 0 ? '' : `\n\n${markdownTable(['phase', 'inkcast / what', 'CPU', 'with Redis'], ratios.map(({ phase, against, cpu, cpuWithRedis }) => [phase, against, cpu.toFixed(2), cpuWithRedis.toFixed(2)]))}`
   const resident = markdownTable(['system', 'resident KB per connection', 'connections lost'], memory.map(({ system, residentKb, lost }) => [system, residentKb, lost]))
   const reasons = lines.flatMap((line) => Object.entries(line.failures).map(([reason, count]) => `- ${line.system}, ${line.phase}: ${count} x ${reason}`))
   return `${handshakes}${comparison}\n\n${resident}${reasons.length === 0 ? '' : `\n\nFailures:\n${reasons.join('\n')}`}`

@@ -21,8 +21,9 @@
  * @property {number} clientUs
  * @property {number} clientBusy highest of the rounds
  *
- * @typedef {object} Ratio inkcast / baseline
+ * @typedef {object} Ratio inkcast / another system
  * @property {string} phase
+ * @property {string} against the other one
  * @property {number} cpu
  * @property {number} cpuWithRedis
  *
@@ -35,14 +36,15 @@
  */
 
 /**
- * @param {RoundResult[]} rounds of one or two systems
+ * @param {RoundResult[]} rounds
  * @returns {Summary}
  */
 export function summarize (rounds) {
   const systems = [...new Set(rounds.map(({ system }) => system))]
   const phases = rounds[0].phases.map(({ phase }) => phase)
   const lines = phases.flatMap((phase) => systems.map((system) => line(phase, system, rounds)))
-  const ratios = systems.length < 2 ? [] : phases.map((phase) => ratio(phase, lines))
+  const others = systems.includes('inkcast') ? systems.filter((system) => system !== 'inkcast') : []
+  const ratios = phases.flatMap((phase) => others.map((other) => ratio(phase, other, lines)))
   const memory = systems.map((system) => {
     const own = rounds.filter((round) => round.system === system)
     return {
@@ -85,14 +87,15 @@ function line (phase, system, rounds) {
   }
 }
 
-/** @param {string} phase @param {Line[]} lines @returns {Ratio} */
-function ratio (phase, lines) {
+/** @param {string} phase @param {string} against @param {Line[]} lines @returns {Ratio} */
+function ratio (phase, against, lines) {
   const of = (/** @type {string} */ system) => /** @type {Line} */ (lines.find((each) => each.phase === phase && each.system === system))
-  const [inkcast, baseline] = [of('inkcast'), of('baseline')]
+  const [inkcast, other] = [of('inkcast'), of(against)]
   return {
     phase,
-    cpu: round(inkcast.cpuUs / baseline.cpuUs),
-    cpuWithRedis: round((inkcast.cpuUs + inkcast.redisUs) / (baseline.cpuUs + baseline.redisUs))
+    against,
+    cpu: round(inkcast.cpuUs / other.cpuUs),
+    cpuWithRedis: round((inkcast.cpuUs + inkcast.redisUs) / (other.cpuUs + other.redisUs))
   }
 }
 

@@ -17,8 +17,11 @@ const PACKAGES = ['socket.io', 'engine.io', 'ws', 'ioredis', '@socket.io/redis-a
  * @property {Record<string, string>} versions
  */
 
-/** @returns {Environment} */
-export function environment () {
+/**
+ * @param {Record<string, string>} [services] their versions
+ * @returns {Environment}
+ */
+export function environment (services = {}) {
   const [cpu] = os.cpus()
   return {
     date: new Date().toISOString(),
@@ -30,7 +33,7 @@ export function environment () {
       kernel: `${os.type()} ${os.release()} ${os.arch()}`,
       load: Math.round(os.loadavg()[0] * 100) / 100
     },
-    versions: { node: process.versions.node, v8: process.versions.v8, ...Object.fromEntries(PACKAGES.map((name) => [name, installedVersion(name)])) }
+    versions: { node: process.versions.node, v8: process.versions.v8, ...services, ...Object.fromEntries(PACKAGES.map((name) => [name, installedVersion(name)])) }
   }
 }
 

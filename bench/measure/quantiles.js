@@ -6,14 +6,15 @@
  */
 
 /**
- * @param {number[]} values
+ * @param {ArrayLike<number>} values
+ * @param {number} [digits] after the point; default 1: more is not told by the clock of a busy machine
  * @returns {Quantiles} by nearest rank
  */
-export function quantiles (values) {
+export function quantiles (values, digits = 1) {
   const sorted = Float64Array.from(values).sort()
-  const at = (/** @type {number} */ share) => sorted.length === 0 ? null : round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)])
+  const at = (/** @type {number} */ share) => sorted.length === 0 ? null : round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)], digits)
   return { p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-/** @param {number} value one digit after the point is more than the clock of a busy machine tells */
-const round = (value) => Math.round(value * 10) / 10
+/** @param {number} value @param {number} digits after the point */
+export const round = (value, digits) => Math.round(value * 10 ** digits) / 10 ** digits

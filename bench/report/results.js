@@ -8,18 +8,22 @@ import { fileURLToPath } from 'node:url'
 const FOLDER = fileURLToPath(new URL('../results/', import.meta.url))
 
 /**
- * Writes `<name>-<date>.json` with everything and `.md` for people.
+ * Writes `<name>-<date>.json` with everything, `.md` for people and a `.svg` for each plot.
  * @param {string} name
  * @param {object} result
- * @param {string} page
- * @param {{ folder?: string, date?: Date }} [options]
+ * @param {(plotFile: (plot: string) => string) => string} page
+ * @param {{ plots?: Record<string, string>, folder?: string, date?: Date }} [options] plots: SVG by name
  * @returns {string[]} the files, relative to the working directory
  */
-export function saveResults (name, result, page, { folder = FOLDER, date = new Date() } = {}) {
+export function saveResults (name, result, page, { plots = {}, folder = FOLDER, date = new Date() } = {}) {
   mkdirSync(folder, { recursive: true })
   const base = path.join(folder, `${name}-${date.toISOString().slice(0, 16).replace(/[T:]/g, '-')}`)
-  const files = [`${base}.json`, `${base}.md`]
-  writeFileSync(files[0], `${JSON.stringify(result, null, 1)}\n`)
-  writeFileSync(files[1], page)
-  return files.map((file) => path.relative(process.cwd(), file))
+  const plotFile = (/** @type {string} */ plot) => `${base}-${plot}.svg`
+  const files = {
+    [`${base}.json`]: `${JSON.stringify(result, null, 1)}\n`,
+    [`${base}.md`]: page((plot) => path.basename(plotFile(plot))),
+    ...Object.fromEntries(Object.entries(plots).map(([plot, svg]) => [plotFile(plot), svg]))
+  }
+  for (const [file, content] of Object.entries(files)) writeFileSync(file, content)
+  return Object.keys(files).map((file) => path.relative(process.cwd(), file))
 }

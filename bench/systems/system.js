@@ -32,20 +32,20 @@ export const HOST = '127.0.0.1'
 /**
  * @param {object} options
  * @param {string} options.name
- * @param {string} options.file what node runs
- * @param {string[]} [options.nodeArgs]
+ * @param {string} [options.command] default: this Node
+ * @param {string[]} options.args
  * @param {number} options.port
  * @param {Record<string, string | undefined>} options.env beside PATH and HOME
  * @param {(output: string) => unknown} options.ready throws (or rejects) until it is
  * @param {(command: string) => string} options.roleOf
  * @returns {Promise<System>}
  */
-export async function startSystem ({ name, file, nodeArgs = [], port, env, ready, roleOf }) {
+export async function startSystem ({ name, command = process.execPath, args, port, env, ready, roleOf }) {
   const directory = makeDirectory(`bench-${name}`)
   const log = join(directory, 'output.log')
   const output = () => readFileSync(log, 'utf8')
   const { PATH, HOME } = process.env
-  const child = spawnGuarded(process.execPath, [...nodeArgs, file], {
+  const child = spawnGuarded(command, args, {
     log, directory, env: { PATH, HOME, NODE_ENV: 'production', ...env }
   })
   const stop = async () => {

@@ -1,0 +1,115 @@
+/**
+ * Counts and times what a process's clients get, and notices what is missing, doubled or out of order. One number per
+ * delivery is kept, for exact quantiles; nothing is decoded but three numbers at fixed places (message.js).
+ */
+import { now, readRecord } from '../message.js'
+import { recordsOf } from '../job.js'
+
+/**
+ * @typedef {import('../job.js').Job} Job
+ * @typedef {import('./websocket-client.js').Receiving} Receiving
+ *
+ * @typedef {object} Received
+ * @property {number} expected deliveries
+ * @property {number} missing
+ * @property {number} doubled
+ * @property {number} disordered came after a later one of the same document
+ * @property {number} bytes of the packets, without WebSocket's header
+ * @property {Float32Array} latencies ms, from the producer to here
+ */
+
+export class Receiver {
+  #expected = 0
+  #fresh = 0
+  #doubled = 0
+  #disordered = 0
+  #bytes = 0
+  #latencies = new Float32Array(0)
+  /** Records that were passed over, by client: in the best case there are none. @type {Map<Receiving, Set<string>>} */
+  #holes = new Map()
+  /** @type {(() => void) | undefined} */
+  #settle
+
+  /**
+   * Begins to count.
+   * @param {Job} job that is about to be produced
+   * @param {Iterable<Receiving>} clients those that are open
+   * @returns {number} deliveries that it brings to them
+   */
+  expect (job, clients) {
+    this.#expected = 0
+    for (const { seen } of clients) for (const document of seen?.keys() ?? []) this.#expected += recordsOf(job, document)
+    this.#fresh = this.#doubled = this.#disordered = this.#bytes = 0
+    this.#latencies = new Float32Array(this.#expected)
+    return this.#expected
+  }
+
+  /**
+   * Waits for what is expected.
+   * @param {number} quietMs what has not come when nothing has come for so long does not come any more
+   * @param {(done: number) => void} onProgress
+   * @returns {Promise<Received>}
+   */
+  async receive (quietMs, onProgress) {
+    if (this.#fresh < this.#expected) await this.#complete(quietMs, onProgress)
+    return {
+      expected: this.#expected,
+      missing: this.#expected - this.#fresh,
+      doubled: this.#doubled,
+      disordered: this.#disordered,
+      bytes: this.#bytes,
+      latencies: this.#latencies.subarray(0, this.#fresh)
+    }
+  }
+
+  /** @param {number} quietMs @param {(done: number) => void} onProgress @returns {Promise<void>} */
+  #complete (quietMs, onProgress) {
+    let last = -1
+    let quietSince = performance.now()
+    return new Promise((resolve) => {
+      const timer = setInterval(() => {
+        onProgress(this.#fresh)
+        if (this.#fresh > last) quietSince = performance.now()
+        else if (performance.now() - quietSince > quietMs) this.#settle?.()
+        last = this.#fresh
+      }, 250)
+      this.#settle = () => {
+        clearInterval(timer)
+        this.#settle = undefined
+        resolve()
+      }
+    })
+  }
+
+  /** @param {Buffer} packet @param {Receiving} client */
+  onEvent = (packet, client) => {
+    const record = readRecord(packet)
+    if (record === null || client.seen === undefined) return
+    const { document, sequence, at } = record
+    const last = client.seen.get(document)
+    if (last === undefined) return
+    if (sequence === last + 1 || last === 0) {
+      client.seen.set(document, sequence)
+    } else if (sequence > last) {
+      this.#holesOf(client, document, last, sequence)
+      client.seen.set(document, sequence)
+    } else if (this.#holes.get(client)?.delete(`${document} ${sequence}`)) {
+      this.#disordered++
+    } else {
+      this.#doubled++
+      return
+    }
+    // one that comes too late for its job may be one too many for the next
+    if (this.#fresh < this.#expected) this.#latencies[this.#fresh] = (now() - at) / 1000
+    this.#fresh++
+    this.#bytes += packet.length
+    if (this.#fresh === this.#expected) this.#settle?.()
+  }
+
+  /** @param {Receiving} client @param {number} document @param {number} last @param {number} sequence */
+  #holesOf (client, document, last, sequence) {
+    const holes = this.#holes.get(client) ?? new Set()
+    for (let missing = last + 1; missing < sequence; missing++) holes.add(`${document} ${missing}`)
+    this.#holes.set(client, holes)
+  }
+}

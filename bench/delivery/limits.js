@@ -1,0 +1,60 @@
+/**
+ * What must hold at the default scale. `--check` fails where it does not.
+ */
+
+/**
+ * @typedef {import('./summary.js').SystemSummary} SystemSummary
+ * @typedef {object} Verdict
+ * @property {string} what
+ * @property {number} measured
+ * @property {number} limit at most
+ * @property {boolean} holds
+ */
+
+/** Costs per delivery at 100 and at 10,000 members differ by this much from one run to the next. */
+const NOISE = 1.05
+
+/**
+ * @param {SystemSummary[]} summary
+ * @returns {Verdict[]} of what was measured
+ */
+export function judge (summary) {
+  const inkcast = summary.find(({ system }) => system === 'inkcast')
+  const baseline = summary.find(({ system }) => system === 'baseline')
+  if (inkcast === undefined) return []
+  /** @type {Verdict[]} */
+  const verdicts = []
+  const atMost = (/** @type {string} */ what, /** @type {number | undefined} */ measured, /** @type {number | undefined} */ limit) => {
+    if (measured !== undefined && limit !== undefined) verdicts.push({ what, measured, limit, holds: measured <= limit })
+  }
+  /** @param {number | undefined} own @param {number | undefined} other */
+  const ratio = (own, other) => own === undefined || other === undefined ? undefined : Math.round(own / other * 1000) / 1000
+  const at = (/** @type {number} */ count) => inkcast.members.find((each) => each.count === count)?.line.cpuUs
+
+  atMost('CPU per delivery in bursts, of the baseline\'s', ratio(inkcast.burst?.cpuUs, baseline?.burst?.cpuUs), 0.3)
+  atMost('CPU per delivery at a steady rate, of the baseline\'s', ratio(inkcast.steady?.cpuUs, baseline?.steady?.cpuUs), 0.4)
+  atMost('resident KB per idle connection, all on one worker', inkcast.memory?.workerKb, 10)
+  atMost('p99 at a steady rate, of the baseline\'s', ratio(inkcast.steady?.p99, baseline?.steady?.p99), 1)
+  atMost('CPU per delivery at 10,000 members, of that at 100', ratio(at(10_000), at(100)), NOISE)
+  return verdicts
+}
+
+/**
+ * What is wrong at any scale.
+ * @param {SystemSummary[]} summary
+ * @returns {string[]}
+ */
+export function faults (summary) {
+  return summary.flatMap(({ system, connect, burst, single, steady, members, documents, lost }) => {
+    const lines = [burst, single, steady, ...[...members, ...documents].map(({ line }) => line)].filter((line) => line !== undefined)
+    const sum = (/** @type {'missing' | 'doubled' | 'disordered'} */ name) => lines.reduce((total, line) => total + line[name], 0)
+    const found = Object.entries({
+      'deliveries are missing': sum('missing'),
+      'deliveries came twice': sum('doubled'),
+      'deliveries came out of order': sum('disordered'),
+      // the baseline's are a result (@socket.io/sticky loses some), not a fault of the run
+      ...(system === 'inkcast' ? { 'handshakes failed': connect?.failed ?? 0, 'connections were lost': lost } : {})
+    })
+    return found.flatMap(([what, count]) => count > 0 ? [`${system}: ${count} ${what}`] : [])
+  })
+}

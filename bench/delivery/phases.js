@@ -1,0 +1,192 @@
+/**
+ * One round of one system: what is measured, one after the other, on the same connections.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { quantiles, round } from '../measure/quantiles.js'
+import { byRole, costs, openSession, serversOf } from './session.js'
+
+/**
+ * @typedef {import('./scale.js').Scale} Scale
+ * @typedef {import('./session.js').Session} Session
+ * @typedef {import('./session.js').Delivered} Delivered
+ * @typedef {import('./systems.js').PhaseName} PhaseName
+ * @typedef {(phase: string, share: number) => void} OnPhase
+ *
+ * @typedef {object} Connected
+ * @property {number} attempted
+ * @property {number} ok
+ * @property {Record<string, number>} failures by reason
+ * @property {number} cpuUs per handshake, with a token and one document
+ * @property {number} systemUs
+ * @property {number} redisUs
+ * @property {number} kafkaUs
+ * @property {import('../measure/quantiles.js').Quantiles} latency ms
+ * @property {number} residentKb growth of all server processes per connection
+ *
+ * @typedef {object} Idle all connections open, nothing to deliver; CPU in ms per second
+ * @property {number} cpuMs
+ * @property {number} redisMs
+ * @property {number} kafkaMs
+ * @property {Record<string, number>} roles by what the processes are
+ *
+ * @typedef {object} Remembered
+ * @property {number} connections
+ * @property {number} openedKb growth of the worker's resident set per connection, as soon as all are open
+ * @property {number} workerKb the same after a while
+ * @property {number} allKb of all server processes
+ *
+ * @typedef {object} RoundResult
+ * @property {string} system
+ * @property {Connected} [connect]
+ * @property {Idle} [idle]
+ * @property {Delivered} [burst]
+ * @property {Delivered} [single]
+ * @property {Delivered} [steady]
+ * @property {{ members: number, delivered: Delivered }[]} [members]
+ * @property {{ documents: number, delivered: Delivered }[]} [documents]
+ * @property {Remembered} [memory]
+ * @property {Record<string, number>} lost connections that ended by themselves, by reason
+ */
+
+/** Documents of the sweeps have numbers of their own. */
+const MEMBERS_BASE = 100_000
+const DOCUMENTS_BASE = 700_000
+/** Before memory is looked at for the first time: a process that has just started is not done with starting. */
+const START_MS = 2000
+/** Roles that hold connections. */
+const WORKERS = new Set(['gateway', 'worker'])
+
+/**
+ * @param {import('./systems.js').Entry} entry
+ * @param {PhaseName[]} phases
+ * @param {Scale} scale
+ * @param {string[]} nodeArgs of every process of the system
+ * @param {OnPhase} onPhase
+ * @returns {Promise<RoundResult>}
+ */
+export async function runRound (entry, phases, scale, nodeArgs, onPhase) {
+  const wants = (/** @type {PhaseName} */ phase) => phases.includes(phase) && entry.phases.includes(phase)
+  onPhase('starting', 0)
+  const session = await openSession(entry, { workers: scale.workers, connections: Math.max(scale.connections, scale.memberConnections), nodeArgs })
+  try {
+    /** @type {RoundResult} */
+    const result = { system: session.name, lost: {} }
+    const connected = await connect(session, scale, (share) => onPhase('connect', share))
+    if (wants('connect')) result.connect = connected
+    const { documents } = scale
+    const single = { base: 0, documents, records: documents, perSecond: 0 }
+    const burst = { ...single, records: documents * scale.burstRecords }
+    const deliver = (/** @type {PhaseName} */ phase, /** @type {import('../job.js').Job} */ job, /** @type {number} */ times) =>
+      session.deliver(job, times, (done, of) => onPhase(phase, done / of))
+    if (phases.some((phase) => !['connect', 'idle', 'memory'].includes(phase) && wants(phase))) {
+      onPhase('warming up', 0)
+      await session.warm(burst)
+      await session.preheat(scale.preheatRecords, scale.preheatRate)
+      await session.warm(burst)
+    }
+    if (wants('burst')) result.burst = await deliver('burst', burst, scale.bursts)
+    if (wants('single')) result.single = await deliver('single', single, scale.singles)
+    if (wants('steady')) {
+      const perSecond = scale.steadyRate / (connected.ok / documents)
+      result.steady = await deliver('steady', { ...single, records: Math.round(perSecond * scale.steadySeconds), perSecond }, 1)
+    }
+    // not sooner: the heartbeat of new connections is more frequent
+    if (wants('idle')) result.idle = await idle(session, scale.idleMs, (share) => onPhase('idle', share))
+    if (wants('members') || wants('documents')) await more(session, scale)
+    if (wants('members')) result.members = await members(session, scale, (share) => onPhase('members', share))
+    if (wants('documents')) result.documents = await documentCounts(session, scale, (share) => onPhase('documents', share))
+    result.lost = (await session.clients.status()).lost
+    return result
+  } finally {
+    await session.close()
+  }
+}
+
+/** @param {Session} session @param {Scale} scale @param {(share: number) => void} onProgress @returns {Promise<Connected>} */
+async function connect (session, { connections, documents }, onProgress) {
+  const { result, used } = await session.measure(() => session.open(connections, documents, (done, of) => onProgress(done / of)))
+  return {
+    attempted: connections,
+    ok: result.ok,
+    failures: result.failures,
+    ...costs(used, connections),
+    latency: quantiles(result.latencies),
+    residentKb: round(residentKb(serversOf(used)) / result.ok, 1)
+  }
+}
+
+/** @param {Session} session @param {number} forMs @param {(share: number) => void} onProgress @returns {Promise<Idle>} */
+async function idle (session, forMs, onProgress) {
+  onProgress(0)
+  const { used, watchedMs } = await session.measure(() => delay(forMs))
+  const { cpuUs, redisUs, kafkaUs } = costs(used, watchedMs)
+  return { cpuMs: cpuUs, redisMs: redisUs, kafkaMs: kafkaUs, roles: byRole(used, watchedMs) }
+}
+
+/** As many connections as the sweeps need. @param {Session} session @param {Scale} scale */
+async function more (session, { connections, documents, memberConnections, documentConnections }) {
+  const missing = Math.max(memberConnections, documentConnections) - connections
+  if (missing > 0) await session.open(missing, documents, () => {})
+}
+
+/** @param {Session} session @param {Scale} scale @param {(share: number) => void} onProgress */
+async function members (session, { members: counts, memberConnections, memberBursts }, onProgress) {
+  const results = []
+  for (const [i, count] of counts.entries()) {
+    const documents = memberConnections / count
+    const base = MEMBERS_BASE * (i + 1)
+    await join(session, { base, documents, members: count, clients: memberConnections })
+    const job = { base, documents, records: documents, perSecond: 0 }
+    await session.warm(job)
+    results.push({ members: count, delivered: await session.deliver(job, memberBursts, (done, of) => onProgress((i + done / of) / counts.length)) })
+  }
+  return results
+}
+
+/** @param {Session} session @param {Scale} scale @param {(share: number) => void} onProgress */
+async function documentCounts (session, { documentCounts: counts, documentConnections, documentMembers, documentRate, documentSeconds }, onProgress) {
+  const results = []
+  for (const [i, documents] of counts.entries()) {
+    await join(session, { base: DOCUMENTS_BASE, documents, members: documentMembers, clients: documentConnections })
+    const job = { base: DOCUMENTS_BASE, documents, records: documentRate * documentSeconds, perSecond: documentRate }
+    results.push({ documents, delivered: await session.deliver(job, 1, (done, of) => onProgress((i + done / of) / counts.length)) })
+  }
+  return results
+}
+
+/** @param {Session} session @param {import('../job.js').Membership} membership */
+async function join (session, membership) {
+  const { failures } = await session.clients.join(membership)
+  if (Object.keys(failures).length > 0) throw new Error(`${session.name}: documents were not opened: ${JSON.stringify(failures)}`)
+}
+
+/**
+ * Memory of idle connections, all on one worker of a system that has just started.
+ *
+ * @param {import('./systems.js').Entry} entry
+ * @param {Scale} scale
+ * @param {string[]} nodeArgs
+ * @param {OnPhase} onPhase
+ * @returns {Promise<RoundResult>}
+ */
+export async function runMemory (entry, { memoryConnections, memoryIdleMs }, nodeArgs, onPhase) {
+  onPhase('starting', 0)
+  const session = await openSession(entry, { workers: 1, connections: memoryConnections, nodeArgs })
+  try {
+    await delay(START_MS)
+    const before = serversOf(session.usage())
+    const { ok } = await session.open(memoryConnections, memoryConnections / 100, (done, of) => onPhase('memory', done / of))
+    const opened = serversOf(session.usage())
+    await delay(memoryIdleMs)
+    const after = serversOf(session.usage())
+    const workers = (/** @type {import('./session.js').Used[]} */ used) => used.filter(({ role }) => WORKERS.has(role))
+    const growth = (/** @type {typeof serversOf} */ of, /** @type {typeof before} */ to) => round((residentKb(of(to)) - residentKb(of(before))) / ok, 2)
+    const memory = { connections: ok, openedKb: growth(workers, opened), workerKb: growth(workers, after), allKb: growth((used) => used, after) }
+    return { system: session.name, memory, lost: (await session.clients.status()).lost }
+  } finally {
+    await session.close()
+  }
+}
+
+/** @param {import('./session.js').Used[]} used */
+const residentKb = (used) => used.reduce((sum, each) => sum + each.residentKb, 0)

@@ -1,0 +1,261 @@
+/**
+ * A system that runs, with a Redis and a Kafka of its own, clients, and somebody who publishes: everything that the phases
+ * need, and how what they do is measured.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import kafkajs from 'kafkajs'
+import { startKafka } from '../../test/services/kafka.js'
+import { startRedis } from '../../test/services/redis.js'
+import { createClientPool } from '../client/pool.js'
+import { machineMs, othersShare } from '../measure/machine.js'
+import { difference, sample, usageOf } from '../measure/processes.js'
+import { quantiles, round } from '../measure/quantiles.js'
+import { startProducer } from '../producer/producer.js'
+
+/**
+ * @typedef {import('../job.js').Job} Job
+ * @typedef {import('../measure/processes.js').ServerProcess & import('../measure/processes.js').Usage} Used
+ * @typedef {Awaited<ReturnType<typeof openSession>>} Session
+ * @typedef {(done: number, of: number) => void} OnProgress
+ *
+ * @typedef {object} Delivered
+ * @property {number} records
+ * @property {number} deliveries
+ * @property {number} missing
+ * @property {number} doubled
+ * @property {number} disordered
+ * @property {number} bytes per delivery
+ * @property {number} perSecond deliveries
+ * @property {number} cpuUs of all server processes without Redis and Kafka, per delivery, what they do when idle included
+ * @property {number} systemUs of it in the kernel
+ * @property {number} redisUs
+ * @property {number} kafkaUs
+ * @property {import('../measure/quantiles.js').Quantiles} latency ms, from producing the record to its receipt
+ * @property {number} lateMs how late the producer was at most
+ * @property {{ cpuUs: number, busy: number }} client
+ * @property {number} others share of the machine, 0 to 1, that programs used which are none of ours
+ * @property {Record<string, number>} roles us of CPU per delivery, by what the processes are
+ * @property {Used[]} processes raw
+ */
+
+const SECRET = 'a secret for benchmarks, of more than 32 characters'
+const TOPIC = 'documents.downlink'
+/** As many as inkcast makes by itself. */
+const PARTITIONS = 12
+/** Connections per process of the load generator. */
+const CLIENTS_PER_PROCESS = 5000
+const CONCURRENCY = 256
+const TIMEOUT_MS = 10_000
+/** Commits, and garbage collection for one, come after the last delivery, and belong to them. */
+const SETTLE_MS = 300
+/** Nothing has come for so long: what is missing is lost. */
+const QUIET_MS = 15_000
+/** The same while the system warms up: a consumer group that is still forming loses records. */
+const WARM_QUIET_MS = 3000
+/** Bursts in a row that have to arrive as a whole before anything is measured, and how many are tried. */
+const WARM = { wanted: 3, tries: 20 }
+/** Documents that nobody has open. */
+const NOBODYS = { base: 900_000, documents: 90 }
+
+/**
+ * @param {import('./systems.js').Entry} entry
+ * @param {object} options
+ * @param {number} options.workers
+ * @param {number} options.connections that will be opened at most
+ * @param {string[]} [options.nodeArgs]
+ */
+export async function openSession ({ start, clients: kind, services }, { workers, connections, nodeArgs }) {
+  /** In the reverse order of their making. @type {(() => unknown)[]} */
+  const closers = []
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer()
+  }
+  try {
+    const redis = services ? await startRedis() : undefined
+    if (redis) closers.push(redis.stop)
+    const kafka = services ? await startKafka({ longLived: true }) : undefined
+    if (kafka) {
+      closers.push(kafka.stop)
+      await createTopic(kafka.brokers)
+    }
+    const system = await start({ workers, secret: SECRET, redisUrl: redis?.url ?? '', kafkaBrokers: kafka?.brokers, nodeArgs })
+    closers.push(system.stop)
+    const clients = createClientPool(Math.max(2, Math.ceil(connections / CLIENTS_PER_PROCESS)))
+    closers.push(() => clients.stop())
+    const producer = await startProducer(kafka ? { brokers: kafka.brokers, topic: TOPIC } : { port: system.target.port })
+    closers.push(() => producer.stop())
+    return {
+      name: system.name,
+      clients,
+      close,
+      ...operations({ kind, system, clients, producer, processes: [
+        ...system.processes,
+        ...(redis ? [{ pid: redis.pid, role: 'redis' }] : []),
+        ...(kafka ? [{ pid: kafka.pid, role: 'kafka' }] : [])
+      ] })
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/**
+ * @param {object} parts
+ * @param {'websocket' | 'bare'} parts.kind
+ * @param {import('../systems/system.js').System} parts.system
+ * @param {import('../client/pool.js').ClientPool} parts.clients
+ * @param {import('../producer/producer.js').Producer} parts.producer
+ * @param {import('../measure/processes.js').ServerProcess[]} parts.processes
+ */
+function operations ({ kind, system, clients, producer, processes }) {
+  let opened = 0
+  const generator = [process.pid, producer.pid, ...clients.pids]
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} work
+   * @returns {Promise<{ result: T, used: Used[], wallMs: number, watchedMs: number, others: number }>} what all processes used for it, while they were watched
+   */
+  async function measure (work) {
+    const generatorMs = () => generator.reduce((sum, pid) => sum + usageOf(pid).cpuMs, 0)
+    const [before, machineBefore, generatorBefore] = [sample(processes), machineMs(), generatorMs()]
+    const begin = performance.now()
+    const result = await work()
+    const wallMs = performance.now() - begin
+    await delay(SETTLE_MS)
+    const used = difference(before, sample(processes))
+    const watchedMs = performance.now() - begin
+    const ownMs = used.reduce((sum, { cpuMs }) => sum + cpuMs, 0) + generatorMs() - generatorBefore
+    return { result, used, wallMs, watchedMs, others: round(othersShare(machineMs() - machineBefore, ownMs, watchedMs), 2) }
+  }
+
+  /** @param {Job} job @param {number} quietMs @param {(share: number) => void} [onProgress] share of the deliveries that have arrived */
+  async function run (job, quietMs, onProgress) {
+    const expected = await clients.expect(job)
+    const [received, { lateMs }] = await Promise.all([
+      clients.receive({ quietMs, onProgress: (done) => onProgress?.(done / expected) }),
+      producer.produce(job)
+    ])
+    return { ...received, lateMs }
+  }
+
+  return {
+    measure,
+    usage: () => sample(processes),
+
+    /**
+     * Opens connections, each of which joins one document.
+     * @param {number} count
+     * @param {number} documents among which they are dealt out
+     * @param {OnProgress} onProgress
+     */
+    async open (count, documents, onProgress) {
+      const result = await clients.open({
+        kind, target: system.target, secret: SECRET, first: opened, count, concurrency: CONCURRENCY, documents, timeoutMs: TIMEOUT_MS
+      }, (done) => onProgress(done, count))
+      opened += count
+      return result
+    },
+
+    /**
+     * Records one by one for documents that nobody has open, so that what is done for each record is compiled: a server runs
+     * for days, and in its first minute the compiler uses more CPU than the records.
+     * @param {number} records
+     * @param {number} perSecond
+     */
+    async preheat (records, perSecond) { await producer.produce({ ...NOBODYS, records, perSecond }) },
+
+    /** Until everything is in place. @param {Job} job @throws {Error} when its records don't all arrive */
+    async warm (job) {
+      let inARow = 0
+      for (let tries = 0; tries < WARM.tries && inARow < WARM.wanted; tries++) inARow = (await run(job, WARM_QUIET_MS)).missing === 0 ? inARow + 1 : 0
+      if (inARow < WARM.wanted) throw new Error(`${system.name} does not deliver everything:\n${system.output()}`)
+    },
+
+    /**
+     * @param {Job} job
+     * @param {number} times it is done, each time after everything of the time before has arrived
+     * @param {OnProgress} onProgress
+     * @returns {Promise<Delivered>}
+     */
+    async deliver (job, times, onProgress) {
+      const { result: runs, used, wallMs, others } = await measure(async () => {
+        const results = []
+        for (let i = 0; i < times; i++) results.push(await run(job, QUIET_MS, (share) => onProgress(i + share, times)))
+        return results
+      })
+      const total = (/** @type {'expected' | 'missing' | 'doubled' | 'disordered' | 'bytes' | 'cpuMs'} */ name) => runs.reduce((sum, each) => sum + each[name], 0)
+      const deliveries = total('expected') - total('missing')
+      return {
+        records: job.records * times,
+        deliveries,
+        missing: total('missing'),
+        doubled: total('doubled'),
+        disordered: total('disordered'),
+        bytes: Math.round(total('bytes') / deliveries),
+        perSecond: Math.round(deliveries / wallMs * 1000),
+        ...costs(used, deliveries),
+        latency: quantiles(joined(runs.flatMap(({ latencies }) => latencies)), 2),
+        lateMs: Math.max(...runs.map(({ lateMs }) => lateMs)),
+        client: { cpuUs: round(total('cpuMs') / deliveries * 1000, 2), busy: round(Math.max(...runs.map(({ busy }) => busy)), 2) },
+        others,
+        roles: byRole(used, deliveries),
+        processes: used
+      }
+    }
+  }
+}
+
+/**
+ * @param {Used[]} used
+ * @param {number} count what it was used for
+ * @returns {{ cpuUs: number, systemUs: number, redisUs: number, kafkaUs: number }} each
+ */
+export function costs (used, count) {
+  const perPiece = (/** @type {Used[]} */ processes, /** @type {'cpuMs' | 'systemMs'} */ name) => round(processes.reduce((sum, each) => sum + each[name], 0) / count * 1000, 2)
+  const servers = serversOf(used)
+  return {
+    cpuUs: perPiece(servers, 'cpuMs'),
+    systemUs: perPiece(servers, 'systemMs'),
+    redisUs: perPiece(used.filter(({ role }) => role === 'redis'), 'cpuMs'),
+    kafkaUs: perPiece(used.filter(({ role }) => role === 'kafka'), 'cpuMs')
+  }
+}
+
+/**
+ * @param {Used[]} used
+ * @param {number} count what it was used for
+ * @returns {Record<string, number>} us of CPU each, by what the processes are
+ */
+export function byRole (used, count) {
+  /** @type {Record<string, number>} */
+  const roles = {}
+  for (const { role, cpuMs } of used) roles[role] = (roles[role] ?? 0) + cpuMs / count * 1000
+  return Object.fromEntries(Object.entries(roles).map(([role, cpuUs]) => [role, round(cpuUs, 2)]))
+}
+
+/** @param {Used[]} used */
+export const serversOf = (used) => used.filter(({ role }) => role !== 'redis' && role !== 'kafka')
+
+/** @param {Float32Array[]} lists */
+function joined (lists) {
+  const all = new Float32Array(lists.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const list of lists) {
+    all.set(list, at)
+    at += list.length
+  }
+  return all
+}
+
+/** @param {string} brokers */
+async function createTopic (brokers) {
+  const admin = new kafkajs.Kafka({ brokers: [brokers], logLevel: kafkajs.logLevel.NOTHING }).admin()
+  try {
+    await admin.connect()
+    await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: PARTITIONS, replicationFactor: 1 }], waitForLeaders: true })
+  } finally {
+    await admin.disconnect()
+  }
+}

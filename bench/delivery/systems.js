@@ -1,0 +1,29 @@
+/**
+ * What is compared, in the order in which it runs.
+ */
+import { startBaseline, startBaselineWithString } from '../systems/baseline.js'
+import { noCFloor, startCFloor, startNodeFloor } from '../systems/floor.js'
+import { startInkcast } from '../systems/inkcast.js'
+
+/** @typedef {'connect' | 'burst' | 'single' | 'steady' | 'idle' | 'members' | 'documents' | 'memory'} PhaseName */
+
+/** What can be chosen; connections are opened for all of them. @type {PhaseName[]} */
+export const PHASES = ['connect', 'burst', 'single', 'steady', 'idle', 'members', 'documents', 'memory']
+
+/**
+ * @typedef {object} Entry
+ * @property {import('../systems/system.js').StartSystem} start
+ * @property {'websocket' | 'bare'} clients
+ * @property {boolean} services whether it is given Redis and Kafka
+ * @property {PhaseName[]} phases
+ * @property {() => string | null} [missing] why it can't run here
+ */
+
+/** @type {Record<string, Entry>} */
+export const SYSTEMS = {
+  'inkcast': { start: startInkcast, clients: 'websocket', services: true, phases: PHASES },
+  'baseline': { start: startBaseline, clients: 'websocket', services: true, phases: PHASES },
+  'baseline-string': { start: startBaselineWithString, clients: 'websocket', services: true, phases: ['connect'] },
+  'floor-node': { start: startNodeFloor, clients: 'bare', services: false, phases: ['burst', 'single', 'steady', 'members'] },
+  'floor-c': { start: startCFloor, clients: 'bare', services: false, phases: ['burst', 'single', 'steady', 'members'], missing: noCFloor }
+}

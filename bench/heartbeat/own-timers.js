@@ -1,0 +1,12 @@
+/**
+ * For `node --import`: inkcast without its heartbeat, and otherwise the same, so that Engine.IO's own timers go on.
+ */
+import { register } from 'node:module'
+
+const STUB = 'const nothing = () => {}; export const createHeartbeat = () => ({ start: nothing, stop: nothing, watch: nothing, replan: nothing, heard: nothing, forget: nothing, silence: () => 0 })'
+const LOADER = `
+export const load = (url, context, next) => url.endsWith('/src/heartbeat/heartbeat.js')
+  ? { format: 'module', shortCircuit: true, source: ${JSON.stringify(STUB)} }
+  : next(url, context)`
+
+register(`data:text/javascript,${encodeURIComponent(LOADER)}`)

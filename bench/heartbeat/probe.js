@@ -1,0 +1,17 @@
+/**
+ * For `node --expose-gc --import`: on SIGUSR2 the process writes a line with what it holds after garbage collection, and for how
+ * long at most its event loop did nothing else since the last such line.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+const RESOLUTION = 20
+const delays = monitorEventLoopDelay({ resolution: RESOLUTION })
+delays.enable()
+
+process.on('SIGUSR2', () => {
+  const delayMs = Math.max(0, Math.round(delays.max / 1e6) - RESOLUTION)
+  globalThis.gc?.()
+  const { heapUsed, rss } = process.memoryUsage()
+  console.log(`probe ${JSON.stringify({ heapUsed, rss, delayMs })}`)
+  delays.reset()
+})

@@ -1,0 +1,73 @@
+/**
+ * The result of the heartbeat benchmark for people, and whether it is good enough.
+ */
+import { markdownTable } from '../report/table.js'
+import { TIMEOUT } from './system.js'
+
+/** @typedef {import('./round.js').RoundResult} RoundResult */
+
+/** Share of a core that healthy connections may take at the longest interval beyond what an empty process does, percent. */
+const MAX_CPU = 2
+/** Packets of healthy connections with 60 s, of those that Engine.IO's own timers send every 25 s. */
+const MAX_PACKETS = 0.45
+
+/** @param {RoundResult[]} rounds the first one is what the others are compared with */
+export function resultTables (rounds) {
+  const [fixed] = rounds
+  const living = markdownTable(
+    ['heartbeat', 'pings/s, growing', 'pings/s', 'of the first', 'CPU %', 'of it for connections', 'heap KB', 'resident KB', 'lost'],
+    rounds.map((round) => [round.kind, round.growingPingsPerSecond, round.pingsPerSecond, `${percent(round.pingsPerSecond / fixed.pingsPerSecond)} %`, round.cpu, added(round),
+      round.heapKb, round.residentKb, round.lost]))
+  const dead = markdownTable(
+    ['heartbeat', 'found after s, p50', 'max', 'at most', 'burst', 'removed in ms', 'per second', 'per second of CPU', 'event loop held ms'],
+    rounds.map((round) => [round.kind, seconds(round.foundAfter.p50), seconds(round.foundAfter.max), seconds(round.foundWithin), round.burst, round.burstMs, round.burstPerSecond,
+      Math.round(round.burst / round.burstCpuMs * 1000), round.burstDelayMs]))
+  return `${living}\n\n${dead}`
+}
+
+/** @param {RoundResult[]} rounds @returns {string[]} what is not as it must be */
+export function problemsOf (rounds) {
+  const [fixed, ...others] = rounds
+  return [
+    ...rounds.filter(({ lost }) => lost > 0).map(({ kind, lost }) => `${kind}: ${lost} living connections were lost`),
+    ...others.filter((round) => added(round) > MAX_CPU).map((round) => `${round.kind}: connections take ${added(round)} % of a core, at most ${MAX_CPU} is allowed`),
+    ...others.filter(({ foundAfter, foundWithin }) => (foundAfter.max ?? 0) > foundWithin).map(({ kind, foundAfter }) => `${kind}: a dead connection was found after ${foundAfter.max} ms`),
+    ...others.filter(({ kind }) => kind.includes('60 s')).filter(({ pingsPerSecond }) => pingsPerSecond > MAX_PACKETS * fixed.pingsPerSecond)
+      .map(({ kind, pingsPerSecond }) => `${kind}: ${pingsPerSecond} pings per second, at most ${MAX_PACKETS} of ${fixed.pingsPerSecond} are allowed`)
+  ]
+}
+
+/**
+ * @param {import('../measure/environment.js').Environment} environment
+ * @param {import('./round.js').HeartbeatSettings} settings
+ * @param {RoundResult[]} rounds
+ */
+export function renderReport ({ date, command, machine, versions }, settings, rounds) {
+  return `# Heartbeat, ${date.slice(0, 10)}
+
+${resultTables(rounds)}
+
+## How it was measured
+
+\`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
+${Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ')}.
+
+One embedded process of inkcast per heartbeat, production settings, ${settings.connections} WebSocket connections from ${settings.processes} client processes, each
+with one of ${settings.documents} documents open and silent but for its answers. *own timers* is Socket.IO's own heartbeat (Engine.IO's timers),
+*wheel* that of inkcast. Pings are counted by the clients: *growing* from 5 s after the last connection was opened until all have reached
+the longest interval, then for some ${settings.windowMs / 1000} s, a multiple of it. CPU is user and system time of the whole process, answers included, from /proc, as a share of
+one core; *of it for connections* is without what the process took before there were any.
+Heap and resident set are the growth over the empty process after a garbage collection, per connection, 5 s after the last one was opened.
+
+Then ${settings.dying} of the clients fall silent with their connections open: *found after* is the time until theirs is closed, *at most* the
+advertised interval and the time-out of ${TIMEOUT / 1000} s. In the end all that are left fall silent, the process is stopped (SIGSTOP) until
+every ping is overdue, and continued, so that all of them expire at once: *removed* is the time from the first connection closed to the last, as the clients
+see it, which also says how far apart their pings were (the wheel sends them, and closes connections, 100 at a time, and lets other work
+between); *per second of CPU* is what one core could remove. *event loop held* the longest time for which the process did nothing else meanwhile.
+`
+}
+
+/** @param {RoundResult} round */
+const added = ({ cpu, emptyCpu }) => Math.round((cpu - emptyCpu) * 100) / 100
+const percent = (/** @type {number} */ share) => Math.round(share * 1000) / 10
+const seconds = (/** @type {number | null} */ ms) => ms === null ? '' : Math.round(ms / 100) / 10

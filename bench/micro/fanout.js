@@ -1,0 +1,66 @@
+/**
+ * A record to all members of a document on one worker, without the write itself: WebSockets that take everything and do
+ * nothing. A time is that of the whole record; divide it by the members.
+ */
+import { Server } from 'socket.io'
+import { systemClock } from '../../src/clock.js'
+import { Feed } from '../../src/documents/feed.js'
+import { Connection } from '../../src/gateway/connection.js'
+import { Delivery } from '../../src/gateway/delivery.js'
+import { ratesOf } from '../../src/gateway/limits.js'
+import { Outbox } from '../../src/gateway/outbox.js'
+import { valueOf } from '../message.js'
+import { META, publicationOf, runBenchmarks } from './run.js'
+
+const MEMBERS = [100, 10_000]
+const value = valueOf(1, 1, 1)
+const nothing = () => {}
+
+const connectionContext = {
+  maxDocuments: 100,
+  rates: ratesOf({ maxEventsPerSecond: 100, maxBytesPerSecond: 2 ** 20, maxRecordBytes: 2 ** 20 }),
+  tally: { json: 0, msgpack: 0, bytes: 0 },
+  clock: systemClock,
+  outbox: new Outbox({ compressFrom: 0, latencyBudget: 0 }),
+  backlogs: /** @type {any} */ (null),
+  receipts: { acknowledge: () => false },
+  spliced: true
+}
+
+/** As much of Engine.IO's socket as a delivery meets. */
+const engineSocket = () => ({
+  readyState: 'open',
+  upgrading: false,
+  writeBuffer: [],
+  transport: { name: 'websocket', writable: true, socket: { readyState: 1, _socket: { writableLength: 0 }, _sender: { sendFrame: nothing } } }
+})
+
+/** @param {number} count members */
+function inkcast (count) {
+  const feed = new Feed('document-1', /** @type {any} */ ({ createDelivery: (/** @type {any} */ { publication, offset }) => new Delivery(publication, offset) }))
+  for (let i = 0; i < count; i++) {
+    const socket = /** @type {any} */ ({ id: `connection-${i}`, conn: engineSocket() })
+    feed.members.add(new Connection(socket, /** @type {any} */ ({ uid: `user-${i}` }), 'json', undefined, connectionContext))
+  }
+  const record = { publication: publicationOf(value), epoch: '', offset: 0, ingestedAt: 0 }
+  return () => {
+    feed.receive(record)
+    return new Promise(setImmediate)
+  }
+}
+
+/** Socket.IO's own room. @param {number} count members */
+function stock (count) {
+  const io = new Server()
+  const { sockets, adapter } = io.of('/')
+  for (let i = 0; i < count; i++) {
+    sockets.set(`connection-${i}`, /** @type {any} */ ({ client: { writeToEngine: nothing } }))
+    adapter.addAll(`connection-${i}`, new Set(['document-1']))
+  }
+  return () => { io.to('document-1').emit('message', JSON.parse(String(value)), META) }
+}
+
+await runBenchmarks('One record to the members of a document', Object.fromEntries(MEMBERS.flatMap((count) => [
+  [`feed, ${count} members`, inkcast(count)],
+  [`stock room up to Engine.IO, ${count} members`, stock(count)]
+])))

@@ -1,0 +1,137 @@
+#!/usr/bin/env node
+/**
+ * What a delivery costs: inkcast, the baseline and the floor in one go: `npm run bench`. See bench/README.md.
+ */
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { faults, judge } from './delivery/limits.js'
+import { runMemory, runRound } from './delivery/phases.js'
+import { renderPlots, renderReport, summaryTables } from './delivery/report.js'
+import { DEFAULT_SCALE, QUICK_SCALE } from './delivery/scale.js'
+import { summarize } from './delivery/summary.js'
+import { PHASES, SYSTEMS } from './delivery/systems.js'
+import { environment } from './measure/environment.js'
+import { serviceVersions } from './measure/services.js'
+import { createProgress } from './report/progress.js'
+import { saveResults } from './report/results.js'
+
+const USAGE = `What a delivery costs: inkcast, the baseline and the floor, in turn
+
+  node bench/run.js [options]
+
+  --quick             about a minute, to see that everything works, without memory and baseline-string; not kept unless --save is given
+  --rounds N          rounds per system (${DEFAULT_SCALE.rounds})
+  --system NAME       one of ${Object.keys(SYSTEMS).join(', ')}; may be repeated (all)
+  --phase NAME        one of ${PHASES.join(', ')}; may be repeated (all)
+  --check             fail where a limit does not hold (bench/delivery/limits.js), at the default scale
+  --profile DIR       CPU profiles of all server processes there; the figures are higher then
+  --no-save           keep no results`
+
+/** @param {string} message @returns {never} */
+function fail (message) {
+  console.error(message)
+  process.exit(2)
+}
+
+function readOptions () {
+  try {
+    return parseArgs({
+      allowNegative: true,
+      options: {
+        quick: { type: 'boolean', default: false },
+        rounds: { type: 'string' },
+        system: { type: 'string', multiple: true },
+        phase: { type: 'string', multiple: true },
+        check: { type: 'boolean', default: false },
+        profile: { type: 'string' },
+        save: { type: 'boolean' },
+        help: { type: 'boolean' }
+      }
+    }).values
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
+  }
+}
+
+/** @template {string} T @param {string} option @param {string[]} given @param {T[]} known @returns {T[]} */
+function choose (option, given, known) {
+  const unknown = given.find((name) => !known.includes(/** @type {T} */ (name)))
+  if (unknown !== undefined) fail(`--${option} ${unknown}: there are ${known.join(', ')}`)
+  return known.filter((name) => given.includes(name))
+}
+
+const options = readOptions()
+if (options.help) {
+  console.log(USAGE)
+  process.exit()
+}
+const scale = { ...(options.quick ? QUICK_SCALE : DEFAULT_SCALE) }
+if (options.rounds !== undefined) scale.rounds = Number(options.rounds)
+if (!(Number.isInteger(scale.rounds) && scale.rounds > 0)) fail('--rounds must be a whole number from 1 on')
+if (options.check && options.quick) fail('--check is for the default scale, not for --quick')
+/** Takes another start and says nothing at a small scale. @param {string} name */
+const atFullScale = (name) => name === 'memory' || name === 'baseline-string'
+const unasked = (/** @type {string[]} */ known) => options.quick ? known.filter((name) => !atFullScale(name)) : known
+const phases = choose('phase', options.phase ?? unasked(PHASES), PHASES)
+const names = choose('system', options.system ?? unasked(Object.keys(SYSTEMS)), Object.keys(SYSTEMS))
+const nodeArgs = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(options.profile)}`]
+if (options.profile !== undefined) mkdirSync(options.profile, { recursive: true })
+
+const notes = names.flatMap((name) => {
+  const missing = SYSTEMS[name].missing?.()
+  return missing ? [`${name} was skipped: ${missing}`] : []
+})
+for (const note of notes) console.error(note)
+
+const where = environment(await serviceVersions())
+const progress = createProgress()
+/** One for each system and round, its memory apart because that needs a fresh one. */
+const steps = Array.from({ length: scale.rounds }, (_, round) => names.filter((name) => !SYSTEMS[name].missing?.()).flatMap((name) => {
+  const own = phases.filter((phase) => SYSTEMS[name].phases.includes(phase))
+  return [
+    ...(own.some((phase) => phase !== 'memory') ? [{ round, name, phases: own.filter((phase) => phase !== 'memory') }] : []),
+    ...(own.includes('memory') ? [{ round, name, phases: /** @type {import('./delivery/systems.js').PhaseName[]} */ (['memory']) }] : [])
+  ]
+})).flat()
+const weights = steps.map((step) => step.phases.length + 1)
+const whole = weights.reduce((sum, weight) => sum + weight, 0)
+
+/** @type {import('./delivery/phases.js').RoundResult[]} */
+const rounds = []
+/** @type {string[]} */
+const failures = []
+for (const [i, step] of steps.entries()) {
+  const entry = SYSTEMS[step.name]
+  const before = weights.slice(0, i).reduce((sum, weight) => sum + weight, 0)
+  const onPhase = (/** @type {string} */ phase, /** @type {number} */ share) => {
+    const place = 1 + step.phases.findIndex((each) => each === phase)
+    progress.show(`round ${step.round + 1} of ${scale.rounds}, ${step.name}: ${phase}`, (before + place + share) / whole)
+  }
+  const begin = performance.now()
+  const what = `round ${step.round + 1} of ${scale.rounds}, ${step.name}: ${step.phases.join(', ')}`
+  try {
+    rounds.push(await (step.phases.includes('memory') ? runMemory(entry, scale, nodeArgs, onPhase) : runRound(entry, step.phases, scale, nodeArgs, onPhase)))
+    progress.clear()
+    console.error(`${what} in ${Math.round((performance.now() - begin) / 1000)} s`)
+  } catch (error) {
+    // what the others have shown is not lost for it
+    progress.clear()
+    console.error(what, error)
+    failures.push(`${what}: ${String(error).split('\n', 1)[0]}`)
+  }
+}
+
+const summary = summarize(rounds)
+const verdicts = options.quick ? [] : judge(summary)
+const problems = [...failures, ...faults(summary), ...(options.check && verdicts.length === 0 ? ['--check: nothing was measured that has a limit'] : [])]
+const tables = (/** @type {((plot: string) => string) | undefined} */ plotFile) => summaryTables(summary, verdicts, [...notes, ...problems], plotFile)
+console.log(`\n${tables(undefined)}\n`)
+if (options.save ?? !options.quick) {
+  const files = saveResults('delivery', { ...where, scale, verdicts, problems, summary, rounds }, (plotFile) => renderReport(where, scale, tables(plotFile)), { plots: renderPlots(summary) })
+  console.log(`kept in ${files.join(', ')}`)
+}
+for (const problem of problems) console.error(`FAILED: ${problem}`)
+const broken = options.check ? verdicts.filter(({ holds }) => !holds) : []
+for (const { what, measured, limit } of broken) console.error(`FAILED: ${what}: ${measured}, at most ${limit} is allowed`)
+process.exit(problems.length + broken.length === 0 ? 0 : 1)

@@ -1,0 +1,52 @@
+/**
+ * The floor (bench/floor): nothing but writes, in one process, without Redis, Kafka, handshakes or Socket.IO.
+ */
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { makeDirectory, removeDirectory } from '../../test/services/directory.js'
+import { onPath } from '../../test/services/install.js'
+import { freePort } from '../../test/services/ports.js'
+import { startSystem } from './system.js'
+
+const fileOf = (/** @type {string} */ name) => fileURLToPath(new URL(`../floor/${name}`, import.meta.url))
+
+/** @param {string} name @param {(port: number) => { command?: string, args: string[] }} program */
+async function startFloor (name, program) {
+  const port = await freePort()
+  return startSystem({
+    name,
+    ...program(port),
+    port,
+    env: { PORT: String(port) },
+    ready: (output) => { if (!output.includes('listening')) throw new Error('it does not listen yet') },
+    roleOf: () => 'floor'
+  })
+}
+
+/** `net.Socket.write`. @type {import('./system.js').StartSystem} */
+export const startNodeFloor = ({ nodeArgs = [] }) => startFloor('floor, Node', () => ({ args: [...nodeArgs, fileOf('server.js')] }))
+
+/** `send()`. @type {import('./system.js').StartSystem} */
+export async function startCFloor () {
+  const directory = makeDirectory('bench-floor')
+  const program = path.join(directory, 'floor')
+  try {
+    await promisify(execFile)('cc', ['-O2', '-o', program, fileOf('server.c')])
+    const system = await startFloor('floor, C', (port) => ({ command: program, args: [String(port)] }))
+    return {
+      ...system,
+      stop: async () => {
+        await system.stop()
+        removeDirectory(directory)
+      }
+    }
+  } catch (error) {
+    removeDirectory(directory)
+    throw error
+  }
+}
+
+/** @returns {string | null} why there is no floor in C here */
+export const noCFloor = () => onPath('cc') ? null : 'there is no C compiler (cc)'
