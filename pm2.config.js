@@ -8,6 +8,7 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './src/config/load.js'
+import { GATEWAY_FLAGS } from './src/runtime-flags.js'
 
 /** Time that a process may take to be ready, ms: then PM2 takes it for ready and stops the one it replaces. */
 const READY_TIMEOUT = 60_000
@@ -59,7 +60,7 @@ const application = (role, instances, options) => ({
 
 export const apps = [
   // these listen, and while they are replaced old and new share the port
-  application('gateway', gateway, { exec_mode: 'cluster' }),
+  application('gateway', gateway, { exec_mode: 'cluster', node_args: [...GATEWAY_FLAGS] }),
   application('api', api, { exec_mode: 'cluster' }),
   ...(ingest > 0 ? [application('ingest', ingest, { exec_mode: 'fork' })] : [])
 ]

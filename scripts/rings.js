@@ -8,7 +8,7 @@ import { join, relative, resolve, sep } from 'node:path'
  * @typedef {object} Ring
  * @property {boolean} services whether its tests need Redis and Kafka
  * @property {boolean} byDefault run when no ring is named
- * @property {number} concurrency test files at once. Tests that share services or measure time run one after the other
+ * @property {number} concurrency test files at once. Those that measure time run one after the other; those that mostly wait for a broker need not
  * @property {number} timeoutMs a file's time with Node 20 and 22, one test's with Node 24
  */
 
@@ -18,7 +18,7 @@ export const RINGS = {
   // a whole inkcast in one process, or started as a command: no services either, but more than a few seconds
   process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 120_000 },
   contract: { services: true, byDefault: true, concurrency: 1, timeoutMs: 120_000 },
-  integration: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
+  integration: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000 },
   cluster: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
   browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
   // the services of this folder themselves: they start their own

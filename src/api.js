@@ -1,5 +1,6 @@
 import { createHttpApi } from './api/http.js'
 import { busSink, createPublish } from './api/publish.js'
+import { createRedisRequests } from './api/redis-requests.js'
 import { createRedisBus } from './bus/redis-bus.js'
 import { systemClock as clock } from './clock.js'
 import { createKafka } from './kafka/client.js'
@@ -22,7 +23,7 @@ async function composeApi ({ config, log, metrics, lifecycle, status }) {
     const downlink = await lifecycle.start('downlink', createKafkaDownlink({ kafka, topic: config.kafka.downlinkTopic, log, clock }))
     sink = downlink.publish
   }
-  const publish = createPublish({ sink, limits: config.limits })
+  const publish = createPublish({ sink, limits: config.limits, requests: createRedisRequests({ redis }) })
   const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus, log, metrics })
   await lifecycle.start('api', api)
   lifecycle.onStop('api: leave', () => api.leave())

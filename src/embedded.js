@@ -1,10 +1,12 @@
 import { busSink, createPublish } from './api/publish.js'
 import { createHttpApi } from './api/http.js'
+import { createMemoryRequests } from './api/memory-requests.js'
 import { createAuthenticator } from './auth/authenticator.js'
 import { createMemoryBus, createMemoryHub } from './bus/memory-bus.js'
 import { systemClock as clock } from './clock.js'
 import { createAccess } from './documents/access.js'
 import { createDemo } from './gateway/demo.js'
+import { testHooks } from './gateway/self-test.js'
 import { createGateway } from './gateway/server.js'
 import { createLoopbackUplink } from './gateway/uplink-loopback.js'
 import { createSessionIds } from './wire/session-id.js'
@@ -29,10 +31,11 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   const gateway = createGateway({
     config,
     createBus: (handlers) => bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock }),
-    uplink: createLoopbackUplink({ bus: () => bus, limits: config.limits }),
+    uplink: createLoopbackUplink({ bus: () => bus, limits: config.limits, log }),
     authenticator,
     access,
     newId: createSessionIds(WORKER_NUMBER),
+    hooked: await testHooks({ config, log }),
     alone: true,
     fallback: config.production ? undefined : createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0 }),
     metrics,
@@ -40,7 +43,7 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
     clock
   })
   await lifecycle.start('gateway', gateway)
-  const publish = createPublish({ sink: busSink(gateway.bus), limits: config.limits })
+  const publish = createPublish({ sink: busSink(gateway.bus), limits: config.limits, requests: createMemoryRequests({ clock }) })
   const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus: gateway.bus, log, metrics })
   await lifecycle.start('api', api)
   log.info('embedded: one process, everything in memory; it neither scales out nor survives a restart (set REDIS_URL for a cluster)')

@@ -4,8 +4,8 @@ import { systemClock } from './clock.js'
 /** How long the event loop's delay is observed before the figures are published and start anew, ms. */
 const WINDOW = 10_000
 const NANOSECONDS = 1e6
-/** ms between two looks; the histogram holds the time between them, of which this much is no delay. */
-const RESOLUTION = 20
+/** ms between two looks; the histogram holds the time between them, of which this much is no delay. Looking every 10 ms takes 0.4 % of a core. */
+const RESOLUTION = 50
 /** A p99 above this is worth a line in the log, ms; not more than one in WARN_EVERY. */
 const LAG = 200
 const WARN_EVERY = 60_000

@@ -2,13 +2,16 @@ import path from 'node:path'
 import { apiUrl } from './banner.js'
 import { createAuthenticator } from './auth/authenticator.js'
 import { createRedisBus } from './bus/redis-bus.js'
+import { createReceiptParts } from './bus/redis-receipts.js'
 import { systemClock as clock } from './clock.js'
 import { createAccess } from './documents/access.js'
 import { createRoomAdapter } from './gateway/adapter.js'
 import { createDemo } from './gateway/demo.js'
+import { createSlotDoor } from './gateway/door.js'
 import { acceptHandovers } from './gateway/handover.js'
 import { serveEngine } from './gateway/http.js'
 import { createPeerListener } from './gateway/peer-listener.js'
+import { testHooks } from './gateway/self-test.js'
 import { createGateway } from './gateway/server.js'
 import { createStrays } from './gateway/stray.js'
 import { createLoopbackUplink } from './gateway/uplink-loopback.js'
@@ -26,6 +29,8 @@ import { createSessionIds } from './wire/session-id.js'
  */
 async function composeGateway ({ config, launcher, privatePath, log, metrics, lifecycle, status, listenPrivately }) {
   const { peerHost, peerPort } = config.gateway
+  // meanwhile the services answer
+  const testing = testHooks({ config, log })
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway' }))
   const peerListener = peerHost === undefined ? undefined : await lifecycle.start('peer listener', createPeerListener({
     // while a worker is replaced, the one before it still has the port of the slot
@@ -69,13 +74,17 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     createBus: (handlers) => bus = createRedisBus({ redis, workerNumber: lease.number, handlers, history: config.history, log, metrics, clock }),
     uplink: config.mode === 'kafka'
       ? createKafkaUplink({ kafka: createKafka({ settings: config.kafka, log, name: 'gateway' }), topic: config.kafka.uplinkTopic, log, metrics, clock })
-      : createLoopbackUplink({ bus: () => bus, limits: config.limits }),
+      : createLoopbackUplink({ bus: () => bus, limits: config.limits, log }),
+    // without Kafka there is nobody to tell
+    receiptParts: config.mode === 'kafka' ? createReceiptParts({ redis, workerNumber: lease.number, timeout: config.limits.receiptTimeout }) : undefined,
     authenticator,
     access,
     newId: createSessionIds(lease.number),
+    hooked: await testing,
     adapter: createRoomAdapter({ publisher: redis.client, subscriber: redis.createSubscriber() }),
     strays,
     fallback: config.production ? undefined : createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0 }),
+    door: launcher.keepsSockets ? createSlotDoor(config.gateway) : undefined,
     metrics,
     log,
     clock

@@ -1,4 +1,5 @@
 import { createRedisBus } from './bus/redis-bus.js'
+import { createRedisEcho } from './bus/redis-echo.js'
 import { systemClock as clock } from './clock.js'
 import { createDeadLetter } from './ingest/dead-letter.js'
 import { createIngest } from './ingest/ingest.js'
@@ -21,8 +22,9 @@ async function composeIngest ({ config, log, metrics, lifecycle, status }) {
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
   const kafka = createKafka({ settings: config.kafka, log, name: 'ingest' })
   const deadLetter = await lifecycle.start('dead letters', createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock }))
-  const ingest = await lifecycle.start('ingest', createIngest({ kafka, bus, deadLetter, settings: config, log, metrics, clock }))
+  const ingest = await lifecycle.start('ingest', createIngest({ kafka, bus, echo: createRedisEcho({ redis }), deadLetter, settings: config, log, metrics, clock }))
   status.addCheck(() => redis.ready ? null : 'Redis is away')
+  status.addCheck(() => ingest.status().stalled ?? null)
   let joinedAt = -Infinity
   status.addCheck(() => {
     const { ready, reason } = ingest.status()

@@ -20,24 +20,39 @@ const BYTES = [128, 256, 512, 1024, 1400, 4096, 16384, 65536, 262144, 1048576]
 /** @satisfies {Record<string, MetricEntry>} */
 export const METRICS = Object.freeze({
   connections: { type: 'gauge', labels: ['transport'], help: 'Open connections.', worry: 'A sudden fall: a proxy or a deploy cut them off.' },
-  handshakes: { type: 'counter', labels: ['result'], help: 'Handshakes by result: `ok` or an error code.', worry: 'Anything but `ok` that grows.' },
-  slow_connections: { type: 'counter', labels: [], help: 'Connections closed because they did not take what they were sent.', worry: 'Grows: clients or their networks are too slow for what is published.' },
+  handshakes: { type: 'counter', labels: ['result'], help: 'Handshakes by result: `ok`, an error code, or `refused` (503, beyond `MAX_HANDSHAKES_PER_SECOND`).', worry: 'Anything but `ok` that grows.' },
+  handshakes_waiting: { type: 'gauge', labels: [], help: 'Clients that wait because more came than `MAX_HANDSHAKES_PER_SECOND`.', worry: 'Above 0 for long: more clients come back than the workers may take.' },
+  slow_connections: { type: 'counter', labels: [], help: 'Connections closed because they took too little for too long, or what is for them alone was too much.', worry: 'Grows: clients or their networks are too slow for what is published.' },
+  connections_behind: { type: 'gauge', labels: [], help: 'Connections that take too little: they get nothing live, and what they missed from the log.', worry: 'More than a few: networks are too slow for what is published, or `MAX_WAITING_BYTES_TOTAL` is reached.' },
+  waiting_bytes: { type: 'gauge', labels: [], help: 'Bytes that wait for connections that did not take everything at once; a frame counts for each.', worry: 'Near `MAX_WAITING_BYTES_TOTAL` per worker.' },
+  waiting_records: { type: 'gauge', labels: [], help: 'Packets that wait for such connections.', worry: 'Near `MAX_WAITING_RECORDS_TOTAL` per worker.' },
+  dropped_ephemerals: { type: 'counter', labels: [], help: 'Ephemeral records that a connection did not get because too much waited for it, or because there was a newer signal of the same sender.', worry: 'Grows fast: networks are too slow for what is published.' },
+  heartbeats: { type: 'counter', labels: [], help: 'Pings sent.', worry: 'Stands still while there are connections. 0: the self-test at the start failed and Engine.IO\'s own heartbeat is in use; the log says why.' },
+  late_heartbeats: { type: 'counter', labels: [], help: 'Pings that were answered, but took more than a quarter of the time-out; such a connection is probed every second.', worry: 'Grows faster than usual: a network, or this process, is overloaded.' },
+  expired_connections: { type: 'counter', labels: [], help: 'Connections closed because nothing came from them within the time-out after a ping.', worry: 'Many at once: a network or a proxy between has failed.' },
+  heartbeat_milliseconds: { type: 'histogram', labels: [], buckets: MILLISECONDS, help: 'Time from a ping to its answer; for long polling with a request for each.', worry: 'Grows for all: this process is overloaded; for some: their networks.' },
   documents: { type: 'gauge', labels: [], help: 'Documents with members on a worker, summed over workers.', worry: 'Growth without growth of connections.' },
   deliveries: { type: 'counter', labels: ['codec'], help: 'Records written to a connection.', worry: 'Stands still while records come in.' },
   delivered_bytes: { type: 'counter', labels: [], help: 'Bytes of frames written to connections.', worry: 'Near what the network carries.' },
   frame_bytes: { type: 'histogram', labels: [], buckets: BYTES, help: 'Size of a record\'s frame.', worry: 'Mostly above 1,400: frames no longer fit one network packet.' },
   records: { type: 'counter', labels: ['operator', 'result'], help: 'Records by operator and result: `ok`, `duplicate` or the error code of a dead letter.', worry: 'Error codes that grow: a publisher writes bad records.' },
-  stage_milliseconds: { type: 'histogram', labels: ['stage'], buckets: MILLISECONDS, help: 'Time between stages of a record: `produced_ingested`, `ingested_received`, `received_written`.', worry: 'The stage that grows is the one that is overloaded.' },
+  stage_milliseconds: { type: 'histogram', labels: ['stage'], buckets: MILLISECONDS, help: 'Time between stages of a record: `produced_ingested`, `ingested_received`, `received_written`; and from end to end, `produced_written`.', worry: 'The stage that grows is the one that is overloaded.' },
   client_events: { type: 'counter', labels: ['event', 'result'], help: 'Events of clients by result: `ok` or an error code.', worry: '`rate_limited` or `bad_request` that grow: a client misbehaves.' },
   feed_repairs: { type: 'counter', labels: ['result'], help: 'Gaps in the live stream of a document: `repaired` from the log, or `resync` told to clients.', worry: '`resync` that grows: the history is too short for the outages there are.' },
+  silent_losses: { type: 'counter', labels: [], help: 'Documents whose last records were lost on the way to a worker while nothing followed them; found by comparing idle documents with their logs, and delivered then.', worry: 'Grows without an outage: Redis pub/sub loses messages to workers that do not read fast enough.' },
   replayed_records: { type: 'counter', labels: [], help: 'Records sent from the log to clients that came back.', worry: 'Far above deliveries: clients reconnect all the time.' },
+  replay_pages: { type: 'counter', labels: ['source'], help: 'Pages of records for clients that came back: `read` from the log, or `shared` with somebody who had it read.', worry: '`read` close to replayed records while many come back: they share nothing.' },
+  replay_bytes: { type: 'gauge', labels: [], help: 'Bytes of the records read for clients that come back within the last second.', worry: 'Near `MAX_REPLAY_BYTES` per worker: clients wait for what they missed.' },
   bus_errors: { type: 'counter', labels: ['operation'], help: 'Failed operations on the bus. `decode`: messages that are none of ours; `deliver`: a defect; `rollback`: Redis has lost records that were delivered already.', worry: 'Any growth: Redis is away or overloaded.' },
   bus_interruptions: { type: 'counter', labels: [], help: 'Documents whose live delivery was interrupted and is there again; each is compared with its log then.', worry: 'Grows without a restart of Redis: it closes connections that do not read fast enough (`client-output-buffer-limit pubsub`).' },
+  receipts: { type: 'counter', labels: ['result'], help: 'Clients that got a record with `x-receipt`, by what came of it: `acknowledged`, `missing` (not in time), `unasked` (too many were pending); `stray`: acknowledgements that nobody asked for, came late or twice. `unreported`: clients whose part is in no summary.', worry: '`unasked`: raise `MAX_PENDING_RECEIPTS`. `unreported`: Redis or Kafka are away.' },
+  receipts_pending: { type: 'gauge', labels: [], help: 'Clients of records whose receipt is not closed yet.', worry: 'Near `MAX_PENDING_RECEIPTS` per worker.' },
   uplink_records: { type: 'counter', labels: ['operator', 'result'], help: 'Records sent towards the business services.', worry: 'Anything but `ok`.' },
   uplink_pending: { type: 'gauge', labels: [], help: 'Records on their way to the uplink that are not acknowledged yet.', worry: 'Near its bound of 10,000 per worker: Kafka is slow or away.' },
   api_requests: { type: 'counter', labels: ['operation', 'status'], help: 'Requests of the api by operation and HTTP status.', worry: 'Status 5xx.' },
   kafka_lag: { type: 'gauge', labels: ['partition'], aggregator: 'max', help: 'Records of a downlink partition that are not ingested yet.', worry: 'Grows: ingest is too slow or stands still.' },
   kafka_record_age_milliseconds: { type: 'gauge', labels: ['partition'], aggregator: 'max', help: 'Age of the newest ingested record of a partition when it was ingested.', worry: 'Above a second.' },
+  canary_age_milliseconds: { type: 'gauge', labels: ['partition'], aggregator: 'max', help: 'How long a canary took from ingest through a downlink partition, the consumer and pub/sub back to ingest; of one that is not back, its age so far.', worry: 'Above a second: records come late. Above 15,000 the consumer is replaced.' },
   kafka_consumer_restarts: { type: 'counter', labels: [], help: 'Kafka consumers that failed and were replaced.', worry: 'Any growth while Kafka is there; the log says why.' },
   stray_requests: { type: 'counter', labels: ['result'], help: 'Requests whose session lives in another worker: `handed_over`, `forwarded`, `unknown` owner or `failed`; `refused`: came to the listener for other machines without their proof.', worry: '`failed` that grows. `refused`: strangers in the private network, or clocks of machines that are more than 30 s apart.' },
   worker_restarts: { type: 'counter', labels: ['role'], help: 'Processes that ended unexpectedly and were started again.', worry: 'Any growth.' },
@@ -55,7 +70,7 @@ export const METRICS = Object.freeze({
 export function createMetrics ({ role = 'embedded', processMetrics = true } = {}) {
   const registry = new Registry()
   registry.setDefaultLabels({ role })
-  if (processMetrics) collectDefaultMetrics({ register: registry, prefix: 'inkcast_' })
+  if (processMetrics) collectDefaultMetrics({ register: registry, prefix: 'inkcast_', eventLoopMonitoringPrecision: 500 }) // src/event-loop.js looks more closely
   /** @type {Record<string, unknown>} */
   const metrics = {}
   for (const [name, entry] of Object.entries(/** @type {Record<string, MetricEntry>} */ (METRICS))) {

@@ -4,7 +4,7 @@
  *
  * @typedef {object} UplinkRecord
  * @property {'message' | 'online' | 'offline' | 'joined' | 'left' | 'vacated' | 'receipt'} operator
- * @property {string} uid
+ * @property {string} [uid] of the client that sent it; of a receipt, the target of its record
  * @property {string} [sid] connection id
  * @property {string} [guid]
  * @property {string} [event]

@@ -31,7 +31,8 @@ export function createPrivateListener ({ path, status, serve }) {
       await rm(path, { force: true })
       await new Promise((resolve, reject) => {
         server.once('error', reject)
-        server.listen(path, () => resolve(undefined))
+        // our own: node:cluster would have its primary accept for us
+        server.listen({ path, exclusive: true }, () => resolve(undefined))
       })
     },
     async stop () {

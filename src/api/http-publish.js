@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../errors.js'
 import { HEADER, publicationFromHeaders } from '../wire/headers.js'
 import { isId } from '../wire/publication.js'
+import { idempotencyKeyFrom } from './publish-once.js'
 
 /**
  * The operations that publish. The path gives operator and target, the body is the value, and headers have the names
@@ -17,8 +18,8 @@ const TARGET_HEADERS = /** @type {const} */ (['operator', 'guid', 'uid', 'sid'])
 const EMPTY = Buffer.alloc(0)
 
 /** Headers that a value goes with. */
-const ABOUT_VALUE = [HEADER.event, HEADER.except, HEADER.receipt, HEADER.traceId, HEADER.traceparent, HEADER.timestamp]
-const ABOUT_ORDER = [HEADER.traceId, HEADER.traceparent, HEADER.timestamp]
+const ABOUT_VALUE = [HEADER.event, HEADER.except, HEADER.receipt, HEADER.traceId, HEADER.traceparent, HEADER.timestamp, HEADER.idempotencyKey]
+const ABOUT_ORDER = [HEADER.traceId, HEADER.traceparent, HEADER.timestamp, HEADER.idempotencyKey]
 
 /** @type {Route[]} */
 export const publishRoutes = [
@@ -64,6 +65,7 @@ export const publishRoutes = [
  * @param {Target} target
  */
 async function publish ({ headers, body, caller, now, publish, answerHeader }, target) {
+  const givenKey = headerText(headers, HEADER.idempotencyKey)
   const publication = publicationFromHeaders((name) => {
     switch (name) {
       case HEADER.operator: return target.operator
@@ -72,6 +74,7 @@ async function publish ({ headers, body, caller, now, publish, answerHeader }, t
       case HEADER.sid: return target.sid
       // Who published is told by the credential, whatever the caller says.
       case HEADER.source: return caller
+      case HEADER.idempotencyKey: return givenKey === undefined ? undefined : idempotencyKeyFrom(givenKey, caller)
       // These have no value; some HTTP libraries send a type all the same.
       case HEADER.contentType: return target.operator === 'kick' || target.operator === 'revoke' ? undefined : headerText(headers, name)
       default: return headerText(headers, name)
@@ -83,7 +86,9 @@ async function publish ({ headers, body, caller, now, publish, answerHeader }, t
     // Not just passed over: its caller believes to reach somebody else than the path says.
     if (given !== undefined && given !== target[name]) throw new InkcastError('bad_header', `${HEADER[name]} contradicts the path`)
   }
-  return { ok: true, ...await publish(publication) }
+  const result = await publish(publication)
+  answerHeader(HEADER.traceId, result.traceId)
+  return { ok: true, ...result }
 }
 
 /**

@@ -1,8 +1,8 @@
-import net from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fastify } from 'fastify'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
+import { leavePort } from '../leave-port.js'
 import { HEADER, newTraceId } from '../wire/headers.js'
 import { MAX_ID_BYTES } from '../wire/publication.js'
 import { createAdmission } from './admission.js'
@@ -164,7 +164,7 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
       log.error({ err: error, traceId }, 'a request of the api failed')
     }
     if (status === 401) reply.header('www-authenticate', 'Bearer')
-    if (status === 503) reply.header('retry-after', '1')
+    if (status === 503 || body.error.code === 'request_in_progress') reply.header('retry-after', '1')
     reply.code(status).type('application/json; charset=utf-8').send(body)
   }
 
@@ -186,8 +186,7 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
      */
     async leave () {
       leaving = true
-      net.Server.prototype.close.call(server.server)
-      await delay(leaveTime)
+      await Promise.all([leavePort(server.server), delay(leaveTime)])
     },
 
     /** Takes no more requests, lets those in work finish, for 10 s at most. */

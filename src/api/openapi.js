@@ -14,16 +14,17 @@ const HEADERS = {
   [HEADER.event]: { schema: { ...id, default: 'message' }, description: 'Socket.IO event name. Names that Socket.IO reserves and the prefixes `doc:`, `gateway:` and `auth:` are refused' },
   [HEADER.except]: { schema: { type: 'string' }, description: 'Comma separated `client` or connection ids that do not get it' },
   [HEADER.ephemeral]: { schema: { type: 'string', enum: ['true', 'false'], default: 'false' }, description: 'Not kept in the document\'s log, no offset' },
-  [HEADER.receipt]: { schema: { type: 'string', enum: ['true', 'false'], default: 'false' }, description: 'Ask clients for an acknowledgement' },
+  [HEADER.receipt]: { schema: { type: 'string', enum: ['true', 'false'], default: 'false' }, description: 'Ask clients for an acknowledgement; with Kafka, a receipt goes to the uplink' },
   [HEADER.traceId]: { schema: id, description: 'Trace id; made up where missing' },
   [HEADER.traceparent]: { schema: { type: 'string' }, description: 'W3C trace context; gives the trace id where `x-trace-id` is missing' },
+  [HEADER.idempotencyKey]: { schema: { type: 'string', minLength: 1, maxLength: 257 }, description: 'A retry with the same key publishes nothing again and gets the same answer; in quotes or bare (draft-ietf-httpapi-idempotency-key-header)' },
   [HEADER.timestamp]: { schema: { type: 'string', pattern: '^\\d{1,15}$' }, description: 'ms since 1970 at the producer; default: now' }
 }
 
 /** @type {ErrorCode[]} what any request may be answered with */
 const ANY = ['bad_request', 'unauthorized', 'forbidden', 'origin_refused', 'draining', 'unavailable', 'timeout', 'internal']
 /** @type {ErrorCode[]} */
-const PUBLISH = ['bad_target', 'bad_header', 'reserved_event', 'value_too_large']
+const PUBLISH = ['bad_target', 'bad_header', 'reserved_event', 'value_too_large', 'request_in_progress', 'idempotency_mismatch']
 /** @type {ErrorCode[]} */
 const VALUE = ['bad_content_type', 'bad_utf8', 'bad_value']
 

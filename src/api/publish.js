@@ -1,4 +1,5 @@
 import { checkPublication } from '../wire/publication.js'
+import { publishOnce } from './publish-once.js'
 
 /**
  * The one publish path of the api: HTTP and gRPC decode their envelope and then call this.
@@ -24,13 +25,20 @@ import { checkPublication } from '../wire/publication.js'
  * @param {object} dependencies
  * @param {Sink} dependencies.sink
  * @param {{ maxRecordBytes: number }} dependencies.limits config.limits
- * @returns {Publish} rejects with what `checkPublication` throws, or what the sink rejects with
+ * @param {import('./requests.js').Requests} dependencies.requests
+ * @returns {Publish} rejects with what `checkPublication` throws, what the sink rejects with, and with an idempotency
+ *   key with what `publishOnce` rejects with
  */
-export function createPublish ({ sink, limits }) {
-  return async (publication) => {
-    checkPublication(publication, { maxBytes: limits.maxRecordBytes })
+export function createPublish ({ sink, limits, requests }) {
+  /** @type {Publish} */
+  const publish = async (publication) => {
     const position = await sink(publication)
     return position ? { traceId: publication.traceId, position } : { traceId: publication.traceId }
+  }
+  return async (publication) => {
+    checkPublication(publication, { maxBytes: limits.maxRecordBytes })
+    const { idempotencyKey } = publication
+    return idempotencyKey === undefined ? publish(publication) : publishOnce(requests, { ...publication, idempotencyKey }, publish)
   }
 }
 
@@ -41,7 +49,8 @@ export function createPublish ({ sink, limits }) {
  */
 export function busSink (bus) {
   return async (publication) => {
-    const [{ position }] = await bus.publish([{ publication }])
-    return position
+    const [{ position, duplicate }] = await bus.publish([{ publication }])
+    // of a duplicate it is the log's end, not where it stands
+    return duplicate ? null : position
   }
 }

@@ -13,7 +13,8 @@
 
 /**
  * What to publish. With `origin`, it is published once however often it is offered: a log remembers the highest
- * sequence of each source, and what is not above it is a duplicate. Ephemeral publications and those that are not
+ * sequence of each source, and what is not above it is a duplicate. So is, for some time, what has an idempotency key that
+ * the log has taken before, with or without an origin. Ephemeral publications and those that are not
  * for a document have no log and are not deduplicated.
  *
  * @typedef {object} Entry
@@ -35,6 +36,8 @@
  * @property {number} offset 0 if it has no place in a log
  * @property {Publication} publication its value must not be changed
  * @property {number} ingestedAt ms since 1970
+ * @property {string} [receiptId] names the receipt of this record to all workers that it reaches; only where a receipt is
+ *   asked for and there may be several workers
  */
 
 /**
@@ -49,7 +52,8 @@
 /**
  * @typedef {object} BusHandlers
  * @property {(record: BusRecord) => void} onRecord a broadcast of a subscribed document, kept ones in the order of their offsets
- * @property {(publication: Publication) => void} onDirect user, socket, kick, revoke and everyone publications for this worker
+ * @property {(publication: Publication, receiptId?: string) => void} onDirect user, socket, kick, revoke and everyone
+ *   publications for this worker; `receiptId` as in BusRecord
  * @property {(guids: string[]) => void} onReconnect live delivery of these documents was interrupted and is there again:
  *   compare with the ends of their logs, for whatever passed meanwhile was missed (`positions` may still say unavailable
  *   for a moment). Direct publications may have been missed as well

@@ -1,4 +1,5 @@
 import { newEpoch } from '../wire/position.js'
+import { IDEMPOTENCY } from './idempotency.js'
 
 /**
  * The logs of documents in memory, with the bounds that Redis has by expiry: `size` records per document, none of
@@ -15,6 +16,7 @@ import { newEpoch } from '../wire/position.js'
  * @property {number} bytes of their values
  * @property {number} appendedAt ms since 1970
  * @property {Map<string, number>} sequences the highest of each source; a document has as many sources as its key had partitions
+ * @property {Map<string, number>} keys idempotency keys of its last records, and until when they are known, ms since 1970; the oldest first
  */
 
 /**
@@ -53,7 +55,7 @@ export function createMemoryLogs ({ history, clock, maxDocuments = 100_000, maxB
   function use (guid) {
     let log = logs.get(guid)
     if (log === undefined) {
-      log = { epoch: newEpoch(), offset: 0, records: [], bytes: 0, appendedAt: 0, sequences: new Map() }
+      log = { epoch: newEpoch(), offset: 0, records: [], bytes: 0, appendedAt: 0, sequences: new Map(), keys: new Map() }
       if (logs.size >= maxDocuments) {
         const [oldest, forgotten] = /** @type {[string, DocumentLog]} */ (logs.entries().next().value)
         dropRecords(forgotten)
@@ -88,6 +90,7 @@ export function createMemoryLogs ({ history, clock, maxDocuments = 100_000, maxB
         log.sequences.set(origin.source, origin.sequence)
       }
       const now = clock.now()
+      if (publication.idempotencyKey !== undefined && !isNew(log.keys, publication.idempotencyKey, now)) return { position: positionOf(log), record: null }
       const record = { epoch: log.epoch, offset: ++log.offset, publication, ingestedAt: now }
       log.records.push(record)
       log.appendedAt = now
@@ -131,6 +134,21 @@ export function createMemoryLogs ({ history, clock, maxDocuments = 100_000, maxB
     get documents () { return logs.size },
     get bytes () { return bytes }
   }
+}
+
+/**
+ * @param {Map<string, number>} keys it is added to
+ * @param {string} key
+ * @param {number} now
+ */
+function isNew (keys, key, now) {
+  for (const [oldest, until] of keys) {
+    if (until > now && keys.size < IDEMPOTENCY.keys) break
+    keys.delete(oldest)
+  }
+  if (keys.has(key)) return false
+  keys.set(key, now + IDEMPOTENCY.ttl * 1000)
+  return true
 }
 
 /** @param {DocumentLog} log @returns {Position} a copy: the caller may keep and change it */

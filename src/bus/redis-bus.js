@@ -6,6 +6,7 @@ import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, workerCha
 import { decodeEnvelope } from '../wire/envelope.js'
 import { newEpoch } from '../wire/position.js'
 import { decodeDirect, decodeRecord } from './redis-payload.js'
+import { createRedisPositions } from './redis-positions.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
 import { createRedisUsers } from './redis-users.js'
 
@@ -29,8 +30,6 @@ import { createRedisUsers } from './redis-users.js'
 const EMPTY_META_TTL = 86_400
 /** A reply of `history` is cut off after this, bytes; there is more then, as its position shows. */
 const HISTORY_BYTES = 4 * 2 ** 20
-/** Ends of logs that are asked for at once. */
-const POSITIONS_PER_ROUND = 1000
 /** Malformed messages are counted, and logged at most so often, ms. */
 const LOG_INTERVAL = 60_000
 
@@ -46,7 +45,7 @@ const LOG_INTERVAL = 60_000
  * @returns {Bus}
  */
 export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, history, clock = systemClock }) {
-  const { channels, scripts, client } = redis
+  const { channels, scripts } = redis
   const publish = createRedisPublish({ redis, history, clock })
   const users = workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, clock })
   const metaTtl = Math.max(META_TTL, history.ttl)
@@ -54,6 +53,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   const subscribed = new Map()
   /** Documents whose log is about to begin anew. @type {Set<string>} */
   const resetting = new Set()
+  const positions = createRedisPositions({ redis, subscribed, rolledBack })
   const stopping = new AbortController()
   let running = false
   let loggedAt = -Infinity
@@ -122,8 +122,8 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     }
     to.onRecord(record)
   })
-  const onDirect = receiver(decodeDirect, (publications, to) => {
-    for (const publication of publications) to.onDirect(publication)
+  const onDirect = receiver(decodeDirect, (envelopes, to) => {
+    for (const { publication, receiptId } of envelopes) to.onDirect(publication, receiptId)
   })
 
   redis.onBack(() => users?.lost())
@@ -158,7 +158,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   }
 
   /**
-   * @template {{ position: Position } | null} T
+   * @template {{ position: Position }} T
    * @param {string} guid
    * @param {() => Promise<T>} read something with the end of its log
    * @returns {Promise<T>} with an end that is not before what has come live
@@ -167,7 +167,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     // as it is now: what comes live while we wait may be newer than the answer
     const { epoch, offset } = subscribed.get(guid) ?? { epoch: '', offset: 0 }
     const answer = await read()
-    if (answer === null || answer.position.epoch !== epoch || answer.position.offset >= offset) return answer
+    if (answer.position.epoch !== epoch || answer.position.offset >= offset) return answer
     await rolledBack(guid, epoch)
     return read()
   }
@@ -179,15 +179,6 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
       return { position: { epoch, offset: Number(offset) } }
     })
     return position
-  }
-
-  /** @param {string} guid @returns {Promise<Position | null>} */
-  async function endOf (guid) {
-    const end = await readEnd(guid, async () => {
-      const [epoch, offset] = await client.hmget(documentMeta(guid), 'e', 'o')
-      return epoch === null || offset === null ? null : { position: { epoch, offset: Number(offset) } }
-    })
-    return end?.position ?? null
   }
 
   /**
@@ -256,13 +247,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
 
     history: (guid, since, limit) => attempt('history', () => readEnd(guid, () => readLog(guid, since, limit))),
 
-    positions: (guids) => attempt('positions', async () => {
-      const ends = []
-      for (let at = 0; at < guids.length; at += POSITIONS_PER_ROUND) {
-        ends.push(...await Promise.all(guids.slice(at, at + POSITIONS_PER_ROUND).map(endOf)))
-      }
-      return ends
-    }),
+    positions: (guids) => attempt('positions', () => positions(guids)),
 
     addUser: (uid) => attempt('add_user', async () => users?.add(uid)),
 

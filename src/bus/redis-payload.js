@@ -2,7 +2,7 @@ import { decodeEnvelope } from '../wire/envelope.js'
 
 /**
  * What travels in a message of Redis: on a document's channel `<epoch>:<offset>:<envelope>` (written by
- * publish-3.lua), on a worker's channel one or more envelopes, each after its length (4 bytes).
+ * publish-4.lua), on a worker's channel one or more envelopes, each after its length (4 bytes).
  */
 
 const COLON = 0x3a
@@ -18,8 +18,7 @@ export function decodeRecord (payload) {
   if (first === -1 || second === -1) throw new Error('message: it has no place')
   const offset = Number(payload.toString('latin1', first + 1, second))
   if (!Number.isSafeInteger(offset) || offset < 0) throw new Error('message: its offset is none')
-  const { publication, ingestedAt } = decodeEnvelope(payload.subarray(second + 1))
-  return { epoch: payload.toString('latin1', 0, first), offset, publication, ingestedAt }
+  return { epoch: payload.toString('latin1', 0, first), offset, ...decodeEnvelope(payload.subarray(second + 1)) }
 }
 
 /** @param {Buffer[]} envelopes @returns {Buffer} */
@@ -34,16 +33,16 @@ export function encodeDirect (envelopes) {
 
 /**
  * @param {Buffer} payload
- * @returns {import('../wire/publication.js').Publication[]}
+ * @returns {ReturnType<typeof decodeEnvelope>[]}
  * @throws {Error} if it is malformed
  */
 export function decodeDirect (payload) {
-  const publications = []
+  const decoded = []
   for (let at = 0; at < payload.length;) {
     const end = at + 4 + payload.readUInt32BE(at)
     if (end > payload.length) throw new Error('message: an envelope is cut off')
-    publications.push(decodeEnvelope(payload.subarray(at + 4, end)).publication)
+    decoded.push(decodeEnvelope(payload.subarray(at + 4, end)))
     at = end
   }
-  return publications
+  return decoded
 }

@@ -1,8 +1,9 @@
 import { InkcastError } from '../errors.js'
-import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel } from '../redis/keys.js'
+import { documentChannel, documentKeys, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel } from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { newEpoch } from '../wire/position.js'
 import { workerOfSid } from '../wire/session-id.js'
+import { IDEMPOTENCY } from './idempotency.js'
 import { oneLane } from './lane.js'
 import { encodeDirect } from './redis-payload.js'
 
@@ -45,11 +46,11 @@ export function createRedisPublish ({ redis, history, clock }) {
       return [DIRECT]
     }
     /** @type {(string | number | Buffer)[]} */
-    const args = [newEpoch(), history.size, history.ttl, metaTtl]
+    const args = [newEpoch(), history.size, history.ttl, metaTtl, IDEMPOTENCY.ttl, IDEMPOTENCY.keys]
     for (const { entry: { publication, origin }, envelope } of encoded) {
-      args.push(origin?.source ?? '', origin?.sequence ?? '', publication.ephemeral ? '1' : '', envelope)
+      args.push(origin?.source ?? '', origin?.sequence ?? '', publication.ephemeral ? '1' : '', publication.idempotencyKey ?? '', envelope)
     }
-    const [epoch, ...results] = await redis.scripts.publish([documentLog(guid), documentMeta(guid), channel], args)
+    const [epoch, ...results] = await redis.scripts.publish([documentLog(guid), documentMeta(guid), channel, documentKeys(guid)], args)
     return results.map((result) => {
       if (result === 0) return DIRECT
       return result > 0 ? { position: { epoch, offset: result }, duplicate: false } : { position: { epoch, offset: -1 - result }, duplicate: true }
@@ -104,7 +105,7 @@ export function createRedisPublish ({ redis, history, clock }) {
   }
 }
 
-/** Epoch and offset of what is not kept, as publish-3.lua writes them. */
+/** Epoch and offset of what is not kept, as publish-4.lua writes them. */
 const NO_PLACE = Buffer.from(':0:')
 
 /** @param {Encoded[]} encoded @returns {Encoded[][]} */

@@ -1,5 +1,7 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { systemClock } from '../clock.js'
 import { userWorkers } from '../redis/keys.js'
+import { slotOf } from '../redis/slot.js'
 
 /**
  * Which workers have connections of a user, in Redis: for each user the worker numbers, each with an expiry that its
@@ -13,6 +15,8 @@ const EXPIRES_AFTER = 3 * RENEW_AFTER / 1000
 /** Renewals are spread: so many at most in so many ms. */
 const RENEWALS = 2000
 const PAUSE = 1000
+/** Users that one call may change. */
+const BATCH = 200
 
 /**
  * @param {object} dependencies
@@ -33,8 +37,30 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
   let timer
   let renewing = false
 
-  /** @param {string} uid */
-  const register = (uid) => redis.scripts.register([userWorkers(uid)], [workerNumber, EXPIRES_AFTER])
+  /**
+   * What is changed within one turn of the event loop goes to Redis in one call (one per slot with Redis Cluster), in
+   * order: in a storm of connections one call each would cost more than everything else about a handshake.
+   * @type {Map<number, { keys: string[], ops: ('+' | '-')[], done: Promise<unknown> }>}
+   */
+  const batches = new Map()
+
+  /** @param {string} uid @param {'+' | '-'} op @returns {Promise<unknown>} */
+  function change (uid, op) {
+    const key = userWorkers(uid)
+    const slot = redis.isCluster ? slotOf(key) : 0
+    let batch = batches.get(slot)
+    if (batch === undefined || batch.keys.length === BATCH) {
+      const { keys, ops } = batch = { keys: /** @type {string[]} */ ([]), ops: /** @type {('+' | '-')[]} */ ([]), done: Promise.resolve() }
+      batch.done = endOfTurn().then(() => {
+        if (batches.get(slot)?.keys === keys) batches.delete(slot)
+        return redis.scripts.users(keys, [workerNumber, EXPIRES_AFTER, ...ops])
+      })
+      batches.set(slot, batch)
+    }
+    batch.keys.push(key)
+    batch.ops.push(op)
+    return batch.done
+  }
 
   /** Renews those that are due, oldest first. */
   async function renew () {
@@ -46,7 +72,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
       const renewals = []
       for (const [uid, user] of users) {
         if (renewals.length === RENEWALS || user.renewedAt >= Math.max(lostAt, now - RENEW_AFTER)) break
-        renewals.push(register(uid).then(() => {
+        renewals.push(change(uid, '+').then(() => {
           if (users.get(uid) !== user) return
           user.renewedAt = now
           users.delete(uid)
@@ -77,7 +103,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
       users.delete(uid)
       users.set(uid, user)
       try {
-        await register(uid)
+        await change(uid, '+')
       } catch (error) {
         if (users.get(uid) === user) users.delete(uid)
         throw error
@@ -87,7 +113,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
     /** @param {string} uid @returns {Promise<void>} */
     async remove (uid) {
       users.delete(uid)
-      await redis.client.zrem(userWorkers(uid), workerNumber)
+      await change(uid, '-')
     },
 
     get size () { return users.size }

@@ -3,6 +3,12 @@ import { block, choice, flag, integer, list, milliseconds, port, text, url } fro
 
 const production = (/** @type {string} */ value, /** @type {string} */ otherwise) => (/** @type {{ production: boolean }} */ context) => context.production ? value : otherwise
 
+const tiers = list().pipe(z.array(z.string().regex(/^[^:]{1,64}(:\d{1,9}){3}$/, 'each must be name:min:max:timeout, ms').transform((entry) => {
+  const [name, ...figures] = entry.split(':')
+  const [min, max, timeout] = figures.map(Number)
+  return { name, min, max, timeout }
+})))
+
 export const gateway = block('Gateway', {
   HOST: { as: 'host', type: text(), derived: production('0.0.0.0', '127.0.0.1'), defaultText: '`127.0.0.1`; `0.0.0.0` in production', describe: 'Address that clients connect to.' },
   PORT: { as: 'port', type: port(), default: '3000', describe: 'Port that clients connect to.' },
@@ -19,13 +25,28 @@ export const limits = block('Limits', {
   MAX_RECORD_BYTES: { as: 'maxRecordBytes', type: integer(1, 64 * 2 ** 20), default: '1048576', describe: 'Largest value of a record or an event of a client, bytes.' },
   MAX_DOCUMENTS_PER_CONNECTION: { as: 'maxDocumentsPerConnection', type: integer(1, 1_000_000), default: '100', describe: 'Documents that one connection may have open.' },
   MAX_EVENTS_PER_SECOND: { as: 'maxEventsPerSecond', type: integer(1, 1_000_000), default: '100', describe: 'Events that one connection may send per second; twice that in a burst.' },
-  MAX_BYTES_PER_SECOND: { as: 'maxBytesPerSecond', type: integer(1024, 2 ** 40), default: '1048576', describe: 'Bytes that one connection may send per second; `MAX_RECORD_BYTES` more in a burst.' }
+  MAX_BYTES_PER_SECOND: { as: 'maxBytesPerSecond', type: integer(1024, 2 ** 40), default: '1048576', describe: 'Bytes that one connection may send per second; `MAX_RECORD_BYTES` more in a burst.' },
+  MAX_WAITING_BYTES: { as: 'maxWaitingBytes', type: integer(1024, 2 ** 40), default: '1048576', describe: 'Bytes that may wait for a connection that takes too little; from then on it is behind, and gets records of documents from the log once it takes them. Ephemeral records are left out from 65536 on.' },
+  MAX_WAITING_RECORDS: { as: 'maxWaitingRecords', type: integer(1, 1_000_000), default: '4096', describe: 'Records that may wait for a connection, likewise.' },
+  MAX_WAITING_BYTES_TOTAL: { as: 'maxWaitingBytesTotal', type: integer(1024, 2 ** 40), default: '268435456', describe: 'Bytes that may wait for all connections of a gateway worker; from then on each for which more than 65536 wait is behind. A frame counts for each connection that waits for it.' },
+  MAX_WAITING_RECORDS_TOTAL: { as: 'maxWaitingRecordsTotal', type: integer(1, 1_000_000_000), default: '1000000', describe: 'Records that may wait for all connections of a gateway worker, likewise.' },
+  SLOW_TIMEOUT: { as: 'slowTimeout', type: milliseconds(1000, 3_600_000), default: '60000', describe: 'How long a connection may be behind before it is closed, to come back and resume, ms.' },
+  RECEIPT_TIMEOUT: { as: 'receiptTimeout', type: milliseconds(1000, 600_000), default: '10000', describe: 'How long a client may take to acknowledge a record with `x-receipt`, ms.' },
+  MAX_PENDING_RECEIPTS: { as: 'maxPendingReceipts', type: integer(0, 10_000_000), default: '100000', describe: 'Clients per gateway worker that are asked for an acknowledgement at the same time; a record that comes when there are as many asks nobody. 0: nobody is ever asked.' },
+  MAX_HANDSHAKES_PER_SECOND: { as: 'maxHandshakesPerSecond', type: integer(1, 1_000_000), default: '2000', describe: 'Clients that a gateway worker begins with per second; that many at once, as many more wait for a second at most, others are refused with 503 and come back.' },
+  MAX_REPLAY_BYTES: { as: 'maxReplayBytes', type: integer(2 ** 20, 2 ** 40), default: '67108864', describe: 'Bytes of records that a gateway worker reads from logs, and keeps for a second, for clients that come back; when there are as many, others wait. What is read already may exceed it.' }
+})
+
+export const delivery = block('Delivery', {
+  DELIVERY_LATENCY_BUDGET: { as: 'latencyBudget', type: milliseconds(0, 1000), default: '0', describe: 'How long a record may wait for others that the same client gets, so that they leave in one write, ms. 0: only for those of the same turn of the event loop.' },
+  COMPRESS_FROM: { as: 'compressFrom', type: integer(0, 64 * 2 ** 20), default: '0', describe: 'Records whose frames have at least so many bytes are compressed, once for all clients that take it (permessage-deflate). 0: none are.' }
 })
 
 export const heartbeat = block('Heartbeat', {
-  HEARTBEAT_MIN: { as: 'min', type: milliseconds(1000, 600_000), default: '5000', describe: 'Shortest time between two pings, ms.' },
-  HEARTBEAT_MAX: { as: 'max', type: milliseconds(1000, 600_000), default: '25000', describe: 'Longest time between two pings, ms; clients are told this one.' },
-  HEARTBEAT_TIMEOUT: { as: 'timeout', type: milliseconds(1000, 600_000), default: '20000', describe: 'How long a ping may stay unanswered, ms.' }
+  HEARTBEAT_MIN: { as: 'min', type: milliseconds(1000, 600_000), default: '5000', describe: 'Silence of a new connection before it is pinged, ms; grows with each two answers in time.' },
+  HEARTBEAT_MAX: { as: 'max', type: milliseconds(1000, 600_000), default: '25000', describe: 'Longest time between two pings, ms; clients are told this one. Longer means fewer packets, and that dead connections are found later.' },
+  HEARTBEAT_TIMEOUT: { as: 'timeout', type: milliseconds(1000, 600_000), default: '20000', describe: 'How long a ping may stay unanswered, ms; clients are told this one as well.' },
+  HEARTBEAT_TIERS: { as: 'tiers', type: tiers, default: '', describe: 'Other figures for connections whose token has a `tier`, as `name:min:max:timeout`, comma separated: `editors:2000:10000:5000`. None may be larger than those that clients are told.' }
 })
 
 export const history = block('History', {
@@ -75,4 +96,4 @@ export const kafka = block('Kafka', {
 })
 
 /** All blocks, by their name in the config object, in the order of the table. */
-export const BLOCKS = { gateway, limits, heartbeat, history, auth, api, admin, redis, kafka }
+export const BLOCKS = { gateway, limits, delivery, heartbeat, history, auth, api, admin, redis, kafka }

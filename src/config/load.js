@@ -96,6 +96,12 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
   if ((gateway.tlsCertFile === undefined) !== (gateway.tlsKeyFile === undefined)) problems.push('TLS_CERT_FILE, TLS_KEY_FILE: set both or none')
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536) problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
   if (heartbeat.min > heartbeat.max) problems.push(`HEARTBEAT_MIN=${heartbeat.min}: must not be larger than HEARTBEAT_MAX=${heartbeat.max}`)
+  for (const { name, min, max, timeout } of heartbeat.tiers ?? []) {
+    if (min < 1000 || min > max || max > heartbeat.max || timeout < 1000 || timeout > heartbeat.timeout) {
+      problems.push(`HEARTBEAT_TIERS=${name}:${min}:${max}:${timeout}: min must be from 1000 to max, max at most HEARTBEAT_MAX, timeout from 1000 to HEARTBEAT_TIMEOUT`)
+    }
+  }
+  if (new Set(heartbeat.tiers?.map(({ name }) => name)).size < (heartbeat.tiers?.length ?? 0)) problems.push('HEARTBEAT_TIERS: a tier is there twice')
   const keys = [auth.secret && 'AUTH_JWT_SECRET', auth.publicKeyFile && 'AUTH_JWT_PUBLIC_KEY_FILE', auth.jwksUrl && 'AUTH_JWKS_URL'].filter(Boolean)
   if (keys.length > 1) problems.push(`${keys.join(', ')}: set one of them`)
   if (keys.length === 0 && (production ? !auth.allowAnonymous : auth.allowAnonymous === false)) {
@@ -114,6 +120,7 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
  * @property {string | undefined} runDirectory where the private listeners of this machine's processes are; undefined: this process runs alone
  * @property {boolean} servesAdmin this process answers on ADMIN_PORT for all of them
  * @property {boolean} relaysHandles the parent passes connections on to other workers
+ * @property {boolean} keepsSockets the parent has a socket for each gateway worker to listen on
  * @property {string | undefined} configFile
  */
 /**
@@ -127,6 +134,7 @@ export function launcherContext (env = process.env) {
     runDirectory: env.INKCAST_RUN_DIRECTORY,
     servesAdmin: env.INKCAST_RUN_DIRECTORY === undefined || env.INKCAST_ADMIN === '1',
     relaysHandles: env.INKCAST_RELAY === '1',
+    keepsSockets: env.INKCAST_SOCKETS === '1',
     configFile: env.INKCAST_CONFIG_FILE
   }
 }

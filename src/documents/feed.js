@@ -14,17 +14,20 @@ import { InkcastError } from '../errors.js'
  * @typedef {object} Member
  * @property {string} id connection id
  * @property {string | undefined} client stable id across reconnects
- * @property {(delivery: any) => void} deliver
+ * @property {(delivery: any) => false | void} deliver false: it cannot take it now
  * @property {() => Promise<void> | undefined} drained resolves when it can take more, or has gone; undefined: it can now
  * @property {(guid: string, position: Position, reason: string) => void} resync the document has to be loaded anew
+ * @property {() => void} fellBehind one more of its documents is behind
+ * @property {() => void} caughtUp one less is
  */
 
 /**
  * @typedef {object} FeedDependencies
  * @property {import('../bus/contract.js').Bus} bus
- * @property {(record: BusRecord) => unknown} createDelivery
+ * @property {(record: BusRecord, replayed?: boolean) => unknown} createDelivery replayed: it is for one member that came back
  * @property {import('../metrics.js').Metrics} metrics
  * @property {import('../log.js').Log} log
+ * @property {(feed: Feed, member: Member, have: Position) => void} onBehind a member could not take a record; brings it back with `rejoin`
  */
 
 /** Records read from the log at a time. */
@@ -41,8 +44,12 @@ export class Feed {
   joining = 0
   /** Members that have read more of the log than has come live, with the offset they have. Mostly there are none. @type {Map<Member, number> | undefined} */
   #ahead
+  /** Members that could not take a record, with what they have: they get nothing that is kept until they rejoin. @type {Map<Member, Position> | undefined} */
+  #missing
   #live = false
   closed = false
+  /** Something has come live since the idle check last looked (idle-check.js). */
+  heard = true
   /** Ends the repair under way. @type {AbortController | undefined} */
   #repairing
   /** @type {BusRecord[]} */
@@ -53,12 +60,13 @@ export class Feed {
   #opened
 
   /** @param {string} guid @param {FeedDependencies} dependencies */
-  constructor (guid, { bus, createDelivery, metrics, log }) {
+  constructor (guid, { bus, createDelivery, metrics, log, onBehind }) {
     this.guid = guid
     this.bus = bus
     this.createDelivery = createDelivery
     this.metrics = metrics
     this.log = log
+    this.onBehind = onBehind
   }
 
   /** Subscribes, once; every caller waits for the same subscription. */
@@ -80,6 +88,7 @@ export class Feed {
   /** @param {BusRecord} record from the bus, live */
   receive (record) {
     if (this.closed) return
+    this.heard = true
     if (record.offset === 0) this.#deliver(record)
     else if (this.#live) this.#advance(record)
     else if (this.#pending.length < MAX_PENDING) this.#pending.push(record)
@@ -99,7 +108,25 @@ export class Feed {
   /** @param {Member} member @returns {boolean} whether it was one */
   remove (member) {
     this.#ahead?.delete(member)
-    return this.members.delete(member)
+    return this.#found(member) || this.members.delete(member)
+  }
+
+  get unused () { return this.members.size === 0 && this.#missing === undefined }
+
+  /** @param {Member} member @returns {Position | undefined} what a member has that is behind */
+  missingFrom (member) { return this.#missing?.get(member) }
+
+  /** Makes a member that was behind one like the others. @param {Member} member @param {number} offset that it has now */
+  rejoin (member, offset) {
+    this.#found(member)
+    this.add(member, offset)
+  }
+
+  /** @param {Member} member @returns {boolean} whether it was behind */
+  #found (member) {
+    if (!this.#missing?.delete(member)) return false
+    if (this.#missing.size === 0) this.#missing = undefined
+    return true
   }
 
   /**
@@ -110,7 +137,12 @@ export class Feed {
     if (this.closed || end === null) return
     // what is being read may have been read before the interruption
     if (!this.#live) this.#behind = true
-    else if (end.epoch !== this.position.epoch || end.offset > this.position.offset) this.#repair()
+    else if (this.lags(end)) this.#repair()
+  }
+
+  /** @param {Position} end of the log @returns {boolean} whether it has not come that far, and nothing is being done about it */
+  lags (end) {
+    return !this.closed && this.#live && (end.epoch !== this.position.epoch || end.offset > this.position.offset)
   }
 
   /** @param {BusRecord} record */
@@ -126,16 +158,28 @@ export class Feed {
 
   /** @param {BusRecord} record */
   #deliver (record) {
-    if (this.members.size === 0) return
+    if (this.members.size === 0 && (this.#missing === undefined || record.offset > 0)) return
     const { except } = record.publication
     const delivery = this.createDelivery(record)
     if (except.length === 0 && this.#ahead === undefined) {
-      for (const member of this.members) member.deliver(delivery)
-      return
+      for (const member of this.members) if (member.deliver(delivery) === false) this.#fallBehind(member, record)
+    } else {
+      for (const member of this.members) {
+        if (!isExcepted(member, except) && !this.#has(member, record.offset) && member.deliver(delivery) === false) this.#fallBehind(member, record)
+      }
     }
-    for (const member of this.members) {
-      if (!isExcepted(member, except) && !this.#has(member, record.offset)) member.deliver(delivery)
-    }
+    if (this.#missing === undefined || record.offset > 0) return
+    // what is in no log comes now or never
+    for (const member of this.#missing.keys()) if (!isExcepted(member, except)) member.deliver(delivery)
+  }
+
+  /** @param {Member} member @param {BusRecord} record that it could not take */
+  #fallBehind (member, { epoch, offset }) {
+    if (offset === 0) return
+    const have = { epoch, offset: offset - 1 }
+    this.members.delete(member)
+    ;(this.#missing ??= new Map()).set(member, have)
+    this.onBehind(this, member, have)
   }
 
   /** @param {Member} member @param {number} offset 0: a record without a place in the log */

@@ -1,6 +1,10 @@
 import { Backoff, retry } from '../backoff.js'
+import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
-import { Feed, PAGE, isExcepted } from './feed.js'
+import { createCatchUp } from './catch-up.js'
+import { Feed, isExcepted } from './feed.js'
+import { checkIdle } from './idle-check.js'
+import { createReplays } from './replays.js'
 
 /**
  * The feeds of one worker: a document has one as long as somebody here has it open.
@@ -11,10 +15,18 @@ import { Feed, PAGE, isExcepted } from './feed.js'
 
 /** Ends of logs that are asked for in one go. */
 const CHECK_BATCH = 500
+/** Records read at a time for a member that could not take what it was sent. */
+const SLOW_PAGE = 16
 
-/** @param {import('./feed.js').FeedDependencies} dependencies */
+/**
+ * @param {Omit<import('./feed.js').FeedDependencies, 'onBehind'> & {
+ *   maxReplayBytes?: number
+ *   clock?: import('../clock.js').Clock
+ * }} dependencies maxReplayBytes: see createReplays; default: no bound
+ */
 export function createFeeds (dependencies) {
-  const { bus, createDelivery, metrics, log } = dependencies
+  const { bus, createDelivery, metrics, log, maxReplayBytes = Infinity, clock = systemClock } = dependencies
+  const replays = createReplays({ bus, createDelivery, maxBytes: maxReplayBytes, metrics })
   /** @type {Map<string, Feed>} bounded by what connections may join */
   const feeds = new Map()
   /** Documents to be compared with their logs. @type {Set<string>} */
@@ -24,7 +36,7 @@ export function createFeeds (dependencies) {
 
   /** @param {Feed} feed */
   function closeIfUnused (feed) {
-    if (feeds.get(feed.guid) !== feed || feed.members.size > 0 || feed.joining > 0) return
+    if (feeds.get(feed.guid) !== feed || !feed.unused || feed.joining > 0) return
     feeds.delete(feed.guid)
     feed.close().catch((error) => {
       metrics.bus_errors.inc({ operation: 'unsubscribe' })
@@ -32,29 +44,51 @@ export function createFeeds (dependencies) {
     })
   }
 
+  /** @param {string} guid @param {Position} since @param {number} limit */
+  async function readAlone (guid, since, limit) {
+    const { records, ...rest } = await bus.history(guid, since, limit)
+    return { ...rest, records: records.map((record) => ({ record, delivery: createDelivery(record, true) })) }
+  }
+
   /**
    * Sends a member the next page of what it has missed, no faster than it takes it.
    * @param {Feed} feed
    * @param {Member} member
-   * @param {Position} have what it has
+   * @param {Position} have what it has; moves on with each record
    * @param {() => boolean} wanted
-   * @returns {Promise<{ offset: number, gap: null | 'epoch' | 'trimmed' }>} the offset it has now; why the log does not reach back that far
+   * @param {number} [limit] records; default: as many as others that need them as well are sent
+   * @returns {Promise<null | 'epoch' | 'trimmed'>} why the log does not reach back that far
    */
-  async function replayPage (feed, member, have, wanted) {
-    const { records, gap, position } = await bus.history(feed.guid, have, PAGE)
+  async function replayPage (feed, member, have, wanted, limit) {
+    for (let full = member.drained(); full !== undefined; full = member.drained()) {
+      // large pages are for who takes them
+      limit ??= SLOW_PAGE
+      await full
+    }
+    if (!wanted()) return null
+    const { records, gap, position } = limit === undefined ? await replays.read(feed.guid, have, feed.position.epoch) : await readAlone(feed.guid, have, limit)
     // another log than the feed's: one of them is about to notice
     if (position.epoch !== feed.position.epoch) feed.check(position)
-    let { offset } = have
-    for (const record of records) {
-      const full = member.drained()
-      if (full !== undefined) await full
-      if (!wanted()) break
-      if (!isExcepted(member, record.publication.except)) member.deliver(createDelivery(record))
-      offset = record.offset
+    const { offset } = have
+    for (const { record, delivery } of records) {
+      // what it cannot take now is read again, rather than kept for as long as that takes
+      if (!wanted() || member.drained() !== undefined) break
+      if (!isExcepted(member, record.publication.except)) member.deliver(delivery)
+      have.offset = record.offset
     }
-    metrics.replayed_records.inc(offset - have.offset)
-    return { offset, gap }
+    metrics.replayed_records.inc(have.offset - offset)
+    return gap
   }
+
+  const catchUp = createCatchUp({
+    replayPage,
+    signal: stopping.signal,
+    onFailure: (error) => {
+      metrics.bus_errors.inc({ operation: 'history' })
+      log.debug({ err: error }, 'the log cannot be read, trying again')
+    },
+    log
+  })
 
   /** @param {string[]} guids */
   async function checkBatch (guids) {
@@ -84,23 +118,24 @@ export function createFeeds (dependencies) {
     async join (guid, member, since, wanted) {
       let feed = feeds.get(guid)
       if (feed === undefined) {
-        feed = new Feed(guid, dependencies)
+        feed = new Feed(guid, { ...dependencies, onBehind: catchUp })
         feeds.set(guid, feed)
       }
       feed.joining++
       try {
         await feed.open()
-        let { offset, gap } = { offset: since?.offset ?? 0, gap: /** @type {null | 'epoch' | 'trimmed'} */ (null) }
+        const have = { epoch: '', offset: 0, ...since }
+        let gap = /** @type {null | 'epoch' | 'trimmed'} */ (null)
         if (since !== undefined && (since.epoch !== feed.position.epoch || since.offset !== feed.position.offset)) {
           do {
-            ({ offset, gap } = await replayPage(feed, member, { epoch: since.epoch, offset }, wanted))
-            if (since.epoch !== feed.position.epoch) gap ??= 'epoch'
-          } while (gap === null && wanted() && offset < feed.position.offset)
+            gap = await replayPage(feed, member, have, wanted)
+            if (have.epoch !== feed.position.epoch) gap ??= 'epoch'
+          } while (gap === null && wanted() && have.offset < feed.position.offset)
         }
         // Nothing is awaited between the last look at the feed's position and adding the member, so no live record
         // can come between.
         const recovered = since !== undefined && gap === null
-        const position = { ...feed.position, ...(recovered ? { offset } : {}) }
+        const position = { ...feed.position, ...(recovered ? { offset: have.offset } : {}) }
         if (wanted()) {
           feed.add(member, position.offset)
           if (gap !== null) member.resync(guid, position, gap)
@@ -121,9 +156,10 @@ export function createFeeds (dependencies) {
       if (feed?.remove(member)) closeIfUnused(feed)
     },
 
-    /** @param {string} guid @returns {Position | undefined} where the feed is, if the document is open here */
-    position (guid) {
-      const position = feeds.get(guid)?.position
+    /** @param {string} guid @param {Member} [member] @returns {Position | undefined} where the feed is, or a member of it that is behind, if the document is open here */
+    position (guid, member) {
+      const feed = feeds.get(guid)
+      const position = (member && feed?.missingFrom(member)) ?? feed?.position
       return position && { ...position }
     },
 
@@ -150,6 +186,13 @@ export function createFeeds (dependencies) {
       } finally {
         checking = false
       }
+    },
+
+    /** Compares idle documents with their logs from now on (idle-check.js). */
+    start () {
+      checkIdle({ feeds, bus, metrics, log, clock, signal: stopping.signal }).catch((error) => {
+        if (!stopping.signal.aborted) log.error({ err: error }, 'idle documents are no longer compared with their logs')
+      })
     },
 
     /** Ends what is being compared. */

@@ -2,6 +2,7 @@ import * as json from 'socket.io-parser'
 import msgpack from 'socket.io-msgpack-parser'
 import { checkMsgpack } from '../wire/msgpack.js'
 import { SOCKET_IO_EVENTS } from '../wire/publication.js'
+import { isReceiptAck } from './receipt.js'
 
 /**
  * One port for JSON and msgpack clients: a parser whose Decoder recognises the codec from a connection's first
@@ -15,6 +16,9 @@ const MAX_CONNECTS = 10
 /** What a client sends is checked by its handler, which allows less; this only protects the decoder's stack. */
 const MAX_DEPTH = 1000
 
+/** An acknowledgement in the main namespace, also one with attachments, whose id may be a receipt's. */
+const JSON_ACK = /^(?:3|6\d{1,2}-)(\d{10})(?!\d)/
+
 /**
  * JSON's, which takes msgpack as well. Whatever it throws makes Socket.IO close the connection.
  */
@@ -23,7 +27,18 @@ class Decoder extends json.Decoder {
   codec
   /** The gateway has a connection on it, or is about to: there must not be a second one (handshake.js). */
   taken = false
+  /** Whose acknowledgements these are. @type {import('./connection.js').Connection | undefined} */
+  connection
   #connects = 0
+
+  /**
+   * There is one event and one listener, Socket.IO's Client: a table of the emitter's kind, but no larger.
+   * @override @param {'decoded'} event @param {any} listener @returns {this}
+   */
+  on (event, listener) {
+    Object.assign(this, { _callbacks: { [`$${event}`]: [listener] } })
+    return this
+  }
 
   /** @override @param {string | Buffer} data @throws {Error} if it is no packet, or not one that may come now */
   add (data) {
@@ -31,11 +46,21 @@ class Decoder extends json.Decoder {
     if (this.codec === 'json') {
       this.#check(data[0] === '0')
       super.add(data)
+      if (typeof data === 'string') this.#acknowledge(Number(JSON_ACK.exec(data)?.[1]))
     } else {
       const packet = decodeMsgpackPacket(/** @type {Buffer} */ (data))
       this.#check(packet.type === json.PacketType.CONNECT)
+      if (packet.type === json.PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
       this.emitReserved('decoded', packet)
     }
+  }
+
+  /**
+   * Records are sent past Socket.IO, which passes over the acknowledgements that it knows nothing of.
+   * @param {number | undefined} id
+   */
+  #acknowledge (id) {
+    if (isReceiptAck(id)) this.connection?.acknowledged(id)
   }
 
   /** @param {boolean} isConnect */

@@ -1,4 +1,5 @@
 import { ERRORS } from '../errors.js'
+import { takesCompressed } from './compression.js'
 import { writeFrames } from './hooks.js'
 import { Allowance } from './limits.js'
 
@@ -21,22 +22,22 @@ export const kConnection = Symbol('connection')
  * @typedef {object} ConnectionContext
  * @property {number} maxDocuments
  * @property {import('./limits.js').Rates} rates
- * @property {number} maxWaiting bytes that may wait for a client that does not take them
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last look
  * @property {import('../clock.js').Clock} clock
  * @property {import('./outbox.js').Outbox} outbox
- * @property {() => void} onSlow called for each connection that is closed because too much waits for it
+ * @property {Pick<import('./receipts.js').Receipts, 'acknowledge'>} receipts
+ * @property {import('./backlogs.js').Backlogs} backlogs
  * @property {boolean} spliced whether Engine.IO takes frames that are made already (hooks.js)
  */
 
+/** Was written before the outbox came to it. @type {import('../wire/packet.js').EncodedMessage[]} */
+const NOTHING = []
 /** What is queued for the end of the turn is written before it when there is this much, bytes: joining more saves nothing. */
 const MAX_QUEUED = 2 ** 16
-/** A client that comes back is sent more of what it missed when less than this waits for it, bytes. */
-const FULL = 2 ** 20
-/** What a packet that waits takes on top of its frame, which it shares with other connections, bytes. */
-const PACKET_COST = 256
-/** What waits is too much only if nothing could be written for so long, ms: a burst is no reason to give up on a client. */
-const PATIENCE = 5000
+/** How a WebSocket of a client that takes too little is closed: "try again later" (RFC 6455, 7.4.1 and the IANA registry), which is to resume. */
+const TRY_AGAIN_LATER = 1013
+/** How long a polling client that was told to go may take to ask once more, ms: where all workers stop, nobody takes its question. */
+const NEXT_POLL = 1000
 
 /** A document that this connection has open, or is about to. */
 class OpenDocument {
@@ -49,12 +50,13 @@ export class Connection {
   /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
   #documents
   #allowance
-  /** Written at the end of this turn. @type {import('../wire/packet.js').EncodedMessage[] | null} */
+  /** Written when the outbox comes to it; null: the outbox does not have this connection in its list. @type {import('../wire/packet.js').EncodedMessage[] | null} */
   #queued = null
   #queuedBytes = 0
-  /** Bytes that wait for the transport, and since when they do, ms. */
-  #waiting = 0
-  #waitingSince = 0
+  /** What waits, null while nothing does. @type {import('./backlog.js').Backlog | null} */
+  backlog = null
+  /** How open receipts know it; null until it is asked for the first one. @type {import('./receipt.js').Receiver | null} */
+  receiver = null
 
   /**
    * @param {import('socket.io').Socket} socket
@@ -106,23 +108,30 @@ export class Connection {
     if (!this.#allowance.packet(bytes, this.context.clock.now()) && this.open) this.disconnect('rate_limited')
   }
 
+  /** An acknowledgement has come. @param {number} ackId */
+  acknowledged (ackId) {
+    // it was asked for, so it is none of what a client may send of its own accord
+    if (this.open && this.context.receipts.acknowledge(this, ackId)) this.#allowance.refundPacket()
+  }
+
   /** @returns {boolean} whether one more event may be handled now */
   mayHandle () { return this.#allowance.event(this.context.clock.now()) }
 
   /**
-   * Writes a record, at the end of this turn.
+   * Writes a record, at the end of this turn or within the latency budget.
    * @param {import('./delivery.js').Delivery} delivery
+   * @param {boolean} [anyway] however much waits
+   * @returns {false | void} false: too much waits already
    */
-  deliver (delivery) {
+  deliver (delivery, anyway = false) {
     const { conn, codec, context } = this
     if (conn.readyState !== 'open') return
+    if (this.backlog !== null && !anyway && !this.backlog.admits(delivery)) return false
+    delivery.receipt?.ask(this)
     for (const message of delivery.messages(codec)) {
-      if (this.#queued !== null) {
-        this.#queued.push(message)
-      } else {
-        this.#queued = [message]
-        context.outbox.add(this)
-      }
+      if (this.#queued === null) context.outbox.add(this)
+      if (this.#queued === null || this.#queued === NOTHING) this.#queued = [message]
+      else this.#queued.push(message)
       context.tally.bytes += message.frame.length
       this.#queuedBytes += message.frame.length
     }
@@ -130,53 +139,47 @@ export class Connection {
     if (this.#queuedBytes >= MAX_QUEUED) this.flush()
   }
 
+  /** The outbox has come to it. */
+  turnEnds () {
+    this.flush()
+    this.#queued = null
+  }
+
   /** Writes what is queued. Called at the end of a turn, and before anything else is written. */
   flush () {
     const messages = this.#queued
-    if (messages === null) return
-    this.#queued = null
+    if (messages === null || messages === NOTHING) return
+    this.#queued = NOTHING
     this.#queuedBytes = 0
     const { conn, context } = this
     if (conn.readyState !== 'open') return
-    if (context.spliced && writeFrames(conn, context.outbox.join(messages))) {
-      this.#waiting = 0
-      return
-    }
-    for (const { data, frame } of messages) {
+    const { outbox } = context
+    const compressed = outbox.compresses && takesCompressed(conn)
+    if (context.spliced && writeFrames(conn, outbox.join(messages, compressed))) return
+    for (const message of messages) {
+      const { data } = message
+      const frame = outbox.frameOf(message, compressed)
       if (context.spliced) conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
       else conn.write(typeof data === 'string' || Buffer.isBuffer(data) ? data : data.toString())
-      this.#wrote(frame.length)
-    }
-  }
-
-  /** @param {number} bytes */
-  #wrote (bytes) {
-    if (this.conn.writeBuffer.length === 0) {
-      this.#waiting = 0
-      return
-    }
-    if (this.#waiting === 0) this.#waitingSince = this.context.clock.now()
-    this.#waiting += bytes + PACKET_COST
-    if (this.#waiting > this.context.maxWaiting && this.context.clock.now() - this.#waitingSince >= PATIENCE) {
-      this.context.onSlow()
-      // without a word, which would only wait as well; the client takes it for a lost connection and comes back
-      this.conn.close(true)
+      if (conn.writeBuffer.length > 0) (this.backlog ??= context.backlogs.open(this)).wrote(frame.length)
     }
   }
 
   /** @returns {Promise<void> | undefined} resolves when it can take more, or has gone; undefined: it can now */
-  drained () {
+  drained () { return this.backlog?.drained() }
+
+  fellBehind () {
+    const { backlog } = this
+    if (backlog !== null && backlog.behind++ === 0) backlog.behindSince = this.context.clock.now()
+  }
+
+  caughtUp () { if (this.backlog !== null) this.backlog.behind-- }
+
+  /** Closes it because it takes too little: without an event, which would only wait as well; stock clients come back by themselves. */
+  giveUp () {
     const { conn } = this
-    if (this.#waiting < FULL || conn.writeBuffer.length === 0 || conn.readyState !== 'open') return undefined
-    return new Promise((resolve) => {
-      const done = () => {
-        conn.off('drain', done)
-        conn.off('close', done)
-        resolve()
-      }
-      conn.on('drain', done)
-      conn.on('close', done)
-    })
+    if (this.transport === 'websocket') conn.transport.socket.close(TRY_AGAIN_LATER, 'too slow, resume')
+    conn.close(true)
   }
 
   /**
@@ -188,15 +191,25 @@ export class Connection {
     this.socket.emit('doc:resync', { guid, position, reason })
   }
 
+  /** Tells the client that its connection is about to end because a worker drains, and when to come back. */
+  tellDraining () { this.socket.emit('gateway:draining', { reconnectInMs: Math.round(Math.random() * 1000) }) }
+
   /**
-   * Ends the transport when what was written is on its way. Engine.IO would wait up to 30 s for a polling client to
-   * ask once more.
+   * Ends the transport when what was written is on its way: with polling when the client asks once more, because
+   * another request of it that finds no session any more could be answered before it has read what was written.
    */
   goAway () {
     const { conn } = this
-    if (this.transport === 'websocket') conn.close()
-    else if (conn.writeBuffer.length === 0) conn.close(true)
-    else conn.once('drain', () => conn.close(true))
+    this.flush()
+    if (this.transport === 'websocket') return void conn.close()
+    const end = () => conn.close(true)
+    const onceMore = () => {
+      conn.transport.once('ready', end)
+      setTimeout(end, NEXT_POLL).unref()
+    }
+    if (conn.writeBuffer.length === 0) onceMore()
+    else conn.once('drain', onceMore)
+    conn.once('upgrade', () => conn.close())
   }
 
   /**

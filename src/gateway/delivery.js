@@ -23,9 +23,11 @@ export class Delivery {
   /**
    * @param {import('../wire/publication.js').Publication} publication
    * @param {number} offset 0: no place in a log
+   * @param {import('./receipt.js').Receipt | null} [receipt] who gets it is asked for an acknowledgement
    */
-  constructor (publication, offset) {
+  constructor (publication, offset, receipt = null) {
     this.publication = publication
+    this.receipt = receipt
     this.meta = metaOf(publication, offset)
   }
 
@@ -36,17 +38,18 @@ export class Delivery {
 
   #makeJson () {
     const { event, value, contentType } = this.publication
-    if (contentType === 'application/json') return [jsonMessage(event, value, this.meta)]
+    const ackId = this.receipt?.ackId
+    if (contentType === 'application/json') return [jsonMessage(event, value, this.meta, ackId)]
     // msgpack may hold binary, which JSON clients get as attachments; the stock encoder knows how
     const payload = decodeValue(value, contentType)
     const attachments = countAttachments(payload)
-    if (attachments > 0 && attachments <= MAX_ATTACHMENTS) return encodePacket('json', { type: 2, nsp: '/', data: [event, payload, this.meta] }).map(plainMessage)
-    return [jsonMessage(event, Buffer.from(JSON.stringify(payload, binaryAsText)), this.meta)]
+    if (attachments > 0 && attachments <= MAX_ATTACHMENTS) return encodePacket('json', { type: 2, nsp: '/', data: [event, payload, this.meta], id: ackId }).map(plainMessage)
+    return [jsonMessage(event, Buffer.from(JSON.stringify(payload, binaryAsText)), this.meta, ackId)]
   }
 
   #makeMsgpack () {
     const { event, value, contentType } = this.publication
-    return [msgpackMessage(event, contentType === 'application/msgpack' ? value : encodeMsgpack(decodeValue(value, contentType)), this.meta)]
+    return [msgpackMessage(event, contentType === 'application/msgpack' ? value : encodeMsgpack(decodeValue(value, contentType)), this.meta, this.receipt?.ackId)]
   }
 }
 

@@ -9,9 +9,10 @@ import { leaveDocument } from './handlers/leave.js'
  * @param {object} dependencies
  * @param {import('./directory.js').Directory} dependencies.directory
  * @param {ReturnType<typeof import('../documents/feeds.js').createFeeds>} dependencies.feeds
- * @returns {(publication: Publication) => void}
+ * @param {import('./receipts.js').Receipts} dependencies.receipts
+ * @returns {(publication: Publication, receiptId?: string) => void}
  */
-export function createDirect ({ directory, feeds }) {
+export function createDirect ({ directory, feeds, receipts }) {
   /** @param {Publication} publication @returns {Iterable<import('./connection.js').Connection>} */
   function targets ({ operator, uid, sid }) {
     if (operator === 'everyone') return directory.all()
@@ -22,7 +23,7 @@ export function createDirect ({ directory, feeds }) {
     return directory.user(/** @type {string} */ (uid))
   }
 
-  return (publication) => {
+  return (publication, receiptId) => {
     const { operator, except } = publication
     if (operator === 'kick') {
       // a copy: disconnecting changes the directory
@@ -33,7 +34,7 @@ export function createDirect ({ directory, feeds }) {
         if (leaveDocument(connection, guid, feeds)) connection.socket.emit('doc:revoked', { guid })
       }
     } else {
-      const delivery = new Delivery(publication, 0)
+      const delivery = new Delivery(publication, 0, receipts.open(publication, receiptId))
       for (const connection of targets(publication)) {
         if (!isExcepted(connection, except)) connection.deliver(delivery)
       }

@@ -3,6 +3,7 @@ import { InkcastError, publicError } from '../errors.js'
 import { isId } from '../wire/publication.js'
 import { useCodec } from './codec.js'
 import { Connection, kConnection } from './connection.js'
+import { retryInMs } from './handshake-limit.js'
 import { assignId } from './hooks.js'
 import { guid, parseInput, position } from './handlers/input.js'
 
@@ -22,7 +23,7 @@ const authSchema = z.looseObject({
 
 /**
  * The Socket.IO middleware that turns a socket into a Connection, or refuses it with
- * `err.data = { code, retryable }`.
+ * `err.data = { code, retryable, retryInMs? }`.
  *
  * @param {object} dependencies
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
@@ -72,6 +73,8 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
     const connection = new Connection(socket, identity, codec, client ?? undefined, connectionContext)
     Object.assign(socket, { [kConnection]: connection })
     conn[kConnection] = connection
+    const { decoder } = /** @type {any} */ (socket.client)
+    decoder.connection = connection
     // until it is connected, which a middleware after this one may prevent
     conn.on('close', releaseUser)
     if (documents) socket.data.documents = documents
@@ -87,7 +90,7 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
         const { code, message, retryable } = publicError(error)
         metrics.handshakes.inc({ result: code })
         if (code === 'internal') log.error({ err: error }, 'handshake failed')
-        next(Object.assign(new Error(message), { data: { code, retryable } }))
+        next(Object.assign(new Error(message), { data: { code, retryable, ...retryable ? { retryInMs: retryInMs() } : {} } }))
       })
     },
 

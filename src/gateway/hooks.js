@@ -1,19 +1,26 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { Socket } from 'socket.io'
 
 /**
- * Every private hook of Socket.IO, Engine.IO and ws that inkcast uses, with the versions it was checked against.
- * With other versions the public path is taken, which is slower and does the same.
+ * Every private hook of Socket.IO, Engine.IO and ws that inkcast uses, with the versions it was checked against. The
+ * self-test at the start (self-test.js) uses each of them; if one does not do what it is for, none is used and the public
+ * path is taken, which is slower and does the same.
  *
  * | hook | used for | without it |
  * |---|---|---|
  * | `wsPreEncodedFrame` option of Engine.IO's `write` | one frame for all members of a document | `write` without it |
  * | `ws._sender.sendFrame`, `ws._socket` of an Engine.IO transport | one write for all that a connection gets in one turn | a `write` for each |
+ * | `completeUpgrade` of ws's server; `decompress`, `params`, `_inflate` of its permessage-deflate | one compressed frame for all (compression.js) | none is compressed |
  * | an object with `toString` as a packet's data | text for polling members, made only if there is one | a string |
- * | `client.encoder`, `client.decoder`, `client.writeToEngine` | one port for JSON and msgpack clients | required |
+ * | `client.encoder`, `client.decoder`, `client.writeToEngine` | one port for JSON and msgpack clients, acknowledgements of receipts | required |
+ * | `Socket.prototype.buildHandshake` replaced, `_peername` of a net.Socket | no system call for an address and no date for people, which mostly nobody reads | they are made |
+ * | `_events`, `_eventsCount` of emitters, what Engine.IO, Socket.IO and ws listen with, `conn.cleanupFn` | listeners shared by all connections (slim.js) | each has its own |
+ * | `socket.acks`, `socket._anyListeners`, `client.sockets`, `client.nsps`, `decoder._callbacks`, `ws._receiver._mask` | no Map and no array that is larger than needed | they are |
  * | `socket.handshake` replaced, `conn.request` dropped once the client is admitted | 1 KB less per connection, and no token in memory | they stay |
  * | `namespace._preConnectSockets` | self-routing connection ids | required |
+ * | `conn.pingIntervalTimer` emptied, `sendPacket`, `onClose`, `transport.discard`, `transport.socket` | one heartbeat for all connections | Engine.IO's, with `HEARTBEAT_MAX` |
  */
 const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3' }
 
@@ -30,15 +37,62 @@ function installedVersion (name) {
   return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).version
 }
 
+/** @returns {string[]} the libraries that are installed in another version than the hooks were checked with */
+export function versionsNotChecked () {
+  return Object.entries(CHECKED).map(([name, checked]) => ({ name, checked, found: installedVersion(name) }))
+    .filter(({ checked, found }) => found !== checked).map(({ name, checked, found }) => `${name} ${found} in place of ${checked}`)
+}
+
+/** What a net.Socket knows of its peer when nobody has asked the system. */
+const UNASKED = Object.freeze({})
+
 /**
- * @param {import('../log.js').Log} log
- * @param {(name: string) => string} [versionOf] replaced by tests
- * @returns {boolean} whether Engine.IO takes frames that are made already
+ * Keeps Engine.IO from asking the system for the address of every client. `socket.handshake.address` asks.
+ * @param {any} netSocket
  */
-export function checkHooks (log, versionOf = installedVersion) {
-  const others = Object.entries(CHECKED).map(([name, checked]) => ({ name, checked, found: versionOf(name) })).filter(({ checked, found }) => found !== checked)
-  for (const { name, checked, found } of others) log.warn(`${name} ${found} is not the version ${checked} that inkcast was checked with: deliveries take the slower public path`)
-  return others.length === 0
+export function deferAddress (netSocket) { if (isLight()) netSocket._peername = UNASKED }
+
+/** `socket.handshake` as documented (https://socket.io/docs/v4/server-socket-instance/#sockethandshake), made as it is read. */
+class Handshake {
+  #socket
+  #issued = Date.now()
+
+  /** @param {any} socket Socket.IO's @param {unknown} auth */
+  constructor (socket, auth) {
+    this.#socket = socket
+    this.auth = auth
+  }
+
+  get #request () { return this.#socket.request }
+  get headers () { return this.#request?.headers ?? {} }
+  get query () { return this.#request?._query ?? {} }
+  get url () { return this.#request?.url }
+  get xdomain () { return this.headers.origin !== undefined }
+  get secure () { return this.#request?.socket.encrypted === true }
+  get issued () { return this.#issued }
+  get time () { return String(new Date(this.#issued)) }
+  get address () {
+    const netSocket = this.#request?.socket
+    if (netSocket?._peername === UNASKED) netSocket._peername = undefined
+    return this.#socket.conn.remoteAddress ?? netSocket?.remoteAddress
+  }
+}
+
+/** @this {any} Socket.IO's socket @param {unknown} auth */
+function buildHandshake (auth) { return new Handshake(this, auth) }
+
+const socketPrototype = /** @type {any} */ (Socket.prototype)
+const stock = { buildHandshake: socketPrototype.buildHandshake }
+const isLight = () => socketPrototype.buildHandshake === buildHandshake
+
+/** Handshakes cost what is read of them. */
+export function lightenHandshakes () { socketPrototype.buildHandshake = buildHandshake }
+
+/** Takes back what was replaced in the libraries. */
+export function useStock () {
+  Object.assign(socketPrototype, stock)
+  // makeAcksLazily's
+  delete socketPrototype.acks
 }
 
 /**
@@ -81,4 +135,31 @@ const FORGOTTEN = Object.freeze({ headers: Object.freeze({}), query: Object.free
 export function forgetHandshake (socket) {
   socket.handshake = FORGOTTEN
   socket.conn.request = null
+}
+
+const PING = Buffer.from([0x81, 1, 0x32])
+const PING_OPTIONS = { wsPreEncodedFrame: [PING], compress: false }
+
+/** What src/heartbeat does with Engine.IO's sockets; only if `checkHooks` allows it. */
+export const heartbeatHooks = {
+  /** @param {any} conn */
+  stopTimers (conn) {
+    clearTimeout(conn.pingIntervalTimer)
+    // it would be started again with each answer
+    conn.pingIntervalTimer = null
+  },
+
+  /** @param {any} conn */
+  sendPing (conn) {
+    if (!writeFrames(conn, PING)) conn.sendPacket('ping', undefined, PING_OPTIONS)
+  },
+
+  /** @param {any} conn */
+  giveUp (conn) {
+    const { transport } = conn
+    // Engine.IO would wait 30 s for one more poll, and ws for a close frame, each with a timer
+    transport.discard()
+    conn.onClose('ping timeout')
+    if (transport.name === 'websocket') transport.socket.terminate()
+  }
 }

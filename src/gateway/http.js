@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
-import net from 'node:net'
 
 /**
  * The HTTP server in front of Engine.IO. Everything under the Socket.IO path is the engine's, everything else
@@ -62,19 +61,13 @@ export function refuseUpgrade (socket, status) {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
-/**
- * Takes no more connections, and leaves those there are alone, also those that are idle: a request may be on its way.
- * @param {http.Server | https.Server} server
- * @param {() => void} done called when the last one has ended
- */
-export function stopListening (server, done) {
-  net.Server.prototype.close.call(server, done)
-}
-
 /** @param {http.IncomingMessage} _req @param {http.ServerResponse} res */
 export function notFound (_req, res) {
   res.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n')
 }
+
+/** The kernel's own limit (net.core.somaxconn) applies as well. */
+export const BACKLOG = 4096
 
 /**
  * @param {import('http').Server} server
@@ -84,8 +77,7 @@ export function notFound (_req, res) {
 export function listen (server, address) {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    // the kernel's own limit (net.core.somaxconn) applies as well
-    server.listen({ ...address, backlog: 4096 }, () => {
+    server.listen({ ...address, backlog: BACKLOG }, () => {
       server.off('error', reject)
       resolve()
     })

@@ -65,6 +65,9 @@ export class Allowance {
     return --this.#packets >= 0 && this.#bytes >= -this.#rates.byteDebt
   }
 
+  /** The packet that was counted last does not count. */
+  refundPacket () { this.#packets++ }
+
   /** @param {number} now ms @returns {boolean} whether one more event may be handled; false: nothing was taken */
   event (now) {
     this.#refill(now)

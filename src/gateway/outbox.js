@@ -1,41 +1,64 @@
+import { compressedFrame } from './compression.js'
+
 /**
- * What connections get within one turn of the event loop leaves in one write each: a system call costs more than
- * everything else about a delivery.
+ * What connections get within one turn of the event loop, or within the latency budget, leaves in one write each: a
+ * system call costs more than everything else about a delivery.
  *
  * @typedef {import('../wire/packet.js').EncodedMessage} EncodedMessage
- * @typedef {{ flush: () => void }} Queue
+ * @typedef {{ turnEnds: () => void }} Queue
  */
+/** @type {{ messages: EncodedMessage[], joined: Buffer }} */
+const NOTHING = { messages: [], joined: Buffer.alloc(0) }
+
 export class Outbox {
   /** Connections with something to write, at most one entry each. @type {Queue[]} */
   #waiting = []
-  /** The last messages that were joined, and what came of it: members of the same documents get the same ones. @type {EncodedMessage[]} */
-  #messages = []
-  #joined = Buffer.alloc(0)
+  /** The last messages that were joined, as they are and compressed: members of the same documents get the same ones. */
+  #last = { plain: NOTHING, compressed: NOTHING }
+  #compressFrom
+  #latencyBudget
 
-  /** @param {Queue} connection flushed at the end of this turn */
+  /** @param {{ compressFrom: number, latencyBudget: number }} settings bytes, 0: nothing is compressed; ms, 0: nothing waits for another turn */
+  constructor ({ compressFrom, latencyBudget }) {
+    this.#compressFrom = compressFrom
+    this.#latencyBudget = latencyBudget
+  }
+
+  get compresses () { return this.#compressFrom > 0 }
+
+  /** @param {Queue} connection flushed at the end of this turn, or that of the budget that somebody else began */
   add (connection) {
-    if (this.#waiting.push(connection) === 1) setImmediate(() => this.#flush())
+    if (this.#waiting.push(connection) > 1) return
+    if (this.#latencyBudget === 0) setImmediate(() => this.#flush())
+    else setTimeout(() => this.#flush(), this.#latencyBudget)
   }
 
   #flush () {
     const waiting = this.#waiting
     this.#waiting = []
-    for (const connection of waiting) connection.flush()
+    for (const connection of waiting) connection.turnEnds()
     // not kept alive until the next turn that happens to join something
-    this.#messages = []
+    this.#last.plain = this.#last.compressed = NOTHING
   }
 
   /**
+   * @param {EncodedMessage} message
+   * @param {boolean} compressed whether the client takes compressed frames
+   */
+  frameOf (message, compressed) { return compressed ? message.compressed ??= compressedFrame(message.frame, this.#compressFrom) : message.frame }
+
+  /**
    * @param {EncodedMessage[]} messages
+   * @param {boolean} compressed whether the client takes compressed frames
    * @returns {Buffer} their frames in one
    */
-  join (messages) {
-    if (messages.length === 1) return messages[0].frame
-    const last = this.#messages
+  join (messages, compressed) {
+    if (messages.length === 1) return this.frameOf(messages[0], compressed)
+    const kind = compressed ? 'compressed' : 'plain'
+    const last = this.#last[kind].messages
     if (messages.length !== last.length || messages.some((message, i) => message !== last[i])) {
-      this.#messages = messages
-      this.#joined = Buffer.concat(messages.map(({ frame }) => frame))
+      this.#last[kind] = { messages, joined: Buffer.concat(messages.map((message) => this.frameOf(message, compressed))) }
     }
-    return this.#joined
+    return this.#last[kind].joined
   }
 }

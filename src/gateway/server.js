@@ -1,22 +1,29 @@
 import { Server } from 'socket.io'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createFeeds } from '../documents/feeds.js'
+import { createHeartbeat } from '../heartbeat/heartbeat.js'
 import { parser } from './codec.js'
 import { timeOfSid } from '../wire/session-id.js'
+import { spareOwnRooms } from './adapter.js'
+import { Backlogs } from './backlogs.js'
 import { createCutDetector } from './cut-detector.js'
 import { Delivery } from './delivery.js'
 import { kConnection } from './connection.js'
 import { createDirect } from './direct.js'
 import { Directory } from './directory.js'
+import { createPortDoor } from './door.js'
 import { createExpiry } from './expiry.js'
 import { Engine } from './engine.js'
 import { answerEvent, handleEvent } from './handlers.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
-import { checkHooks, forgetHandshake } from './hooks.js'
+import { createHandshakeLimit } from './handshake-limit.js'
+import { forgetHandshake, heartbeatHooks, lightenHandshakes } from './hooks.js'
 import { Outbox } from './outbox.js'
-import { createHttpServer, listen, notFound, stopListening } from './http.js'
+import { createHttpServer, notFound } from './http.js'
 import { ratesOf } from './limits.js'
+import { createReceipts } from './receipts.js'
+import { createSlimming, makeAcksLazily } from './slim.js'
 import { createUsers } from './users.js'
 
 /** A client's message is its data and a little more: event name, guid, packet type. */
@@ -25,9 +32,6 @@ const PACKET_OVERHEAD = 16_384
 const kEarly = Symbol('early')
 /** Packets that a client may send before it is admitted. */
 const MAX_EARLY = 100
-/** What may wait for a slow client, bytes: this much, or so many of the largest records. */
-const MIN_WAITING = 8 * 2 ** 20
-const MAX_WAITING_RECORDS = 8
 /** Connections closed at a time while draining, and the pause between, ms. */
 const DRAIN_BATCH = 200
 const DRAIN_PAUSE = 50
@@ -47,19 +51,26 @@ const IDLE_GRACE = 500
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
  * @param {() => string} dependencies.newId of sessions and connections
  * @param {any} [dependencies.adapter] Socket.IO adapter; default: in memory
+ * @param {import('../bus/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their parts of receipts together; default: this one is alone
  * @param {import('./stray.js').Strays} [dependencies.strays]
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback] what is not Socket.IO
+ * @param {import('./door.js').Door} [dependencies.door] default: HOST and PORT
+ * @param {boolean} dependencies.hooked whether private hooks (hooks.js) may be used; self-test.js knows
  * @param {boolean} [dependencies.alone] no other process takes the connections that this one no longer takes; default false
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
  */
-export function createGateway ({ config, createBus, uplink, authenticator, access, newId, adapter, strays, fallback = notFound, alone = false, metrics, log, clock }) {
+export function createGateway ({
+  config, createBus, uplink, authenticator, access, newId, hooked, adapter, receiptParts, strays,
+  fallback = notFound, door = createPortDoor(config.gateway), alone = false, metrics, log, clock
+}) {
   const { limits, gateway: settings } = config
   const directory = new Directory()
   const tally = { json: 0, msgpack: 0, bytes: 0 }
   const ingestedReceived = metrics.stage_milliseconds.labels('ingested_received')
   const receivedWritten = metrics.stage_milliseconds.labels('received_written')
+  const producedWritten = metrics.stage_milliseconds.labels('produced_written')
   let draining = false
 
   const bus = createBus({
@@ -68,29 +79,37 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
       const start = performance.now()
       feeds.receive(record)
       receivedWritten.observe(performance.now() - start)
+      // clocks of other machines may be ahead of ours
+      producedWritten.observe(Math.max(0, clock.now() - record.publication.timestamp))
     },
-    onDirect: (publication) => direct(publication),
+    onDirect: (publication, receiptId) => direct(publication, receiptId),
     onReconnect: (guids) => {
       feeds.check(guids).catch((error) => log.debug({ err: error }, 'documents were not compared with their logs'))
     }
   })
-  const feeds = createFeeds({ bus, metrics, log, createDelivery: (record) => makeDelivery(record) })
-  const direct = createDirect({ directory, feeds })
+  const feeds = createFeeds({ bus, metrics, log, clock, maxReplayBytes: limits.maxReplayBytes, createDelivery: (record, replayed) => makeDelivery(record, replayed) })
+  const receipts = createReceipts({ settings: limits, uplink, parts: receiptParts, metrics, log, clock })
+  const direct = createDirect({ directory, feeds, receipts })
   const expiry = createExpiry({ clock })
   const cuts = createCutDetector({ pingInterval: config.heartbeat.max, log })
   const users = createUsers({ bus, metrics, log })
+  /** Without it Engine.IO's own goes on. */
+  const heartbeat = hooked ? createHeartbeat({ settings: config.heartbeat, hooks: heartbeatHooks, tierOf: (conn) => conn[kConnection]?.identity.tier, metrics }) : null
 
-  /** @param {import('../bus/contract.js').BusRecord} record */
-  function makeDelivery ({ publication, offset }) {
+  /** @param {import('../bus/contract.js').BusRecord} record @param {boolean} [replayed] */
+  function makeDelivery ({ publication, offset, receiptId }, replayed = false) {
     metrics.frame_bytes.observe(publication.value.length)
-    return new Delivery(publication, offset)
+    return new Delivery(publication, offset, replayed ? null : receipts.open(publication, receiptId))
   }
 
+  const handshakeLimit = createHandshakeLimit({ perSecond: limits.maxHandshakesPerSecond, metrics, clock })
   const engine = new Engine({
     newSessionId: newId,
     allowedOrigins: settings.allowedOrigins,
     maxBytes: limits.maxRecordBytes + PACKET_OVERHEAD,
     heartbeat: config.heartbeat,
+    compress: config.delivery.compressFrom > 0,
+    handshakeLimit,
     strays
   })
   const tls = settings.tlsCertFile && settings.tlsKeyFile ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile } : undefined
@@ -106,29 +125,38 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     connectionContext: {
       maxDocuments: limits.maxDocumentsPerConnection,
       rates: ratesOf(limits),
-      maxWaiting: Math.max(MIN_WAITING, MAX_WAITING_RECORDS * limits.maxRecordBytes),
       tally,
-      outbox: new Outbox(),
-      onSlow: () => metrics.slow_connections.inc(),
+      outbox: new Outbox(config.delivery),
+      receipts,
+      backlogs: new Backlogs(limits, metrics, clock),
       clock,
-      spliced: checkHooks(log)
+      spliced: hooked
     },
     isDraining: () => draining,
     metrics,
     log
   })
+  spareOwnRooms(io.sockets.adapter)
+  if (hooked) {
+    lightenHandshakes()
+    makeAcksLazily()
+  }
   io.use(handshake.middleware)
   io.bind(engine)
 
   // One function for all connections, not one for each.
-  /** @this {any} Engine.IO's socket @param {{ data?: string | Buffer }} packet it may be empty */
-  function countPacket (packet) {
+  /** @this {any} Engine.IO's socket @param {{ type: string, data?: string | Buffer }} packet it may be empty */
+  function onPacket (packet) {
+    heartbeat?.heard(this, packet.type)
     const connection = this[kConnection]
     if (connection !== undefined) return connection.received(packet.data?.length ?? 0)
     this[kEarly] = (this[kEarly] ?? 0) + 1
     if (this[kEarly] > MAX_EARLY) this.close(true)
   }
-  engine.on('connection', (conn) => { conn.on('packet', countPacket) })
+  engine.on('connection', (conn) => {
+    heartbeat?.watch(conn)
+    conn.on('packet', onPacket)
+  })
 
   /** Whatever else is written comes after the records that were delivered before it. @this {any} Engine.IO's socket */
   function flushFirst () { this[kConnection].flush() }
@@ -144,13 +172,15 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     const connection = this[kConnection]
     // stock clients close it themselves; nothing would end it when they don't
     if (reason === 'client namespace disconnect') connection.conn.close()
-    if (reason === 'transport close' && connection.transport === 'websocket' && !draining) cuts.ended(clock.now() - timeOfSid(connection.id))
+    if (reason === 'transport close' && connection.transport === 'websocket' && !draining) cuts.ended(heartbeat ? heartbeat.silence(connection.conn) : clock.now() - timeOfSid(connection.id))
     directory.remove(connection)
     expiry.forget(connection)
+    heartbeat?.forget(connection.conn)
     users.release(connection.uid)
     for (const guid of [...connection.documents()]) leaveDocument(connection, guid, feeds)
   }
 
+  const slimming = hooked ? createSlimming() : null
   io.on('connection', (socket) => {
     /** @type {import('./connection.js').Connection} */
     const connection = /** @type {any} */ (socket)[kConnection]
@@ -158,9 +188,18 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     forgetHandshake(socket)
     directory.add(connection)
     expiry.watch(connection)
+    heartbeat?.replan(connection.conn)
     connection.conn.on('packetCreate', flushFirst)
-    socket.onAny(onEvent)
+    // as `onAny` would, in an array that has room for one
+    Object.assign(socket, { _anyListeners: [onEvent] })
     socket.on('disconnect', onDisconnect)
+    slimming?.slim(connection)
+    if (draining) {
+      // it was being admitted when the others were told
+      connection.tellDraining()
+      connection.goAway()
+      return
+    }
     const documents = /** @type {import('./handshake.js').HandshakeDocuments | undefined} */ (socket.data.documents)
     if (documents !== undefined) {
       delete socket.data.documents
@@ -214,36 +253,43 @@ export function createGateway ({ config, createBus, uplink, authenticator, acces
     /** @throws {Error} if the port is taken or the bus cannot be reached */
     async start () {
       expiry.start()
+      receipts.start()
+      heartbeat?.start()
       await uplink.start()
       await bus.start()
-      await listen(httpServer, { host: settings.host, port: settings.port })
+      feeds.start()
+      await door.open(httpServer)
     },
 
     /** Tells clients to go elsewhere, closes their connections batch by batch, and ends within DRAIN_TIMEOUT. */
     async stop () {
       draining = true
+      handshakeLimit.stop()
       expiry.stop()
       let closed = false
-      stopListening(httpServer, () => { closed = true })
+      const left = door.leave(httpServer, () => { closed = true })
       const begin = clock.now()
       const deadline = begin + settings.drainTimeout
-      for (const connection of directory.all()) {
-        connection.socket.emit('gateway:draining', { reconnectInMs: Math.round(Math.random() * 1000) })
-      }
+      for (const connection of directory.all()) connection.tellDraining()
       const open = [...directory.all()]
       for (let at = 0; at < open.length; at += DRAIN_BATCH) {
         for (const connection of open.slice(at, at + DRAIN_BATCH)) connection.goAway()
         if (at + DRAIN_BATCH < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
       }
+      await left
       feeds.stop()
+      const lettingGo = setInterval(() => strays?.letGo(), DRAIN_PAUSE)
       const end = Math.min(deadline, clock.now() + (alone ? IDLE_GRACE : Math.min(DRAIN_GRACE, settings.drainTimeout / 2)))
       // polling sessions may have no connection of their own here, but requests that other workers forward
       while ((engine.clientsCount > 0 || !(closed || alone)) && clock.now() < end) {
         if (clock.now() > begin + IDLE_GRACE) httpServer.closeIdleConnections()
         await delay(10)
       }
+      heartbeat?.stop()
+      clearInterval(lettingGo)
       await io.close()
       httpServer.closeAllConnections()
+      await receipts.stop()
       await uplink.stop()
       await bus.stop()
     }

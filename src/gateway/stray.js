@@ -27,6 +27,10 @@ const IDLE_TIME = 30_000
 const ROUTE_TIME = 1000
 /** Nothing is known of an owner that does not accept connections. */
 const UNREACHABLE = Symbol('unreachable')
+/** Owners asked at a time to let go of what goes through a worker that drains. */
+const LET_GO_BATCH = 200
+/** What a worker that drains says of a session to its owner; no client sends this method there. */
+export const LET_GO = 'NOTIFY'
 /** Engine.IO's own answer to a session it does not know; clients connect anew then. */
 const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
 
@@ -43,6 +47,19 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
   const agent = new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME })
   /** @type {Map<number, { route: Promise<Route | undefined>, until: number }>} bounded by the worker numbers there are */
   const routes = new Map()
+
+  /**
+   * Polls and WebSockets that go through here to their owners.
+   * @typedef {{ route: Route, req: http.IncomingMessage, client: import('stream').Writable }} Passing
+   * @type {Set<Passing>} bounded by the connections there are
+   */
+  const passing = new Set()
+
+  /** @param {Passing} one */
+  function keep (one) {
+    passing.add(one)
+    one.client.once('close', () => passing.delete(one))
+  }
 
   /**
    * @param {number} owner
@@ -94,8 +111,11 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
     log.debug({ err: error }, 'a stray request could not be passed on')
   }
 
-  /** @param {Route} route @param {http.IncomingMessage} req @returns {Record<string, string>} */
-  const proof = ({ listener }, req) => 'host' in listener ? { [HOP_HEADER]: hopProof(secret(), req.method ?? '', req.url ?? '', clock.now()) } : {}
+  /** @param {Route} route @param {string | undefined} method @param {http.IncomingMessage} req @returns {Record<string, string>} */
+  const proof = ({ listener }, method, { url }) => 'host' in listener ? { [HOP_HEADER]: hopProof(secret(), method ?? '', url ?? '', clock.now()) } : {}
+
+  /** @param {Route} route @returns {http.RequestOptions} */
+  const address = ({ listener }) => 'path' in listener ? { socketPath: listener.path } : listener
 
   return {
     /** @param {string | undefined} sid @returns {boolean} whether the session lives in another worker */
@@ -137,6 +157,24 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
       return passed ?? false
     },
 
+    /**
+     * Asks the owners to let go of what goes through here, some of it at each call: a client that waits with a poll
+     * then sends its next one elsewhere, and keeps its session; one on WebSocket is told to connect anew.
+     */
+    letGo () {
+      for (const one of [...passing].slice(0, LET_GO_BATCH)) {
+        passing.delete(one)
+        const { route, req, client } = one
+        // a poll may reach its owner after this, which is asked again then
+        const again = () => { if (!client.destroyed) passing.add(one) }
+        const asked = http.request({ ...address(route), agent, method: LET_GO, path: req.url, headers: proof(route, LET_GO, req), timeout: CONNECT_TIMEOUT }, (answer) => {
+          answer.resume()
+          if (answer.statusCode !== 204) again()
+        })
+        asked.on('timeout', () => asked.destroy()).on('error', again).end()
+      }
+    },
+
     stop () { agent.destroy() }
   }
 
@@ -148,10 +186,9 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
    */
   function forward (route, req, res) {
     return new Promise((resolve) => {
-      const headers = { ...Object.fromEntries(Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== HOP_HEADER)), ...proof(route, req) }
-      const options = 'path' in route.listener ? { socketPath: route.listener.path } : route.listener
+      const headers = { ...Object.fromEntries(Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== HOP_HEADER)), ...proof(route, req.method, req) }
       let connected = false
-      const out = http.request({ ...options, agent, method: req.method, path: req.url, headers }, (answer) => {
+      const out = http.request({ ...address(route), agent, method: req.method, path: req.url, headers }, (answer) => {
         metrics.stray_requests.inc({ result: 'forwarded' })
         res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.rawHeaders))
         answer.pipe(res)
@@ -162,6 +199,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
         const onConnect = () => {
           connected = true
           socket.setTimeout(0)
+          if (req.method === 'GET') keep({ route, req, client: res })
           req.pipe(out)
         }
         if (!socket.connecting) return onConnect()
@@ -200,9 +238,10 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
         owner.setTimeout(0)
         metrics.stray_requests.inc({ result: 'forwarded' })
         connected = true
+        keep({ route, req, client: socket })
         // what it has said last is still on its way when it has ended by itself
         owner.on('close', () => { if (!socket.writableEnded) socket.destroy() })
-        owner.write(requestHead(req, proof(route, req)), 'latin1')
+        owner.write(requestHead(req, proof(route, req.method, req)), 'latin1')
         owner.write(head)
         owner.pipe(socket).pipe(owner)
         resolve(true)

@@ -3,17 +3,20 @@ import { checkPublication } from '../wire/publication.js'
 /**
  * The uplink where there is no Kafka and so no business service: what a client sends is published to the document
  * as it is, as the simplest service would do it. For trying out and for products that need no service in between.
+ * Whoever would be told of a receipt is not there either: it is logged.
  *
  * @param {object} dependencies
  * @param {() => Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
  * @param {{ maxRecordBytes: number }} dependencies.limits
+ * @param {import('../log.js').Log} dependencies.log
  * @returns {import('../uplink.js').Uplink}
  */
-export function createLoopbackUplink ({ bus, limits }) {
+export function createLoopbackUplink ({ bus, limits, log }) {
   return {
     async start () {},
     async stop () {},
     async send ({ operator, guid, event = 'message', sid, traceId, timestamp, contentType, value }) {
+      if (operator === 'receipt') log.debug({ guid, event, traceId, receipt: JSON.parse(value.toString()) }, 'receipt')
       if (operator !== 'message') return
       const publication = checkPublication({
         operator: 'broadcast', guid, event, except: [], ephemeral: false, receipt: false, traceId, timestamp, source: 'client', from: sid, contentType, value

@@ -1,22 +1,26 @@
 import { systemClock } from '../clock.js'
 import { createConsumer } from '../kafka/consumer.js'
+import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
 import { OPERATORS } from '../wire/publication.js'
 import { createLanes } from './lanes.js'
 import { forEachLimited } from './limited.js'
 import { route, sourceOf } from './router.js'
+import { createWatchdog } from './watchdog.js'
 
 /** The bus is reported as failing when it has taken nothing for this long, ms. */
 const BUS_FAILING = 10_000
 
 /**
- * @typedef {import('../kafka/consumer.js').ConsumerStatus & { busFailingFor: number }} IngestStatus
+ * @typedef {import('../kafka/consumer.js').ConsumerStatus & { busFailingFor: number, stalled?: string }} IngestStatus stalled: what the watchdog misses
  */
 
+/** How long a canary may wait for Kafka, ms. */
+const CANARY_TIMEOUT = 4000
 /** Dead letters of one batch that are on their way at the same time; well below what the producer takes. */
 const LETTERS_AT_ONCE = 200
 
-/** @typedef {'records' | 'stage_milliseconds' | 'kafka_lag' | 'kafka_record_age_milliseconds' | 'kafka_consumer_restarts' | 'bus_errors'} MetricNames */
+/** @typedef {'records' | 'stage_milliseconds' | 'kafka_lag' | 'kafka_record_age_milliseconds' | 'kafka_consumer_restarts' | 'bus_errors' | 'canary_age_milliseconds'} MetricNames */
 
 /**
  * Takes records from the downlink topic, checks each once, and publishes it on the bus. An offset counts as done only
@@ -26,13 +30,15 @@ const LETTERS_AT_ONCE = 200
  * @param {object} dependencies
  * @param {import('kafkajs').Kafka} dependencies.kafka
  * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
+ * @param {import('../bus/redis-echo.js').Echo} dependencies.echo
  * @param {import('./dead-letter.js').DeadLetter} dependencies.deadLetter
  * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
  * @param {import('../log.js').Log} dependencies.log
  * @param {Pick<import('../metrics.js').Metrics, MetricNames>} dependencies.metrics
  * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {Parameters<typeof createWatchdog>[0]['times']} [dependencies.times] of the watchdog, for tests
  */
-export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, clock = systemClock }) {
+export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, metrics, clock = systemClock, times }) {
   const { downlinkTopic: topic, deadLetterTopic, uplinkTopic, groupId } = settings.kafka
   const maxBytes = settings.limits.maxRecordBytes
   const counters = createCounters(metrics)
@@ -57,13 +63,27 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
     clock
   })
 
+  const watchdog = createWatchdog({
+    producer: createProducer({ kafka, topic, log, clock, limits: { timeout: CANARY_TIMEOUT } }),
+    echo,
+    partitions: () => {
+      const { joined, partitions } = consumer.status()
+      return joined ? partitions : []
+    },
+    replace: consumer.replace,
+    metrics,
+    log,
+    clock,
+    times
+  })
+
   /**
    * @param {import('../kafka/consumer.js').ConsumedBatch} batch
    * @param {AbortSignal} signal
    * @returns {Promise<number>}
    */
-  async function handle ({ partition, messages, highWatermark }, signal) {
-    const { lanes, refused } = route(messages, { source: sourceOf(topic, partition), maxBytes })
+  async function handle ({ partition, topicId, messages, highWatermark }, signal) {
+    const { lanes, refused, canaries } = route(messages, { source: sourceOf({ topic, topicId, partition }), maxBytes })
     const done = new Uint8Array(messages.length)
 
     /** @param {number} index @param {import('../errors.js').InkcastError} error */
@@ -72,6 +92,7 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
       await deadLetter.send({ topic, partition, message: messages[index], error }, signal)
       counters.count(operatorOf(messages[index]), error.code)
       done[index] = 1
+      watchdog.progress(partition)
     }
     const runLanes = createLanes({
       bus,
@@ -84,6 +105,7 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
       },
       onPublished: ({ index, entry: { publication } }, { duplicate }) => {
         done[index] = 1
+        watchdog.progress(partition)
         counters.count(publication.operator, duplicate ? 'duplicate' : 'ok')
         if (!duplicate) counters.observe(clock.now() - publication.timestamp)
         if (busFailingSince !== undefined) {
@@ -99,8 +121,11 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
     ])
     for (const result of results) if (result.status === 'rejected') throw result.reason
 
+    // behind all the others of the batch, so that none is told to be through while a record is not
+    for (const { index } of canaries) done[index] = 1
     const undone = done.indexOf(0)
     const count = undone === -1 ? messages.length : undone
+    for (const { index, text } of canaries) if (index < count) watchdog.arrived(text)
     if (count > 0) report(partition, messages[count - 1], highWatermark)
     return count
   }
@@ -131,17 +156,21 @@ export function createIngest ({ kafka, bus, deadLetter, settings, log, metrics, 
 
   return {
     /** Resolves at once; `status` says when it has joined its group. */
-    start: () => consumer.start(),
+    async start () {
+      await consumer.start()
+      await watchdog.start()
+    },
 
     /** Finishes what is in progress (for some seconds at most), commits, and leaves the group. */
-    stop: () => consumer.stop(),
+    stop: async () => { await Promise.all([watchdog.stop(), consumer.stop()]) },
 
     /** @returns {IngestStatus} for /ready */
     status () {
       const status = consumer.status()
       const busFailingFor = busFailingSince === undefined ? 0 : clock.now() - busFailingSince
-      const reason = status.reason ?? (busFailingFor > BUS_FAILING ? `the bus takes no records for ${Math.round(busFailingFor / 1000)} s` : undefined)
-      return { ...status, ready: reason === undefined, reason, busFailingFor }
+      const stalled = watchdog.problem()
+      const reason = status.reason ?? stalled ?? (busFailingFor > BUS_FAILING ? `the bus takes no records for ${Math.round(busFailingFor / 1000)} s` : undefined)
+      return { ...status, ready: reason === undefined, reason, busFailingFor, stalled }
     }
   }
 }

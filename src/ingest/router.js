@@ -1,6 +1,7 @@
 import { InkcastError } from '../errors.js'
 import { publicationFromMessage, unreadableOf } from '../kafka/record.js'
 import { checkPublication, laneOf } from '../wire/publication.js'
+import { canaryOf } from './canary.js'
 
 /**
  * A record on its way through ingest.
@@ -23,15 +24,22 @@ import { checkPublication, laneOf } from '../wire/publication.js'
  * @param {object} options
  * @param {string} options.source names the partition for deduplication (`sourceOf`)
  * @param {number} options.maxBytes longest value
- * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[] }}
+ * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[], canaries: { index: number, text: string }[] }}
  */
 export function route (messages, { source, maxBytes }) {
   /** @type {Map<string, Routed[]>} */
   const lanes = new Map()
   /** @type {Refused[]} */
   const refused = []
+  /** @type {{ index: number, text: string }[]} */
+  const canaries = []
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index]
+    const text = canaryOf(message)
+    if (text !== undefined) {
+      canaries.push({ index, text })
+      continue
+    }
     try {
       const unreadable = unreadableOf(message)
       if (unreadable !== undefined) throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
@@ -46,14 +54,13 @@ export function route (messages, { source, maxBytes }) {
       refused.push({ index, error: error instanceof InkcastError ? error : new InkcastError('internal', undefined, { cause: error }) })
     }
   }
-  return { lanes, refused }
+  return { lanes, refused, canaries }
 }
 
 /**
  * The name of a partition in a document's log. A topic that was deleted and created again counts its offsets from 0
- * again: whatever tells the two apart would be added here.
+ * again, and has another id.
  *
- * @param {string} topic
- * @param {number} partition
+ * @param {{ topic: string, topicId: string, partition: number }} place topicId: '' where it is not known
  */
-export const sourceOf = (topic, partition) => `${topic}/${partition}`
+export const sourceOf = ({ topic, topicId, partition }) => `${topicId || topic}/${partition}`

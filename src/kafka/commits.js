@@ -7,10 +7,11 @@ const COMMIT_INTERVAL = 1000
  * @param {object} dependencies
  * @param {Pick<import('kafkajs').Consumer, 'commitOffsets'>} dependencies.consumer
  * @param {string} dependencies.topic
+ * @param {() => string} dependencies.topicId committed with each offset: it means nothing in another topic of this name
  * @param {import('../log.js').Log} dependencies.log
  * @param {number} [dependencies.interval] ms
  */
-export function createCommits ({ consumer, topic, log, interval = COMMIT_INTERVAL }) {
+export function createCommits ({ consumer, topic, topicId, log, interval = COMMIT_INTERVAL }) {
   /** @type {Map<number, number>} by partition, the offset after the last that is done, where it is not committed yet */
   const offsets = new Map()
   let generation = 0
@@ -18,7 +19,7 @@ export function createCommits ({ consumer, topic, log, interval = COMMIT_INTERVA
   let timer
   let closed = false
 
-  /** @param {(partitions: import('kafkajs').TopicPartitionOffset[]) => Promise<void>} commit */
+  /** @param {(partitions: import('kafkajs').TopicPartitionOffsetAndMetadata[]) => Promise<void>} commit */
   async function commitAll (commit) {
     clearTimeout(timer)
     timer = undefined
@@ -27,7 +28,7 @@ export function createCommits ({ consumer, topic, log, interval = COMMIT_INTERVA
     const since = generation
     offsets.clear()
     try {
-      await commit(committing.map(([partition, offset]) => ({ topic, partition, offset: String(offset) })))
+      await commit(committing.map(([partition, offset]) => ({ topic, partition, offset: String(offset), metadata: topicId() })))
     } catch (error) {
       log.debug({ err: error, topic }, 'offsets were not committed')
       if (since !== generation) return
@@ -63,7 +64,7 @@ export function createCommits ({ consumer, topic, log, interval = COMMIT_INTERVA
     flush (commit) {
       return commitAll(commit === undefined
         ? consumer.commitOffsets
-        : (list) => commit({ topics: [{ topic, partitions: list.map(({ partition, offset }) => ({ partition, offset })) }] }))
+        : (list) => commit({ topics: [{ topic, partitions: list.map(({ partition, offset, metadata }) => ({ partition, offset, metadata })) }] }))
     },
 
     /** A new assignment begins, at what was committed. */

@@ -3,18 +3,23 @@ import { setMaxListeners } from 'node:events'
 /** How often it is looked whether the group still counts on this member, ms. kafkajs itself limits how often it asks. */
 const BEAT = 500
 
+/** kafkajs asks a broker for nothing while one of its batches is in progress; a partition whose batch takes longer is paused, and the others go on, ms. */
+const PATIENCE = 2000
+
 /**
  * The batches that a consumer has in progress: hands each to its handler, keeps the membership while that works, and
- * says afterwards what is done.
+ * says afterwards what is done. There is one for each partition at most.
  *
  * @param {object} dependencies
- * @param {import('./consumer.js').BatchHandler} dependencies.handle
+ * @param {(fetched: import('./consumer.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be processed; if not it comes again, or something else in its place
+ * @param {(fetched: import('./consumer.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
  * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
  * @param {(partition: number, next: number) => void} dependencies.onDone told the offset that comes next
+ * @param {(error: unknown) => void} dependencies.onFailure told why a batch failed that kafkajs does not wait for any more
  * @param {import('../clock.js').Clock} dependencies.clock
  */
-export function createBatches ({ handle, commits, onDone, clock }) {
-  /** @type {Map<AbortController, { partition: number, since: number }>} */
+export function createBatches ({ accepts, handle, commits, onDone, onFailure, clock }) {
+  /** @type {Map<AbortController, { partition: number, since: number, paused: boolean }>} */
   const active = new Map()
   let closed = false
 
@@ -23,7 +28,8 @@ export function createBatches ({ handle, commits, onDone, clock }) {
   }
 
   return {
-    get size () { return active.size },
+    /** Whether kafkajs waits for one, and asks for nothing meanwhile. */
+    get awaited () { return [...active.values()].some(({ paused }) => !paused) },
 
     /** @returns {Set<number>} partitions with a batch in progress */
     busy: () => new Set(Array.from(active.values(), ({ partition }) => partition)),
@@ -36,11 +42,14 @@ export function createBatches ({ handle, commits, onDone, clock }) {
      * @param {import('kafkajs').EachBatchPayload} payload
      * @throws what the heartbeat failed with: the group goes on without this member, which has to join again
      */
-    async eachBatch ({ batch, resolveOffset, heartbeat, commitOffsetsIfNecessary, isRunning, isStale }) {
+    async eachBatch ({ batch, resolveOffset, heartbeat, commitOffsetsIfNecessary, isRunning, isStale, pause }) {
       // not taken, so it comes again; the pause keeps kafkajs from offering it in a tight loop
       if (closed) return clock.sleep(50)
       const { partition, messages } = batch
       const { generation } = commits
+      const fetched = { partition, messages, highWatermark: Number(batch.highWatermark) }
+      if (!await accepts(fetched)) return clock.sleep(50)
+      if (isStale() || generation !== commits.generation) return
       const abort = new AbortController()
       setMaxListeners(0, abort.signal) // everything that waits in the batch listens to it
       /** @type {unknown} */
@@ -54,9 +63,11 @@ export function createBatches ({ handle, commits, onDone, clock }) {
         })
       }
       const timer = setInterval(beat, BEAT)
-      active.set(abort, { partition, since: clock.now() })
-      try {
-        const done = await handle({ partition, messages, highWatermark: Number(batch.highWatermark) }, abort.signal)
+      const state = { partition, since: clock.now(), paused: false }
+      active.set(abort, state)
+
+      const work = async () => {
+        const done = await handle(fetched, abort.signal)
         if (done > 0 && generation === commits.generation) {
           const { offset } = messages[done - 1]
           resolveOffset(offset)
@@ -65,9 +76,20 @@ export function createBatches ({ handle, commits, onDone, clock }) {
           commits.done(generation, partition, next)
           onDone(partition, next)
         }
-      } finally {
+        // what of it is done has to be known to whoever gets the partition
+        if (state.paused && abort.signal.aborted) await commits.flush()
+      }
+      const working = work().finally(() => {
         clearInterval(timer)
         active.delete(abort)
+      })
+      const late = new AbortController()
+      const slow = await Promise.race([working.then(() => false), clock.sleep(PATIENCE, late.signal).then(() => true, () => false)]).finally(() => late.abort())
+      if (slow) {
+        state.paused = true
+        const resume = pause()
+        working.catch(onFailure).finally(resume)
+        return
       }
       if (lost !== undefined) {
         await commits.flush(commitOffsetsIfNecessary)

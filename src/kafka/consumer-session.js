@@ -3,11 +3,13 @@ import { closeQuietly } from './close.js'
 import { createCommits } from './commits.js'
 import { createBatches } from './consumer-batches.js'
 import { createLagMonitor } from './lag.js'
+import { createTopicWatch } from './topic-watch.js'
 
 /**
  * One life of a consumer, from its connection until it fails or is stopped.
  *
  * @typedef {object} Session
+ * @property {(error: unknown) => void} fail ends it as if the consumer had failed with this
  * @property {(signal: AbortSignal) => Promise<void>} run until the signal aborts; rejects when the consumer fails
  * @property {() => { joined: boolean, partitions: number[], pollAge: number, reason: string | undefined }} status
  */
@@ -63,18 +65,24 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     // kafkajs never starts itself again: that would be unseen, and some errors it deems final
     retry: { restartOnFailure: async () => false }
   })
-  const commits = createCommits({ consumer, topic, log })
+  const topicWatch = createTopicWatch({
+    kafka,
+    settings: { topic, groupId },
+    onChanged: (error) => {
+      commits.reset()
+      fail(error)
+    },
+    log
+  })
+  const commits = createCommits({ consumer, topic, topicId: () => topicWatch.id, log })
   /** @type {Map<number, number | undefined>} by partition of ours the offset that comes next, where it is known */
   const positions = new Map()
-  /** @type {Map<number, number>} by partition where it ended when it was last looked at; also of those that are no longer ours */
-  const ends = new Map()
   const batches = createBatches({
-    handle: (batch, signal) => {
-      watchEnd(batch.partition, batch.highWatermark)
-      return handle(batch, signal)
-    },
+    accepts: async (fetched) => await begun && topicWatch.accepts(fetched, positions.get(fetched.partition)),
+    handle: (fetched, signal) => handle({ ...fetched, topicId: topicWatch.id }, signal),
     commits,
     onDone: (partition, next) => { positions.set(partition, next) },
+    onFailure: (error) => fail(error),
     clock
   })
   const lag = createLagMonitor({
@@ -91,6 +99,8 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     log
   })
   let joined = false
+  /** Whether the partitions of this assignment begin where they should. @type {Promise<boolean>} */
+  let begun = Promise.resolve(false)
   let lastPoll = clock.now()
   let polled = false
   let silent = false
@@ -101,9 +111,18 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     joined = true
     lastPoll = clock.now()
     const partitions = payload.memberAssignment[topic] ?? []
+    batches.abortAll() // those of the assignment before
     commits.reset()
     positions.clear()
     for (const partition of partitions) positions.set(partition, undefined)
+    begun = topicWatch.outdated(partitions).then((outdated) => {
+      for (const partition of outdated) consumer.seek({ topic, partition, offset: '0' })
+      if (outdated.length > 0) log.warn({ topic, partitions: outdated }, 'the topic was made anew: its partitions are read from their beginning')
+      return true
+    }, (error) => {
+      fail(error)
+      return false
+    })
     lag.start()
     log.info({ topic, groupId, partitions, leader: payload.isLeader }, 'joined the Kafka consumer group')
     onAssigned?.(partitions)
@@ -113,6 +132,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     joined = false
     // Still in time: the broker accepts it until this member joins again. What is not committed now comes again.
     commits.flush()
+    batches.abortAll()
   })
   consumer.on(consumer.events.FETCH, () => {
     lastPoll = clock.now()
@@ -124,18 +144,8 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
   })
   consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))
 
-  /**
-   * The bus knows the offsets of a topic by its name. Of one that was made anew they begin at 0 again.
-   * @param {number} partition
-   * @param {number} end
-   */
-  function watchEnd (partition, end) {
-    const before = ends.get(partition) ?? 0
-    if (end < before) log.error({ topic, partition, end, before }, 'a partition ends before it did: documents take its records for duplicates until they pass the old end')
-    ends.set(partition, end)
-  }
-
   async function start () {
+    await topicWatch.start()
     await consumer.connect()
     // a group that is new to the topic begins with what is there: a publication that came before us is late, not lost
     await consumer.subscribe({ topics: [topic], fromBeginning: true })
@@ -150,7 +160,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
 
   /** @returns {number} ms for which there should have been an answer; while a batch is in progress nothing is asked */
   function silence () {
-    if (batches.size > 0) lastPoll = clock.now()
+    if (batches.awaited) lastPoll = clock.now()
     return clock.now() - lastPoll
   }
 
@@ -167,6 +177,8 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
   }
 
   return {
+    fail: (error) => fail(error),
+
     async run (signal) {
       /** @type {Promise<never>} */
       const failed = new Promise((_resolve, reject) => { fail = reject })
@@ -186,6 +198,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
         clearInterval(watchdog)
         commits.close()
         lag.stop()
+        topicWatch.stop()
         batches.close(0)
         if (!await closeQuietly(consumer, CLOSE_TIMEOUT)) log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is left behind')
         // one that gets through only now would join the group and keep partitions from those who work

@@ -4,11 +4,13 @@ import { createSession } from './consumer-session.js'
 
 /**
  * What came of one partition at once.
- * @typedef {object} ConsumedBatch
+ * @typedef {object} Fetched
  * @property {number} partition
  * @property {import('./record.js').KafkaMessage[]} messages in the order of their offsets, at least one
  * @property {number} highWatermark the offset that the partition's next record will get, when this was fetched
  */
+
+/** @typedef {Fetched & { topicId: string }} ConsumedBatch topicId: which topic of its name it is, '' where Kafka cannot tell */
 
 /**
  * Processes a batch. Several may run at once, but one per partition. When the signal aborts (the process stops, the
@@ -114,6 +116,9 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
       stopping.abort(new Error('stopped'))
       await running
     },
+
+    /** Ends the consumer that there is now; another one takes its place. @param {Error} error why */
+    replace (error) { session?.fail(error) },
 
     /** @returns {ConsumerStatus} */
     status () {

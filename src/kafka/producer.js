@@ -9,6 +9,7 @@ import { closeQuietly } from './close.js'
  * @property {string | Buffer | null} key records of one key keep their order
  * @property {Buffer | null} value
  * @property {import('kafkajs').IHeaders} headers
+ * @property {number} [partition] default: the key's
  */
 
 /**
@@ -52,7 +53,7 @@ const CLOSE_TIMEOUT = 3000
  * @param {string} dependencies.topic
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} [dependencies.clock]
- * @param {Partial<typeof LIMITS>} [dependencies.limits]
+ * @param {Partial<Record<keyof typeof LIMITS, number>>} [dependencies.limits]
  * @param {(records: number) => void} [dependencies.onPending] told how many records wait, whenever that changes
  */
 export function createProducer ({ kafka, topic, log, clock = systemClock, limits: given = {}, onPending = () => {} }) {
@@ -219,14 +220,14 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
      *   certainly not written (at once when too much is waiting), with `timeout` when that is not known, with
      *   `value_too_large` when the topic does not take it
      */
-    send ({ key, value, headers }) {
+    send ({ key, value, headers, partition }) {
       const bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0)
       if (stopped) return Promise.reject(new InkcastError('unavailable', 'the gateway is shutting down'))
       if (pendingRecords >= limits.records || (pendingBytes + bytes > limits.bytes && pendingRecords > 0)) {
         return Promise.reject(new InkcastError('unavailable', 'too many records are waiting for Kafka'))
       }
       return new Promise((resolve, reject) => {
-        queue.push({ message: { key, value, headers }, bytes, deadline: clock.now() + limits.timeout, tried: false, settled: false, resolve, reject })
+        queue.push({ message: { key, value, headers, partition }, bytes, deadline: clock.now() + limits.timeout, tried: false, settled: false, resolve, reject })
         pendingRecords++
         pendingBytes += bytes
         onPending(pendingRecords)

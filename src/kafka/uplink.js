@@ -4,7 +4,7 @@ import { createProducer } from './producer.js'
 
 /**
  * The uplink over Kafka: src/uplink.js is its contract, DESIGN's "Uplink headers" its format.
- * The key is the guid, so that a document's records keep their order; without one, the user.
+ * The key is the guid, so that a document's records keep their order; without one, the user, or the connection.
  *
  * @param {object} dependencies
  * @param {import('kafkajs').Kafka} dependencies.kafka
@@ -22,7 +22,7 @@ export function createKafkaUplink ({ kafka, topic, log, metrics, clock, limits }
     stop: () => producer.stop(),
     async send (record) {
       try {
-        await producer.send({ key: record.guid ?? record.uid, value: record.value, headers: headersOf(record) })
+        await producer.send({ key: record.guid ?? record.uid ?? record.sid ?? null, value: record.value, headers: headersOf(record) })
         metrics.uplink_records.inc({ operator: record.operator, result: 'ok' })
       } catch (error) {
         metrics.uplink_records.inc({ operator: record.operator, result: publicError(error).code })
@@ -40,11 +40,11 @@ export function headersOf ({ operator, uid, sid, guid, event, traceId, timestamp
   /** @type {Record<string, string>} */
   const headers = {
     [HEADER.operator]: operator,
-    [HEADER.uid]: uid,
     [HEADER.traceId]: traceId,
     [HEADER.timestamp]: String(timestamp),
     [HEADER.contentType]: contentType
   }
+  if (uid !== undefined) headers[HEADER.uid] = uid
   if (sid !== undefined) headers[HEADER.sid] = sid
   if (guid !== undefined) headers[HEADER.guid] = guid
   if (event !== undefined) headers[HEADER.event] = event

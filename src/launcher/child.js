@@ -5,7 +5,8 @@ import { EventEmitter, once } from 'node:events'
 /**
  * One process of a role, from its start to its end.
  *
- * Events: `ready`; `exit` with an End; `handover` with a message and a connection's native handle.
+ * Events: `ready`; `listen` when it asks for its slot's socket; `leaving` when it takes no more connections; `exit` with an
+ * End; `handover` with a message and a connection's native handle.
  *
  * @typedef {{ code: number | null, signal: string | null, message?: string }} End message: why its start failed
  *
@@ -24,6 +25,8 @@ export class Child extends EventEmitter {
   /** @type {string | undefined} */
   #failure
   ready = false
+  /** Takes no more connections. */
+  leaving = false
   /** Told to stop: its end is no surprise. */
   stopping = false
   exited = false
@@ -71,7 +74,11 @@ export class Child extends EventEmitter {
   #onMessage (message, handle) {
     if (message?.type === 'failed') this.#failure = message.message
     else if (message?.type === 'handover') this.emit('handover', message, handle)
-    else if (message?.type === 'ready') {
+    else if (message?.type === 'listen') this.emit('listen')
+    else if (message?.type === 'leaving') {
+      this.leaving = true
+      this.emit('leaving')
+    } else if (message?.type === 'ready') {
       this.ready = true
       this.workerNumber = message.workerNumber
       this.emit('ready')
@@ -85,6 +92,15 @@ export class Child extends EventEmitter {
    */
   handOver (message, handle) {
     this.#process?.send(/** @type {any} */ (message), handle, {}, () => handle.close())
+  }
+
+  /**
+   * @param {object} message
+   * @param {any} [handle] stays open here
+   */
+  send (message, handle) {
+    // what it is told when it has just ended is of no use to anybody
+    this.#process?.send(/** @type {any} */ (message), handle, {}, () => {})
   }
 
   /** @returns {Promise<void>} resolves when it has ended */

@@ -16,7 +16,10 @@ import { createLifecycle } from '../lifecycle.js'
 import { createLog } from '../log.js'
 import { createMetrics } from '../metrics.js'
 import { startError } from '../role.js'
+import { GATEWAY_FLAGS } from '../runtime-flags.js'
+import { canReusePort } from './reuse-port.js'
 import { Slot } from './slot.js'
+import { createSlotSockets } from './slot-sockets.js'
 
 /** How long a new process may take to be ready during a reload, ms. */
 const READY_TIMEOUT = 30_000
@@ -45,11 +48,12 @@ export async function launch (config, { configFile }) {
   let reloading = false
   let reloadAgain = false
 
-  // Workers accept connections themselves: passing each one through the launcher costs a handshake almost twice.
+  // Processes accept connections themselves: passing each one through the launcher costs a handshake almost twice.
   cluster.schedulingPolicy = cluster.SCHED_NONE
 
+  const keepsSockets = canReusePort()
   const expected = processesOf(config)
-  const env = { ...process.env, INKCAST_RUN_DIRECTORY: runDirectory, INKCAST_CONFIG_FILE: configFile }
+  const env = { ...process.env, INKCAST_RUN_DIRECTORY: runDirectory, INKCAST_CONFIG_FILE: configFile, INKCAST_SOCKETS: keepsSockets ? '1' : undefined }
   const slots = Object.entries(expected).flatMap(([role, count]) => Array.from({ length: count }, (_, number) => {
     /** @type {Slot} */
     const slot = new Slot({
@@ -57,12 +61,13 @@ export async function launch (config, { configFile }) {
       slot: number,
       file: fileURLToPath(new URL(`../${role}.js`, import.meta.url)),
       // these listen, and while they are replaced old and new share the port
-      clustered: role !== 'ingest',
+      clustered: role === 'api' || (role === 'gateway' && !keepsSockets),
       env,
-      execArgv: process.execArgv,
+      execArgv: [...(role === 'gateway' ? GATEWAY_FLAGS : []), ...process.execArgv],
       stopTimeout: config.gateway.drainTimeout + KILL_AFTER
     }, {
-      onReady,
+      onChange,
+      onListen: (child) => sockets?.give(child),
       onHandover,
       onRestart ({ code, signal, message }) {
         metrics.worker_restarts.inc({ role })
@@ -75,8 +80,10 @@ export async function launch (config, { configFile }) {
     })
     return slot
   }))
+  const sockets = keepsSockets ? createSlotSockets({ ...config.gateway, slots: slots.filter((slot) => slot.settings.role === 'gateway') }) : undefined
 
-  function onReady () {
+  function onChange () {
+    sockets?.cover()
     if (stopping || status.notReady().length === 0 || !slots.every((slot) => slot.ready)) return
     status.started()
     for (const line of banner(config, { port: config.gateway.port, apiPort: config.api.port })) console.log(line)
@@ -120,6 +127,7 @@ export async function launch (config, { configFile }) {
     if (stopping) return
     stopping = true
     status.stopping()
+    sockets?.stop()
     const timer = setTimeout(() => {
       log.error('processes did not stop in time, killing them')
       exitCode = 1
@@ -161,11 +169,13 @@ export async function launch (config, { configFile }) {
     const processes = createProcesses({ directory: runDirectory, expected, own: () => status.read() })
     await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, processes }))
     await lifecycle.start('load agent', createAgent({ settings: config.admin, workers: config.gateway.workers, processes, log, clock: systemClock }))
+    await sockets?.start()
   } catch (error) {
     console.error(`inkcast: ${startError(error)}`)
     await lifecycle.stop()
     process.exit(1)
   }
   for (const problem of diagnose(readMachine(), config)) log.warn(problem)
+  if (!keepsSockets && config.gateway.workers > 1) log.warn('workers share one socket, from which few new connections a second are not taken evenly: Node.js 22.12 on Linux does better')
   for (const slot of slots) slot.start()
 }

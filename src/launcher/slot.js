@@ -30,7 +30,8 @@ export class Slot {
   /**
    * @param {import('./child.js').ChildSettings} settings
    * @param {object} events
-   * @param {() => void} events.onReady
+   * @param {() => void} events.onChange another process serves here, or none
+   * @param {(child: Child) => void} events.onListen it asks for the socket to listen on
    * @param {(end: End) => void} events.onRestart it ended unexpectedly and is started again
    * @param {(reason: string) => void} events.onGiveUp it does not start or does not stay up
    * @param {(message: any, handle: any) => void} events.onHandover
@@ -45,6 +46,8 @@ export class Slot {
 
   get name () { return `${this.settings.role}-${this.settings.slot}` }
   get ready () { return this.current?.ready ?? false }
+  /** Who takes connections. @returns {Child | undefined} */
+  get serving () { return this.current?.ready && !this.current.leaving ? this.current : undefined }
 
   /** All of its processes that have not ended. @returns {Child[]} */
   get children () { return [this.current, this.#next, ...this.#retired].filter((child) => child !== undefined) }
@@ -55,8 +58,10 @@ export class Slot {
     const child = new Child(this.settings)
     child.on('ready', () => {
       this.#wasReady = true
-      this.events.onReady()
+      this.events.onChange()
     })
+    child.on('leaving', () => this.events.onChange())
+    child.on('listen', () => this.events.onListen(child))
     child.on('handover', this.events.onHandover)
     return child
   }
@@ -65,11 +70,13 @@ export class Slot {
   #use (child) {
     this.current = child
     child.on('exit', (end) => { if (child === this.current) this.#onEnd(child, end) })
+    this.events.onChange()
   }
 
   /** @param {Child} child @param {End} end */
   #onEnd (child, end) {
     this.current = undefined
+    this.events.onChange()
     if (this.#stopping) return
     if (Date.now() - child.startedAt > this.#limits.healthy) {
       this.#crashes = 0

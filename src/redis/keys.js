@@ -15,6 +15,9 @@ export const documentLog = (guid) => `${PREFIX}{d:${guid}}:log`
 /** @param {string} guid @returns {string} hash: epoch, last offset, highest sequence of each source */
 export const documentMeta = (guid) => `${PREFIX}{d:${guid}}:meta`
 
+/** @param {string} guid @returns {string} sorted set: idempotency keys of its last records, by the second they came */
+export const documentKeys = (guid) => `${PREFIX}{d:${guid}}:keys`
+
 /** @param {number | string} workerNumber @returns {string} sharded channel of what is for one worker */
 export const workerChannel = (workerNumber) => `${PREFIX}{w:${workerNumber}}`
 /** Sharded channel of what is for all workers. */
@@ -22,3 +25,12 @@ export const EVERYONE_CHANNEL = `${PREFIX}everyone`
 
 /** @param {string} uid @returns {string} sorted set: numbers of the workers that have connections of a user, by their expiry */
 export const userWorkers = (uid) => `${PREFIX}{u:${uid}}:workers`
+
+/** @param {string} id @returns {string} hash: what came of a request with an idempotency key */
+export const requestState = (id) => `${PREFIX}{r:${id}}`
+
+/** @param {string} receiptId @returns {string} hash: by worker number, what that worker knows of the receipt of one record */
+export const receiptParts = (receiptId) => `${PREFIX}{receipt:${receiptId}}`
+
+/** @param {string} id @returns {string} sharded channel that shows whether pub/sub is open */
+export const echoChannel = (id) => `${PREFIX}{e:${id}}`

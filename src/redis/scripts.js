@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * The Lua scripts in scripts/: `<name>-<number of keys>.lua`. They are sent as EVALSHA, in full the first time on a
+ * The Lua scripts in scripts/: `<name>-<number of keys>.lua`, with n for any number of them. They are sent as EVALSHA, in full the first time on a
  * connection and again where Redis has lost them (NOSCRIPT), by ioredis.
  *
  * @typedef {string | number | Buffer} Argument
@@ -10,8 +10,12 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, ...results: number[]]>} publish
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, offset: string]>} open
  * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number, ...envelopes: Buffer[]]>} history
- * @property {(keys: string[], args: Argument[]) => Promise<number>} register
+ * @property {(keys: string[], args: Argument[]) => Promise<(string | null)[]>} positions
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} users
  * @property {(keys: string[], args: Argument[]) => Promise<number>} reset
+ * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string]>} request
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} settle
+ * @property {(keys: string[], args: Argument[]) => Promise<string[]>} receipt
  * @property {(keys: string[], args: Argument[]) => Promise<number>} claim
  * @property {(keys: string[], args: Argument[]) => Promise<string>} renew
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} slot
@@ -30,13 +34,14 @@ export function defineScripts (client) {
   /** @type {Record<string, (keys: string[], args: Argument[]) => Promise<any>>} */
   const scripts = {}
   for (const file of readdirSync(FOLDER)) {
-    const [, name, keyCount] = /^([a-z]+)-(\d+)\.lua$/.exec(file) ?? []
+    const [, name, keyCount] = /^([a-z]+)-(\d+|n)\.lua$/.exec(file) ?? []
     if (name === undefined) continue
     // a name of its own, so that no command of Redis is replaced
     const command = `inkcast_${name}`
-    client.defineCommand(command, { lua: readFileSync(new URL(file, FOLDER), 'utf8'), numberOfKeys: Number(keyCount) })
+    const counted = keyCount === 'n'
+    client.defineCommand(command, { lua: readFileSync(new URL(file, FOLDER), 'utf8'), ...(counted ? {} : { numberOfKeys: Number(keyCount) }) })
     const method = BINARY.has(name) ? `${command}Buffer` : command
-    scripts[name] = (keys, args) => /** @type {any} */ (client)[method](...keys, ...args)
+    scripts[name] = (keys, args) => /** @type {any} */ (client)[method](...counted ? [keys.length] : [], ...keys, ...args)
   }
   return /** @type {Scripts} */ (/** @type {unknown} */ (scripts))
 }

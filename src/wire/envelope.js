@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+
 /**
  * How a publication travels on the bus and lies in a document's log: the length of a JSON head (4 bytes), the head,
  * and the value's untouched bytes. The head has short keys and leaves out what is default, because it is
@@ -8,6 +10,8 @@
 
 /** Version of the layout; a worker of another version refuses it, so that a rolling upgrade is noticed. */
 const VERSION = 1
+/** Of the id by which the workers that a record reaches know its receipt. */
+const RECEIPT_ID_BYTES = 9
 
 /**
  * @param {Publication} publication
@@ -25,7 +29,7 @@ export function encodeEnvelope (publication, ingestedAt) {
     e: event,
     x: except.length > 0 ? except : undefined,
     p: ephemeral || undefined,
-    r: receipt || undefined,
+    r: receipt ? randomBytes(RECEIPT_ID_BYTES).toString('base64url') : undefined,
     t: traceId,
     w: traceparent,
     m: timestamp,
@@ -44,7 +48,8 @@ export function encodeEnvelope (publication, ingestedAt) {
 
 /**
  * @param {Buffer} envelope
- * @returns {{ publication: Publication, ingestedAt: number }} the value is a slice of the envelope, not a copy
+ * @returns {{ publication: Publication, ingestedAt: number, receiptId: string | undefined }} receiptId: the same for all
+ *   workers; undefined if none is asked for. The value is a slice of the envelope, not a copy
  * @throws {Error} if it is not an envelope of this version
  */
 export function decodeEnvelope (envelope) {
@@ -54,6 +59,7 @@ export function decodeEnvelope (envelope) {
   if (head.v !== VERSION) throw new Error(`envelope: version ${head.v}, this worker reads ${VERSION}`)
   return {
     ingestedAt: head.i,
+    receiptId: head.r,
     publication: {
       operator: head.o ?? 'broadcast',
       guid: head.g,
@@ -62,7 +68,7 @@ export function decodeEnvelope (envelope) {
       event: head.e,
       except: head.x ?? [],
       ephemeral: head.p ?? false,
-      receipt: head.r ?? false,
+      receipt: head.r !== undefined,
       traceId: head.t,
       traceparent: head.w,
       timestamp: head.m,

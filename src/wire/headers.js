@@ -18,6 +18,7 @@ export const HEADER = Object.freeze({
   traceparent: 'traceparent',
   timestamp: 'x-timestamp',
   source: 'x-source',
+  idempotencyKey: 'idempotency-key',
   contentType: 'content-type',
   // dead letters
   reason: 'x-reason',
@@ -59,6 +60,7 @@ export function publicationFromHeaders (get, value, timestamp) {
     traceparent: traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
     timestamp: timestampFrom(get(HEADER.timestamp), timestamp),
     source: optionalId(HEADER.source, get(HEADER.source)),
+    idempotencyKey: optionalId(HEADER.idempotencyKey, get(HEADER.idempotencyKey)),
     contentType: contentTypeFrom(get(HEADER.contentType)),
     value
   }
@@ -86,6 +88,7 @@ export function headersFromPublication (publication) {
   if (publication.receipt) headers[HEADER.receipt] = 'true'
   if (publication.traceparent !== undefined) headers[HEADER.traceparent] = publication.traceparent
   if (publication.source !== undefined) headers[HEADER.source] = publication.source
+  if (publication.idempotencyKey !== undefined) headers[HEADER.idempotencyKey] = publication.idempotencyKey
   return headers
 }
 

@@ -15,6 +15,7 @@ import { decodeMsgpack, encodeMsgpack } from './msgpack.js'
  * @typedef {object} EncodedMessage
  * @property {string | Buffer | LazyText} data
  * @property {Buffer} frame
+ * @property {Buffer} [compressed] the frame for clients that take compressed ones, once it was made
  */
 
 const TEXT = 0x81
@@ -36,7 +37,7 @@ export class LazyText {
  * @param {number} opcode first byte of the frame
  * @param {number} length of the payload
  */
-function frameFor (opcode, length) {
+export function frameFor (opcode, length) {
   const at = length < 126 ? 2 : length < 65536 ? 4 : 10
   const frame = Buffer.allocUnsafe(at + length)
   frame[0] = opcode
@@ -57,10 +58,11 @@ function frameFor (opcode, length) {
  * @param {string} event
  * @param {Buffer} value JSON, checked
  * @param {object} meta
+ * @param {number} [ackId] the client is asked to acknowledge with this id
  * @returns {EncodedMessage}
  */
-export function jsonMessage (event, value, meta) {
-  const head = `42[${JSON.stringify(event)},`
+export function jsonMessage (event, value, meta, ackId) {
+  const head = `42${ackId ?? ''}[${JSON.stringify(event)},`
   const tail = `,${JSON.stringify(meta)}]`
   const headLength = Buffer.byteLength(head)
   const { frame, at } = frameFor(TEXT, headLength + value.length + Buffer.byteLength(tail))
@@ -71,21 +73,27 @@ export function jsonMessage (event, value, meta) {
   return { data: new LazyText(frame.subarray(at + 1)), frame }
 }
 
-// { type: 2, nsp: '/', data: [ … three elements
-const MSGPACK_HEAD = Buffer.concat([Buffer.from([0x83]), encodeMsgpack('type'), Buffer.from([2]), encodeMsgpack('nsp'), encodeMsgpack('/'), encodeMsgpack('data'), Buffer.from([0x93])])
+// { type: 2, nsp: '/', data: [ … three elements, and before them `id: …` where an acknowledgement is asked for
+const MSGPACK_TYPE = Buffer.concat([encodeMsgpack('type'), Buffer.from([2]), encodeMsgpack('nsp'), encodeMsgpack('/')])
+const MSGPACK_DATA = Buffer.concat([encodeMsgpack('data'), Buffer.from([0x93])])
+const MSGPACK_HEAD = Buffer.concat([Buffer.from([0x83]), MSGPACK_TYPE, MSGPACK_DATA])
+/** @param {number} ackId */
+const msgpackAskingHead = (ackId) => Buffer.concat([Buffer.from([0x84]), MSGPACK_TYPE, encodeMsgpack('id'), encodeMsgpack(ackId), MSGPACK_DATA])
 
 /**
  * @param {string} event
  * @param {Buffer} value msgpack, checked
  * @param {object} meta
+ * @param {number} [ackId] the client is asked to acknowledge with this id
  * @returns {EncodedMessage}
  */
-export function msgpackMessage (event, value, meta) {
+export function msgpackMessage (event, value, meta, ackId) {
+  const head = ackId === undefined ? MSGPACK_HEAD : msgpackAskingHead(ackId)
   const name = encodeMsgpack(event)
   const tail = encodeMsgpack(meta)
-  const { frame, at } = frameFor(BINARY, MSGPACK_HEAD.length + name.length + value.length + tail.length)
+  const { frame, at } = frameFor(BINARY, head.length + name.length + value.length + tail.length)
   let end = at
-  for (const part of [MSGPACK_HEAD, name, value, tail]) end += part.copy(frame, end)
+  for (const part of [head, name, value, tail]) end += part.copy(frame, end)
   return { data: frame.subarray(at), frame }
 }
 

@@ -18,6 +18,7 @@ import { checkValue } from './value.js'
  * @property {string} [traceparent] W3C trace context, passed on as it came
  * @property {number} timestamp ms since 1970, at the producer
  * @property {string} [source] who published: an api caller's name, or `client` for a signal
+ * @property {string} [idempotencyKey] a document's log takes one record of each key; not passed on to clients
  * @property {string} [from] connection id of the client that sent this signal; set by the gateway only
  * @property {ContentType} contentType
  * @property {Buffer} value

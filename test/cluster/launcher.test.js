@@ -2,22 +2,24 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { connectClient } from '../helpers/clients.js'
+import { connectClient, connectToWorkers } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { childrenOf, isAlive } from '../helpers/processes.js'
+import { noSlotSockets } from '../helpers/slot-sockets.js'
 import { keyPairFor, signToken } from '../helpers/tokens.js'
 import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
+import { GATEWAY_FLAGS } from '../../src/runtime-flags.js'
 import { freePorts } from '../services/ports.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -81,10 +83,14 @@ describe('a cluster that goes on', () => {
     startTime = performance.now() - begin
   }, { timeout: 60_000 })
 
+  test('gateway workers run with the flags that were measured for them, the others without', async () => {
+    const flagsOf = (/** @type {number} */ pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter((arg) => GATEWAY_FLAGS.includes(arg))
+    for (const { pid, role } of await childrenOf(cluster.pid)) assert.deepEqual(flagsOf(pid), role === 'gateway' ? GATEWAY_FLAGS : [], role)
+  })
+
   test('a killed gateway worker is replaced within 2 s, takes its number again, and the clients of the other notice nothing', { timeout: 30_000 }, async (t) => {
-    const clients = await Promise.all(Array.from({ length: 40 }, () => connectClient(t, cluster.url, { reconnection: true })))
+    const clients = await connectToWorkers(t, cluster.url, 2, 40, () => ({ reconnection: true }))
     const numbers = [...new Set(clients.map(workerOf))]
-    assert.equal(numbers.length, 2)
     const file = cluster.sockets().find((name) => name.startsWith('gateway-0.'))
     const pid = Number(file?.split('.')[1])
     const guid = `document-${randomUUID()}`
@@ -103,7 +109,7 @@ describe('a cluster that goes on', () => {
     const survivor = workerOf(/** @type {any} */ (clients.find((client) => !lost.has(client))))
     assert.ok(clients.every((client) => lost.has(client) || workerOf(client) === survivor), 'one worker\'s clients were lost')
 
-    const later = await Promise.all(Array.from({ length: 30 }, () => connectClient(t, cluster.url)))
+    const later = await connectToWorkers(t, cluster.url, 2, 2)
     assert.deepEqual([...new Set(later.map(workerOf))].sort(), numbers.sort(), 'the same numbers')
     assert.equal(cluster.sockets().length, 4, 'no stale socket')
     assert.match(cluster.output(), /process ended unexpectedly, starting it again/)
@@ -132,9 +138,7 @@ describe('a cluster that goes on', () => {
     const before = await cluster.pids()
     const kinds = [['websocket'], ['polling'], ['polling', 'websocket']]
     const clients = await Promise.all(Array.from({ length: 45 }, (_, i) => connectClient(t, cluster.url, { transports: kinds[i % 3], reconnection: true })))
-    const { allBack, missing } = watchReturn(clients)
-    const draining = new Set()
-    for (const client of clients) client.on('gateway:draining', () => draining.add(client))
+    const { allBack, missing, untold } = watchReturn(clients)
     const traffic = connectAllTheTime(t, cluster.url, { transports: kinds })
     /** @type {number[]} */
     const answers = []
@@ -147,11 +151,18 @@ describe('a cluster that goes on', () => {
       }
     })()
     let most = 0
+    const everSeen = new Set(before)
+    const look = async () => {
+      const now = await cluster.pids()
+      for (const pid of now) everSeen.add(pid)
+      most = Math.max(most, now.length)
+      return now
+    }
     /** @type {unknown} */
     let unready
     const watched = (async () => {
       while (asking) {
-        most = Math.max(most, (await cluster.pids()).length)
+        await look()
         await cluster.ready().catch((error) => { unready = error })
         await delay(50)
       }
@@ -159,26 +170,20 @@ describe('a cluster that goes on', () => {
     await waitFor(() => traffic.connected > 10, { timeout: 10_000, message: 'traffic' })
 
     process.kill(cluster.pid, 'SIGHUP')
-    const once = await waitFor(async () => {
-      const now = await cluster.pids()
-      return !now.includes(before[0]) && now.length === 4 && now.find((pid) => !before.includes(pid))
-    }, { timeout: 30_000, message: 'the first process to be replaced' })
+    await waitFor(async () => !(await look()).includes(before[0]), { timeout: 30_000, message: 'the first process to be replaced' })
     process.kill(cluster.pid, 'SIGHUP')
-    await waitFor(async () => {
-      const now = await cluster.pids()
-      return now.length === 4 && !now.some((pid) => before.includes(pid) || pid === once)
-    }, { timeout: 60_000, message: 'both reloads' })
+    await waitFor(async () => (await look()).length === 4 && everSeen.size === 12, { timeout: 60_000, message: () => `both reloads, ${everSeen.size} processes so far` })
     asking = false
     await Promise.all([asked, watched])
     const { connected, refused, workers } = await traffic.stop()
 
     assert.deepEqual(refused, [])
-    assert.ok(connected > 50 && workers.size >= 3, `${connected} connected to ${[...workers]}`)
+    assert.ok(connected > 50 && workers.size >= 2, `${connected} connected to ${[...workers]}`)
     assert.deepEqual(answers.filter((status) => status !== 202), [], 'the api answered')
     assert.equal(unready, undefined, 'ready all the time')
     assert.equal(most, 5, 'one process at a time')
     await waitFor(allBack, { timeout: 10_000, message: missing })
-    assert.equal(draining.size, clients.length, 'all were told')
+    assert.deepEqual([...untold], [], 'all were told')
     assert.equal((await cluster.post(`/v1/documents/${randomUUID()}/broadcast`, 1)).status, 202)
     await waitFor(() => cluster.sockets().length === 4, { message: cluster.sockets })
   })
@@ -288,7 +293,8 @@ describe('what cannot start says why in one line, with exit code 1, and leaves n
   for (const [name, role] of [['PORT', 'gateway-\\d'], ['API_PORT', 'api-0'], ['ADMIN_PORT', '']]) {
     test(`${name} is taken`, { timeout: 30_000 }, async (t) => {
       const server = createServer()
-      server.listen(0, '127.0.0.1')
+      // nor is it shared with a stranger who would
+      server.listen({ port: 0, host: '127.0.0.1', reusePort: noSlotSockets === false })
       await once(server, 'listening')
       t.after(() => server.close())
       const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())

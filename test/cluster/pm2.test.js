@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { before, test } from 'node:test'
-import { connectClient } from '../helpers/clients.js'
+import { connectClient, connectToWorkers } from '../helpers/clients.js'
 import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { refusedByPm2, startPm2 } from '../helpers/pm2.js'
 import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
+import { GATEWAY_FLAGS } from '../../src/runtime-flags.js'
 
 const scope = fileScope()
 const topics = freshTopics(scope)
@@ -26,9 +27,6 @@ const KINDS = [
   { codec: /** @type {const} */ ('msgpack'), transports: ['polling', 'websocket'] }
 ]
 
-/** @param {{ id?: string }} client */
-const workerOf = (client) => client.id?.slice(0, 2)
-
 /** @param {string} name of the metric with its labels, as far as they are wanted */
 async function metric (name) {
   const lines = (await cluster.metrics()).split('\n').filter((line) => line.startsWith(name))
@@ -43,6 +41,7 @@ test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover 
   assert.deepEqual(list.map(({ name, pm2_env: { exec_mode, status } }) => `${name} ${exec_mode} ${status}`).sort(), [
     'inkcast-api cluster_mode online', 'inkcast-gateway cluster_mode online', 'inkcast-gateway cluster_mode online', 'inkcast-ingest fork_mode online'
   ])
+  for (const { name, pm2_env: { node_args: flags } } of list) assert.deepEqual(flags ?? [], name === 'inkcast-gateway' ? GATEWAY_FLAGS : [], name)
   const text = await cluster.metrics()
   for (const role of ['gateway', 'api', 'ingest']) assert.match(text, new RegExp(`^inkcast_process_cpu_seconds_total\\{.*role="${role}"`, 'm'))
   assert.equal((await stat(path.join(cluster.home, 'inkcast'))).mode & 0o777, 0o700)
@@ -50,10 +49,7 @@ test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover 
 
 test('a record reaches clients of all kinds on both workers, and strays are forwarded', { timeout: 60_000 }, async (t) => {
   const guid = `document-${randomUUID()}`
-  /** @type {Awaited<ReturnType<typeof connectClient>>[]} */
-  const clients = []
-  for (let round = 0; round < 6; round++) clients.push(...await Promise.all(KINDS.map((kind) => connectClient(t, cluster.url, kind))))
-  assert.equal(new Set(clients.map(workerOf)).size, 2, 'both workers have clients')
+  const clients = await connectToWorkers(t, cluster.url, 2, 24, (i) => KINDS[i % KINDS.length])
   for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
   const answer = await fetch(`${cluster.apiUrl}/v1/documents/${guid}/broadcast`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"hello":"all"}' })
   assert.equal(answer.status, 202)

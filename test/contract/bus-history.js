@@ -113,6 +113,14 @@ export function historyContract (fixture) {
       assert.deepEqual(await fixture.pair.second.positions([]), [])
     })
 
+    test('are given for very many at once', async () => {
+      const { first } = fixture.pair
+      const guids = range(1200).map(() => fresh())
+      const expected = await Promise.all(guids.map((guid) => first.subscribe(guid)))
+      assert.deepEqual(await first.positions(guids), expected)
+      for (const guid of guids) await first.unsubscribe(guid)
+    })
+
     test('may be changed by whoever gets them', async () => {
       const guid = fresh()
       const mine = await fixture.pair.first.subscribe(guid)

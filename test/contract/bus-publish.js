@@ -163,6 +163,28 @@ export function publishContract (fixture) {
     })
   })
 
+  describe('an idempotency key', () => {
+    test('is kept once, with its first value, alone and in a batch, whatever the origin', async () => {
+      const guid = fresh()
+      const position = await fixture.pair.first.subscribe(guid)
+      const keyed = (/** @type {string} */ text, /** @type {string} */ idempotencyKey) => entry(guid, text, { idempotencyKey })
+      const published = [
+        ...await fixture.pair.publisher.publish([keyed('a', 'k1')]),
+        ...await fixture.pair.second.publish([keyed('b', 'k1'), keyed('c', 'k2'), entry(guid, 'd'), keyed('e', 'k2')]),
+        ...await fixture.pair.publisher.publish([{ ...keyed('f', 'k1'), origin: { source: 's', sequence: 7 } }, { ...keyed('g', 'k3'), origin: { source: 's', sequence: 8 } }])
+      ]
+      assert.deepEqual(published.map(({ duplicate }) => duplicate), [false, true, false, false, true, true, false])
+      assert.deepEqual(published.map(({ position }) => position?.offset), [1, 1, 2, 3, 3, 3, 4])
+      await arrived(fixture.pair.one, guid, 4)
+      const { records } = await fixture.pair.first.history(guid, position, 10)
+      for (const list of [of(fixture.pair.one, guid), records]) assert.deepEqual(texts(list), ['a', 'c', 'd', 'g'])
+    })
+
+    test('of another document is another key', async () => {
+      for (const guid of [fresh(), fresh()]) assert.equal((await fixture.pair.publisher.publish([entry(guid, 1, { idempotencyKey: 'k' })]))[0].duplicate, false)
+    })
+  })
+
   describe('ephemeral publications', () => {
     test('are delivered in their order among the others and kept nowhere', async () => {
       const guid = fresh()

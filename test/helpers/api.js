@@ -1,4 +1,5 @@
 import { createHttpApi } from '../../src/api/http.js'
+import { createMemoryRequests } from '../../src/api/memory-requests.js'
 import { createPublish } from '../../src/api/publish.js'
 import { createMetrics } from '../../src/metrics.js'
 import { manualClock } from './manual-clock.js'
@@ -30,7 +31,7 @@ export async function startApi (t, { port = 0, tokens = [], maxRecordBytes = 100
     settings: { host: '127.0.0.1', port, tokens },
     limits,
     production: false,
-    publish: createPublish({ limits, sink: (publication) => { published.push(publication); return sink(publication) } }),
+    publish: createPublish({ limits, requests: createMemoryRequests({ clock }), sink: (publication) => { published.push(publication); return sink(publication) } }),
     bus: bus ?? { positions: async (guids) => guids.map(() => null), history: () => Promise.reject(new Error('no history in this test')) },
     log, metrics, clock, tls
   }, times)

@@ -2,6 +2,9 @@ import { io } from 'socket.io-client'
 import msgpackParser from 'socket.io-msgpack-parser'
 import { once } from 'node:events'
 
+/** Clients after which it is no accident that a worker has none. */
+const MAX_MORE = 500
+
 /**
  * A stock socket.io-client, closed after the test.
  *
@@ -54,4 +57,26 @@ export async function connectClient (t, url, options) {
     client.once('connect_error', (error) => reject(error))
   })
   return client
+}
+
+/**
+ * Clients on at least so many workers: on a machine that has nothing else to do, the worker that wakes up first may
+ * take a whole burst (docs/decisions/0004-direct-accept.md).
+ *
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {string} url
+ * @param {number} workers
+ * @param {number} count of clients at least
+ * @param {(i: number) => Parameters<typeof createClient>[2]} [options] of the client with this index
+ */
+export async function connectToWorkers (t, url, workers, count, options = () => ({})) {
+  /** @type {Awaited<ReturnType<typeof connectClient>>[]} */
+  const clients = []
+  const reached = () => new Set(clients.map(({ id }) => String(id).slice(0, 2))).size
+  while (clients.length < count || reached() < workers) {
+    if (clients.length >= count + MAX_MORE) throw new Error(`${clients.length} clients reached only ${reached()} of ${workers} workers`)
+    const next = Array.from({ length: clients.length === 0 ? count : 10 }, (_, i) => connectClient(t, url, options(clients.length + i)))
+    clients.push(...await Promise.all(next))
+  }
+  return clients
 }

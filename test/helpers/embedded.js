@@ -10,10 +10,10 @@ import { createMetrics } from '../../src/metrics.js'
  *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {Record<string, string>} [env] settings
+ * @param {import('../../src/log.js').Log} [log] default: TEST_LOG_LEVEL, or silent
  */
-export async function startEmbedded (t, env = {}) {
+export async function startEmbedded (t, env = {}, log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' })) {
   const config = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', ...env } })
-  const log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' })
   const metrics = createMetrics({ processMetrics: false })
   const lifecycle = createLifecycle({ log })
   t.after(() => lifecycle.stop())

@@ -148,6 +148,22 @@ export function recordingBus () {
   return bus
 }
 
+const UNWATCHED = { cycle: 1e9, wedged: 1e9 }
+
+/** @returns {import('../../src/bus/redis-echo.js').Echo & { lost: boolean }} */
+export function localEcho () {
+  /** @type {(text: string) => void} */
+  let tell = () => {}
+  const id = randomBytes(6).toString('hex')
+  return {
+    id,
+    lost: false,
+    start (onEcho) { tell = onEcho },
+    async send (to, text) { if (to === id && !this.lost) setImmediate(tell, text) },
+    stop () { tell = () => {} }
+  }
+}
+
 /**
  * Ingest over a recording bus, joined and ready; stopped after the test.
  *
@@ -155,11 +171,13 @@ export function recordingBus () {
  * @param {object} [options]
  * @param {ReturnType<typeof recordingBus>} [options.bus]
  * @param {boolean} [options.ready] wait until it is, default true
+ * @param {import('../../src/bus/redis-echo.js').Echo} [options.echo] default: one within this process
+ * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: it sends no canaries, which would have offsets of their own
  */
-export async function startIngest ({ kafka, config, log, onEnd }, { bus = recordingBus(), ready = true } = {}) {
+export async function startIngest ({ kafka, config, log, onEnd }, { bus = recordingBus(), ready = true, echo = localEcho(), times = UNWATCHED } = {}) {
   const metrics = createMetrics({ processMetrics: false })
   const deadLetter = createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log })
-  const ingest = createIngest({ kafka, bus, deadLetter, settings: config, log, metrics, clock: systemClock })
+  const ingest = createIngest({ kafka, bus, echo, deadLetter, settings: config, log, metrics, clock: systemClock, times })
   const stop = async () => {
     await ingest.stop()
     await deadLetter.stop()

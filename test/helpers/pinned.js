@@ -111,9 +111,9 @@ export async function rawConnection (t, url, wanted) {
       worker: workerOf(sid),
       /** @param {string | Buffer} bytes */
       write: (bytes) => { socket.write(bytes) },
-      /** @param {(text: string) => unknown} condition @param {string} message @returns {Promise<string>} all that has come */
-      async until (condition, message) {
-        await waitFor(() => condition(received.toString('latin1')), { message: () => `${message} in ${JSON.stringify(received.toString('latin1').slice(0, 300))}` })
+      /** @param {(text: string) => unknown} condition @param {string} message @param {number} [timeout] ms @returns {Promise<string>} all that has come */
+      async until (condition, message, timeout) {
+        await waitFor(() => condition(received.toString('latin1')), { timeout, message: () => `${message} in ${JSON.stringify(received.toString('latin1').slice(0, 300))}` })
         return received.toString('latin1')
       },
       /** @returns {Promise<string>} all that came until it was closed */

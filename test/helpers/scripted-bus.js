@@ -118,6 +118,8 @@ export class FakeMember {
   resyncs = []
   /** @type {Promise<void> | undefined} */
   full
+  /** Documents that are behind. */
+  behind = 0
 
   /** @param {string} [id] @param {string} [client] */
   constructor (id = 'member', client) {
@@ -125,8 +127,25 @@ export class FakeMember {
     this.client = client
   }
 
-  /** @param {import('../../src/bus/contract.js').BusRecord} record */
-  deliver ({ offset }) { this.offsets.push(offset) }
+  /** @param {import('../../src/bus/contract.js').BusRecord} record @returns {false | void} */
+  deliver ({ offset }) {
+    if (this.full !== undefined) return false
+    this.offsets.push(offset)
+  }
+
+  fellBehind () { this.behind++ }
+
+  caughtUp () { this.behind-- }
+
+  /** From now on it takes nothing. @returns {() => void} it does again */
+  fill () {
+    let drain = () => {}
+    this.full = new Promise((resolve) => { drain = resolve })
+    return () => {
+      this.full = undefined
+      drain()
+    }
+  }
 
   drained () { return this.full }
 

@@ -17,14 +17,18 @@ export function signToken (claims, { alg = 'HS256', key = SECRET, header = {} } 
   return new SignJWT(claims).setProtectedHeader({ alg, ...header }).sign(typeof key === 'string' ? Buffer.from(key) : key)
 }
 
+/** RSA keys take long to find, so these are dealt out in turn. @type {import('node:crypto').KeyPairKeyObjectResult[]} */
+const rsaPairs = []
+let dealt = 0
+
 /**
  * @param {string} alg
- * @returns {import('node:crypto').KeyPairKeyObjectResult}
+ * @returns {import('node:crypto').KeyPairKeyObjectResult} another one than the last two times
  */
 export function keyPairFor (alg) {
   if (alg.startsWith('ES')) return generateKeyPairSync('ec', { namedCurve: { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }[alg] ?? '' })
   if (alg === 'EdDSA') return generateKeyPairSync('ed25519')
-  return generateKeyPairSync('rsa', { modulusLength: 2048 })
+  return rsaPairs[dealt++ % 3] ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
 }
 
 /** @param {unknown} part @returns {string} a part of a token that nobody signed */

@@ -60,14 +60,31 @@ export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocke
 export function watchReturn (clients) {
   /** @type {Map<typeof clients[number], string[]>} */
   const events = new Map(clients.map((client) => [client, []]))
+  /** @type {string[]} */
+  const untold = []
   for (const [client, seen] of events) {
-    client.on('connect', () => seen.push('connect'))
-    client.on('disconnect', (reason) => seen.push(reason))
+    // a client that was not admitted yet is not told; it finds its connection closed
+    let { connected, id } = client
+    let told = false
+    client.on('gateway:draining', () => { told = true })
+    client.on('connect', () => {
+      seen.push('connect')
+      connected = true
+      id = client.id
+      told = false
+    })
+    client.on('disconnect', (reason, details) => {
+      seen.push(reason)
+      if (connected && !told) untold.push(`${id} ${client.io.opts.transports}: ${reason} ${JSON.stringify(details)}`)
+      connected = false
+    })
     client.on('connect_error', (error) => seen.push(error.message))
   }
   return {
     /** @returns {boolean} whether each was away and is back */
     allBack: () => clients.every((client) => client.connected && events.get(client)?.includes('connect')),
+    /** Sessions that ended before their client was told that the worker drains. */
+    untold,
     /** @returns {string[]} what became of the others */
     missing: () => [...events].filter(([client, seen]) => !client.connected || !seen.includes('connect'))
       .map(([{ id, connected, io: { engine } }, seen]) => `${id} connected=${connected} ${engine?.transport?.name} ${engine?.readyState}: ${seen.join(', ')}`)

@@ -101,6 +101,30 @@ test('a member that dies between effect and commit: what comes again is recognis
   assert.equal((await second.counted())['broadcast duplicate'], 92)
 })
 
+test('a partition that stands still holds up no other one, and goes on where it was', async (t) => {
+  const kafka = await testKafka(t, { partitions: 2 })
+  const bus = recordingBus()
+  const { published, ingest } = await startIngest(kafka, { bus })
+  let stuck = true
+  bus.before = ([{ publication }]) => { if (stuck && publication.guid === 'd0') throw new InkcastError('unavailable') }
+  /** @param {number} from @param {number} count */
+  const send = (from, count) => kafka.produce(numbered(count, 2, from).map((message, i) => ({ ...message, partition: (from + i) % 2 })))
+  await send(0, 100)
+  await published(50)
+  await delay(2500) // kafkajs waits for a batch no longer than this
+  const began = performance.now()
+  await send(100, 100)
+  await published(100)
+  t.diagnostic(`the other partition's records came after ${Math.round(performance.now() - began)} ms`)
+  assert.deepEqual([...bus.byDocument().keys()], ['d1'])
+  await send(200, 20)
+  await published(110)
+  stuck = false
+  await published(220)
+  assertAllInOrder(bus, 220, 2)
+  assert.deepEqual([bus.duplicates, ingest.status().restarts], [0, 0])
+})
+
 test('a restart goes on where it was', async (t) => {
   const kafka = await testKafka(t, { partitions: 3 })
   const bus = recordingBus()

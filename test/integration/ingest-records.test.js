@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fetchTopicId } from '../../src/kafka/topic-id.js'
 import { encodeMsgpack } from '../../src/wire/msgpack.js'
 import { kafkaClasspath } from '../helpers/env.js'
 import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
@@ -24,10 +25,10 @@ test('every operator reaches the bus as it was asked for', async (t) => {
   await published(records.length)
   const byTrace = new Map(bus.published.map((entry) => [entry.publication.traceId, entry]))
   assert.deepEqual(byTrace.get('t1'), {
-    origin: { source: `${kafka.downlinkTopic}/0`, sequence: 0 },
+    origin: { source: `${await fetchTopicId(kafka.kafka, kafka.downlinkTopic)}/0`, sequence: 0 },
     publication: {
       operator: 'broadcast', guid: 'd1', uid: undefined, sid: undefined, event: 'edit', except: ['c1', 'c2'], ephemeral: false, receipt: false, traceId: 't1',
-      traceparent: undefined, timestamp: 1_700_000_000_000, source: 'service', contentType: 'application/json', value: Buffer.from('{"a":1}')
+      traceparent: undefined, idempotencyKey: undefined, timestamp: 1_700_000_000_000, source: 'service', contentType: 'application/json', value: Buffer.from('{"a":1}')
     }
   })
   const short = (/** @type {string} */ traceId) => {

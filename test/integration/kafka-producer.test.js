@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createMemoryRequests } from '../../src/api/memory-requests.js'
+import { createPublish } from '../../src/api/publish.js'
+import { systemClock } from '../../src/clock.js'
 import { createKafkaDownlink } from '../../src/kafka/downlink.js'
 import { createProducer } from '../../src/kafka/producer.js'
 import { createKafkaUplink } from '../../src/kafka/uplink.js'
 import { createMetrics } from '../../src/metrics.js'
+import { publication } from '../contract/bus-fixture.js'
 import { startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
@@ -53,11 +57,26 @@ test('what the api publishes arrives at the bus as it was, by way of Kafka', asy
   /** @type {import('../../src/wire/publication.js').Publication} */
   const full = {
     operator: 'broadcast', guid: 'doc-世界', uid: undefined, sid: undefined, event: 'правка', except: ['c1', 'ü'], ephemeral: true, receipt: true, traceId: 'trace',
-    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', timestamp: 1_700_000_000_123, source: 'service', contentType: 'application/msgpack', value: Buffer.from([0xa2, 0xc3, 0xbc])
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', timestamp: 1_700_000_000_123, source: 'service', idempotencyKey: 'key', contentType: 'application/msgpack', value: Buffer.from([0xa2, 0xc3, 0xbc])
   }
   await publish(full)
   await published(1)
   assert.deepEqual(bus.published[0].publication, full)
+})
+
+test('a request of the api whose process died after Kafka had it is in the log once when it is made again', async (t) => {
+  const kafka = await testKafka(t)
+  const { bus, published } = await startIngest(kafka)
+  const downlink = createKafkaDownlink({ kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log })
+  kafka.onEnd(() => downlink.stop())
+  const requests = createMemoryRequests({ clock: systemClock })
+  const died = { ...requests, finish: (/** @type {string} */ id) => requests.release(id) }
+  const publish = createPublish({ sink: downlink.publish, limits: { maxRecordBytes: 1000 }, requests: died })
+  const request = publication({ guid: 'd', idempotencyKey: 'key', value: Buffer.from('1') })
+  const answers = [await publish(request), await publish({ ...request, traceId: 'another' }), await publish(publication({ guid: 'd', value: Buffer.from('2') }))]
+  assert.deepEqual(answers[1], answers[0])
+  await published(2)
+  assert.deepEqual([bus.byDocument().get('d'), bus.duplicates], [['1', '2'], 1])
 })
 
 test('many sends are few requests, and records of a key keep their order', async (t) => {

@@ -29,8 +29,15 @@ function startSlot (t, script, { limits, stopTimeout = 5000 } = {}) {
   change(script)
   /** @type {any[]} */
   const events = []
+  /** @type {Slot['serving']} */
+  let served
+  /** @type {Slot} */
   const slot = new Slot({ role: 'gateway', slot: 3, file, clustered: false, env: { PATH: process.env.PATH }, execArgv: [], stopTimeout }, {
-    onReady: () => events.push('ready'),
+    onChange: () => {
+      if (slot.serving !== undefined && slot.serving !== served) events.push('ready')
+      served = slot.serving
+    },
+    onListen: () => events.push('listen'),
     onRestart: (end) => events.push(end),
     onGiveUp: (reason) => events.push({ gaveUp: reason }),
     onHandover: () => events.push('begun')

@@ -39,13 +39,14 @@ const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
  * @param {string} [options.parent] where its directory is made; default: the system's temporary directory
  * @param {boolean} [options.longLived] let Java optimise fully, for a broker that is measured or runs for hours; default false
  * @param {string} [options.host] the address where clients find it; default: the loopback interface's
+ * @param {number} [options.advertisedPort] the port where clients find it, of a proxy; default: its own
  * @returns {Promise<KafkaBroker>}
  * @throws {Error} when it can't be started, with the end of its log
  */
-export async function startKafka ({ port, parent, longLived = false, host = HOST } = {}) {
+export async function startKafka ({ port, parent, longLived = false, host = HOST, advertisedPort } = {}) {
   await ensureInstalled(['java'])
   const classpath = await ensureKafkaJars()
-  return startBroker({ port: port ?? await freePort(), retry: port === undefined, parent, longLived, classpath, host })
+  return startBroker({ port: port ?? await freePort(), retry: port === undefined, parent, longLived, classpath, host, advertisedPort })
 }
 
 /**
@@ -76,11 +77,11 @@ export async function kafkaAnswers (brokers, processes) {
 }
 
 /**
- * @param {{ port: number, retry: boolean, parent?: string, longLived: boolean, classpath: string, host: string }} options retry: with another port
+ * @param {{ port: number, retry: boolean, parent?: string, longLived: boolean, classpath: string, host: string, advertisedPort?: number }} options retry: with another port
  * if this is taken
  * @returns {Promise<KafkaBroker>}
  */
-async function startBroker ({ port, retry, parent, longLived, classpath, host }) {
+async function startBroker ({ port, retry, parent, longLived, classpath, host, advertisedPort }) {
   const directory = makeDirectory('kafka', parent)
   const log = join(directory, 'kafka.log')
   const properties = join(directory, 'server.properties')
@@ -101,7 +102,7 @@ async function startBroker ({ port, retry, parent, longLived, classpath, host })
   /** @type {import('./guard.js').GuardedProcess} */
   let broker
   try {
-    writeFileSync(properties, serverProperties({ host, port, controllerPort: await freePort(), directory }))
+    writeFileSync(properties, serverProperties({ host, port, advertisedPort, controllerPort: await freePort(), directory }))
     const format = java(['-Xmx128m', ...SHORT_LIVED], 'kafka.tools.StorageTool', 'format',
       '--cluster-id', clusterId(), '--config', properties)
     const { code, signal } = await format.finished()
@@ -110,7 +111,7 @@ async function startBroker ({ port, retry, parent, longLived, classpath, host })
   } catch (error) {
     removeDirectory(directory)
     if (!retry || !String(error).includes('Address already in use')) throw error
-    return startBroker({ port: await freePort(), retry, parent, longLived, classpath, host })
+    return startBroker({ port: await freePort(), retry, parent, longLived, classpath, host, advertisedPort })
   }
   return {
     brokers,
@@ -139,14 +140,14 @@ function clusterId () {
 }
 
 /**
- * @param {{ host: string, port: number, controllerPort: number, directory: string }} options
+ * @param {{ host: string, port: number, advertisedPort?: number, controllerPort: number, directory: string }} options
  * @returns {string} the content of server.properties
  */
-function serverProperties ({ host, port, controllerPort, directory }) {
+function serverProperties ({ host, port, advertisedPort = port, controllerPort, directory }) {
   const listeners = `PLAINTEXT://${host}:${port},CONTROLLER://${HOST}:${controllerPort}`
   return properties({
     'listeners': listeners,
-    'advertised.listeners': listeners.split(',')[0],
+    'advertised.listeners': `PLAINTEXT://${host}:${advertisedPort}`,
     'controller.quorum.voters': `1@${HOST}:${controllerPort}`,
     'log.dirs': join(directory, 'data').replaceAll('\\', '\\\\'),
     ...BROKER_SETTINGS

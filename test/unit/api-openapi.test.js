@@ -111,6 +111,7 @@ test('every header that is described has an effect', async (t) => {
   }
   for (const { method, path, operation } of operations) {
     for (const { name } of (operation.parameters ?? []).filter((parameter) => parameter.in === 'header')) {
+      if (name === 'idempotency-key') continue // api-idempotency.test.js
       const [text, field, value] = samples[name]
       const headers = operation.operationId === 'revoke' ? { 'x-uid': 'ada', [name]: text } : { [name]: text }
       const { status } = await call(method, filled(path), operation.requestBody?.required ? { body: '1', headers } : { headers })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createMemoryRequests } from '../../src/api/memory-requests.js'
 import { busSink, createPublish } from '../../src/api/publish.js'
+import { systemClock } from '../../src/clock.js'
 import { InkcastError } from '../../src/errors.js'
 import { encodeMsgpack } from '../../src/wire/msgpack.js'
 import { startApi } from '../helpers/api.js'
@@ -178,6 +180,7 @@ test('the bus sink publishes one entry and tells its position', async () => {
   /** @type {unknown[]} */
   const entries = []
   const publish = createPublish({
+    requests: createMemoryRequests({ clock: systemClock }),
     limits: { maxRecordBytes: 100 },
     sink: busSink({ publish: async (list) => { entries.push(...list); return [{ position: entries.length === 1 ? { epoch: 'e', offset: 1 } : null, duplicate: false }] } })
   })

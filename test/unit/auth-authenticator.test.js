@@ -47,11 +47,10 @@ test('a token without documents leaves the decision to the policy, one with none
   assert.deepEqual((await authenticate(await signToken({ sub: 'ada', documents: [] }))).grants, [])
 })
 
-test('the same token is the same identity, and nobody can change it', async () => {
+test('nobody can change an identity', async () => {
   const { authenticate } = authenticatorWith()
   const token = await signToken({ sub: 'ada', documents: [{ guid: 'minutes', access: 'read' }] })
   const identity = await authenticate(token)
-  assert.equal(authenticate(token), identity)
   assert.ok(Object.isFrozen(identity) && Object.isFrozen(identity.grants) && Object.isFrozen(identity.grants?.[0]))
 })
 
@@ -177,6 +176,8 @@ for (const alg of ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256'
     assert.throws(() => authenticate(`${tokenPart({ alg: 'none' })}.${tokenPart({ sub: 'ada' })}.`), refused('unauthorized'))
     const other = alg === 'ES256' ? 'RS256' : 'ES256'
     assert.throws(() => authenticate(signedOtherwise(other)), refused('unauthorized', /algorithm/))
+    const token = await signToken({ sub: 'ada' }, { alg, key: privateKey })
+    assert.equal(await authenticate(token), await authenticate(token), 'verified once')
     const stranger = await signToken({ sub: 'ada' }, { alg, key: keyPairFor(alg).privateKey })
     assert.throws(() => authenticate(stranger), refused('unauthorized', /signature/))
   })

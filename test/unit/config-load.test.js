@@ -62,6 +62,21 @@ test('every problem is told at once, each with the name of its setting', () => {
   assert.equal(problems.length, 12)
 })
 
+test('heartbeat tiers are read, and none promises more than clients are told', () => {
+  const settings = { HEARTBEAT_MAX: '25000', HEARTBEAT_TIMEOUT: '20000' }
+  assert.deepEqual(loadConfig({ env: { ...settings, HEARTBEAT_TIERS: 'editors:1000:5000:5000, readers:25000:25000:20000' } }).heartbeat.tiers, [
+    { name: 'editors', min: 1000, max: 5000, timeout: 5000 }, { name: 'readers', min: 25_000, max: 25_000, timeout: 20_000 }
+  ])
+  assert.deepEqual(loadConfig({ env: {} }).heartbeat.tiers, [])
+  for (const tiers of ['editors', 'editors:1:2', 'editors:1000:2000:3000:4000', 'editors:1s:2s:3s', ':1000:2000:3000', `${'x'.repeat(65)}:1000:2000:3000`]) {
+    assert.match(problemsOf({ HEARTBEAT_TIERS: tiers })[0], /^HEARTBEAT_TIERS=.*: each must be name:min:max:timeout, ms$/)
+  }
+  for (const tiers of ['a:999:5000:5000', 'a:6000:5000:5000', 'a:1000:25001:5000', 'a:1000:5000:999', 'a:1000:5000:20001']) {
+    assert.match(problemsOf({ ...settings, HEARTBEAT_TIERS: tiers }).join(), new RegExp(`^HEARTBEAT_TIERS=${tiers}: min must be from 1000 to max, max at most HEARTBEAT_MAX`))
+  }
+  assert.deepEqual(problemsOf({ HEARTBEAT_TIERS: 'a:1000:5000:5000,a:1000:5000:6000' }), ['HEARTBEAT_TIERS: a tier is there twice'])
+})
+
 test('no secret is quoted in a problem', () => {
   const secrets = { AUTH_JWT_SECRET: 'hunter2', REDIS_URL: 'hunter2://:hunter2@localhost', API_TOKENS: 'hunter2' }
   const problems = problemsOf(secrets)

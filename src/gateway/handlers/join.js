@@ -20,8 +20,8 @@ export async function handle (connection, { guid, position }, { feeds, access })
   try {
     await mayRead(connection, guid, access)
     assertWanted(document)
-    // an open document misses nothing, so there is nothing to send
-    if (known !== undefined) return { guid, position: feeds.position(guid), recovered: position != null }
+    // an open document misses nothing that does not come anyway, so there is nothing to send
+    if (known !== undefined) return { guid, position: feeds.position(guid, connection), recovered: position != null }
     const answer = await feeds.join(guid, connection, position ?? undefined, () => document.wanted)
     assertWanted(document)
     document.joined = true

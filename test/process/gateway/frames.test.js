@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
 import { Decoder } from 'socket.io-parser'
 import msgpack from 'socket.io-msgpack-parser'
-import { encodeMsgpack } from '../../../src/wire/msgpack.js'
+import { decodeMsgpack, encodeMsgpack } from '../../../src/wire/msgpack.js'
 import { LazyText, jsonMessage, msgpackMessage, plainMessage } from '../../../src/wire/packet.js'
 
 const { Receiver } = createRequire(import.meta.url)('ws')
@@ -101,6 +101,14 @@ describe('frames around a spliced value', () => {
 
   test('carry any value', () => {
     for (let i = 0; i < 300; i++) check(randomText(), randomValue(4), { guid: randomText(), offset: randomInt(2 ** 40), ts: Date.now() })
+  })
+
+  test('ask for an acknowledgement where there is an id for it', () => {
+    const id = 2 ** 31 - 1
+    assert.equal(String(jsonMessage('e', Buffer.from('1'), META, id).data), `2${id}["e",1,${JSON.stringify(META)}]`)
+    const message = msgpackMessage('e', encodeMsgpack(1), META, id)
+    assert.deepEqual(decode([message], 'msgpack'), ['e', 1, META])
+    assert.equal(/** @type {any} */ (decodeMsgpack(/** @type {Buffer} */ (message.data))).id, id)
   })
 
   test('leave the bytes of the value alone', () => {

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { entry } from '../../contract/bus-fixture.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { nothingLeft, stillServed, watchBus } from '../../helpers/left-over.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
-import { kConnection } from '../../../src/gateway/connection.js'
 import { Allowance, ratesOf } from '../../../src/gateway/limits.js'
 
 describe('what a connection may send', () => {
@@ -107,42 +105,6 @@ describe('a client that sends too much', () => {
     for (let i = 0; i < 2000; i++) client.emit('doc:leave', { guid: 'x' })
     assert.equal((await gone)[0], 'io server disconnect')
     assert.deepEqual(client.received, [{ event: 'gateway:disconnect', payload: { code: 'rate_limited', message: 'too many events', retryable: true }, meta: undefined }])
-    await nothingLeft(server, bus)
-  })
-})
-
-describe('a client that takes nothing', () => {
-  test('is closed when too much waits for it, and nobody else notices', async (t) => {
-    const server = await startEmbedded(t)
-    const bus = watchBus(server)
-    const slow = await rawWebSocket(t, server.url)
-    await slow.connect({ documents: { doc: null } })
-    await slow.text(/doc:joined/)
-    const other = await connectClient(t, server.url)
-    await other.ask('doc:join', { guid: 'doc' })
-    slow.ws.pause()
-    const publish = (/** @type {number} */ count) => {
-      for (let i = 0; i < count; i++) server.gateway.bus.publish([entry('doc', 'x'.repeat(2 ** 20 - 2))])
-    }
-    const mostWaiting = () => Math.max(...Object.values(/** @type {any} */ (server.gateway.engine).clients).map(({ writeBuffer }) => writeBuffer.length))
-    // what is in the socket's own buffer, where it stays, and what waits behind it
-    publish(12)
-    await waitFor(() => other.received.length === 12)
-    publish(12)
-    await waitFor(() => other.received.length === 24)
-    assert.ok(mostWaiting() > 8, `${mostWaiting()} wait`)
-    assert.equal(server.gateway.connections, 2, 'a burst is no reason')
-    // as if it had not taken anything for more than five seconds
-    const [socket] = server.gateway.io.sockets.sockets.values()
-    const { context } = /** @type {any} */ (socket)[kConnection]
-    context.clock = { ...context.clock, now: () => Date.now() + 6000 }
-    publish(1)
-    await waitFor(() => server.gateway.connections === 1, { message: () => server.gateway.connections })
-    assert.equal((await server.metrics.slow_connections.get()).values[0].value, 1)
-    await waitFor(() => other.received.length === 25)
-    await stillServed(other)
-    slow.ws.terminate()
-    other.disconnect()
     await nothingLeft(server, bus)
   })
 })

@@ -19,7 +19,8 @@ function setUp () {
     bus: /** @type {any} */ (bus),
     createDelivery: (record) => { deliveries++; return record },
     metrics,
-    log
+    log,
+    onBehind: () => {}
   })
   return {
     bus, feed, lines,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { route, sourceOf } from '../../../src/ingest/router.js'
 
-const options = { source: sourceOf('documents.downlink', 3), maxBytes: 100 }
+const options = { source: sourceOf({ topic: 'documents.downlink', topicId: '', partition: 3 }), maxBytes: 100 }
 
 /** @param {number} offset @param {Record<string, string>} headers @param {string | Buffer | null} [value] */
 const message = (offset, headers, value = '{}') => /** @type {import('kafkajs').KafkaMessage} */ ({
@@ -46,4 +46,9 @@ test('a batch that could not be read is refused as one', () => {
   const { refused } = route([unreadable], options)
   assert.equal(refused[0].error.code, 'bad_value')
   assert.match(String(refused[0].error.cause), /snappy/)
+})
+
+test('canaries are set aside', () => {
+  const { lanes, refused, canaries } = route([message(0, { 'x-operator': 'broadcast', 'x-guid': 'a' }), message(1, { 'x-operator': 'canary', 'x-canary': 'me 3 1' }, null), message(2, { 'x-operator': 'canary' }, null)], options)
+  assert.deepEqual([lanes.size, refused, canaries], [1, [], [{ index: 1, text: 'me 3 1' }, { index: 2, text: '' }]])
 })

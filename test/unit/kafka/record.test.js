@@ -12,7 +12,7 @@ test('headers decide everything; they may be text or bytes', () => {
   }))
   assert.deepEqual(publication, {
     operator: 'broadcast', guid: 'doc-世界', uid: undefined, sid: undefined, event: 'edit', except: ['a', 'b'], ephemeral: true, receipt: false,
-    traceId: 't1', traceparent: undefined, timestamp: 1_700_000_000_123, source: undefined, contentType: 'application/json', value: Buffer.from('{"a":1}')
+    traceId: 't1', traceparent: undefined, idempotencyKey: undefined, timestamp: 1_700_000_000_123, source: undefined, contentType: 'application/json', value: Buffer.from('{"a":1}')
   })
 })
 

@@ -17,7 +17,7 @@ test('what has no header has its default', () => {
   assert.match(traceId, /^[0-9a-f]{32}$/)
   assert.deepEqual(publication, {
     operator: 'broadcast', guid: 'minutes', uid: undefined, sid: undefined, event: 'message', except: [], ephemeral: false, receipt: false,
-    traceparent: undefined, timestamp: 1234, source: undefined, contentType: 'application/json', value: VALUE
+    traceparent: undefined, idempotencyKey: undefined, timestamp: 1234, source: undefined, contentType: 'application/json', value: VALUE
   })
 })
 
@@ -25,7 +25,7 @@ test('a publication is the same after it was written to headers and read again',
   for (const publication of [
     publicationWith({ value: VALUE }),
     publicationWith({ operator: 'everyone', guid: undefined, event: 'edit', value: VALUE }),
-    publicationWith({ operator: 'revoke', uid: 'ada', sid: 's1', except: ['tab-1', 'tab 2'], ephemeral: true, receipt: true, traceparent: TRACEPARENT, source: 'editor', contentType: 'application/msgpack', value: VALUE })
+    publicationWith({ operator: 'revoke', uid: 'ada', sid: 's1', except: ['tab-1', 'tab 2'], ephemeral: true, receipt: true, traceparent: TRACEPARENT, source: 'editor', idempotencyKey: 'key', contentType: 'application/msgpack', value: VALUE })
   ]) {
     const headers = headersFromPublication(publication)
     assert.ok(Object.entries(headers).every(([name, text]) => name === name.toLowerCase() && typeof text === 'string'))

@@ -2,12 +2,13 @@
 --
 -- KEYS  1 log (stream, entry id "<offset>-0", field "v" the envelope)
 --       2 meta (hash: "e" epoch, "o" last offset, "s:<source>" highest sequence of that source)
---       3 channel (sharded)
+--       3 channel (sharded)  4 idempotency keys (sorted set, by the second they came)
 -- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
---       then four for each entry: source ('' for none), sequence, '1' if ephemeral, envelope
+--       5 seconds to know an idempotency key  6 how many of them
+--       then five for each entry: source ('' for none), sequence, '1' if ephemeral, idempotency key ('' for none), envelope
 -- Returns the epoch ('' if nothing was to be kept), then for each entry its offset, 0 if ephemeral, or -1 - <last offset>
 -- if it was a duplicate.
-local log, meta, channel = KEYS[1], KEYS[2], KEYS[3]
+local log, meta, channel, keys = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
 -- Lua prints numbers from 1e14 on with an exponent; they are whole and exact up to 2^53.
 local function digits (number)
@@ -40,8 +41,16 @@ local function append (envelope)
   appended = true
 end
 
-for i = 5, #ARGV, 4 do
-  local source, sequence, envelope = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3]
+local function remember (key)
+  local now = tonumber(redis.call('TIME')[1])
+  redis.call('ZADD', keys, now, key)
+  redis.call('ZREMRANGEBYSCORE', keys, '-inf', now - tonumber(ARGV[5]))
+  redis.call('ZREMRANGEBYRANK', keys, 0, -1 - tonumber(ARGV[6]))
+  redis.call('EXPIRE', keys, ARGV[5])
+end
+
+for i = 7, #ARGV, 5 do
+  local source, sequence, key, envelope = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4]
   if ARGV[i + 2] == '1' then
     redis.call('SPUBLISH', channel, ':0:' .. envelope)
     results[#results + 1] = 0
@@ -51,12 +60,13 @@ for i = 5, #ARGV, 4 do
     if source ~= '' then
       last = sequences[source] or tonumber(redis.call('HGET', meta, 's:' .. source) or -1)
     end
-    if last and sequence <= last then
+    if (last and sequence <= last) or (key ~= '' and redis.call('ZSCORE', keys, key)) then
       results[#results + 1] = -1 - offset
     else
       local failed = append(envelope)
       if failed then return failed end
       if source ~= '' then sequences[source] = sequence end
+      if key ~= '' then remember(key) end
       redis.call('SPUBLISH', channel, epoch .. ':' .. digits(offset) .. ':' .. envelope)
       results[#results + 1] = offset
     end

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createConsumer } from '../../../src/kafka/consumer.js'
-import { recordingLog } from '../../helpers/recording-log.js'
-import { waitFor } from '../../helpers/wait.js'
+import { createConsumer } from '../../src/kafka/consumer.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { waitFor } from '../helpers/wait.js'
 
 const EVENTS = { GROUP_JOIN: 'join', REBALANCING: 'rebalancing', FETCH: 'fetch', CRASH: 'crash', END_BATCH_PROCESS: 'end' }
 
@@ -33,7 +33,7 @@ class FakeConsumer extends EventEmitter {
   batch (more) {
     return {
       batch: { partition: 0, messages: [{ offset: '5' }, { offset: '6' }], highWatermark: '9', lastOffset: () => '7' },
-      resolveOffset: () => {}, heartbeat: async () => {}, commitOffsetsIfNecessary: async () => {}, isRunning: () => true, isStale: () => false, ...more
+      resolveOffset: () => {}, heartbeat: async () => {}, commitOffsetsIfNecessary: async () => {}, isRunning: () => true, isStale: () => false, pause: () => () => {}, ...more
     }
   }
 }
@@ -122,7 +122,7 @@ test('what is done is committed up to the end of the batch, what is not done is 
   await fake.eachBatch?.(fake.batch({ resolveOffset: (/** @type {string} */ offset) => resolved.push(offset) }))
   assert.deepEqual(resolved, ['6', '5'])
   await consumer.stop()
-  assert.deepEqual(fake.commits, [{ topic: 't', partition: 0, offset: '6' }])
+  assert.deepEqual(fake.commits, [{ topic: 't', partition: 0, offset: '6', metadata: '' }])
 })
 
 test('a batch is aborted when the group does not know this member any more, and kafkajs is told', async (t) => {
@@ -134,17 +134,19 @@ test('a batch is aborted when the group does not know this member any more, and 
   await assert.rejects(/** @type {any} */ (fake.eachBatch)(fake.batch({
     heartbeat: () => Promise.reject(new Error('rebalance in progress')), commitOffsetsIfNecessary: async (/** @type {object} */ offsets) => { committed.push(offsets) }
   })), /rebalance in progress/)
-  assert.deepEqual(committed, [{ topics: [{ topic: 't', partitions: [{ partition: 0, offset: '6' }] }] }])
+  assert.deepEqual(committed, [{ topics: [{ topic: 't', partitions: [{ partition: 0, offset: '6', metadata: '' }] }] }])
 })
 
 test('a batch that ends in a later generation commits nothing: its partition may be another\'s', async (t) => {
-  let finish = () => {}
+  /** @type {(() => void) | undefined} */
+  let finish
   const { consumer, running } = start(t, { handle: () => new Promise((resolve) => { finish = () => resolve(2) }) })
   const fake = await running()
   fake.join()
   const batch = fake.eachBatch?.(fake.batch({ resolveOffset: () => assert.fail('resolved') }))
+  const end = /** @type {() => void} */ (await waitFor(() => finish))
   fake.join([0, 1])
-  finish()
+  end()
   await batch
   await consumer.stop()
   assert.deepEqual(fake.commits, [])
@@ -166,4 +168,35 @@ test('it stops while it connects, and one that gets through later is closed: it 
   connect()
   await waitFor(() => made[0].disconnects === 2)
   assert.equal(made.length, 1)
+})
+
+test('a partition whose batch takes long is paused, and resumed when that is done; kafkajs goes on meanwhile', async (t) => {
+  let finish = () => {}
+  const { consumer, running } = start(t, { handle: ({ partition }) => partition === 1 ? Promise.resolve(2) : new Promise((resolve) => { finish = () => resolve(2) }) })
+  const fake = await running()
+  fake.join([0, 1])
+  /** @type {string[]} */
+  const told = []
+  await fake.eachBatch?.(fake.batch({
+    pause: () => { told.push('pause'); return () => told.push('resume') },
+    resolveOffset: (/** @type {string} */ offset) => told.push(offset)
+  }))
+  assert.deepEqual(told, ['pause'])
+  await fake.eachBatch?.(fake.batch({ batch: { partition: 1, messages: [{ offset: '1' }, { offset: '2' }], highWatermark: '3', lastOffset: () => '2' } }))
+  finish()
+  await waitFor(() => told.length === 3)
+  assert.deepEqual(told, ['pause', '6', 'resume'])
+  await consumer.stop()
+  assert.deepEqual(fake.commits.map((commit) => Object.values(commit).join()).sort(), ['t,0,8,', 't,1,3,'])
+})
+
+test('a batch that takes long is aborted when the group changes, and what is done of it is committed', async (t) => {
+  const { running } = start(t, { handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1))) })
+  const fake = await running()
+  fake.join()
+  let resumed = 0
+  await fake.eachBatch?.(fake.batch({ pause: () => () => { resumed++ } }))
+  fake.emit('rebalancing')
+  await waitFor(() => resumed === 1)
+  assert.deepEqual(fake.commits, [{ topic: 't', partition: 0, offset: '6', metadata: '' }])
 })

@@ -1,0 +1,46 @@
+import { IDEMPOTENCY } from '../bus/idempotency.js'
+import { LEASE } from './requests.js'
+
+/** Requests that are known; each has some hundred bytes. Beyond it the oldest is forgotten. */
+const MAX_REQUESTS = 10_000
+
+/**
+ * For one process, which forgets with it.
+ *
+ * @param {{ clock: import('../clock.js').Clock, maxRequests?: number }} dependencies
+ * @returns {import('./requests.js').Requests}
+ */
+export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {
+  /** @type {Map<string, { fingerprint: string, traceId: string, inWorkUntil: number, knownUntil: number, answer?: string }>} the one begun first comes first */
+  const requests = new Map()
+
+  return {
+    async begin (id, fingerprint, traceId) {
+      const now = clock.now()
+      const found = requests.get(id)
+      if (found !== undefined && found.knownUntil > now) {
+        if (found.fingerprint !== fingerprint) return { state: 'other' }
+        if (found.answer !== undefined) return { state: 'done', answer: found.answer }
+        if (found.inWorkUntil > now) return { state: 'busy' }
+        traceId = found.traceId
+      }
+      requests.delete(id)
+      for (const [oldest, { knownUntil }] of requests) {
+        if (knownUntil > now && requests.size < maxRequests) break
+        requests.delete(oldest)
+      }
+      requests.set(id, { fingerprint, traceId, inWorkUntil: now + LEASE, knownUntil: now + IDEMPOTENCY.ttl * 1000 })
+      return { state: 'new', traceId }
+    },
+
+    async finish (id, _fingerprint, answer) {
+      const found = requests.get(id)
+      if (found !== undefined) found.answer = answer
+    },
+
+    async release (id) {
+      const found = requests.get(id)
+      if (found !== undefined) found.inWorkUntil = 0
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import { InkcastError } from '../errors.js'
+
+/**
+ * @typedef {import('../wire/publication.js').Publication} Publication
+ * @typedef {import('./publish.js').PublishResult} PublishResult
+ */
+
+/** @param {...(string | Buffer)} parts @returns {string} 43 characters */
+function hash (...parts) {
+  const sha = createHash('sha256')
+  for (const part of parts) sha.update(part)
+  return sha.digest('base64url')
+}
+
+/**
+ * Reads the header Idempotency-Key (draft-ietf-httpapi-idempotency-key-header): a string in quotes, as the draft has
+ * it, or bare, as most send it.
+ *
+ * @param {string} header
+ * @param {string} caller keys of different callers are different keys
+ * @returns {string} what the publication carries as its idempotencyKey
+ * @throws {InkcastError} bad_header
+ */
+export function idempotencyKeyFrom (header, caller) {
+  const key = /^"([\x20\x21\x23-\x5b\x5d-\x7e]{1,255})"$|^([\x21\x23-\x2b\x2d-\x7e]{1,255})$/.exec(header)
+  if (key === null) throw new InkcastError('bad_header', 'idempotency-key must be a string of 1 to 255 ASCII characters')
+  return hash(caller, '\n', key[1] ?? key[2])
+}
+
+/**
+ * What must be the same for a request to be the same. Trace and time are not: they may differ from try to try.
+ * @param {Publication} publication
+ */
+function fingerprintOf ({ operator, guid, uid, sid, event, except, ephemeral, receipt, contentType, value }) {
+  return hash(JSON.stringify([operator, guid, uid, sid, event, except, ephemeral, receipt, contentType]), '\n', value)
+}
+
+/**
+ * Publishes unless the same was published with the same key; then gives the answer it got.
+ *
+ * When the outcome of an earlier try is not known (its process died, Kafka did not answer) it is published again with the
+ * same key and trace id, and the document's log recognises it. What has no log is delivered twice then.
+ *
+ * @param {import('./requests.js').Requests} requests
+ * @param {Publication & { idempotencyKey: string }} publication checked
+ * @param {(publication: Publication) => Promise<PublishResult>} publish
+ * @returns {Promise<PublishResult>} rejects with idempotency_mismatch, request_in_progress, unavailable, or what publish rejects with
+ */
+export async function publishOnce (requests, publication, publish) {
+  const { idempotencyKey: id } = publication
+  const fingerprint = fingerprintOf(publication)
+  const begun = await requests.begin(id, fingerprint, publication.traceId)
+  switch (begun.state) {
+    case 'done': return JSON.parse(begun.answer)
+    case 'busy': throw new InkcastError('request_in_progress')
+    case 'other': throw new InkcastError('idempotency_mismatch')
+  }
+  let result
+  try {
+    result = await publish({ ...publication, traceId: begun.traceId })
+  } catch (error) {
+    // what is not released is once its time in work is over
+    await requests.release(id).catch(() => {})
+    throw error
+  }
+  // it is published: a retry that finds no answer publishes it again, which the log recognises
+  await requests.finish(id, fingerprint, JSON.stringify(result)).catch(() => {})
+  return result
+}

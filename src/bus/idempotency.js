@@ -1,0 +1,7 @@
+/** What is known of idempotency keys. A publisher tries again within seconds, or minutes when it was restarted. */
+export const IDEMPOTENCY = Object.freeze({
+  /** s after the first request */
+  ttl: 900,
+  /** per document; the oldest is forgotten first */
+  keys: 10_000
+})

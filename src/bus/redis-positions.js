@@ -1,0 +1,64 @@
+import { documentMeta } from '../redis/keys.js'
+import { slotOf } from '../redis/slot.js'
+
+/** Ends of logs that one call may ask for. */
+const BATCH = 500
+
+/**
+ * The ends of many logs, in one call (one per slot with Redis Cluster, where a script may not touch more).
+ *
+ * @typedef {import('../wire/position.js').Position} Position
+ *
+ * @param {object} dependencies
+ * @param {import('../redis/client.js').RedisConnection} dependencies.redis
+ * @param {ReadonlyMap<string, Position>} dependencies.subscribed what has come live
+ * @param {(guid: string, epoch: string) => Promise<void>} dependencies.rolledBack begins another epoch
+ * @returns {(guids: string[]) => Promise<(Position | null)[]>}
+ */
+export function createRedisPositions ({ redis, subscribed, rolledBack }) {
+  /** @param {string[]} guids of one slot @returns {Promise<(Position | null)[]>} */
+  async function read (guids) {
+    const found = await redis.scripts.positions(guids.map(documentMeta), [])
+    return guids.map((_, i) => {
+      const [epoch, offset] = found.slice(2 * i, 2 * i + 2)
+      return epoch === null || offset === null ? null : { epoch, offset: Number(offset) }
+    })
+  }
+
+  /** @param {string[]} guids of one slot @returns {Promise<(Position | null)[]>} none before what has come live */
+  async function endsOf (guids) {
+    // as it is now: what comes live while we wait may be newer than the answer
+    const seen = guids.map((guid) => ({ ...subscribed.get(guid) }))
+    const ends = await read(guids)
+    return Promise.all(ends.map(async (end, i) => {
+      const { epoch, offset = 0 } = seen[i]
+      if (end === null || end.epoch !== epoch || end.offset >= offset) return end
+      await rolledBack(guids[i], epoch)
+      return (await read([guids[i]]))[0]
+    }))
+  }
+
+  return async (guids) => {
+    /** Calls with the places of their answers, by slot the one that has room. @type {Map<number, number[]>} */
+    const open = new Map()
+    /** @type {number[][]} */
+    const calls = []
+    guids.forEach((guid, i) => {
+      const slot = redis.isCluster ? slotOf(documentMeta(guid)) : 0
+      let call = open.get(slot)
+      if (call === undefined || call.length === BATCH) {
+        call = []
+        calls.push(call)
+        open.set(slot, call)
+      }
+      call.push(i)
+    })
+    /** @type {(Position | null)[]} */
+    const ends = Array(guids.length).fill(null)
+    await Promise.all(calls.map(async (places) => {
+      const found = await endsOf(places.map((i) => guids[i]))
+      places.forEach((place, i) => { ends[place] = found[i] })
+    }))
+    return ends
+  }
+}

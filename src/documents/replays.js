@@ -1,0 +1,140 @@
+import { PAGE } from './feed.js'
+import { Turns } from './turns.js'
+
+/**
+ * What clients that come back have missed, read from the log for all who need it: a read that is under way, and for a
+ * moment what it brought, with its frames, serves everybody whose position lies within it.
+ * Why: docs/decisions/0051-storms.md
+ *
+ * @typedef {import('../wire/position.js').Position} Position
+ * @typedef {import('../bus/contract.js').BusRecord} BusRecord
+ */
+
+/**
+ * @typedef {object} Replay
+ * @property {{ record: BusRecord, delivery: any }[]} records in order, the first right after the position asked for
+ * @property {null | 'epoch' | 'trimmed'} gap
+ * @property {Position} position end of the log at the time of reading
+ *
+ * @typedef {object} Page records from + 1 to `to` of a log
+ * @property {string} epoch
+ * @property {number} from
+ * @property {number} to at most, while it is being read
+ * @property {boolean} reading
+ * @property {Promise<Replay>} replay
+ */
+
+/** How long a page is kept for others, ms; it counts as in flight until then. */
+const KEEP = 1000
+/** Pages that are read at the same time. */
+const MAX_READS = 16
+/** Records delivered in one turn of the event loop, about 5 ms of work. */
+const RECORDS_PER_TURN = 2000
+/** What a decoded record takes on top of its value, which a frame has once more, bytes. */
+const RECORD_COST = 1024
+
+/**
+ * @param {object} dependencies
+ * @param {import('../bus/contract.js').Bus} dependencies.bus
+ * @param {(record: BusRecord, replayed?: boolean) => unknown} dependencies.createDelivery
+ * @param {number} dependencies.maxBytes of pages in flight; no read begins beyond it. Those under way may exceed it
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
+ */
+export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
+  /** @type {Map<string, Page[]>} by guid; bounded by maxBytes and, as far as they wait, by the joins under way */
+  const pages = new Map()
+  /** Reads that wait for their turn, in order; bounded like the pages. @type {(() => void)[]} */
+  const waiting = []
+  const turns = new Turns(RECORDS_PER_TURN)
+  let reading = 0
+  let bytes = 0
+
+  function next () {
+    while (reading < MAX_READS && bytes < maxBytes && waiting.length > 0) {
+      reading++
+      waiting.shift()?.()
+    }
+  }
+
+  /** @param {string} guid @param {Page} page */
+  function forget (guid, page) {
+    const others = pages.get(guid)?.filter((other) => other !== page) ?? []
+    if (others.length > 0) pages.set(guid, others)
+    else pages.delete(guid)
+  }
+
+  /** @param {string} guid @param {Position} since @param {Page} page @returns {Promise<Replay>} */
+  async function readPage (guid, since, page) {
+    await new Promise((resolve) => {
+      waiting.push(() => resolve(undefined))
+      next()
+    })
+    try {
+      const { records, gap, position } = await bus.history(guid, since, PAGE)
+      page.to = page.from + records.length
+      if (records.length > 0) keep(guid, page, records)
+      return { records: records.map((record) => ({ record, delivery: createDelivery(record, true) })), gap, position }
+    } catch (error) {
+      page.to = page.from
+      throw error
+    } finally {
+      reading--
+      page.reading = false
+      if (page.to === page.from) forget(guid, page)
+      next()
+    }
+  }
+
+  /** @param {string} guid @param {Page} page @param {BusRecord[]} records */
+  function keep (guid, page, records) {
+    const size = records.reduce((sum, { publication }) => sum + 2 * publication.value.length + RECORD_COST, 0)
+    bytes += size
+    setTimeout(() => {
+      bytes -= size
+      forget(guid, page)
+      next()
+    }, KEEP).unref()
+  }
+
+  metrics.onCollect(() => metrics.replay_bytes.set(bytes))
+
+  /** @param {string} guid @param {Position} since @param {string} epoch @returns {Promise<Replay>} */
+  async function find (guid, since, epoch) {
+    for (;;) {
+      const page = pages.get(guid)?.find(({ epoch: of, from, to, reading }) =>
+        of === since.epoch && from <= since.offset && since.offset < to && (reading || of === epoch))
+      if (page === undefined) break
+      const replay = await page.replay
+      const skipped = since.offset - page.from
+      // what is trimmed for a position need not be for a later one
+      if (replay.gap === 'epoch' || skipped === 0 || skipped < replay.records.length) {
+        metrics.replay_pages.inc({ source: 'shared' })
+        return skipped === 0 ? replay : { ...replay, records: replay.records.slice(skipped) }
+      }
+    }
+    metrics.replay_pages.inc({ source: 'read' })
+    /** @type {Page} */
+    const page = { epoch: since.epoch, from: since.offset, to: since.offset + PAGE, reading: true, replay: /** @type {any} */ (undefined) }
+    const others = pages.get(guid)
+    if (others === undefined) pages.set(guid, [page])
+    else others.push(page)
+    page.replay = readPage(guid, since, page)
+    return page.replay
+  }
+
+  return {
+    /**
+     * The next page of what comes after a position, when it may be delivered.
+     * @param {string} guid
+     * @param {Position} since
+     * @param {string} epoch of the live stream: what was read of another log is not used again
+     * @returns {Promise<Replay>} rejects as `history` does
+     */
+    async read (guid, since, epoch) {
+      const replay = await find(guid, since, epoch)
+      const turn = turns.take(replay.records.length)
+      if (turn !== undefined) await turn
+      return replay
+    }
+  }
+}

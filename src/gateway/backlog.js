@@ -1,0 +1,143 @@
+/**
+ * What waits for one connection whose client does not take everything at once. It is there only while something does.
+ * When there is too much, ephemeral records go first, of signals all but the newest of each kind and sender; then records
+ * of documents, which their feeds send again from the log (documents/catch-up.js). What is for the connection itself
+ * has no log: it waits, up to twice the bounds.
+ *
+ * @typedef {import('./delivery.js').Delivery} Delivery
+ */
+
+/** What a packet that waits takes on top of its frame, which it shares with other connections, bytes. */
+const PACKET_COST = 256
+/** Signals kept for a client at a time. */
+const MAX_SIGNALS = 100
+/** Twice as much as may wait is no reason to drop what has no log, but to close. */
+const CLOSE_FROM = 2
+
+export class Backlog {
+  #connection
+  #backlogs
+  /** Engine.IO begins a new one whenever it hands one over to the transport. @type {unknown[] | undefined} */
+  #buffer
+  #bufferBytes = 0
+  /** @type {Map<string, Delivery> | undefined} the newest ones, the oldest of them first */
+  #signals
+  /** @type {Promise<void> | undefined} */
+  #taken
+  /** Documents that are behind. */
+  behind = 0
+  /** Since when some are, ms. */
+  behindSince = 0
+  /** More waits that has no log than may. */
+  overrun = false
+
+  /**
+   * @param {import('./connection.js').Connection} connection
+   * @param {import('./backlogs.js').Backlogs} backlogs
+   */
+  constructor (connection, backlogs) {
+    this.#connection = connection
+    this.#backlogs = backlogs
+  }
+
+  get #conn () { return this.#connection.conn }
+
+  /** Packets that wait, whoever wrote them. */
+  get records () { return this.#conn.writeBuffer.length }
+
+  /** Bytes that wait, in this process. */
+  get bytes () {
+    const { writeBuffer, transport } = this.#conn
+    return (writeBuffer === this.#buffer ? this.#bufferBytes : 0) + (transport.name === 'websocket' ? transport.socket.bufferedAmount : 0)
+  }
+
+  /** Nothing waits any more, for whatever reason. */
+  get done () {
+    return this.#conn.readyState !== 'open' || (this.records === 0 && this.behind === 0 && this.#signals === undefined && this.bytes === 0)
+  }
+
+  /** @param {number} bytes of a frame that has to wait in Engine.IO's buffer */
+  wrote (bytes) {
+    if (this.#conn.writeBuffer !== this.#buffer) {
+      this.#buffer = this.#conn.writeBuffer
+      this.#bufferBytes = 0
+    }
+    this.#bufferBytes += bytes + PACKET_COST
+    this.#backlogs.added(bytes + PACKET_COST)
+  }
+
+  /**
+   * @param {Delivery} delivery
+   * @returns {boolean} false: it must not be written now; a signal may be written later
+   */
+  admits (delivery) {
+    if (this.#conn.transport.writable) return true
+    const { maxBytes, maxRecords, low, overfull } = this.#backlogs
+    const { publication, meta } = delivery
+    if (publication.ephemeral) {
+      if (!this.#isFull(low, maxRecords)) return true
+      this.#keepNewest(delivery)
+      return false
+    }
+    if (meta.offset !== undefined) return !this.#isFull(overfull ? low : maxBytes, maxRecords)
+    if (!this.#isFull(CLOSE_FROM * maxBytes, CLOSE_FROM * maxRecords)) return true
+    this.overrun = true
+    return false
+  }
+
+  /** @returns {Promise<void> | undefined} resolves when the client has taken something, or has gone; undefined: it can take more now */
+  drained () {
+    const { transport, readyState } = this.#conn
+    const { low, maxRecords } = this.#backlogs
+    if (transport.writable || readyState !== 'open' || !this.#isFull(low, maxRecords)) return undefined
+    return this.#whenTaken()
+  }
+
+  /** @param {number} bytes @param {number} records */
+  #isFull (bytes, records) { return this.records >= records || this.bytes >= bytes }
+
+  /** @returns {Promise<void>} of all that wait for the same */
+  #whenTaken () {
+    return this.#taken ??= new Promise((resolve) => {
+      const conn = this.#conn
+      const { transport } = conn
+      const done = () => {
+        transport.off('ready', done)
+        conn.off('upgrade', done)
+        conn.off('close', done)
+        this.#taken = undefined
+        resolve()
+      }
+      // after Engine.IO's own listener, which writes what has waited
+      transport.on('ready', done)
+      conn.on('upgrade', done)
+      conn.on('close', done)
+    })
+  }
+
+  /** @param {Delivery} delivery ephemeral */
+  #keepNewest (delivery) {
+    const { guid, event, from } = delivery.publication
+    if (from === undefined) return this.#backlogs.dropped()
+    if (this.#signals === undefined) {
+      this.#signals = new Map()
+      // however little was taken: it is not much, and the next ones are newer
+      this.#whenTaken().then(() => this.#writeSignals())
+    }
+    const key = `${guid}\0${event}\0${from}`
+    if (this.#signals.delete(key)) this.#backlogs.dropped()
+    this.#signals.set(key, delivery)
+    if (this.#signals.size <= MAX_SIGNALS) return
+    this.#signals.delete(/** @type {string} */ (this.#signals.keys().next().value))
+    this.#backlogs.dropped()
+  }
+
+  #writeSignals () {
+    const signals = this.#signals ?? new Map()
+    this.#signals = undefined
+    for (const delivery of signals.values()) {
+      // it may have left the document since
+      if (this.#connection.document(/** @type {string} */ (delivery.publication.guid))) this.#connection.deliver(delivery, true)
+    }
+  }
+}

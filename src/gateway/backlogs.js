@@ -1,0 +1,96 @@
+import { Backlog } from './backlog.js'
+
+/**
+ * What waits for all connections of a worker, and how much may. Frames are shared, but each connection that waits for
+ * one counts it, so the sum is never less than the memory that it takes.
+ *
+ * @typedef {import('./connection.js').Connection} Connection
+ */
+
+/** How often it is looked at what still waits, ms; only while something does. */
+const LOOK_EVERY = 100
+/** A client gets ephemeral records, and what it missed from the log, while less than this waits for it, bytes; the bound for all connections does not matter to it. */
+const LOW = 2 ** 16
+
+export class Backlogs {
+  /** @type {Map<Connection, Backlog>} */
+  #all = new Map()
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer
+  #bytes = 0
+  #records = 0
+  #settings
+  #metrics
+  #clock
+
+  /**
+   * @param {object} settings
+   * @param {number} settings.maxWaitingBytes per connection
+   * @param {number} settings.maxWaitingRecords
+   * @param {number} settings.maxWaitingBytesTotal of all connections of this worker
+   * @param {number} settings.maxWaitingRecordsTotal
+   * @param {number} settings.slowTimeout how long a connection may be behind, ms
+   * @param {import('../metrics.js').Metrics} metrics
+   * @param {import('../clock.js').Clock} clock
+   */
+  constructor (settings, metrics, clock) {
+    this.#settings = settings
+    this.#metrics = metrics
+    this.#clock = clock
+    this.maxBytes = settings.maxWaitingBytes
+    this.maxRecords = settings.maxWaitingRecords
+    this.low = Math.min(LOW, settings.maxWaitingBytes)
+    metrics.onCollect(() => this.#collect())
+  }
+
+  /** More waits for all together than may. */
+  get overfull () { return this.#bytes >= this.#settings.maxWaitingBytesTotal || this.#records >= this.#settings.maxWaitingRecordsTotal }
+
+  /** @param {Connection} connection for which something has to wait */
+  open (connection) {
+    const backlog = new Backlog(connection, this)
+    this.#all.set(connection, backlog)
+    // what is in its socket already
+    this.#bytes += backlog.bytes
+    this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
+    return backlog
+  }
+
+  /** A record more waits. @param {number} bytes */
+  added (bytes) {
+    this.#bytes += bytes
+    this.#records++
+  }
+
+  /** An ephemeral record was dropped, or gave way to a newer one. */
+  dropped () { this.#metrics.dropped_ephemerals.inc() }
+
+  /** Counts anew what waits, forgets where nothing does, and closes what has been behind for too long. */
+  look () {
+    this.#bytes = this.#records = 0
+    const now = this.#clock.now()
+    for (const [connection, backlog] of this.#all) {
+      if (connection.open && (backlog.overrun || (backlog.behind > 0 && now - backlog.behindSince >= this.#settings.slowTimeout))) {
+        this.#metrics.slow_connections.inc()
+        connection.giveUp()
+      }
+      if (backlog.done) {
+        this.#all.delete(connection)
+        connection.backlog = null
+      } else {
+        this.#bytes += backlog.bytes
+        this.#records += backlog.records
+      }
+    }
+    if (this.#all.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #collect () {
+    this.look()
+    this.#metrics.waiting_bytes.set(this.#bytes)
+    this.#metrics.waiting_records.set(this.#records)
+    this.#metrics.connections_behind.set([...this.#all.values()].filter(({ behind }) => behind > 0).length)
+  }
+}

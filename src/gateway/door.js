@@ -1,0 +1,105 @@
+import net from 'node:net'
+import { leavePort } from '../leave-port.js'
+import { BACKLOG, listen } from './http.js'
+
+/** @typedef {import('http').Server | import('https').Server} Server */
+
+/**
+ * Where a gateway's connections come in.
+ * @typedef {object} Door
+ * @property {(server: Server) => Promise<void>} open listens
+ * @property {typeof leavePort} leave
+ */
+
+/**
+ * A port, which node:cluster may share with other workers.
+ * @param {{ host: string, port: number }} address
+ * @returns {Door}
+ */
+export const createPortDoor = ({ host, port }) => ({ open: (server) => listen(server, { host, port }), leave: leavePort })
+
+/**
+ * The socket of our slot, which the launcher keeps: what waits there when we end is not lost. While nobody serves
+ * another slot, we stand in at its socket as well.
+ * Why: docs/decisions/0004-direct-accept.md
+ *
+ * @param {{ port: number }} settings
+ * @returns {Door}
+ */
+export function createSlotDoor ({ port }) {
+  let leaving = false
+  /** @type {Map<number, net.Server>} */
+  const standIns = new Map()
+  /** Servers that take connections, or have some that have not ended. @type {Set<net.Server>} */
+  const open = new Set()
+
+  /** @param {net.Server} server @param {any} handle @returns {Promise<void>} */
+  function listenAt (server, handle) {
+    open.add(server)
+    server.once('close', () => open.delete(server))
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ _handle: handle }, BACKLOG, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  }
+
+  return {
+    async open (server) {
+      const socket = await askForSocket()
+      // Node does not know the port of a handle
+      await listenAt(server, socket).catch((error) => { throw Object.assign(error, { port }) })
+
+      process.on('message', (/** @type {any} */ message, /** @type {any} */ handle) => {
+        if (message?.type === 'stand-down') {
+          standIns.get(message.slot)?.close()
+          standIns.delete(message.slot)
+        } else if (message?.type === 'stand-in' && handle) {
+          // the launcher hears that we leave, and asks another one
+          if (leaving) return handle.close()
+          const standIn = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
+          standIns.set(message.slot, standIn)
+          // somebody else will be asked when we end, and clients try again
+          listenAt(standIn, handle).catch(() => standIn.close())
+        }
+      })
+    },
+
+    async leave (server, onEnd) {
+      leaving = true
+      tell({ type: 'leaving' })
+      // it may have got no socket
+      open.add(server)
+      for (const one of open) {
+        one.once('close', () => {
+          open.delete(one)
+          if (open.size === 0) onEnd?.()
+        })
+      }
+      for (const standIn of standIns.values()) standIn.close()
+      await leavePort(server)
+    }
+  }
+}
+
+/** @param {object} message to the launcher */
+function tell (message) {
+  // that it has gone is noticed elsewhere
+  process.send?.(message, undefined, undefined, () => {})
+}
+
+/** @returns {Promise<any>} native handle */
+function askForSocket () {
+  return new Promise((resolve, reject) => {
+    const answer = (/** @type {any} */ message, /** @type {any} */ handle) => {
+      if (message?.type !== 'socket') return
+      process.off('message', answer)
+      if (handle) resolve(handle)
+      else reject(Object.assign(new Error(), message.error))
+    }
+    process.on('message', answer)
+    tell({ type: 'listen' })
+  })
+}

@@ -1,0 +1,98 @@
+import { InkcastError, publicError } from '../errors.js'
+
+/**
+ * How many clients a worker begins with per second. A burst of one second's worth is served at once, as many more wait,
+ * a second at most, and those beyond are refused below Socket.IO, which stock clients take for a lost transport:
+ * they come back by themselves.
+ * Why: docs/decisions/0051-storms.md
+ */
+
+/** Those who wait are looked at so often, ms. */
+const TICK = 20
+/** When to come back, ms, spread over all of it. */
+const [EARLIEST, LATEST] = [1000, 5000]
+
+/** @returns {number} ms, another one for each client */
+export const retryInMs = () => Math.round(EARLIEST + Math.random() * (LATEST - EARLIEST))
+
+/**
+ * @param {object} dependencies
+ * @param {number} dependencies.perSecond
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../clock.js').Clock} dependencies.clock
+ */
+export function createHandshakeLimit ({ perSecond, metrics, clock }) {
+  let allowed = perSecond
+  let at = clock.now()
+  /** In the order in which they came; at most perSecond. @type {{ socket: import('stream').Duplex, go: () => void, refuse: () => void }[]} */
+  const waiting = []
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let stopped = false
+
+  metrics.onCollect(() => metrics.handshakes_waiting.set(waiting.length))
+
+  function look () {
+    const now = clock.now()
+    // a clock that was set back allows nothing
+    allowed = Math.min(perSecond, allowed + Math.max(0, now - at) * perSecond / 1000)
+    at = now
+    let count = 0
+    while (count < waiting.length && allowed >= 1) {
+      const { socket, go } = waiting[count++]
+      if (socket.destroyed) continue
+      allowed--
+      go()
+    }
+    waiting.splice(0, count)
+    if (waiting.length === 0) {
+      clearInterval(timer)
+      timer = undefined
+    }
+  }
+
+  /** @param {import('stream').Duplex} socket @param {import('http').ServerResponse} [res] absent: an upgrade */
+  function refuse (socket, res) {
+    metrics.handshakes.inc({ result: 'refused' })
+    const { code, message, retryable } = publicError(new InkcastError('unavailable', 'too many clients at the moment'))
+    const body = JSON.stringify({ code, message, retryable })
+    const headers = { 'Retry-After': Math.round(retryInMs() / 1000), 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close' }
+    if (res !== undefined) res.writeHead(503, headers).end(body)
+    else socket.end(`HTTP/1.1 503 Service Unavailable\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
+  }
+
+  return {
+    /**
+     * @param {import('stream').Duplex} socket of the request that begins a session; answered if it is refused
+     * @param {import('http').ServerResponse | undefined} res absent: an upgrade
+     * @param {() => void} go called now or within a second, unless the client has gone
+     */
+    enter (socket, res, go) {
+      if (waiting.length === 0) look()
+      if (waiting.length === 0 && allowed >= 1) {
+        allowed--
+        return go()
+      }
+      // Node has taken its own listener off an upgrade, and a client that resets would end the process
+      const onError = () => { socket.destroy() }
+      socket.on('error', onError)
+      if (stopped || waiting.length >= perSecond) return refuse(socket, res)
+      waiting.push({
+        socket,
+        go () {
+          socket.off('error', onError)
+          go()
+        },
+        refuse () { refuse(socket, res) }
+      })
+      timer ??= setInterval(look, TICK).unref()
+    },
+
+    /** Refuses who waits and who would have to. */
+    stop () {
+      stopped = true
+      clearInterval(timer)
+      for (const { socket, refuse } of waiting.splice(0)) if (!socket.destroyed) refuse()
+    }
+  }
+}

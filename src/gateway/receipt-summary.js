@@ -1,0 +1,73 @@
+/**
+ * What is told of a record's receipt: parts of workers, added up.
+ *
+ * @typedef {object} Part what one worker knows when it has done
+ * @property {number} delivered clients that it wrote the record to
+ * @property {number} unasked those of them that were not asked
+ * @property {Record<number, number>} latencies how many acknowledged, by `latencyCode`
+ * @property {[uid: string, sid: string][]} missing who did not, MAX_MISSING at most
+ */
+
+/**
+ * `delivered` = `acknowledged` + length of `missing` + `more` + `unasked`.
+ * @typedef {object} Summary
+ * @property {number} delivered
+ * @property {number} acknowledged
+ * @property {number | null} p50 ms from the record being written to its acknowledgement, 3 % more or less; null: nobody did
+ * @property {number | null} p99 likewise
+ * @property {{ uid: string, sid: string }[]} missing who did not acknowledge, MAX_MISSING at most
+ * @property {number} more how many others did not; members of a worker that died are among them
+ * @property {number} unasked how many were not asked, because too many receipts were pending
+ */
+
+/** Clients that are named in a summary. */
+export const MAX_MISSING = 100
+
+/** Steps per e-fold: latencies up to 10 minutes fit a byte, each step 5 % more. */
+const STEPS = 19
+
+/** @param {number} ms @returns {number} 1 to 255, so that a byte holds it and 0 means none */
+export const latencyCode = (ms) => Math.min(255, 1 + Math.round(STEPS * Math.log1p(Math.max(0, ms))))
+
+/** @param {number} code @returns {number} ms */
+const latencyOf = (code) => Math.round(Math.expm1((code - 1) / STEPS))
+
+/**
+ * @param {(Part | number)[]} parts a number: the clients of a worker of which nothing more was heard
+ * @returns {Summary}
+ */
+export function summarise (parts) {
+  const summary = { delivered: 0, acknowledged: 0, unasked: 0 }
+  /** @type {{ uid: string, sid: string }[]} */
+  const missing = []
+  const counts = new Array(256).fill(0)
+  for (const part of parts) {
+    if (typeof part === 'number') {
+      summary.delivered += part
+      continue
+    }
+    summary.delivered += part.delivered
+    summary.unasked += part.unasked
+    for (const [code, count] of Object.entries(part.latencies)) {
+      counts[Number(code)] += count
+      summary.acknowledged += count
+    }
+    for (const [uid, sid] of part.missing) if (missing.length < MAX_MISSING) missing.push({ uid, sid })
+  }
+  const { delivered, acknowledged, unasked } = summary
+  return {
+    delivered,
+    acknowledged,
+    p50: quantile(counts, acknowledged, 0.5),
+    p99: quantile(counts, acknowledged, 0.99),
+    missing,
+    more: delivered - acknowledged - unasked - missing.length,
+    unasked
+  }
+}
+
+/** @param {number[]} counts by code @param {number} total @param {number} q */
+function quantile (counts, total, q) {
+  let left = Math.ceil(q * total)
+  return total === 0 ? null : latencyOf(counts.findIndex((count) => (left -= count) <= 0))
+}

@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
+import net from 'node:net'
+import WebSocket from 'ws'
+import * as json from 'socket.io-parser'
+import msgpack from 'socket.io-msgpack-parser'
+import { createMemoryBus, createMemoryHub } from '../bus/memory-bus.js'
+import { systemClock as clock } from '../clock.js'
+import { InkcastError } from '../errors.js'
+import { createLog } from '../log.js'
+import { createMetrics } from '../metrics.js'
+import { createSessionIds } from '../wire/session-id.js'
+import { encodePacket } from './codec.js'
+import { kConnection } from './connection.js'
+import { createGateway } from './server.js'
+
+/**
+ * Where the self-test plays: a gateway of its own, with nothing behind it (a bus in memory, no metrics that anybody
+ * sees, no log), and clients that talk to it over loopback. It takes whoever knows a secret that is made for this one
+ * test, so a stranger who finds the port meanwhile gets nothing.
+ *
+ * @typedef {import('../wire/packet.js').Codec} Codec
+ */
+
+/**
+ * @param {import('../config/load.js').Config} config the worker's own; also its certificate is used
+ */
+export async function openStage (config) {
+  const secret = randomBytes(16).toString('base64url')
+  const log = createLog({ level: 'silent', pretty: false, role: 'self-test' })
+  const metrics = createMetrics({ processMetrics: false })
+  const hub = createMemoryHub({ history: config.history, clock })
+  const gateway = createGateway({
+    config: { ...config, delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) } },
+    hooked: true,
+    createBus: (handlers) => createMemoryBus({ hub, handlers, workerNumber: 0, log, metrics, clock }),
+    uplink: { start: async () => {}, stop: async () => {}, send: async () => {} },
+    authenticator: /** @type {any} */ ({
+      /** @param {string | undefined} token */
+      async authenticate (token) {
+        if (token !== secret) throw new InkcastError('unauthorized')
+        return { uid: 'self-test', grants: null, expiresAt: null, anonymous: false }
+      }
+    }),
+    access: /** @type {any} */ ({ check: async () => true }),
+    newId: createSessionIds(0),
+    metrics,
+    log,
+    clock
+  })
+  await gateway.bus.start()
+  // Not the HTTP server's own `listen`: node:cluster would give all workers one port between them.
+  const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
+  listener.listen({ host: '127.0.0.1', port: 0, exclusive: true })
+  await once(listener, 'listening')
+  const { port } = /** @type {net.AddressInfo} */ (listener.address())
+  const address = `//127.0.0.1:${port}/socket.io/?EIO=4`
+  const secure = config.gateway.tlsCertFile === undefined ? '' : 's'
+  // nobody has signed a certificate for this address
+  const agent = secure ? new https.Agent({ keepAlive: true, rejectUnauthorized: false }) : new http.Agent({ keepAlive: true })
+  /** @type {StageClient[]} */
+  const clients = []
+
+  return {
+    gateway,
+    secret,
+
+    /** @param {Codec} codec @param {string} [sid] of a polling session that it takes over */
+    async connect (codec, sid) {
+      const client = new StageClient(codec, `ws${secure}:${address}&transport=websocket${sid === undefined ? '' : `&sid=${sid}`}`)
+      clients.push(client)
+      await once(client.ws, 'open')
+      return client
+    },
+
+    /**
+     * One request of a polling client.
+     * @param {string} [sid]
+     * @param {string} [packets]
+     * @returns {Promise<string>} packets
+     */
+    async poll (sid = '', packets = undefined) {
+      const req = (secure ? https : http).request(`http${secure}:${address}&transport=polling${sid && `&sid=${sid}`}`, { method: packets === undefined ? 'GET' : 'POST', agent })
+      req.end(packets)
+      const [res] = await once(req, 'response')
+      let text = ''
+      for await (const chunk of res) text += chunk
+      return text
+    },
+
+    /** @param {string} id @returns {import('./connection.js').Connection | undefined} */
+    connection: (id) => /** @type {any} */ (gateway.io.sockets.sockets.get(id))?.[kConnection],
+
+    async close () {
+      for (const { ws } of clients) ws.terminate()
+      agent.destroy()
+      listener.close()
+      await gateway.io.close()
+      gateway.httpServer.closeAllConnections()
+      await gateway.bus.stop()
+    }
+  }
+}
+
+/** A WebSocket client that speaks Socket.IO, as little as it takes. */
+class StageClient {
+  #decoder
+  #wake = () => {}
+  /** @type {Error | undefined} */
+  #error
+  /** In the order of arrival: arguments of events, types of Engine.IO packets, data of others. @type {any[]} */
+  received = []
+  closed = false
+
+  /** @param {Codec} codec @param {string} url */
+  constructor (codec, url) {
+    this.codec = codec
+    this.ws = new WebSocket(url, { rejectUnauthorized: false })
+    this.#decoder = codec === 'json' ? new json.Decoder() : new msgpack.Decoder()
+    this.#decoder.on('decoded', (/** @type {json.Packet} */ packet) => { this.received.push(packet) })
+    this.ws.on('message', (data, isBinary) => this.#take(isBinary ? data : String(data)))
+    this.ws.on('error', (error) => { this.#error = error })
+    this.ws.on('close', () => {
+      this.closed = true
+      this.#wake()
+    })
+  }
+
+  /** @param {any} data */
+  #take (data) {
+    try {
+      if (typeof data !== 'string' || data[0] === '4') this.#decoder.add(typeof data === 'string' ? data.slice(1) : data)
+      else this.received.push(data)
+    } catch (error) {
+      this.#error = /** @type {Error} */ (error)
+    }
+    this.#wake()
+  }
+
+  /** @param {Partial<json.Packet>} packet */
+  send (packet) { for (const data of encodePacket(this.codec, { nsp: '/', ...packet })) this.ws.send(typeof data === 'string' ? `4${data}` : data) }
+
+  /**
+   * @param {() => boolean} condition looked at with everything that arrives
+   * @param {string} what is waited for
+   */
+  async until (condition, what) {
+    while (!condition()) {
+      if (this.#error !== undefined) throw new Error(`${what}: ${this.#error.message}`)
+      if (this.closed) throw new Error(`${what}: the connection was lost`)
+      await new Promise((resolve) => { this.#wake = () => resolve(undefined) })
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { Beat, answered, dueAt, isDead, pinged } from './policy.js'
+import { TICK, TimingWheel } from './wheel.js'
+
+/** Where a connection has its Beat. */
+const kBeat = Symbol('beat')
+/** Connections that are looked at in one turn of the event loop: closing one takes some 0.1 ms. */
+const BATCH = 100
+
+/** Monotonic, whole ms: a clock that is set must neither end connections nor leave them without pings. */
+const uptime = () => Math.trunc(performance.now())
+
+/**
+ * The heartbeat of all connections of a worker: one timer and one timing wheel. The policy is in policy.js.
+ *
+ * @param {object} dependencies
+ * @param {import('../config/load.js').Config['heartbeat']} dependencies.settings
+ * @param {object} dependencies.hooks how it is done with Engine.IO's sockets
+ * @param {(conn: any) => void} dependencies.hooks.stopTimers ends the heartbeat that they have of their own
+ * @param {(conn: any) => void} dependencies.hooks.sendPing
+ * @param {(conn: any) => void} dependencies.hooks.giveUp
+ * @param {(conn: any) => string | undefined} dependencies.tierOf undefined also as long as it is not known
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {() => number} [dependencies.now] monotonic, whole ms
+ */
+export function createHeartbeat ({ settings, hooks, tierOf, metrics, now = uptime }) {
+  const { max: advertised, tiers } = settings
+  /** @type {Map<string | undefined, import('./policy.js').Figures>} */
+  const figuresByTier = new Map(tiers.map(({ name, ...figures }) => [name, figures]))
+  /** @type {TimingWheel<Beat>} */
+  const wheel = new TimingWheel(Math.max(settings.max, settings.timeout), now())
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  /** @type {NodeJS.Immediate | undefined} */
+  let immediate
+
+  /** A tier that is not configured is none. @param {any} conn */
+  const figuresOf = (conn) => figuresByTier.get(tierOf(conn)) ?? settings
+
+  /** @param {Beat} beat */
+  function plan (beat) { wheel.put(beat, dueAt(beat, figuresOf(beat.conn), advertised)) }
+
+  /** @param {Beat} beat @param {number} time */
+  function visit (beat, time) {
+    const { conn } = beat
+    if (conn.readyState === 'closed') return
+    const figures = figuresOf(conn)
+    if (isDead(beat, figures, time)) {
+      metrics.expired_connections.inc()
+      return hooks.giveUp(conn)
+    }
+    // otherwise something was heard since, or its tier is known now
+    if (time >= dueAt(beat, figures, advertised)) {
+      pinged(beat, time)
+      metrics.heartbeats.inc()
+      hooks.sendPing(conn)
+    }
+    // sending may have ended it
+    if (conn.readyState !== 'closed') plan(beat)
+  }
+
+  /** @returns {boolean} whether there is more to do */
+  function turn () {
+    const time = now()
+    for (let i = 0; i < BATCH; i++) {
+      const beat = wheel.take()
+      if (beat === undefined) return false
+      visit(beat, time)
+    }
+    return true
+  }
+
+  function run () { immediate = turn() ? setImmediate(run) : undefined }
+
+  return {
+    start () {
+      timer = setInterval(this.tick, TICK)
+      timer.unref()
+    },
+
+    stop () {
+      clearInterval(timer)
+      clearImmediate(immediate)
+    },
+
+    /** What arrived while the process stood still is read before anybody is given up: hence not at once. */
+    tick () { if (wheel.advance(now())) immediate ??= setImmediate(run) },
+    turn,
+
+    /** Takes over the heartbeat of a connection until it is closed. @param {any} conn */
+    watch (conn) {
+      hooks.stopTimers(conn)
+      conn[kBeat] = new Beat(conn, now())
+      plan(conn[kBeat])
+    },
+
+    /**
+     * Lets go of a connection that is closed; of others at the next look. Called rather than listening to its `close`: one
+     * more listener would cost more memory than the timers did.
+     * @param {any} conn watched
+     */
+    forget (conn) { if (conn.readyState === 'closed') wheel.remove(conn[kBeat]) },
+
+    /** Its tier is known now. @param {any} conn watched, and not closed */
+    replan (conn) { plan(conn[kBeat]) },
+
+    /** @param {any} conn watched @param {string} type of the packet that has arrived from it */
+    heard (conn, type) {
+      /** @type {Beat} */
+      const beat = conn[kBeat]
+      const time = beat.heard = now()
+      if (beat.awaited < 0) return
+      if (type === 'pong') metrics.heartbeat_milliseconds.observe(time - beat.awaited)
+      if (answered(beat, figuresOf(conn), time)) metrics.late_heartbeats.inc()
+      plan(beat)
+    },
+
+    /** @param {any} conn watched, also after it was closed @returns {number} how long ago something arrived from it last, ms */
+    silence (conn) { return now() - conn[kBeat].heard }
+  }
+}

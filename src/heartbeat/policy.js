@@ -1,0 +1,87 @@
+import { Entry } from './wheel.js'
+
+/**
+ * When a connection is pinged, and when it is given up. Numbers only: no clock, no connection.
+ *
+ * What stock clients need: they give up when no ping came for the `pingInterval` and `pingTimeout` that the handshake
+ * advertised, and nothing else that arrives counts (engine.io-client, `_resetPingTimeout`). python-engineio also gives up
+ * when it had nothing to send, an answer to a ping for example, for max(pingInterval, pingTimeout) + 5 s. So however busy
+ * a connection is, two pings are never further apart than the advertised interval.
+ *
+ * @typedef {object} Figures of a tier
+ * @property {number} min shortest silence before a ping, ms
+ * @property {number} max longest, ms
+ * @property {number} timeout how long a ping may stay unanswered, ms
+ */
+
+/** Silence before a ping after a late answer, ms. */
+export const PROBE = 1000
+/** Answers in time after which the interval grows by a step, and steps from the shortest to the longest. */
+const ANSWERS = 2
+const STEPS = 3
+/** An answer that took more than this share of the time-out is late. */
+const LATE = 1 / 4
+/** By how much pings come before the advertised interval has passed, ms: a slot of the wheel, and a busy event loop. */
+const MARGIN = 500
+
+/** What is known of one connection's heartbeat. There are very many: four numbers and its place in the wheel. */
+export class Beat extends Entry {
+  /** The first ping that was not answered yet, ms; -1: there is none. */
+  awaited = -1
+  /** Answers in time on the way from the shortest interval to the longest; below 0: that many probes to go. */
+  score = 0
+
+  /** @param {any} conn @param {number} now ms; what a client hears first counts as a ping for it */
+  constructor (conn, now) {
+    super()
+    this.conn = conn
+    /** When something arrived last, ms. */
+    this.heard = now
+    /** When it was pinged last, ms. */
+    this.pinged = now
+  }
+}
+
+/**
+ * @param {Figures} figures
+ * @param {number} score
+ * @returns {number} silence before the next ping, ms
+ */
+export function intervalOf ({ min, max }, score) {
+  return score < 0 ? PROBE : min + (max - min) * Math.floor(score / ANSWERS) / STEPS
+}
+
+/**
+ * @param {Beat} beat
+ * @param {Figures} figures
+ * @param {number} advertised longest time between two pings, ms
+ * @returns {number} when there is something to do for it, ms
+ */
+export function dueAt ({ heard, pinged, awaited, score }, figures, advertised) {
+  const next = awaited < 0 ? heard + intervalOf(figures, score) : awaited + figures.timeout
+  return Math.min(next, pinged + advertised - MARGIN)
+}
+
+/** @param {Beat} beat @param {Figures} figures @param {number} now ms @returns {boolean} whether it is to be given up */
+export const isDead = ({ awaited }, { timeout }, now) => awaited >= 0 && now >= awaited + timeout
+
+/** @param {Beat} beat @param {number} now ms */
+export function pinged (beat, now) {
+  beat.pinged = now
+  if (beat.awaited < 0) beat.awaited = now
+}
+
+/**
+ * Whatever arrives answers a ping: its sender is there.
+ * @param {Beat} beat with an unanswered ping
+ * @param {Figures} figures
+ * @param {number} now ms
+ * @returns {boolean} whether it came late
+ */
+export function answered (beat, { timeout }, now) {
+  const late = now - beat.awaited > timeout * LATE
+  beat.awaited = -1
+  if (late) beat.score = -ANSWERS
+  else if (beat.score < STEPS * ANSWERS) beat.score++
+  return late
+}

@@ -1,0 +1,84 @@
+/**
+ * What is due later, in slots of a tenth of a second that come round again: putting something in, taking it out and a
+ * slot with nothing in it cost next to nothing, however much there is. Entries are links of the lists themselves, so
+ * that one more costs no memory but its own.
+ */
+
+/** Length of a slot, ms: how much later than asked for something may come. */
+export const TICK = 100
+
+export class Entry {
+  // linked to itself: in no list
+  /** @type {Entry} */
+  previous = this
+  /** @type {Entry} */
+  next = this
+}
+
+/** @param {Entry} entry */
+function unlink (entry) {
+  entry.previous.next = entry.next
+  entry.next.previous = entry.previous
+  entry.previous = entry.next = entry
+}
+
+/** @param {Entry} list its head @param {Entry} entry in no list */
+function append (list, entry) {
+  const last = list.previous
+  last.next = list.previous = entry
+  entry.previous = last
+  entry.next = list
+}
+
+/** @param {Entry} list @param {Entry} others empty afterwards */
+function appendAll (list, others) {
+  const { next: first, previous: last } = others
+  if (first === others) return
+  others.previous = others.next = others
+  list.previous.next = first
+  first.previous = list.previous
+  last.next = list
+  list.previous = last
+}
+
+/** @template {Entry} E */
+export class TimingWheel {
+  #slots
+  #due = new Entry()
+  #done
+
+  /**
+   * @param {number} horizon how far ahead something may be put, ms
+   * @param {number} now ms
+   */
+  constructor (horizon, now) {
+    this.#slots = Array.from({ length: Math.ceil(horizon / TICK) + 2 }, () => new Entry())
+    this.#done = Math.floor(now / TICK)
+  }
+
+  /** Puts an entry in, or moves it. It may come up early after a standstill: whoever takes it looks at the time. @param {E} entry @param {number} at ms */
+  put (entry, at) {
+    unlink(entry)
+    append(this.#slots[Math.max(Math.ceil(at / TICK), this.#done + 1) % this.#slots.length], entry)
+  }
+
+  /** @param {E} entry does nothing if it is not there */
+  remove (entry) { unlink(entry) }
+
+  /** @param {number} now ms @returns {boolean} whether something is due */
+  advance (now) {
+    const tick = Math.floor(now / TICK)
+    // after a standstill each slot comes once
+    for (let at = Math.max(this.#done + 1, tick - this.#slots.length + 1); at <= tick; at++) appendAll(this.#due, this.#slots[at % this.#slots.length])
+    this.#done = Math.max(this.#done, tick)
+    return this.#due.next !== this.#due
+  }
+
+  /** @returns {E | undefined} what has been due longest, no longer in the wheel */
+  take () {
+    const entry = this.#due.next
+    if (entry === this.#due) return undefined
+    unlink(entry)
+    return /** @type {E} */ (entry)
+  }
+}

@@ -1,0 +1,42 @@
+import { HEADER } from '../wire/headers.js'
+
+/**
+ * A canary is a record of the downlink topic that is for ingest alone: it shows that records get through a partition.
+ * It reaches no client, no log and no dead letter.
+ */
+
+/** The operator of canaries; not among those that a publication may have. */
+export const CANARY = 'canary'
+/** Whose it is and what it says. */
+export const CANARY_HEADER = 'x-canary'
+
+/**
+ * @typedef {object} Canary
+ * @property {string} echo id of the echo of the process that sent it
+ * @property {number} partition
+ * @property {number} sentAt ms since 1970, by that process's clock
+ */
+
+/**
+ * @param {Canary} canary
+ * @returns {import('../kafka/producer.js').ProducerRecord}
+ */
+export const canaryRecord = (canary) => ({ key: null, value: null, partition: canary.partition, headers: { [HEADER.operator]: CANARY, [CANARY_HEADER]: canaryText(canary) } })
+
+/** @param {Canary} canary */
+export const canaryText = ({ echo, partition, sentAt }) => `${echo} ${partition} ${sentAt}`
+
+/** @param {string} text @returns {Canary | undefined} undefined: it is none of ours */
+export function readCanary (text) {
+  const found = /^([\w-]{1,40}) (\d{1,9}) (\d{1,15})$/.exec(text)
+  return found === null ? undefined : { echo: found[1], partition: Number(found[2]), sentAt: Number(found[3]) }
+}
+
+/**
+ * @param {import('../kafka/record.js').KafkaMessage} message
+ * @returns {string | undefined} the canary's text, '' when it has none; undefined: it is no canary
+ */
+export function canaryOf ({ headers = {} }) {
+  if (String(headers[HEADER.operator]) !== CANARY) return undefined
+  return String(headers[CANARY_HEADER] ?? '')
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { createRedisRequests } from '../../src/api/redis-requests.js'
+import { requestState } from '../../src/redis/keys.js'
+import { createRedis } from '../../src/redis/client.js'
+import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { requestsContract } from './requests.js'
+
+for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+  describe(name, () => {
+    const { log } = recordingLog()
+    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log }))
+    before(() => Promise.all(connections.map((redis) => redis.start())))
+    after(() => Promise.all(connections.map((redis) => redis.stop())))
+    const stores = /** @type {[any, any]} */ (connections.map((redis) => createRedisRequests({ redis })))
+
+    requestsContract(name, () => stores)
+
+    test('one whose process died may be tried again under its trace id, and all is forgotten in time', async () => {
+      const [{ client }] = connections
+      const id = `dead-${process.pid}-${name}`
+      const key = requestState(id)
+      await stores[0].begin(id, 'f', 't1')
+      assert.ok(await client.ttl(key) > 890 && await client.ttl(key) <= 900)
+      const { u } = await client.hgetall(key)
+      assert.ok(Number(u) > Date.now() + 25_000 && Number(u) < Date.now() + 35_000, u)
+      await client.hset(key, 'u', String(Date.now() - 1))
+      assert.deepEqual(await stores[1].begin(id, 'f', 't2'), { state: 'new', traceId: 't1' })
+      await client.expire(key, 5)
+      await stores[1].finish(id, 'f', '{}')
+      assert.ok(await client.ttl(key) > 890)
+      await client.del(key)
+      await stores[1].release(id)
+      assert.equal(await client.exists(key), 0)
+    })
+
+    test('an answer is kept although Redis has forgotten that it was in work', async () => {
+      const id = `lost-${process.pid}-${name}`
+      await stores[0].finish(id, 'f', '{}')
+      assert.deepEqual(await stores[1].begin(id, 'f', 't'), { state: 'done', answer: '{}' })
+      assert.deepEqual(await stores[1].begin(id, 'g', 't'), { state: 'other' })
+    })
+  })
+}
+
+test('while Redis is away it says unavailable', async () => {
+  const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log })
+  try {
+    await assert.rejects(createRedisRequests({ redis }).begin('a', 'f', 't'), { code: 'unavailable', retryable: true })
+  } finally {
+    await redis.stop()
+  }
+})

@@ -1,0 +1,6 @@
+/**
+ * For `node --import`: a private hook (src/gateway/hooks.js) that no longer does what it is for, so that the public paths are taken.
+ */
+import { breakSendFrame } from './broken-hooks.js'
+
+breakSendFrame()

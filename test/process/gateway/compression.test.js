@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import WebSocket from 'ws'
+import { entry } from '../../contract/bus-fixture.js'
+import { connectClient } from '../../helpers/clients.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { waitFor } from '../../helpers/wait.js'
+import { kConnection } from '../../../src/gateway/connection.js'
+
+const COMPRESSING = { COMPRESS_FROM: '1000' }
+const LARGE = 'Grüße, 世界. '.repeat(200)
+
+/** @param {Awaited<ReturnType<typeof startEmbedded>>} server @returns {any[]} Engine.IO's sockets */
+const connsOf = ({ gateway }) => [...gateway.io.sockets.sockets.values()].map(({ conn }) => conn)
+
+/**
+ * A member of a document, with the bytes that its socket gets.
+ * @param {import('node:test').TestContext} t
+ * @param {string} url
+ * @param {WebSocket.ClientOptions['perMessageDeflate']} perMessageDeflate
+ */
+async function member (t, url, perMessageDeflate) {
+  const ws = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, { perMessageDeflate })
+  t.after(() => ws.terminate())
+  ws.on('error', () => {})
+  /** @type {string[]} */
+  const received = []
+  ws.on('message', (data) => received.push(String(data)))
+  await once(ws, 'open')
+  ws.send('40{"documents":{"doc":null}}')
+  await waitFor(() => received.some((text) => text.includes('doc:joined')), { message: () => received })
+  received.length = 0
+  /** @type {Buffer[]} */
+  const chunks = []
+  const { _socket: socket } = /** @type {any} */ (ws)
+  socket.prependListener('data', (/** @type {Buffer} */ chunk) => chunks.push(Buffer.from(chunk)))
+  return { ws, received, bytes: () => Buffer.concat(chunks) }
+}
+
+describe('compression', () => {
+  test('makes one frame for all members that have agreed to it, and the others get the plain one', async (t) => {
+    const server = await startEmbedded(t, COMPRESSING)
+    const compressed = [await member(t, server.url, true), await member(t, server.url, true), await member(t, server.url, { clientMaxWindowBits: 10 })]
+    const plain = [await member(t, server.url, false), await member(t, server.url, { serverMaxWindowBits: 9 })]
+    const all = [...compressed, ...plain]
+    // alone, and joined with others in one turn
+    for (const texts of [[LARGE], [1, LARGE, 2, LARGE]]) server.gateway.bus.publish(texts.map((text, i) => entry('doc', text, { traceId: `trace-${i}` })))
+    await waitFor(() => all.every(({ received }) => received.length === 5), { message: () => all.map(({ received }) => received.length) })
+    for (const { received } of all) assert.deepEqual(received.map((text) => JSON.parse(text.slice(2))[1]), [LARGE, 1, LARGE, 2, LARGE])
+    for (const { bytes } of compressed) assert.ok(bytes().equals(compressed[0].bytes()))
+    for (const { bytes } of plain) assert.ok(bytes().equals(plain[0].bytes()))
+    assert.equal(compressed[0].bytes()[0], 0xc1)
+    assert.equal(plain[0].bytes()[0], 0x81)
+    assert.ok(compressed[0].bytes().length < plain[0].bytes().length / 5, `${compressed[0].bytes().length} of ${plain[0].bytes().length} bytes`)
+    assert.deepEqual(compressed.map(({ ws }) => ws.extensions), Array(3).fill('permessage-deflate'))
+  })
+
+  test('is not offered unless it is asked for', async (t) => {
+    const server = await startEmbedded(t)
+    const { ws } = await member(t, server.url, true)
+    assert.equal(ws.extensions, '')
+  })
+
+  test('changes nothing for stock clients, in either direction, with attachments, acknowledgements and what Socket.IO itself emits', async (t) => {
+    const server = await startEmbedded(t, COMPRESSING)
+    const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) => [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports })))
+    const clients = await Promise.all(kinds.map((kind) => connectClient(t, server.url, kind)))
+    await waitFor(() => clients.every(({ io }, i) => io.engine.transport.name === kinds[i].transports.at(-1)), { message: 'the upgrades' })
+    for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'doc', state: {} })).ok, true)
+    server.gateway.bus.publish([entry('doc', LARGE), entry('doc', 1), entry('doc', LARGE)])
+    await waitFor(() => clients.every(({ received }) => received.length === 3), { message: () => clients.map(({ received }) => received.length) })
+    server.gateway.io.emit('own', { bytes: Buffer.alloc(5000, 'own'), LARGE })
+    await waitFor(() => clients.every(({ received }) => received.length === 4), { message: () => clients.map(({ received }) => received.length) })
+    // stock clients compress what is larger than 1 KB
+    for (const client of clients) assert.equal((await client.ask('doc:signal', { guid: 'doc', event: 'signal', data: { LARGE, bytes: Buffer.alloc(3000) } })).ok, true)
+    await waitFor(() => clients.every(({ received }) => received.length === 4 + clients.length - 1), { message: () => clients.map(({ received }) => received.length) })
+    for (const [i, { received }] of clients.entries()) {
+      assert.deepEqual(received.slice(0, 4).map(({ payload }) => payload), [LARGE, 1, LARGE, { bytes: Buffer.alloc(5000, 'own'), LARGE }], JSON.stringify(kinds[i]))
+    }
+    for (const conn of connsOf(server)) assert.equal(conn.transport.socket?._extensions['permessage-deflate']?._inflate ?? null, null, 'zlib state stays with the connection')
+  })
+
+  test('takes no more from a client than it would take plain', async (t) => {
+    const server = await startEmbedded(t, { ...COMPRESSING, MAX_RECORD_BYTES: '1000' })
+    const { ws } = await member(t, server.url, { threshold: 0 })
+    const closed = once(ws, 'close', { signal: AbortSignal.timeout(5000) })
+    // some hundred bytes
+    ws.send(`42["doc:signal",{"guid":"doc","event":"e","data":"${'x'.repeat(100_000)}"}]`)
+    assert.equal((await closed)[0], 1009)
+
+    const other = await member(t, server.url, { threshold: 0 })
+    const otherClosed = once(other.ws, 'close', { signal: AbortSignal.timeout(5000) })
+    for (let i = 0; i < 4; i++) other.ws.send('x'.repeat(10_000), { fin: false })
+    assert.equal((await otherClosed)[0], 1009)
+  })
+
+  test('is left out without private hooks', async (t) => {
+    const server = await startEmbedded(t, COMPRESSING)
+    const { received, bytes } = await member(t, server.url, true)
+    const [{ [kConnection]: { context } }] = connsOf(server)
+    context.spliced = false
+    server.gateway.bus.publish([entry('doc', LARGE)])
+    await waitFor(() => received.length === 1)
+    assert.deepEqual(JSON.parse(received[0].slice(2))[1], LARGE)
+    assert.equal(bytes()[0], 0x81)
+  })
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { entry, range } from '../../contract/bus-fixture.js'
+import { connectClient } from '../../helpers/clients.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { waitFor } from '../../helpers/wait.js'
+import { kConnection } from '../../../src/gateway/connection.js'
+
+/**
+ * A server, and a member of the documents a and b whose writes are counted.
+ * @param {import('node:test').TestContext} t
+ * @param {string} budget ms
+ */
+async function start (t, budget) {
+  const server = await startEmbedded(t, { DELIVERY_LATENCY_BUDGET: budget })
+  const client = await connectClient(t, server.url)
+  for (const guid of ['a', 'b']) await client.ask('doc:join', { guid })
+  const [socket] = server.gateway.io.sockets.sockets.values()
+  /** @type {import('../../../src/gateway/connection.js').Connection} */
+  const connection = /** @type {any} */ (socket)[kConnection]
+  const sender = connection.conn.transport.socket._sender
+  const writes = { count: 0 }
+  const { sendFrame } = sender
+  sender.sendFrame = (/** @type {unknown[]} */ ...args) => {
+    writes.count++
+    sendFrame.apply(sender, args)
+  }
+  return { server, client, socket, connection, writes }
+}
+
+/** @param {Awaited<ReturnType<typeof connectClient>>} client */
+const payloads = ({ received }) => received.map(({ payload }) => payload)
+
+describe('the latency budget', () => {
+  test('joins what comes within it, over turns and documents, in order, and no longer than that', async (t) => {
+    const { server, client, writes } = await start(t, '100')
+    const begin = performance.now()
+    for (let i = 0; i < 10; i++) {
+      server.gateway.bus.publish([entry(i % 2 ? 'a' : 'b', i)])
+      await delay(2)
+    }
+    assert.deepEqual(payloads(client), [], `after ${performance.now() - begin} ms`)
+    await waitFor(() => client.received.length === 10)
+    assert.ok(performance.now() - begin > 95)
+    assert.deepEqual(payloads(client), range(10))
+    assert.equal(writes.count, 1)
+    // the next one begins a budget of its own
+    server.gateway.bus.publish([entry('a', 10)])
+    await waitFor(() => client.received.length === 11)
+    assert.equal(writes.count, 2)
+  })
+
+  test('is over when anything else is written, when much waits, and when the connection is about to end', async (t) => {
+    const { server, client, socket, connection } = await start(t, '1000')
+    const begin = performance.now()
+    const published = async (/** @type {unknown} */ text) => {
+      server.gateway.bus.publish([entry('a', /** @type {string} */ (text))])
+      await delay(5)
+    }
+    await published(0)
+    socket.emit('own', 1)
+    await published(2)
+    assert.equal((await client.ask('doc:leave', { guid: 'b' })).ok, true)
+    await waitFor(() => client.received.length === 3)
+    assert.deepEqual(payloads(client), [0, 1, 2])
+    await published('x'.repeat(70_000))
+    await waitFor(() => client.received.length === 4)
+    await published(4)
+    connection.goAway()
+    await waitFor(() => !client.connected)
+    assert.deepEqual(client.received.at(-1)?.payload, 4)
+    assert.ok(performance.now() - begin < 900, `${performance.now() - begin} ms`)
+  })
+
+  test('is none unless it is set', async (t) => {
+    const { server, client, writes } = await start(t, '0')
+    for (let i = 0; i < 5; i++) {
+      server.gateway.bus.publish([entry('a', i)])
+      await waitFor(() => client.received.length === i + 1)
+    }
+    assert.equal(writes.count, 5)
+  })
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { offsets, range } from '../../contract/bus-fixture.js'
+import { ScriptedBus } from '../../helpers/scripted-bus.js'
+import { waitFor } from '../../helpers/wait.js'
+import { createReplays } from '../../../src/documents/replays.js'
+import { Turns } from '../../../src/documents/turns.js'
+import { createMetrics } from '../../../src/metrics.js'
+
+const at = (/** @type {number} */ offset) => ({ epoch: 'one', offset })
+
+function setUp ({ count = 300, maxBytes = Infinity } = {}) {
+  const bus = new ScriptedBus()
+  const metrics = createMetrics({ processMetrics: false })
+  bus.appendMany(count)
+  const deliveries = { made: 0 }
+  const replays = createReplays({ bus: /** @type {any} */ (bus), createDelivery: () => ({ number: ++deliveries.made }), maxBytes, metrics })
+  return {
+    bus, metrics, deliveries, replays,
+    /** @param {number} offset @param {string} [epoch] of the live stream */
+    read: async (offset, epoch = 'one') => {
+      const { records, gap } = await replays.read('doc', at(offset), epoch)
+      return { offsets: offsets(records.map(({ record }) => record)), gap }
+    }
+  }
+}
+
+describe('what many clients have missed', () => {
+  test('is read once, and its frames are made once, for all that ask at the same time or soon after', async () => {
+    const { bus, read, deliveries, metrics } = setUp()
+    const { waiting, release } = bus.hold('history')
+    const reading = Promise.all(range(2000).map((i) => read(100 + i % 50)))
+    await waitFor(() => waiting() === 1)
+    release()
+    for (const [i, answer] of (await reading).entries()) assert.deepEqual(answer, { offsets: range(200 - i % 50, 101 + i % 50), gap: null })
+    assert.deepEqual((await read(299)).offsets, [300])
+    assert.equal(bus.calls.length, 1)
+    assert.equal(deliveries.made, 200)
+    assert.deepEqual((await metrics.replay_pages.get()).values.map(({ labels, value }) => [labels.source, value]).sort(), [['read', 1], ['shared', 2000]])
+  })
+
+  test('is read anew where what is kept does not reach, or is of another log than the live stream', async () => {
+    const { bus, read } = setUp({ count: 210 })
+    assert.equal((await read(100)).offsets.length, 110)
+    assert.deepEqual((await read(99)).offsets, range(111, 100))
+    bus.append()
+    assert.deepEqual((await read(210)).offsets, [211])
+    bus.lose('two')
+    assert.equal((await read(150, 'two')).gap, 'epoch')
+    assert.equal(bus.calls.length, 4)
+  })
+
+  test('is forgotten after a moment', async () => {
+    const { bus, read, metrics } = setUp()
+    await read(250)
+    const bytes = async () => {
+      await metrics.collect()
+      return (await metrics.replay_bytes.get()).values[0].value
+    }
+    assert.ok(await bytes() >= 50 * 1024)
+    await waitFor(async () => await bytes() === 0)
+    await read(250)
+    assert.equal(bus.calls.length, 2)
+  })
+
+  test('is asked for again by those whose position the log still reaches, though it was trimmed for the first', async () => {
+    const { bus, read } = setUp()
+    bus.trim(120)
+    const answers = await Promise.all([read(100), read(100), read(130), read(131)])
+    assert.deepEqual(answers.map(({ gap }) => gap), ['trimmed', 'trimmed', null, null])
+    assert.deepEqual(answers[3].offsets, range(169, 132))
+    assert.equal(bus.calls.length, 2)
+  })
+
+  test('fails for all that wait for the same read, and is read anew by the next', async () => {
+    const { bus, read } = setUp()
+    bus.fail('history', 1)
+    const results = await Promise.allSettled([read(1), read(2)])
+    assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])
+    assert.equal((await read(1)).offsets.length, 200)
+  })
+
+  test('waits while too much of it is in flight', async () => {
+    const { bus, replays } = setUp({ maxBytes: 100_000 })
+    const { waiting, release } = bus.hold('history')
+    let read = 0
+    for (const i of range(20)) replays.read(`doc${i}`, at(0), 'one').then(() => { read++ })
+    await waitFor(() => waiting() === 16)
+    for (let i = 0; i < 5; i++) await turn()
+    assert.equal(bus.calls.length, 16)
+    release()
+    // more than may be has been read: until that is forgotten nothing more is
+    await turn()
+    assert.equal(bus.calls.length, 16)
+    await waitFor(() => read === 20)
+  })
+})
+
+test('work that comes all at once is done a part in each turn of the event loop, in its order', async () => {
+  const turns = new Turns(100)
+  /** @type {number[]} */
+  const done = []
+  const start = turns.take(60)
+  assert.equal(start, undefined)
+  const all = Promise.all(range(20).map(async (i) => {
+    await turns.take(30)
+    done.push(i)
+  }))
+  await Promise.resolve()
+  assert.deepEqual(done, [0, 1])
+  await turn()
+  assert.deepEqual(done, range(6))
+  await turn()
+  assert.deepEqual(done, range(10))
+  await all
+  assert.deepEqual(done, range(20))
+  await turn()
+  await turn()
+  assert.equal(turns.take(1000), undefined)
+})

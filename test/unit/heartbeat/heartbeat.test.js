@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { simulate } from './simulation.js'
+
+/** @param {number[]} times @param {number} from @returns {number[]} ms between one and the next */
+const gaps = (times, from) => times.map((time, i) => time - (i === 0 ? from : times[i - 1]))
+/** @param {number} ms @returns {number} to a tenth of a second */
+const about = (ms) => Math.round(ms / 100) * 100
+
+describe('the heartbeat', () => {
+  test('starts at the shortest interval and grows by a step after every two answers, up to the longest', () => {
+    const simulation = simulate({ min: 5000, max: 60_000 })
+    simulation.onPing((conn) => simulation.hear(conn))
+    const begin = simulation.now
+    const conn = simulation.connect()
+    assert.equal(conn.ownTimers, false)
+    simulation.pass(600_000)
+    const intervals = gaps(conn.pings, begin)
+    for (const [i, expected] of [5000, 5000, 23_333, 23_333, 41_667, 41_667, 59_500, 59_500, 59_500].entries()) {
+      assert.ok(Math.abs(intervals[i] - expected) <= 150, `interval ${i}: ${intervals[i]}`)
+    }
+  })
+
+  test('probes every second at once after a late answer, and starts anew when two probes were answered', async () => {
+    const simulation = simulate()
+    let delay = 0
+    simulation.onPing((conn) => { if (delay === 0) simulation.hear(conn) })
+    const conn = simulation.connect()
+    simulation.pass(300_000)
+    delay = 6000
+    while (conn.pings.at(-1) !== simulation.now) simulation.pass(100)
+    const before = conn.pings.length
+    simulation.pass(delay)
+    assert.equal(conn.pings.length, before)
+    simulation.hear(conn)
+    delay = 0
+    const answered = simulation.now
+    simulation.pass(20_000)
+    assert.deepEqual(gaps(conn.pings.slice(before), answered).map(about), [1000, 1000, 5000, 5000])
+    assert.equal(await simulation.count('late_heartbeats'), 1)
+  })
+
+  test('takes a late answer only for late, however often: nobody who answers in time is given up', () => {
+    const simulation = simulate()
+    const conn = simulation.connect()
+    for (let i = 0; i < 20; i++) {
+      const { length } = conn.pings
+      while (conn.pings.length === length) simulation.pass(100)
+      simulation.pass(19_000)
+      simulation.hear(conn)
+    }
+    assert.deepEqual(simulation.expired, [])
+  })
+
+  test('leaves a busy connection in peace as long as the advertised interval allows', () => {
+    const simulation = simulate()
+    simulation.onPing((conn) => simulation.hear(conn))
+    const conn = simulation.connect()
+    const begin = simulation.now
+    for (let i = 0; i < 100; i++) {
+      simulation.pass(1000)
+      simulation.hear(conn, 'message')
+    }
+    assert.deepEqual(gaps(conn.pings, begin).map(about), [24_500, 24_500, 24_500, 24_500])
+  })
+
+  test('takes any packet for an answer', () => {
+    const simulation = simulate()
+    simulation.onPing((conn) => simulation.hear(conn, 'message'))
+    const conn = simulation.connect()
+    simulation.pass(300_000)
+    assert.equal(conn.expiredAt, undefined)
+    assert.equal(about(gaps(conn.pings, 0).at(-1) ?? 0), 24_500)
+  })
+
+  test('gives up who does not answer, no sooner than the time-out after the ping', async () => {
+    const simulation = simulate()
+    const conn = simulation.connect()
+    simulation.pass(60_000)
+    assert.equal(conn.pings.length, 1, 'a second ping would tell nothing')
+    assert.ok(conn.expiredAt !== undefined && conn.expiredAt - conn.pings[0] >= 20_000 && conn.expiredAt - conn.pings[0] <= 20_100)
+    assert.equal(await simulation.count('expired_connections'), 1)
+    simulation.pass(120_000)
+    assert.equal(conn.pings.length, 1)
+  })
+
+  test('pings also who has not answered yet, before the advertised interval has passed', () => {
+    const simulation = simulate({ min: 1000, max: 3000, timeout: 10_000 })
+    const begin = simulation.now
+    const conn = simulation.connect()
+    simulation.pass(20_000)
+    assert.deepEqual(gaps(conn.pings, begin).map(about), [1000, 2500, 2500, 2500])
+    assert.equal(about((conn.expiredAt ?? 0) - conn.pings[0]), 10_000)
+  })
+
+  test('has figures of its own for each tier, from the moment it is known', () => {
+    const simulation = simulate({ tiers: [{ name: 'editors', min: 1000, max: 3000, timeout: 2000 }] })
+    const [editor, stranger, nobody] = [simulation.connect('editors'), simulation.connect('strangers'), simulation.connect()]
+    const begin = simulation.now
+    simulation.onPing((conn) => simulation.hear(conn))
+    simulation.pass(60_000)
+    assert.equal(about(editor.pings[0] - begin), 1000)
+    assert.equal(about(gaps(editor.pings, begin).at(-1) ?? 0), 3000)
+    assert.deepEqual(stranger.pings, nobody.pings)
+    // a new token may say something else
+    nobody.tier = 'editors'
+    simulation.pass(60_000)
+    assert.equal(about(gaps(nobody.pings, begin).at(-1) ?? 0), 3000)
+    simulation.onPing(() => {})
+    const { length } = editor.pings
+    simulation.pass(10_000)
+    assert.equal(editor.pings.length, length + 1)
+    assert.equal(about((editor.expiredAt ?? 0) - editor.pings[length]), 2000)
+  })
+
+  test('closes a crowd in batches, in the order of their pings', () => {
+    const simulation = simulate({ min: 1000, max: 10_000, timeout: 5000 })
+    const conns = Array.from({ length: 1000 }, (_, i) => {
+      if (i % 10 === 0) simulation.pass(1)
+      return simulation.connect()
+    })
+    simulation.pass(1100)
+    simulation.stall(6000)
+    simulation.heartbeat.tick()
+    let turns = 1
+    for (let before = 0; simulation.heartbeat.turn(); turns++) {
+      assert.ok(simulation.expired.length - before <= 100)
+      before = simulation.expired.length
+    }
+    assert.ok(turns >= 10)
+    assert.deepEqual(simulation.expired, conns)
+  })
+
+  test('asks first whom it has neglected while the process stood still', () => {
+    const simulation = simulate()
+    const conn = simulation.connect()
+    simulation.stall(300_000)
+    simulation.pass(100)
+    assert.deepEqual([conn.pings.length, conn.expiredAt], [1, undefined])
+  })
+
+  test('reads what arrived while the process stood still before it gives anybody up', async () => {
+    const simulation = simulate()
+    const conn = simulation.connect()
+    simulation.pass(5100)
+    assert.equal(conn.pings.length, 1)
+    simulation.stall(60_000)
+    simulation.heartbeat.tick()
+    // input has its turn between a timer and an immediate
+    assert.equal(conn.expiredAt, undefined)
+    simulation.hear(conn)
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    assert.deepEqual([conn.pings.length, conn.expiredAt], [1, undefined])
+    simulation.pass(100)
+    assert.deepEqual([conn.pings.length, conn.expiredAt], [2, undefined])
+  })
+
+  test('lets go of a connection that is closed, whatever it waits for', async () => {
+    const simulation = simulate()
+    const [young, pinged, sending, unspoken] = [simulation.connect(), simulation.connect(), simulation.connect(), simulation.connect()]
+    const close = (/** @type {import('./simulation.js').Conn} */ conn) => { conn.readyState = 'closed' }
+    close(young)
+    simulation.heartbeat.forget(young)
+    close(unspoken)
+    simulation.onPing((conn) => { if (conn === sending) close(conn) })
+    simulation.pass(5100)
+    close(pinged)
+    simulation.heartbeat.forget(pinged)
+    simulation.pass(100_000)
+    assert.deepEqual([young, pinged, sending, unspoken].map(({ pings }) => pings.length), [0, 1, 1, 0])
+    assert.deepEqual(simulation.expired, [])
+    assert.equal(await simulation.count('heartbeats'), 2)
+    // it was no longer in the wheel, where it would have been kept until its turn
+    const gone = simulation.connect()
+    close(gone)
+    simulation.heartbeat.forget(gone)
+    gone.readyState = 'open'
+    simulation.pass(100_000)
+    assert.deepEqual(gone.pings, [])
+  })
+
+  test('does not let go of a connection that only says goodbye: nobody else would end it', () => {
+    const simulation = simulate()
+    const conn = simulation.connect()
+    conn.readyState = 'closing'
+    simulation.heartbeat.forget(conn)
+    simulation.pass(30_000)
+    assert.deepEqual(simulation.expired, [conn])
+  })
+
+  test('measures the way to the client and back, and how long nothing came', async () => {
+    const simulation = simulate()
+    const conn = simulation.connect()
+    simulation.pass(5000)
+    simulation.stall(30)
+    simulation.hear(conn)
+    simulation.stall(40)
+    simulation.hear(conn)
+    const { values } = await simulation.metrics.heartbeat_milliseconds.get()
+    const value = (/** @type {string} */ end) => values.find(({ metricName }) => /** @type {string} */ (metricName).endsWith(end))?.value
+    assert.deepEqual([value('_sum'), value('_count')], [30, 1])
+    simulation.stall(7000)
+    assert.equal(simulation.heartbeat.silence(conn), 7000)
+  })
+})

@@ -1,0 +1,83 @@
+import { createMetrics } from '../../../src/metrics.js'
+import { createHeartbeat } from '../../../src/heartbeat/heartbeat.js'
+
+/**
+ * A heartbeat over connections that are nothing but a record of what was done to them, in a time that the test makes pass.
+ *
+ * @typedef {FakeConn} Conn
+ */
+class FakeConn {
+  readyState = 'open'
+  /** When it was pinged, ms. @type {number[]} */
+  pings = []
+  /** When it was given up, ms. @type {number | undefined} */
+  expiredAt
+  /** @type {string | undefined} */
+  tier
+  ownTimers = true
+}
+
+/** @param {{ min?: number, max?: number, timeout?: number, tiers?: { name: string, min: number, max: number, timeout: number }[] }} [settings] */
+export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = [] } = {}) {
+  let now = 1000
+  const metrics = createMetrics({ processMetrics: false })
+  /** @type {Conn[]} in their order */
+  const expired = []
+  /** What else happens with a ping. @type {(conn: Conn) => void} */
+  let onPing = () => {}
+  const heartbeat = createHeartbeat({
+    settings: { min, max, timeout, tiers },
+    hooks: {
+      stopTimers: (conn) => { conn.ownTimers = false },
+      sendPing: (conn) => {
+        conn.pings.push(now)
+        onPing(conn)
+      },
+      giveUp: (conn) => {
+        conn.expiredAt = now
+        expired.push(conn)
+        conn.readyState = 'closed'
+        heartbeat.forget(conn)
+      }
+    },
+    tierOf: (conn) => conn.tier,
+    metrics,
+    now: () => now
+  })
+
+  return {
+    heartbeat,
+    metrics,
+    expired,
+    get now () { return now },
+    /** @param {(conn: Conn) => void} listener */
+    onPing (listener) { onPing = listener },
+
+    /** @param {string} [tier] known at once */
+    connect (tier) {
+      const conn = new FakeConn()
+      heartbeat.watch(conn)
+      conn.tier = tier
+      if (tier !== undefined) heartbeat.replan(conn)
+      return conn
+    },
+
+    /** @param {Conn} conn */
+    hear (conn, type = 'pong') { if (conn.readyState === 'open') heartbeat.heard(conn, type) },
+
+    /** Lets time pass without anything being done. @param {number} ms */
+    stall (ms) { now += ms },
+
+    /** @param {number} ms @param {number} [step] how often the heartbeat's timer fires, ms */
+    pass (ms, step = 100) {
+      for (const end = now + ms; now < end;) {
+        now = Math.min(now + step, end)
+        heartbeat.tick()
+        while (heartbeat.turn());
+      }
+    },
+
+    /** @param {'heartbeats' | 'late_heartbeats' | 'expired_connections'} name @returns {Promise<number>} */
+    count: async (name) => (await metrics[name].get()).values[0]?.value ?? 0
+  }
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { seededRandom } from '../../helpers/random.js'
+import { Entry, TICK, TimingWheel } from '../../../src/heartbeat/wheel.js'
+
+class Named extends Entry {
+  /** @param {string} name */
+  constructor (name) {
+    super()
+    this.name = name
+  }
+}
+
+/** @param {TimingWheel<Named>} wheel */
+function takeAll (wheel) {
+  const names = []
+  for (let entry; (entry = wheel.take()) !== undefined;) names.push(entry.name)
+  return names
+}
+
+describe('the timing wheel', () => {
+  test('gives out what is due, in its order, and only that', () => {
+    /** @type {TimingWheel<Named>} */
+    const wheel = new TimingWheel(10_000, 0)
+    for (const [name, at] of /** @type {[string, number][]} */ ([['c', 300], ['a', 101], ['b', 200], ['d', 10_000]])) wheel.put(new Named(name), at)
+    assert.equal(wheel.advance(199), false)
+    assert.equal(wheel.advance(200), true)
+    assert.deepEqual(takeAll(wheel), ['a', 'b'])
+    assert.equal(wheel.advance(9999), true)
+    assert.deepEqual(takeAll(wheel), ['c'])
+    assert.equal(wheel.advance(10_000), true)
+    assert.deepEqual(takeAll(wheel), ['d'])
+    assert.equal(wheel.advance(100_000), false)
+  })
+
+  test('keeps what is due and was not taken before what becomes due later', () => {
+    /** @type {TimingWheel<Named>} */
+    const wheel = new TimingWheel(1000, 0)
+    for (const name of ['a', 'b', 'c']) wheel.put(new Named(name), 100)
+    wheel.put(new Named('d'), 200)
+    wheel.advance(100)
+    assert.equal(wheel.take()?.name, 'a')
+    wheel.advance(200)
+    assert.deepEqual(takeAll(wheel), ['b', 'c', 'd'])
+  })
+
+  test('forgets what is removed, due or not, and knows what is moved at its new place only', () => {
+    /** @type {TimingWheel<Named>} */
+    const wheel = new TimingWheel(1000, 0)
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => new Named(name))
+    for (const entry of [a, b, c, d]) wheel.put(entry, 100)
+    wheel.remove(a)
+    wheel.put(b, 300)
+    wheel.advance(100)
+    wheel.remove(c)
+    wheel.remove(c)
+    assert.deepEqual(takeAll(wheel), ['d'])
+    wheel.remove(d)
+    wheel.advance(300)
+    assert.deepEqual(takeAll(wheel), ['b'])
+    assert.equal(wheel.advance(5000), false)
+  })
+
+  test('loses nothing while it stands still for longer than its horizon', () => {
+    /** @type {TimingWheel<Named>} */
+    const wheel = new TimingWheel(1000, 0)
+    for (let i = 1; i <= 10; i++) wheel.put(new Named(String(i)), i * 100)
+    wheel.advance(1_000_000)
+    assert.deepEqual(takeAll(wheel).sort(), ['1', '10', '2', '3', '4', '5', '6', '7', '8', '9'])
+    wheel.put(new Named('next'), 1_000_000)
+    wheel.advance(1_000_000 + TICK)
+    assert.deepEqual(takeAll(wheel), ['next'])
+  })
+
+  test('agrees with a sorted list, whatever is done to it', () => {
+    for (let seed = 1; seed <= 50; seed++) {
+      const random = seededRandom(seed)
+      let now = Math.floor(random() * 1e6)
+      /** @type {TimingWheel<Named>} */
+      const wheel = new TimingWheel(5000, now)
+      const entries = Array.from({ length: 50 }, (_, i) => new Named(String(i)))
+      /** @type {Map<Named, number>} */
+      const expected = new Map()
+      for (let step = 0; step < 400; step++) {
+        const entry = entries[Math.floor(random() * entries.length)]
+        const what = random()
+        if (what < 0.6) {
+          const at = now + Math.floor(random() * 5000)
+          wheel.put(entry, at)
+          expected.set(entry, at)
+        } else if (what < 0.7) {
+          wheel.remove(entry)
+          expected.delete(entry)
+        } else {
+          now += Math.floor(random() * 250)
+          wheel.advance(now)
+          for (let due; (due = wheel.take()) !== undefined;) {
+            assert.ok(/** @type {number} */ (expected.get(due)) <= now, `seed ${seed}: ${due.name} came early`)
+            expected.delete(due)
+          }
+          for (const [late, at] of expected) assert.ok(at > now - TICK, `seed ${seed}: ${late.name} did not come`)
+        }
+      }
+    }
+  })
+})

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { canaryOf, canaryRecord, canaryText, readCanary } from '../../../src/ingest/canary.js'
+import { createWatchdog } from '../../../src/ingest/watchdog.js'
+import { createMetrics } from '../../../src/metrics.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+
+/** @typedef {{ partition: number, text: string }} Sent */
+
+/** @param {import('node:test').TestContext} t */
+async function watch (t) {
+  let now = 1_700_000_000_000
+  let wake = () => {}
+  /** @type {(text: string) => void} */
+  let onEcho = () => {}
+  const world = {
+    partitions: [0, 1],
+    kafka: true,
+    redis: true,
+    /** What the consumer does with what Kafka has. @type {(sent: Sent) => void} */
+    consume: ({ text }) => watchdog.arrived(text),
+    /** @type {Error[]} */
+    replaced: [],
+    /** @type {Sent[]} */
+    sent: []
+  }
+  const metrics = createMetrics({ processMetrics: false })
+  const watchdog = createWatchdog({
+    producer: {
+      start: async () => {},
+      stop: async () => {},
+      send: async (record) => {
+        if (!world.kafka) throw new Error('away')
+        const sent = { partition: Number(record.partition), text: String(record.headers['x-canary']) }
+        world.sent.push(sent)
+        setImmediate(world.consume, sent)
+      }
+    },
+    echo: {
+      id: 'me',
+      start: (listener) => { onEcho = listener },
+      send: async (id, text) => { if (world.redis && id === 'me') setImmediate(() => onEcho(text)) },
+      stop: () => {}
+    },
+    partitions: () => world.partitions,
+    replace: (error) => world.replaced.push(error),
+    metrics,
+    log: recordingLog().log,
+    clock: { now: () => now, sleep: (_ms, signal) => new Promise((resolve, reject) => {
+      wake = () => signal?.aborted ? reject(signal.reason) : resolve()
+    }) }
+  })
+  await watchdog.start()
+  t.after(() => {
+    const stopped = watchdog.stop()
+    wake()
+    return stopped
+  })
+  /** @param {number} seconds */
+  const pass = async (seconds) => {
+    for (let end = now + seconds * 1000; now < end; now += 5000) {
+      for (let i = 0; i < 6; i++) await turn()
+      wake()
+      for (let i = 0; i < 6; i++) await turn()
+    }
+  }
+  const ages = async () => Object.fromEntries((await metrics.canary_age_milliseconds.get()).values.map(({ labels, value }) => [labels.partition, value]))
+  return { world, watchdog, pass, ages, now: () => now }
+}
+
+test('each partition that is ours gets a canary each cycle, and nothing is wrong while they come back', async (t) => {
+  const { world, watchdog, pass, ages } = await watch(t)
+  await pass(60)
+  assert.ok(world.sent.length >= 24 && world.sent.length <= 28, String(world.sent.length))
+  assert.deepEqual([watchdog.problem(), world.replaced, await ages()], [undefined, [], { 0: 0, 1: 0 }])
+})
+
+test('a partition whose canaries do not come back: not ready, and the consumer is replaced, less and less often', async (t) => {
+  const { world, watchdog, pass, ages } = await watch(t)
+  await pass(20)
+  world.consume = ({ partition, text }) => { if (partition === 0) watchdog.arrived(text) }
+  await pass(15)
+  assert.equal(watchdog.problem(), undefined)
+  await pass(15)
+  assert.equal(watchdog.problem(), 'nothing comes through partition 1 of the downlink topic')
+  assert.match(String(world.replaced[0]), /wedged: nothing comes through partition 1/)
+  assert.ok((await ages())[1] >= 5000)
+  const times = [world.replaced.length]
+  for (const seconds of [60, 600, 1800]) {
+    await pass(seconds)
+    times.push(world.replaced.length)
+  }
+  assert.deepEqual(times, [1, 2, 5, 8])
+  world.consume = ({ text }) => watchdog.arrived(text)
+  await pass(10)
+  assert.equal(watchdog.problem(), undefined)
+})
+
+test('while Kafka or Redis is away nothing is replaced, also not soon after', async (t) => {
+  const { world, watchdog, pass } = await watch(t)
+  await pass(20)
+  const { consume } = world
+  for (const service of /** @type {const} */ (['kafka', 'redis'])) {
+    world.consume = () => {} // what Kafka has taken just before it went
+    await pass(5)
+    world[service] = false
+    await pass(120)
+    assert.match(String(watchdog.problem()), service === 'redis' ? /does not come back from Redis for 1\d\d s/ : /undefined/)
+    world[service] = true
+    await pass(10)
+    world.consume = consume
+    await pass(20)
+    assert.deepEqual([world.replaced, watchdog.problem()], [[], undefined], service)
+  }
+})
+
+test('what goes on, however late, is not wedged', async (t) => {
+  const { world, watchdog, pass } = await watch(t)
+  await pass(10)
+  world.consume = ({ partition }) => watchdog.progress(partition)
+  await pass(300)
+  assert.deepEqual([world.replaced, watchdog.problem()], [[], undefined])
+})
+
+test('a partition that goes to another member is forgotten, and its canaries go back to who sent them', async (t) => {
+  const { world, watchdog, pass, ages } = await watch(t)
+  await pass(10)
+  world.consume = () => {}
+  await pass(10)
+  world.partitions = []
+  await pass(60)
+  assert.deepEqual([world.replaced, watchdog.problem(), await ages()], [[], undefined, {}])
+  watchdog.arrived('somebody-else 1 1700000000000')
+  watchdog.arrived('not a canary')
+})
+
+test('a canary says whose it is, and nothing else is taken for one', () => {
+  const canary = { echo: 'aB-_9', partition: 12, sentAt: 1_700_000_000_000 }
+  const { headers } = canaryRecord(canary)
+  const message = /** @type {any} */ ({ headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Buffer.from(String(value))])) })
+  assert.equal(canaryOf(message), canaryText(canary))
+  assert.deepEqual(readCanary(canaryText(canary)), canary)
+  assert.equal(canaryOf(/** @type {any} */ ({ headers: { 'x-operator': 'broadcast', 'x-canary': 'x' } })), undefined)
+  assert.equal(canaryOf(/** @type {any} */ ({ headers: { 'x-operator': 'canary' } })), '')
+  for (const text of ['', 'me 1', 'me 1 2 3', '{w:1} 1 2', `${'x'.repeat(41)} 1 2`]) assert.equal(readCanary(text), undefined)
+})
