@@ -10,7 +10,8 @@ import { MAX_WORKERS } from '../wire/session-id.js'
  * number owns the sessions whose ids begin with it.
  *
  * While Redis is away nobody can take a number, so a worker that cannot renew goes on serving; it stops when Redis
- * says that somebody else has its number. A Redis that lost its data learns of us again with the next renewal.
+ * says that somebody else has its number. A Redis that was away, or lost its data, learns of us again at once; until
+ * then others do not find our sessions, and we are not ready.
  */
 
 /** How long a number stays with a worker that no longer renews it, ms. */
@@ -49,7 +50,7 @@ function linux (read) {
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'onBack'>} dependencies.redis
  * @param {string} dependencies.slot names the place of this process: the process that takes it after this one gets the same number
  * @param {WorkerAddress} dependencies.address
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
@@ -64,6 +65,8 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
   let number
   /** @type {NodeJS.Timeout | undefined} */
   let timer
+  /** When the lease ends as far as we know, monotonic ms: reckoned from before Redis was asked, so never too late. */
+  let heldUntil = -Infinity
   /** @type {string[]} the shared secret, and the one before it: Redis may have lost its data */
   let secrets = [ownSecret]
 
@@ -71,19 +74,28 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
   const renewFor = (time) => redis.scripts.renew([EXPIRY, OWNERS, SECRET], [/** @type {number} */ (number), token, time, owner, secrets[0]])
 
   async function renew () {
+    const asked = performance.now()
     try {
       const secret = await renewFor(leaseTime)
       if (secret === '') {
-        clearInterval(timer)
+        endRenewal()
         log.fatal({ workerNumber: number }, 'another worker has this worker\'s number')
         onLost()
-      } else if (secret !== secrets[0]) {
-        secrets = [secret, secrets[0]]
+        return
       }
+      heldUntil = asked + leaseTime
+      if (secret !== secrets[0]) secrets = [secret, secrets[0]]
     } catch (error) {
       log.warn({ err: error }, 'the worker number could not be renewed')
     }
   }
+
+  function endRenewal () {
+    clearInterval(timer)
+    timer = undefined
+    heldUntil = -Infinity
+  }
+  redis.onBack(() => { if (timer !== undefined) renew() })
 
   /**
    * The process that had our slot before, if it is surely dead: its lease need not run out first.
@@ -102,6 +114,9 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
       return number
     },
 
+    /** Whether others find us: false when the lease could not be renewed in time. @returns {boolean} */
+    get held () { return performance.now() < heldUntil },
+
     /** What workers prove themselves to each other with; the first one signs, each is believed. @returns {readonly string[]} */
     get secrets () { return secrets },
 
@@ -116,7 +131,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
     },
 
     async stop () {
-      clearInterval(timer)
+      endRenewal()
       if (number === undefined) return
       await renewFor(0).catch((error) => log.debug({ err: error }, 'the worker number was not given back'))
     },

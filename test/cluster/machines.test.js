@@ -258,8 +258,10 @@ test('a machine that loses its network costs nobody a record, and its sessions a
 })
 
 test('a machine that has its network back is used again', { skip, timeout: 90_000 }, async (t) => {
+  await waitFor(async () => await redis.zcount('inkcast:{workers}:expiry', Date.now(), '+inf') === 1, { timeout: 15_000, message: 'its worker numbers to be free' })
   await hosts.machine1.plugIn()
   await waitFor(first.ready, { timeout: 60_000, message: 'the machine to be ready' })
+  assert.equal(await redis.zcount('inkcast:{workers}:expiry', Date.now(), '+inf'), 3, 'others find the sessions of a machine that is ready')
   const workers = await workersOf(t, first.url, 2, await asUser())
   await waitFor(async () => workers.has(workerOf(await connectClient(t, url, await asUser()))), { timeout: 15_000, message: 'a client on it' })
   await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })

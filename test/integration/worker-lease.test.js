@@ -196,6 +196,20 @@ describe('a worker number', () => {
     assert.equal((await claim(t)).lease.number, 1)
   })
 
+  test('is found again by others at once when Redis is back after more than the lease time, and is not held until then', { timeout: 30_000 }, async (t) => {
+    // renewed every 2 s: it must not be that which finds Redis again
+    const { lease } = await claim(t, { leaseTime: 6000 })
+    assert.equal(lease.held, true)
+    await server.kill()
+    await waitFor(() => !lease.held, { timeout: 15_000, message: 'the lease to end' })
+    await server.restart()
+    await waitFor(() => redis.ready, { timeout: 10_000, message: 'Redis' })
+    await waitFor(() => lease.held, { timeout: 500, message: 'the lease' })
+    assert.notEqual(await lease.owner(0), undefined)
+    await lease.stop()
+    assert.equal(lease.held, false)
+  })
+
   test('is refused when all are taken', async (t) => {
     const until = String(Date.now() + 60_000)
     const owner = JSON.stringify({ machine: 'elsewhere', pid: 1, path: '', slot: 'x', token: 'x' })
