@@ -2,7 +2,7 @@ import { receiptParts } from '../redis/keys.js'
 
 /**
  * Where the workers that a record reached put together what they know of its receipt, so that one of them tells it as
- * one summary: whoever is last. docs/decisions/0030-receipts.md
+ * one summary: whoever is last. docs/decisions/0032-receipts.md
  *
  * @typedef {object} ReceiptParts
  * @property {(id: string, clients: number) => Promise<void>} announce this worker has written the record to so many

@@ -28,14 +28,14 @@ export async function checkIdle ({ feeds, bus, metrics, log, clock, signal }) {
   /** Were behind when they were last compared; what they lack may have been on its way. @type {{ feed: import('./feed.js').Feed, end: import('../wire/position.js').Position }[]} */
   let suspects = []
 
+  /** How many may be looked at now: of few documents none in most ticks. */
+  let turn = 0
+
   function nextIdle () {
     const idle = []
-    for (let left = Math.min(MAX_BATCH, Math.ceil(feeds.size * TICK / CYCLE)); left > 0; left--) {
-      const { value: feed } = round.next()
-      if (feed === undefined) {
-        round = feeds.values()
-        break
-      }
+    for (turn = Math.min(MAX_BATCH, turn + feeds.size * TICK / CYCLE); turn >= 1; turn--) {
+      const feed = round.next().value ?? (round = feeds.values()).next().value
+      if (feed === undefined) break
       if (!feed.heard) idle.push(feed)
       feed.heard = false
     }

@@ -140,7 +140,7 @@ export function forgetHandshake (socket) {
 const PING = Buffer.from([0x81, 1, 0x32])
 const PING_OPTIONS = { wsPreEncodedFrame: [PING], compress: false }
 
-/** What src/heartbeat does with Engine.IO's sockets; only if `checkHooks` allows it. */
+/** What src/heartbeat does with Engine.IO's sockets; only if the self-test allows it. */
 export const heartbeatHooks = {
   /** @param {any} conn */
   stopTimers (conn) {

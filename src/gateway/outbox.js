@@ -1,15 +1,15 @@
 import { compressedFrame } from './compression.js'
 
-/**
- * What connections get within one turn of the event loop, or within the latency budget, leaves in one write each: a
- * system call costs more than everything else about a delivery.
- *
- * @typedef {import('../wire/packet.js').EncodedMessage} EncodedMessage
- * @typedef {{ turnEnds: () => void }} Queue
- */
+/** @typedef {import('../wire/packet.js').EncodedMessage} EncodedMessage */
+/** @typedef {{ turnEnds: () => void }} Queue */
+
 /** @type {{ messages: EncodedMessage[], joined: Buffer }} */
 const NOTHING = { messages: [], joined: Buffer.alloc(0) }
 
+/**
+ * What connections get within one turn of the event loop, or within the latency budget, leaves in one write each: a
+ * system call costs more than everything else about a delivery.
+ */
 export class Outbox {
   /** Connections with something to write, at most one entry each. @type {Queue[]} */
   #waiting = []

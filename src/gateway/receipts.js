@@ -7,7 +7,7 @@ import { summarise } from './receipt-summary.js'
 /**
  * The receipts of one worker: clients are asked to acknowledge a record with `x-receipt`, and when all have, or their
  * time is up, one summary goes to the uplink, put together with the parts of other workers that the record reached.
- * docs/decisions/0030-receipts.md
+ * docs/decisions/0032-receipts.md
  *
  * @typedef {ReturnType<typeof createReceipts>} Receipts
  */

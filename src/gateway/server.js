@@ -180,7 +180,7 @@ export function createGateway ({
     for (const guid of [...connection.documents()]) leaveDocument(connection, guid, feeds)
   }
 
-  const slimming = hooked ? createSlimming() : null
+  const slimming = hooked ? createSlimming({ onPacket, onPacketCreate: flushFirst, onDisconnect }) : null
   io.on('connection', (socket) => {
     /** @type {import('./connection.js').Connection} */
     const connection = /** @type {any} */ (socket)[kConnection]
@@ -190,8 +190,7 @@ export function createGateway ({
     expiry.watch(connection)
     heartbeat?.replan(connection.conn)
     connection.conn.on('packetCreate', flushFirst)
-    // as `onAny` would, in an array that has room for one
-    Object.assign(socket, { _anyListeners: [onEvent] })
+    socket.onAny(onEvent)
     socket.on('disconnect', onDisconnect)
     slimming?.slim(connection)
     if (draining) {

@@ -60,6 +60,9 @@ const TRANSPORT = table({
   close () { this[kOwner].onClose('transport close') }
 })
 
+const TRANSPORT_EVENTS = Object.keys(TRANSPORT)
+const SOCKET_EVENTS = ['error', 'disconnect']
+
 /** Socket.IO's Client. @param {any} self itself, when it calls its own methods, or the Engine.IO socket it listens to */
 const clientOf = (self) => self.conn === undefined ? self[kConnection].socket.client : self
 
@@ -115,38 +118,48 @@ export function makeAcksLazily () {
   })
 }
 
-/** Makes connections small. One per gateway: the tables hold its listeners, which are the same functions for each connection. */
-export function createSlimming () {
-  /** What Engine.IO's sockets and Socket.IO's have, taken from the first ones. @type {Listeners | undefined} */
-  let engineListeners
-  /** @type {Listeners | undefined} */
-  let socketListeners
+/**
+ * Makes connections small. One per gateway.
+ * @param {{ onPacket: Function, onPacketCreate: Function, onDisconnect: Function }} own what the gateway listens with: the same functions for each connection
+ */
+export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
+  const engineListeners = table({
+    packet: onPacket,
+    packetCreate: onPacketCreate,
+    data: CLIENT.ondata,
+    error: CLIENT.onerror,
+    close: [forgetSession, CLIENT.onclose]
+  })
+  // Socket.IO's listens to nothing with the one for errors: an emitter without any would throw
+  const socketListeners = table({ error () {}, disconnect: onDisconnect })
 
   /** @param {any} conn Engine.IO's socket @param {any} client Socket.IO's */
   function slimEngineSocket (conn, client) {
-    const { close, data, error, ...others } = conn._events
+    const { packet, packetCreate, data, error, close } = conn._events
+    const stock = conn._eventsCount === 5 && packet === onPacket && packetCreate === onPacketCreate && data === client.ondata && error === client.onerror &&
+      Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose
     // somebody else listens as well, or not everybody does yet
-    if (!Array.isArray(close) || data !== client.ondata || error !== client.onerror || close[1] !== client.onclose) return
-    const listeners = { ...others, data: CLIENT.ondata, error: CLIENT.onerror, close: [forgetSession, CLIENT.onclose, ...close.slice(2)] }
-    engineListeners ??= table(listeners)
-    if (!isSame(listeners, engineListeners)) return
+    if (!stock) return
     // it takes them off when it is destroyed
-    Object.assign(client, CLIENT)
+    client.ondata = CLIENT.ondata
+    client.onerror = CLIENT.onerror
+    client.onclose = CLIENT.onclose
     share(conn, engineListeners)
-    for (const [key, map] of Object.entries({ sockets: client.sockets, nsps: client.nsps })) if (map.size === 1) client[key] = new SmallMap(map)
+    if (client.sockets.size === 1) client.sockets = new SmallMap(client.sockets)
+    if (client.nsps.size === 1) client.nsps = new SmallMap(client.nsps)
   }
 
   /** @param {any} conn Engine.IO's socket, on WebSocket */
   function slimConnection (conn) {
     const { transport } = conn
     const ws = transport.socket
-    if (hasOnly(ws, ['message', 'close', 'error'], ['error'])) {
+    if (isStockWebSocket(ws)) {
       ws[kOwner] = transport
       share(ws, WEBSOCKET)
     }
     // of no use any more: headers are sent
     transport.removeAllListeners('headers')
-    if (hasOnly(transport, Object.keys(TRANSPORT))) {
+    if (hasOneEach(transport, TRANSPORT_EVENTS)) {
       transport[kOwner] = conn
       share(transport, TRANSPORT)
       // would take the listeners off one by one
@@ -168,29 +181,23 @@ export function createSlimming () {
      */
     slim ({ conn, socket }) {
       const own = /** @type {any} */ (socket)
-      socketListeners ??= /** @type {Listeners} */ (own._events)
-      if (isSame(own._events, socketListeners)) share(own, socketListeners)
+      if (hasOneEach(own, SOCKET_EVENTS) && own._events.disconnect === onDisconnect && own._events.error.name === 'noop') share(own, socketListeners)
+      // one that was pushed to has room for 17
+      if (own._anyListeners.length === 1) own._anyListeners = own._anyListeners.slice()
       if (conn.transport.name === 'websocket') slimConnection(conn)
       else conn.on('upgrade', onUpgrade)
     }
   }
 }
 
-/**
- * @param {any} emitter
- * @param {string[]} events
- * @param {string[]} [several] of them, those that may have more than one listener
- * @returns {boolean} whether it has one listener for each of these events, and none for others
- */
-function hasOnly ({ _events: listeners, _eventsCount: count }, events, several = []) {
-  return count === events.length && events.every((event) => typeof listeners[event] === 'function' || (Array.isArray(listeners[event]) && several.includes(event)))
+/** @param {any} emitter @param {string[]} events @returns {boolean} whether it has one listener for each of these events, and none for others */
+function hasOneEach ({ _events: listeners, _eventsCount: count }, events) {
+  return count === events.length && events.every((event) => typeof listeners[event] === 'function')
 }
 
-/** @param {Listeners} a @param {Listeners} b */
-function isSame (a, b) {
-  const events = Object.keys(a)
-  return events.length === Object.keys(b).length && events.every((event) => {
-    const [one, other] = [a[event], b[event]]
-    return one === other || (Array.isArray(one) && Array.isArray(other) && one.length === other.length && one.every((listener, i) => listener === other[i]))
-  })
+/** @param {any} ws */
+function isStockWebSocket ({ _events: { message, close, error }, _eventsCount: count }) {
+  return count === 3 && typeof message === 'function' && typeof close === 'function' &&
+    // of a client that did not begin with polling Engine.IO's server listens as well
+    (typeof error === 'function' || (Array.isArray(error) && error.length === 2 && error[0].name === 'onUpgradeError'))
 }

@@ -2,32 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { range } from '../../contract/bus-fixture.js'
-import { recordingLog } from '../../helpers/recording-log.js'
-import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
+import { feedsOnScriptedBus as setUp } from '../../helpers/feeds.js'
+import { FakeMember } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
-import { createFeeds } from '../../../src/documents/feeds.js'
-import { createMetrics } from '../../../src/metrics.js'
-
-/** Time flies. @type {import('../../../src/clock.js').Clock} */
-const clock = { now: Date.now, sleep: async (_ms, signal) => { await turn(); signal?.throwIfAborted() } }
-
-function setUp () {
-  const bus = new ScriptedBus()
-  const metrics = createMetrics({ processMetrics: false })
-  const { log, lines } = recordingLog()
-  const feeds = createFeeds({ bus: /** @type {any} */ (bus), createDelivery: (record) => record, metrics, log, clock })
-  return {
-    bus, feeds, metrics, lines,
-    /**
-     * @param {FakeMember} member
-     * @param {import('../../../src/wire/position.js').Position} [since]
-     * @param {() => boolean} [wanted]
-     */
-    join: (member, since, wanted = () => true) => feeds.join('doc', member, since, wanted),
-    /** Appends and delivers. @param {number} count */
-    publish (count) { for (const record of bus.appendMany(count)) feeds.receive(record) }
-  }
-}
 
 const START = { epoch: 'one', offset: 0 }
 const at = (/** @type {number} */ offset) => ({ epoch: 'one', offset })
@@ -321,80 +298,5 @@ describe('documents whose live delivery was interrupted', () => {
     const { length } = bus.calls
     await turn()
     assert.equal(bus.calls.length, length)
-  })
-})
-
-describe('documents where nothing happens', () => {
-  const losses = async (/** @type {ReturnType<typeof setUp>['metrics']} */ metrics) => (await metrics.silent_losses.get()).values[0].value
-
-  test('get the last record that was lost on the way, though nothing follows it', async (t) => {
-    const { bus, feeds, join, publish, metrics } = setUp()
-    const member = new FakeMember()
-    await join(member)
-    publish(3)
-    feeds.start()
-    t.after(() => feeds.stop())
-    bus.append()
-    await waitFor(() => member.offsets.length === 4)
-    assert.deepEqual(member.offsets, range(4, 1))
-    assert.equal(await losses(metrics), 1)
-    assert.equal(bus.calls.filter((call) => call.startsWith('history')).length, 1)
-    bus.lose('two')
-    await waitFor(() => member.resyncs.length === 1)
-    assert.equal(await losses(metrics), 2)
-  })
-
-  test('are not repaired for a record that is on its way', async (t) => {
-    const { bus, feeds, join, metrics } = setUp()
-    const member = new FakeMember()
-    await join(member)
-    const { positions } = bus
-    bus.positions = async (guids) => {
-      bus.positions = positions
-      const late = bus.append()
-      setImmediate(() => feeds.receive(late))
-      return positions.call(bus, guids)
-    }
-    feeds.start()
-    t.after(() => feeds.stop())
-    await waitFor(() => bus.calls.filter((call) => call === 'positions').length > 4)
-    assert.deepEqual([member.offsets, await losses(metrics)], [[1], 0])
-    assert.ok(!bus.calls.some((call) => call.startsWith('history')))
-  })
-
-  test('are asked for a few at a time, each once in a cycle, and not those that something came for', async (t) => {
-    const { bus, feeds } = setUp()
-    for (let i = 0; i < 400; i++) await feeds.join(`d${i}`, new FakeMember(), undefined, () => true)
-    bus.append()
-    /** @type {string[][]} */
-    const asked = []
-    bus.positions = async (/** @type {string[]} */ guids) => {
-      asked.push(guids)
-      feeds.receive({ ...bus.records[0], publication: { ...bus.records[0].publication, guid: 'd7', ephemeral: true }, offset: 0 })
-      return guids.map(() => bus.end)
-    }
-    feeds.start()
-    t.after(() => feeds.stop())
-    await waitFor(() => asked.length >= 80)
-    const cycle = asked.slice(40, 80).flat()
-    assert.ok(asked.every(({ length }) => length <= 10))
-    assert.deepEqual([cycle.length, new Set(cycle).size, cycle.includes('d7')], [399, 399, false])
-  })
-
-  test('are asked for again after Redis was away, and no more once the gateway stops', async () => {
-    const { bus, feeds, join, lines } = setUp()
-    const member = new FakeMember()
-    await join(member)
-    bus.fail('positions', 3)
-    bus.append()
-    feeds.start()
-    await waitFor(() => member.offsets.length === 1)
-    feeds.stop()
-    await turn()
-    await turn()
-    const { length } = bus.calls
-    for (let i = 0; i < 20; i++) await turn()
-    assert.equal(bus.calls.length, length)
-    assert.ok(lines.every(({ level }) => level === 'debug'))
   })
 })

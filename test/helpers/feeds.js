@@ -1,0 +1,28 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { createFeeds } from '../../src/documents/feeds.js'
+import { createMetrics } from '../../src/metrics.js'
+import { recordingLog } from './recording-log.js'
+import { ScriptedBus } from './scripted-bus.js'
+
+/** Feeds over a bus that does what a test says. */
+export function feedsOnScriptedBus () {
+  /** Time flies. */
+  const time = { slept: 0 }
+  /** @type {import('../../src/clock.js').Clock} */
+  const clock = { now: Date.now, sleep: async (ms, signal) => { time.slept += ms; await turn(); signal?.throwIfAborted() } }
+  const bus = new ScriptedBus()
+  const metrics = createMetrics({ processMetrics: false })
+  const { log, lines } = recordingLog()
+  const feeds = createFeeds({ bus: /** @type {any} */ (bus), createDelivery: (record) => record, metrics, log, clock })
+  return {
+    bus, feeds, metrics, lines, time,
+    /**
+     * @param {import('./scripted-bus.js').FakeMember} member
+     * @param {import('../../src/wire/position.js').Position} [since]
+     * @param {() => boolean} [wanted]
+     */
+    join: (member, since, wanted = () => true) => feeds.join('doc', member, since, wanted),
+    /** Appends and delivers. @param {number} count */
+    publish (count) { for (const record of bus.appendMany(count)) feeds.receive(record) }
+  }
+}
