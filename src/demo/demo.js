@@ -1,4 +1,4 @@
-import { io } from '/client-dist/socket.io.esm.min.js'
+import { io } from '/client/socket.io.esm.min.js'
 
 const guid = new URLSearchParams(location.search).get('document') ?? 'demo'
 const show = (id, text) => { document.getElementById(id).textContent = text }

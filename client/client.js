@@ -1,0 +1,210 @@
+import { Connection } from './connection.js'
+import { Emitter } from './emitter.js'
+import { ClientError } from './error.js'
+import { Membership } from './membership.js'
+import { createPositions } from './positions.js'
+
+/**
+ * `connecting` for the first time, `connected`, `reconnecting` after a loss, `draining`: connected, but the gateway is about to close the
+ * connection and has asked to come back, `refused` by the gateway (`client.reason` says why, `client.connect()` tries again), `closed`.
+ * @typedef {'connecting' | 'connected' | 'reconnecting' | 'draining' | 'refused' | 'closed'} ClientState
+ */
+
+/** Why a token is asked for: a handshake, one that is about to expire, or one that the gateway did not take. @typedef {'connect' | 'expiring' | 'refused'} TokenReason */
+
+/**
+ * @typedef {object} PositionStorage what of the browser's `Storage` is used
+ * @property {(key: string) => string | null} getItem
+ * @property {(key: string, value: string) => void} setItem
+ * @property {(key: string) => void} removeItem
+ */
+
+/**
+ * @typedef {object} ClientOptions
+ * @property {string | ((reason: TokenReason) => string | Promise<string>)} [token] a function is asked at each handshake and before a token expires
+ * @property {string} [id] stable id of this client; publishers name it in `x-except` to spare it its own changes. Default: random, new for each page
+ * @property {PositionStorage} [storage] where positions are kept over page reloads: `sessionStorage`. Default: nowhere
+ * @property {string[]} [transports] default: WebSocket, and long polling where that cannot be had
+ * @property {any} [parser] of Socket.IO; `socket.io-msgpack-parser` for msgpack. Default: JSON
+ * @property {object} [socket] more options of socket.io-client: `path`, `extraHeaders`, `withCredentials` …
+ * @property {typeof import('socket.io-client').io} [io] another build of socket.io-client
+ */
+
+/** Own connections remembered, to recognise what this client has sent. */
+const MAX_OWN = 100
+/** How long it may take the gateway to answer that a document was left, ms. */
+const LEAVE_TIMEOUT = 10_000
+
+/** Made by `connect`. */
+export class Client {
+  #connection
+  #emitter = new Emitter()
+  /** @type {Map<string, Membership>} by guid */
+  #memberships = new Map()
+  /** Documents that were closed and are not left yet. @type {Map<string, Promise<unknown>>} by guid */
+  #leaving = new Map()
+  /** @type {Set<string>} */
+  #own = new Set()
+  #positions
+
+  /**
+   * @param {string} url
+   * @param {ClientOptions} options
+   */
+  constructor (url, options) {
+    /** Stable over reconnects. @readonly */
+    this.id = options.id ?? randomId()
+    this.#positions = createPositions(options.storage, url)
+    this.#connection = new Connection(url, options, {
+      auth: () => ({ client: this.id, documents: this.#handshakeDocuments() }),
+      onUp: () => this.#onUp(),
+      onDown: () => {
+        this.#leaving.clear()
+        for (const membership of this.#memberships.values()) membership.lost()
+      },
+      onState: (state, reason) => {
+        if (state === 'refused' && reason !== null) for (const membership of this.#memberships.values()) membership.reject(reason)
+        this.#emitter.emit('state', state, reason)
+      }
+    })
+    this.#listen()
+    this.#connection.connect()
+  }
+
+  /** The Socket.IO socket beneath. */
+  get socket () { return this.#connection.socket }
+
+  get state () { return this.#connection.state }
+
+  /** Why it is not connected; null while it is, and before the first attempt has failed. */
+  get reason () { return this.#connection.reason }
+
+  /** Id of the connection at the moment; its first two characters are the gateway worker's number. */
+  get connectionId () { return this.socket.id }
+
+  /** @returns {'websocket' | 'polling' | undefined} */
+  get transport () { return this.#connection.transport }
+
+  /**
+   * Listens to `state` (state, reason), or to records for this user, this connection or everyone, by event name
+   * (a record named `state` comes as `record:state`).
+   *
+   * @overload
+   * @param {'state'} event
+   * @param {(state: ClientState, reason: ClientError | null) => void} listener
+   * @returns {() => void} takes the listener off again
+   */
+  /**
+   * @overload
+   * @param {string} event
+   * @param {import('./document.js').Listener} listener
+   * @returns {() => void} takes the listener off again
+   */
+  /**
+   * @param {string} event
+   * @param {Function} listener
+   * @returns {() => void}
+   */
+  on (event, listener) { return this.#emitter.on(event, listener) }
+
+  /** @param {string} event @param {Function} listener */
+  off (event, listener) { this.#emitter.off(event, listener) }
+
+  /**
+   * Opens a document, and keeps it open over reconnects. Whoever opens it a second time gets another Document with the same connection,
+   * position and presence, from now on.
+   *
+   * @param {string} guid
+   * @param {import('./membership.js').OpenOptions} [options]
+   * @returns {Promise<import('./document.js').Document>} when it is joined, however long there is no connection
+   * @throws {ClientError} the gateway refuses it
+   */
+  async open (guid, options = {}) {
+    const { state, reason } = this
+    if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
+    let membership = this.#memberships.get(guid)
+    if (membership === undefined) {
+      membership = new Membership(guid, this.#link, { position: options.position ?? this.#positions.load(guid), state: options.state })
+      this.#memberships.set(guid, membership)
+      this.#joinIfPossible(membership)
+    }
+    return membership.open(options)
+  }
+
+  /** Connects now rather than after the pause; also after it was refused. */
+  connect () { this.#connection.connect() }
+
+  /** Loses the connection as if the network had failed, and comes back: to see what happens then. @param {number} [ms] after which */
+  drop (ms) { this.#connection.drop(ms) }
+
+  /** Closes all documents and the connection, for good. */
+  close () {
+    if (this.state === 'closed') return
+    this.#connection.close()
+    for (const membership of [...this.#memberships.values()]) membership.fail(/** @type {ClientError} */ (this.reason))
+    this.#emitter.clear()
+  }
+
+  /** @type {import('./membership.js').Link} */
+  #link = {
+    request: (event, argument, timeout) => this.#connection.request(event, argument, timeout),
+    tell: (event, argument) => { this.socket.emit(event, argument) },
+    isOwn: (connectionId) => this.#own.has(connectionId),
+    save: (guid, position) => this.#positions.save(guid, position),
+    gone: ({ guid }, toLeave) => {
+      this.#memberships.delete(guid)
+      if (toLeave) this.#leave(guid)
+    }
+  }
+
+  /** What comes of a document until the gateway has answered is of the old membership: a new one is joined after it. @param {string} guid */
+  #leave (guid) {
+    // while connecting, Socket.IO sends it right after the handshake, which may name the document
+    const leaving = this.#connection.request('doc:leave', { guid }, LEAVE_TIMEOUT).catch(() => {}).then(() => {
+      if (this.#leaving.get(guid) !== leaving) return
+      this.#leaving.delete(guid)
+      const membership = this.#memberships.get(guid)
+      if (membership !== undefined) this.#joinIfPossible(membership)
+    })
+    this.#leaving.set(guid, leaving)
+  }
+
+  /** @param {Membership} membership */
+  #joinIfPossible (membership) {
+    if (this.socket.connected && membership.idle && !this.#leaving.has(membership.guid)) membership.join()
+  }
+
+  #handshakeDocuments () {
+    const documents = [...this.#memberships.values()].filter(({ guid }) => !this.#leaving.has(guid))
+    return Object.fromEntries(documents.map((membership) => [membership.guid, membership.handshake()]))
+  }
+
+  #onUp () {
+    if (this.#own.size >= MAX_OWN) this.#own.delete([...this.#own][0])
+    this.#own.add(this.socket.id ?? '')
+    // those that were opened since the handshake was sent
+    for (const membership of this.#memberships.values()) this.#joinIfPossible(membership)
+  }
+
+  #listen () {
+    const { socket } = this
+    const membershipOf = (/** @type {{ guid: string }} */ { guid }) => this.#memberships.get(guid)
+    socket.on('doc:joined', (joined) => membershipOf(joined)?.onJoined(joined))
+    socket.on('doc:refused', (refused) => membershipOf(refused)?.onRefused(new ClientError(refused.error)))
+    socket.on('doc:resync', (resync) => membershipOf(resync)?.onResync(resync))
+    socket.on('doc:presence', (diff) => membershipOf(diff)?.onPresence(diff))
+    socket.on('doc:revoked', (revoked) => membershipOf(revoked)?.fail(new ClientError({ code: 'forbidden', message: 'this client was taken off the document' })))
+    socket.onAny((event, payload, meta, acknowledge) => {
+      if (/^(doc|gateway|auth):/.test(event)) return
+      const guid = meta?.guid
+      const membership = this.#memberships.get(guid)
+      if (membership !== undefined) membership.onRecord(event, payload, meta, acknowledge)
+      else if (!this.#leaving.has(guid)) this.#emitter.emit(event === 'state' ? 'record:state' : event, payload, meta, acknowledge)
+    })
+  }
+}
+
+/** Not crypto.randomUUID: pages without TLS have none. */
+function randomId () {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36).padStart(2, '0')).join('')
+}

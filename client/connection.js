@@ -1,0 +1,247 @@
+import { delayBefore, hintOf } from './delay.js'
+import { ClientError } from './error.js'
+import { io as socketIo } from './io.js'
+
+/**
+ * The connection of a client: makes it, and makes it again. Socket.IO's own reconnection is off, because it knows nothing of the gateway's
+ * hints, of refusals and of tokens.
+ *
+ * @typedef {import('./client.js').ClientState} ClientState
+ * @typedef {import('./client.js').ClientOptions} ClientOptions
+ * @typedef {import('./client.js').TokenReason} TokenReason
+ */
+
+/**
+ * What the connection tells.
+ * @typedef {object} ConnectionEvents
+ * @property {() => object} auth what the handshake says besides the token
+ * @property {() => void} onUp
+ * @property {() => void} onDown or an attempt has failed
+ * @property {(state: ClientState, reason: ClientError | null) => void} onState
+ */
+
+/** How long opening a transport may take, and as long again the handshake, ms. */
+const ATTEMPT_TIMEOUT = 15_000
+/** A connection that lasts less long counts as a failure: who accepts and drops is not to be called without a pause, ms. */
+const SHORT = 5000
+/** A page that has no connection yet tries the other transport within this, ms. */
+const SOON = 300
+/** How long the answer to a new token may take, ms. */
+const REFRESH_TIMEOUT = 10_000
+
+/** The browser's window; in Node it tells nothing. @type {any} */
+const window = globalThis
+
+export class Connection {
+  #options
+  #events
+  /** @type {string | undefined} */
+  #token
+  /** Tells the attempt under way from those that were given up. */
+  #attempt = 0
+  #failures = 0
+  #connectedAt = 0
+  #pollingFirst = false
+  /** The gateway did not take the last token. */
+  #askedAgain = false
+  /** Why the gateway is about to disconnect. @type {{ code: string, message: string, retryable: boolean } | null} */
+  #farewell = null
+  /** When to come back after the next loss, ms. @type {number | undefined} */
+  #hint
+  /** Until the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
+  #pause
+  /** Ends an attempt that takes too long. @type {ReturnType<typeof setTimeout> | undefined} */
+  #watch
+  #onOnline = () => { if (this.#pause !== undefined) this.#retryIn(Math.random() * SOON) }
+
+  /**
+   * @param {string} url
+   * @param {ClientOptions} options
+   * @param {ConnectionEvents} events
+   */
+  constructor (url, options, events) {
+    this.#options = options
+    this.#events = events
+    /** @type {ClientState} */
+    this.state = 'connecting'
+    /** @type {ClientError | null} */
+    this.reason = null
+    this.socket = (options.io ?? socketIo)(url, {
+      ...options.socket,
+      ...options.parser && { parser: options.parser },
+      auth: (/** @type {(auth: object) => void} */ send) => send({ ...this.#token !== undefined && { token: this.#token }, ...events.auth() }),
+      autoConnect: false,
+      forceNew: true,
+      reconnection: false,
+      timeout: ATTEMPT_TIMEOUT
+    })
+    this.#listen()
+    window.addEventListener?.('online', this.#onOnline)
+  }
+
+  get up () { return this.state === 'connected' || this.state === 'draining' }
+  get #engine () { return /** @type {any} */ (this.socket.io).engine }
+  get transport () { return this.up ? this.#engine?.transport.name : undefined }
+
+  /** Connects now, unless it is connected or closed. */
+  connect () {
+    if (this.up || this.state === 'closed') return
+    if (this.state === 'refused') this.#setState('reconnecting', null)
+    this.#try('connect')
+  }
+
+  /** Loses the connection on purpose. @param {number} [ms] when to come back */
+  drop (ms) {
+    if (!this.up) return
+    this.#hint = ms
+    this.#engine.close()
+  }
+
+  close () {
+    window.removeEventListener?.('online', this.#onOnline)
+    this.#stop('closed', new ClientError({ code: 'closed', message: 'the client was closed' }))
+  }
+
+  /**
+   * @param {string} event
+   * @param {object} argument
+   * @param {number} timeout ms
+   * @returns {Promise<any>}
+   * @throws {ClientError}
+   */
+  request (event, argument, timeout) {
+    return new Promise((resolve, reject) => {
+      this.socket.timeout(timeout).emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
+        if (lost === null) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
+        const code = this.socket.connected ? 'timeout' : 'disconnected'
+        reject(new ClientError({ code, message: 'no answer; nobody knows whether it was taken', retryable: true }, { cause: lost }))
+      })
+    })
+  }
+
+  #listen () {
+    const { socket } = this
+    socket.on('connect', () => {
+      clearTimeout(this.#watch)
+      this.#connectedAt = Date.now()
+      this.#askedAgain = false
+      this.#farewell = null
+      this.#hint = undefined
+      this.#setState('connected', null)
+      this.#events.onUp()
+    })
+    socket.on('connect_error', (error) => {
+      const { data } = /** @type {any} */ (error)
+      if (data?.code === undefined) this.#unreachable(error)
+      else this.#refused({ ...data, message: error.message })
+    })
+    socket.on('disconnect', (reason) => {
+      if (!this.up) {
+        // between the opening of the transport and the handshake's answer
+        if (this.state !== 'closed' && this.state !== 'refused') this.#unreachable(new Error(reason))
+        return
+      }
+      this.#pollingFirst = this.#engine.transport.name === 'polling' // it goes over to WebSocket where it can
+      this.#failures = Date.now() - this.#connectedAt < SHORT ? this.#failures : 0
+      if (this.#farewell !== null) this.#refused(this.#farewell)
+      else this.#failed(new ClientError({ code: 'disconnected', message: 'the connection was lost', retryable: true }), this.#hint)
+    })
+    socket.on('gateway:draining', ({ reconnectInMs }) => {
+      this.#hint = reconnectInMs
+      this.#setState('draining', null)
+    })
+    socket.on('gateway:disconnect', (farewell) => { this.#farewell = farewell })
+    socket.on('auth:expiring', () => { this.#refreshToken() })
+  }
+
+  /** @param {TokenReason} why */
+  async #try (why) {
+    clearTimeout(this.#pause)
+    this.#pause = undefined
+    const attempt = ++this.#attempt
+    try {
+      const { token } = this.#options
+      this.#token = typeof token === 'function' ? await token(why) : token
+    } catch (error) {
+      if (attempt === this.#attempt) this.#failed(new ClientError({ code: 'token_unavailable', message: 'the token function failed', retryable: true }, { cause: error }))
+      return
+    }
+    if (attempt !== this.#attempt) return
+    // WebSocket first; where that failed, long polling, which goes over to WebSocket where it can
+    this.socket.io.opts.transports = this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
+    clearTimeout(this.#watch)
+    this.#watch = setTimeout(() => {
+      this.socket.disconnect()
+      this.#unreachable(new Error('timeout'))
+    }, ATTEMPT_TIMEOUT * 2)
+    this.socket.connect()
+  }
+
+  /** No transport leads to the gateway at the moment. @param {any} error */
+  #unreachable (error) {
+    // a proxy that lets no WebSocket through says so at once: a page that is being opened need not wait
+    const first = this.#failures === 0 && this.state === 'connecting' && this.#options.transports === undefined
+    this.#pollingFirst = !this.#pollingFirst
+    this.#failed(new ClientError({ code: 'unavailable', message: error.message, retryable: true }, { cause: error }), hintOf(error) ?? (first ? Math.random() * SOON : undefined))
+  }
+
+  /** @param {{ code: string, message: string, retryable: boolean, retryInMs?: number }} error of the gateway */
+  #refused ({ retryInMs, ...error }) {
+    const reason = new ClientError(error)
+    const { code, retryable } = error
+    if (retryable) return this.#failed(reason, retryInMs)
+    if (!this.#askedAgain && typeof this.#options.token === 'function' && (code === 'token_expired' || code === 'unauthorized')) {
+      this.#askedAgain = true
+      return this.#failed(reason, undefined, 'refused')
+    }
+    this.#stop('refused', reason)
+  }
+
+  /** @param {ClientError} reason @param {number} [hint] ms @param {TokenReason} [why] */
+  #failed (reason, hint, why = 'connect') {
+    this.#down()
+    this.#setState(this.state === 'connecting' ? 'connecting' : 'reconnecting', reason)
+    this.#retryIn(delayBefore(this.#failures++, hint), why)
+  }
+
+  /** @param {'closed' | 'refused'} state @param {ClientError} reason */
+  #stop (state, reason) {
+    clearTimeout(this.#pause)
+    this.#attempt++
+    this.#down()
+    this.#setState(state, reason)
+    this.socket.disconnect()
+  }
+
+  #down () {
+    clearTimeout(this.#watch)
+    // what waits in there is not to be sent before the documents are joined again
+    this.socket.sendBuffer = []
+    this.#events.onDown()
+  }
+
+  /** @param {number} ms @param {TokenReason} [why] */
+  #retryIn (ms, why = 'connect') {
+    clearTimeout(this.#pause)
+    this.#pause = setTimeout(() => this.#try(why), ms)
+  }
+
+  async #refreshToken () {
+    const { token } = this.#options
+    if (typeof token !== 'function') return
+    try {
+      this.#token = await token('expiring')
+      await this.request('auth:refresh', { token: this.#token }, REFRESH_TIMEOUT)
+    } catch {
+      // the gateway disconnects when the old one has expired, and the next handshake asks for another
+    }
+  }
+
+  /** @param {ClientState} state @param {ClientError | null} reason */
+  #setState (state, reason) {
+    if (state === this.state && reason?.code === this.reason?.code) return
+    this.state = state
+    this.reason = reason
+    this.#events.onState(state, reason)
+  }
+}

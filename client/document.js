@@ -1,0 +1,200 @@
+import { Emitter } from './emitter.js'
+import { ClientError } from './error.js'
+
+/**
+ * @typedef {object} Meta
+ * @property {string} [guid] of the document
+ * @property {number} [offset] place in the document's log; absent on what is not kept
+ * @property {string} traceId
+ * @property {number} ts ms since 1970, at the publisher
+ * @property {string} [from] connection id, on what a client sent
+ */
+
+/**
+ * @typedef {object} Resync
+ * @property {import('./positions.js').Position | null} position from where it goes on
+ * @property {string} reason `trimmed` (the log does not reach back that far), `epoch` (the log was lost), `overflow` (too much came
+ *   before anybody listened), `opened` (it was open already, at a later position)
+ */
+
+/**
+ * @callback Listener
+ * @param {any} payload
+ * @param {Meta} meta
+ * @param {() => void} [acknowledge] to be called when it has been dealt with; only where the publisher asked for a receipt
+ * @returns {void}
+ */
+
+/** Events of the document itself. A record of such a name comes as `record:<name>`, so that nobody can play the gateway. */
+const OWN = new Set(['joined', 'resync', 'presence', 'closed'])
+
+/** What may wait for a listener; when there is more, it is dropped for a `resync`. */
+const MAX_HELD = 10_000
+
+/**
+ * A document that was opened. As often as it was opened, it has to be closed. Each has its own listeners; connection, position and
+ * presence are the same for all.
+ */
+export class Document {
+  #membership
+  #emitter = new Emitter()
+  /** What came before `open` has returned, or while a listener of `resync` reloads. @type {[string, unknown[]][] | null} */
+  #held = []
+  #closed = false
+
+  /**
+   * @param {import('./membership.js').Membership} membership
+   * @param {boolean} echo
+   */
+  constructor (membership, echo) {
+    this.#membership = membership
+    /** Whether it gets what this client itself has sent. @readonly */
+    this.echo = echo
+  }
+
+  get guid () { return this.#membership.guid }
+
+  /** Where this client is in the document's log; what is to be kept with a snapshot. @returns {import('./positions.js').Position | null} */
+  get position () { return this.#membership.position && { ...this.#membership.position } }
+
+  /** Who has the document open, by connection id; kept up to date. @returns {ReadonlyMap<string, import('./presence.js').Member>} */
+  get presence () { return this.#membership.presence.members }
+
+  /** Whether it is joined at the moment. */
+  get live () { return !this.#closed && this.#membership.joined }
+
+  /**
+   * Listens to records of an event name (`message` where the publisher names none), or to one of:
+   * `resync` (Resync): what was missed cannot be had any more; load the document again. What arrives while a returned promise is pending waits for it;
+   * `joined` ({ position, recovered }): also after each reconnect;
+   * `presence` (PresenceDiff): `doc.presence` has changed;
+   * `closed` (ClientError): the gateway took this client off the document.
+   *
+   * @overload
+   * @param {'resync'} event
+   * @param {(resync: Resync) => unknown} listener
+   * @returns {() => void}
+   */
+  /**
+   * @overload
+   * @param {'joined'} event
+   * @param {(joined: { position: import('./positions.js').Position, recovered: boolean }) => void} listener
+   * @returns {() => void}
+   */
+  /**
+   * @overload
+   * @param {'presence'} event
+   * @param {(diff: import('./presence.js').PresenceDiff) => void} listener
+   * @returns {() => void}
+   */
+  /**
+   * @overload
+   * @param {'closed'} event
+   * @param {(error: ClientError) => void} listener
+   * @returns {() => void}
+   */
+  /**
+   * @overload
+   * @param {string} event
+   * @param {Listener} listener
+   * @returns {() => void}
+   */
+  /**
+   * @param {string} event
+   * @param {Function} listener
+   * @returns {() => void} takes the listener off again
+   */
+  on (event, listener) { return this.#emitter.on(event, listener) }
+
+  /** @param {string} event @param {Function} listener */
+  off (event, listener) { this.#emitter.off(event, listener) }
+
+  /**
+   * Sends to the business services; without Kafka, to everyone who has the document open. While there is no connection it waits for one.
+   *
+   * @param {any} data
+   * @param {{ event?: string, timeout?: number }} [options] event: default `message`; timeout: ms, default 10,000
+   * @returns {Promise<{ traceId: string }>} when it is safe (Kafka has it)
+   * @throws {ClientError} with `disconnected` or `timeout` nobody knows whether it was taken
+   */
+  async send (data, { event, timeout } = {}) {
+    if (this.#closed) throw new ClientError({ code: 'closed', message: 'the document was closed' })
+    const { traceId } = await this.#membership.request('doc:send', event === undefined ? { data } : { event, data }, timeout)
+    return { traceId }
+  }
+
+  /**
+   * Tells the other members at once, without keeping it: a cursor, a selection, a laser pointer. Not sent while there is no connection.
+   *
+   * @param {string} event
+   * @param {any} data
+   * @returns {boolean} whether it was sent
+   */
+  signal (event, data) { return !this.#closed && this.#membership.signal(event, data) }
+
+  /**
+   * Replaces what the others see of this member in `presence`. Kept, and told again after a reconnect.
+   *
+   * @param {Record<string, any>} state
+   * @returns {Promise<void>} when the gateway has it
+   * @throws {ClientError}
+   */
+  async setState (state) {
+    if (this.#closed) throw new ClientError({ code: 'closed', message: 'the document was closed' })
+    await this.#membership.setState(state)
+  }
+
+  /** Closes it and takes all listeners off. */
+  close () {
+    if (this.#closed) return
+    this.#closed = true
+    this.#emitter.clear()
+    this.#held = null
+    this.#membership.close(this)
+  }
+
+  /**
+   * @internal
+   * @param {string} event
+   * @param {unknown[]} args
+   */
+  _record (event, args) { this._emit(OWN.has(event) ? `record:${event}` : event, args) }
+
+  /**
+   * @internal
+   * @param {string} event
+   * @param {unknown[]} args
+   */
+  _emit (event, args) {
+    if (this.#closed) return
+    if (this.#held === null) return this.#dispatch(event, args)
+    if (this.#held.length < MAX_HELD) return void this.#held.push([event, args])
+    this.#held = [['resync', [{ position: this.position, reason: 'overflow' }]]]
+  }
+
+  /** @internal forgets what was held */
+  _forget () { if (this.#held !== null) this.#held = [] }
+
+  /** @internal lets go what was held, in order, until a listener of `resync` reloads */
+  _release () {
+    const held = this.#held ?? []
+    this.#held = null
+    for (let i = 0; i < held.length; i++) {
+      this.#dispatch(...held[i])
+      if (this.#held !== null) {
+        this.#held = [...held.slice(i + 1), ...this.#held]
+        return
+      }
+    }
+  }
+
+  /** @param {string} event @param {unknown[]} args */
+  #dispatch (event, args) {
+    const results = this.#emitter.emit(event, ...args)
+    if (event !== 'resync' || this.#closed) return
+    const loading = results.filter((result) => typeof /** @type {any} */ (result)?.then === 'function')
+    if (loading.length === 0) return
+    this.#held = []
+    Promise.all(loading).finally(() => this._release())
+  }
+}

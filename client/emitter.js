@@ -1,0 +1,43 @@
+/**
+ * Listeners by event name. A listener that throws keeps nobody else from hearing: its error is thrown outside, where
+ * `window.onerror` or Node's `uncaughtException` shows it.
+ */
+export class Emitter {
+  /** @type {Map<string, Set<Function>>} */
+  #listeners = new Map()
+
+  /**
+   * @param {string} event
+   * @param {Function} listener
+   * @returns {() => void} takes the listener off again
+   */
+  on (event, listener) {
+    let listeners = this.#listeners.get(event)
+    if (listeners === undefined) this.#listeners.set(event, listeners = new Set())
+    listeners.add(listener)
+    return () => this.off(event, listener)
+  }
+
+  /** @param {string} event @param {Function} listener */
+  off (event, listener) {
+    const listeners = this.#listeners.get(event)
+    if (listeners?.delete(listener) && listeners.size === 0) this.#listeners.delete(event)
+  }
+
+  /**
+   * @param {string} event
+   * @param {unknown[]} args
+   * @returns {unknown[]} what the listeners returned
+   */
+  emit (event, ...args) {
+    return [...this.#listeners.get(event) ?? []].map((listener) => {
+      try {
+        return listener(...args)
+      } catch (error) {
+        queueMicrotask(() => { throw error })
+      }
+    })
+  }
+
+  clear () { this.#listeners.clear() }
+}

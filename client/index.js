@@ -1,0 +1,38 @@
+/**
+ * The client of inkcast, for browsers and Node: documents that stay up to date over lost connections.
+ *
+ *   import { connect } from 'inkcast/client'
+ *   const client = connect('https://gateway.example.com', { token: () => fetchToken() })
+ *   const doc = await client.open('minutes')
+ *   doc.on('message', (payload, meta) => apply(payload))
+ *   doc.on('resync', () => reload())
+ *
+ * docs/client.md has all of it.
+ */
+import { Client } from './client.js'
+
+/** @typedef {import('./client.js').ClientOptions} ClientOptions */
+/** @typedef {import('./client.js').ClientState} ClientState */
+/** @typedef {import('./client.js').TokenReason} TokenReason */
+/** @typedef {import('./document.js').Meta} Meta */
+/** @typedef {import('./document.js').Resync} Resync */
+/** @typedef {import('./membership.js').OpenOptions} OpenOptions */
+/** @typedef {import('./positions.js').Position} Position */
+/** @typedef {import('./presence.js').Member} Member */
+/** @typedef {import('./presence.js').PresenceDiff} PresenceDiff */
+
+export { Client }
+export { Document } from './document.js'
+export { ClientError } from './error.js'
+
+/**
+ * Begins to connect, and goes on doing so until `close()` or until the gateway refuses for good.
+ *
+ * @param {string} [url] of the gateway; default: where the page comes from
+ * @param {ClientOptions} [options]
+ * @returns {Client}
+ */
+export function connect (url = /** @type {any} */ (globalThis).location?.origin, options = {}) {
+  if (url === undefined) throw new TypeError('connect needs the URL of the gateway')
+  return new Client(url, options)
+}

@@ -1,0 +1,272 @@
+import { delayBefore } from './delay.js'
+import { Document } from './document.js'
+import { ClientError } from './error.js'
+import { Presence } from './presence.js'
+
+/**
+ * One document of a client: what it shares among all who opened it, joined anew with each connection.
+ *
+ * @typedef {import('./positions.js').Position} Position
+ */
+
+/**
+ * What a membership needs of its client.
+ * @typedef {object} Link
+ * @property {(event: string, argument: object, timeout: number) => Promise<any>} request rejects with a ClientError
+ * @property {(event: string, argument: object) => void} tell
+ * @property {(connectionId: string) => boolean} isOwn whether it is, or was, a connection of this client
+ * @property {(guid: string, position: Position | null) => void} save
+ * @property {(membership: Membership, toLeave: boolean) => void} gone it was closed; toLeave: the gateway has to be told
+ */
+
+/**
+ * @typedef {object} OpenOptions
+ * @property {Position | null} [position] where the caller's copy of the document is: what came after it is sent first. Default: what was kept, or now
+ * @property {Record<string, any>} [state] what others see of this member in `presence`
+ * @property {boolean} [echo] whether to get what this client itself has sent; default false
+ */
+
+/** How long requests wait, for a connection as well, ms. */
+const TIMEOUT = 10_000
+/** A join may take long, as all that was missed comes first, ms. */
+const JOIN_TIMEOUT = 30_000
+/** Requests that may wait until the document is joined. */
+const MAX_WAITING = 1000
+
+export class Membership {
+  /** @type {'idle' | 'joining' | 'joined'} */
+  #status = 'idle'
+  /** @type {Set<Document>} */
+  #documents = new Set()
+  /** Who waits for the join. @type {Set<{ resolve: () => void, reject: (error: Error) => void }>} */
+  #waiting = new Set()
+  /** @type {Record<string, any> | undefined} */
+  #state
+  /** Whether the gateway has that state: a handshake carries none. */
+  #stateTold = false
+  #failures = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer
+
+  /**
+   * @param {string} guid
+   * @param {Link} link
+   * @param {{ position: Position | null, state: Record<string, any> | undefined }} from
+   */
+  constructor (guid, link, { position, state }) {
+    this.guid = guid
+    this.link = link
+    /** Without an epoch until the gateway has told it. */
+    this.position = position && { ...position }
+    this.#state = state
+    this.presence = new Presence(
+      (cursor) => this.link.request('doc:members', cursor === undefined ? { guid } : { guid, cursor }, TIMEOUT),
+      (diff) => this.#emit('presence', diff)
+    )
+  }
+
+  get joined () { return this.#status === 'joined' }
+  get idle () { return this.#status === 'idle' }
+
+  /**
+   * @param {OpenOptions} options
+   * @returns {Promise<Document>} when it is joined
+   */
+  async open ({ echo = false, position, state }) {
+    const first = this.#documents.size === 0
+    const document = new Document(this, echo)
+    this.#documents.add(document)
+    try {
+      if (!this.joined) await this.#untilJoined()
+    } catch (error) {
+      document.close()
+      throw error
+    }
+    if (state !== undefined && state !== this.#state) this.setState(state).catch(() => {}) // told again with the next join
+    if (!first && position && this.position && (position.epoch !== this.position.epoch || position.offset < this.position.offset)) {
+      document._emit('resync', [{ position: { ...this.position }, reason: 'opened' }])
+    }
+    // after whatever the caller does as soon as it has the document, however many promises are between
+    setTimeout(() => document._release())
+    return document
+  }
+
+  /** @param {Document} document */
+  close (document) {
+    if (!this.#documents.delete(document) || this.#documents.size > 0) return
+    const toLeave = this.#status !== 'idle'
+    this.#end(new ClientError({ code: 'closed', message: 'the document was closed' }))
+    this.link.save(this.guid, null)
+    this.link.gone(this, toLeave)
+  }
+
+  /** Ends it for all. @param {ClientError} error */
+  fail (error) {
+    const documents = [...this.#documents]
+    this.#documents.clear()
+    this.#end(error)
+    for (const document of documents) {
+      document._emit('closed', [error])
+      document._release()
+      document.close()
+    }
+    this.link.gone(this, false)
+  }
+
+  /** There is no connection to wait for. @param {ClientError} error */
+  reject (error) {
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const { reject } of waiting) reject(error)
+  }
+
+  /** @param {ClientError} error */
+  #end (error) {
+    this.#status = 'idle'
+    clearTimeout(this.#timer)
+    this.presence.lost()
+    this.reject(error)
+  }
+
+  /** It is joined with the handshake. @returns {Position | null} from where */
+  handshake () {
+    this.#status = 'joining'
+    this.#stateTold = false
+    return this.position
+  }
+
+  /** Joins it over a connection that is there. */
+  async join () {
+    this.#status = 'joining'
+    this.#stateTold = true
+    clearTimeout(this.#timer)
+    try {
+      this.onJoined(await this.link.request('doc:join', {
+        guid: this.guid, ...this.position && { position: this.position }, ...this.#state && { state: this.#state }
+      }, JOIN_TIMEOUT))
+    } catch (error) {
+      this.onRefused(/** @type {ClientError} */ (error))
+    }
+  }
+
+  /** @param {{ position: Position, recovered: boolean, members?: import('./presence.js').Member[], version?: number, cursor?: string }} answer */
+  onJoined ({ position, recovered, members, version, cursor }) {
+    if (this.#status !== 'joining') return
+    this.#status = 'joined'
+    this.#failures = 0
+    // what is newer may have come before the answer
+    const newer = this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch) ? this.position.offset : 0
+    this.#moveTo({ epoch: position.epoch, offset: Math.max(position.offset, newer) })
+    if (members !== undefined) this.presence.joined({ members, version, cursor })
+    if (this.#state !== undefined && !this.#stateTold) this.setState(this.#state).catch(() => {}) // the connection is lost, and the next one tells it
+    this.#emit('joined', { position: { ...position }, recovered })
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const { resolve } of waiting) resolve()
+  }
+
+  /** @param {ClientError} error */
+  onRefused (error) {
+    if (this.#status !== 'joining') return
+    this.#status = 'idle'
+    if (error.code === 'disconnected') return // the next connection joins it
+    if (!error.retryable) return this.fail(error)
+    this.#timer = setTimeout(() => this.join(), delayBefore(this.#failures++))
+  }
+
+  /** The connection has gone. */
+  lost () {
+    clearTimeout(this.#timer)
+    this.#status = 'idle'
+    this.presence.lost()
+    if (this.position?.epoch === '') {
+      // it was about to be joined for the first time: what came is of no use without what may come before the next join
+      this.position = null
+      for (const document of this.#documents) document._forget()
+    }
+  }
+
+  /** @param {{ position: Position, reason: string }} resync */
+  onResync ({ position, reason }) {
+    if (this.#status === 'idle') return
+    this.#moveTo(position)
+    this.#emit('resync', { position: { ...position }, reason })
+  }
+
+  /** @param {import('./presence.js').NumberedDiff} diff */
+  onPresence (diff) { if (this.#status !== 'idle') this.presence.apply(diff) }
+
+  /**
+   * @param {string} event
+   * @param {unknown} payload
+   * @param {import('./document.js').Meta} meta
+   * @param {(() => void) | undefined} acknowledge
+   */
+  onRecord (event, payload, meta, acknowledge) {
+    const { offset, from } = meta
+    // idle: it is still of a membership that was closed
+    if (this.#status === 'idle' || (offset !== undefined && this.position !== null && offset <= this.position.offset)) return
+    const own = from !== undefined && this.link.isOwn(from)
+    if (own) acknowledge?.()
+    if (offset !== undefined) this.#moveTo({ epoch: this.position?.epoch ?? '', offset })
+    for (const document of this.#documents) if (!own || document.echo) document._record(event, own ? [payload, meta] : [payload, meta, acknowledge])
+  }
+
+  /** @param {Position} position */
+  #moveTo (position) {
+    this.position = { ...position }
+    if (position.epoch !== '') this.link.save(this.guid, this.position)
+  }
+
+  /**
+   * @param {string} event
+   * @param {object} argument
+   * @param {number} [timeout] ms, for the connection and the answer together
+   * @returns {Promise<any>}
+   */
+  async request (event, argument, timeout = TIMEOUT) {
+    const deadline = Date.now() + timeout
+    if (!this.joined) await this.#untilJoined(timeout)
+    return this.link.request(event, { guid: this.guid, ...argument }, Math.max(1, deadline - Date.now()))
+  }
+
+  /** @param {string} event @param {unknown} data @returns {boolean} */
+  signal (event, data) {
+    if (this.joined) this.link.tell('doc:signal', { guid: this.guid, event, data })
+    return this.joined
+  }
+
+  /** @param {Record<string, any>} state */
+  async setState (state) {
+    this.#state = state
+    if (this.joined) {
+      this.#stateTold = true
+      await this.link.request('doc:state', { guid: this.guid, state }, TIMEOUT)
+    } else {
+      this.#stateTold = false
+      await this.#untilJoined(TIMEOUT) // which tells it
+    }
+  }
+
+  /** @param {string} event @param {unknown[]} args */
+  #emit (event, ...args) { for (const document of this.#documents) document._emit(event, args) }
+
+  /**
+   * @param {number} [timeout] ms; absent: as long as it takes
+   * @returns {Promise<void>}
+   */
+  #untilJoined (timeout) {
+    if (this.#waiting.size >= MAX_WAITING) return Promise.reject(new ClientError({ code: 'too_many_waiting', message: 'too much waits for the connection', retryable: true }))
+    return new Promise((resolve, reject) => {
+      const timer = timeout === undefined ? undefined : setTimeout(() => {
+        this.#waiting.delete(waiter)
+        reject(new ClientError({ code: 'timeout', message: 'no connection in time; it was not sent', retryable: true }))
+      }, timeout)
+      const waiter = {
+        resolve: () => { clearTimeout(timer); resolve() },
+        reject: (/** @type {Error} */ error) => { clearTimeout(timer); reject(error) }
+      }
+      this.#waiting.add(waiter)
+    })
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * @typedef {object} Position a place in a document's log
+ * @property {string} epoch changes when the log was lost
+ * @property {number} offset grows by exactly 1 with each record
+ */
+
+/**
+ * Where a page was in its documents, kept over reloads. Written with each record: sessionStorage takes it in microseconds.
+ *
+ * @param {Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined} storage
+ * @param {string} url of the gateway
+ */
+export function createPositions (storage, url) {
+  const keyOf = (/** @type {string} */ guid) => `inkcast ${url} ${guid}`
+  return {
+    /** @param {string} guid @returns {Position | null} */
+    load (guid) {
+      try {
+        const { epoch, offset } = JSON.parse(storage?.getItem(keyOf(guid)) ?? 'null')
+        return typeof epoch === 'string' && offset >= 0 ? { epoch, offset } : null
+      } catch {
+        return null // nothing, or not ours
+      }
+    },
+
+    /** @param {string} guid @param {Position | null} position null: the document was closed */
+    save (guid, position) {
+      try {
+        if (position === null) storage?.removeItem(keyOf(guid))
+        else storage?.setItem(keyOf(guid), JSON.stringify(position))
+      } catch {} // it is full, or the browser allows no storage: positions last as long as the page
+    }
+  }
+}
