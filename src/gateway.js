@@ -20,6 +20,7 @@ import { createKafkaUplink } from './kafka/uplink.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 import { createWorkerLease, thisMachine } from './sessions/worker-lease.js'
+import { createWorkerWatch } from './sessions/worker-watch.js'
 import { createSessionIds } from './wire/session-id.js'
 
 /**
@@ -49,6 +50,7 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     log
   })
   await lifecycle.start('worker lease', lease)
+  await lifecycle.start('worker watch', createWorkerWatch({ redis, log }))
   const strays = createStrays({
     workerNumber: lease.number,
     secret: () => lease.secrets[0],

@@ -57,6 +57,8 @@ export class Connection {
   backlog = null
   /** How open receipts know it; null until it is asked for the first one. @type {import('./receipt.js').Receiver | null} */
   receiver = null
+  /** Why the gateway ends it, once it does. @type {import('../errors.js').ErrorCode | null} */
+  endCode = null
 
   /**
    * @param {import('socket.io').Socket} socket
@@ -218,6 +220,7 @@ export class Connection {
    */
   disconnect (code) {
     const { message, retryable } = ERRORS[code]
+    this.endCode ??= code
     this.socket.emit('gateway:disconnect', { code, message, retryable })
     this.socket.disconnect(true)
   }

@@ -10,9 +10,10 @@ import { leaveDocument } from './handlers/leave.js'
  * @param {import('./directory.js').Directory} dependencies.directory
  * @param {ReturnType<typeof import('../documents/feeds.js').createFeeds>} dependencies.feeds
  * @param {import('./receipts.js').Receipts} dependencies.receipts
+ * @param {import('./life-cycle.js').LifeCycle} dependencies.lifeCycle
  * @returns {(publication: Publication, receiptId?: string) => void}
  */
-export function createDirect ({ directory, feeds, receipts }) {
+export function createDirect ({ directory, feeds, receipts, lifeCycle }) {
   /** @param {Publication} publication @returns {Iterable<import('./connection.js').Connection>} */
   function targets ({ operator, uid, sid }) {
     if (operator === 'everyone') return directory.all()
@@ -31,7 +32,7 @@ export function createDirect ({ directory, feeds, receipts }) {
     } else if (operator === 'revoke') {
       const guid = /** @type {string} */ (publication.guid)
       for (const connection of targets(publication)) {
-        if (leaveDocument(connection, guid, feeds)) connection.socket.emit('doc:revoked', { guid })
+        if (leaveDocument(connection, guid, 'revoked', feeds, lifeCycle)) connection.socket.emit('doc:revoked', { guid })
       }
     } else {
       const delivery = new Delivery(publication, 0, receipts.open(publication, receiptId))

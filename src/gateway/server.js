@@ -19,6 +19,7 @@ import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
 import { createHandshakeLimit } from './handshake-limit.js'
 import { forgetHandshake, heartbeatHooks, lightenHandshakes } from './hooks.js'
+import { endReason, LifeCycle } from './life-cycle.js'
 import { Outbox } from './outbox.js'
 import { createHttpServer, notFound } from './http.js'
 import { ratesOf } from './limits.js'
@@ -50,6 +51,7 @@ const IDLE_GRACE = 500
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
  * @param {() => string} dependencies.newId of sessions and connections
+ * @param {import('./life-cycle.js').LifeCycleListener[]} [dependencies.listeners] told of connections and what they open
  * @param {any} [dependencies.adapter] Socket.IO adapter; default: in memory
  * @param {import('../bus/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their parts of receipts together; default: this one is alone
  * @param {import('./stray.js').Strays} [dependencies.strays]
@@ -62,7 +64,7 @@ const IDLE_GRACE = 500
  * @param {import('../clock.js').Clock} dependencies.clock
  */
 export function createGateway ({
-  config, createBus, uplink, authenticator, access, newId, hooked, adapter, receiptParts, strays,
+  config, createBus, uplink, authenticator, access, newId, hooked, adapter, listeners = [], receiptParts, strays,
   fallback = notFound, door = createPortDoor(config.gateway), alone = false, metrics, log, clock
 }) {
   const { limits, gateway: settings } = config
@@ -89,7 +91,8 @@ export function createGateway ({
   })
   const feeds = createFeeds({ bus, metrics, log, clock, maxReplayBytes: limits.maxReplayBytes, createDelivery: (record, replayed) => makeDelivery(record, replayed) })
   const receipts = createReceipts({ settings: limits, uplink, parts: receiptParts, metrics, log, clock })
-  const direct = createDirect({ directory, feeds, receipts })
+  const lifeCycle = new LifeCycle(listeners, log)
+  const direct = createDirect({ directory, feeds, receipts, lifeCycle })
   const expiry = createExpiry({ clock })
   const cuts = createCutDetector({ pingInterval: config.heartbeat.max, log })
   const users = createUsers({ bus, metrics, log })
@@ -116,7 +119,7 @@ export function createGateway ({
   const httpServer = createHttpServer({ engine, fallback, tls, isDraining: () => draining })
   const io = new Server({ parser, serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
 
-  const context = { feeds, access, authenticator, expiry, reauthorize, bus, uplink, limits, metrics, clock, log }
+  const context = { feeds, access, authenticator, expiry, lifeCycle, reauthorize, bus, uplink, limits, metrics, clock, log }
 
   const handshake = createHandshake({
     authenticator,
@@ -177,7 +180,9 @@ export function createGateway ({
     expiry.forget(connection)
     heartbeat?.forget(connection.conn)
     users.release(connection.uid)
-    for (const guid of [...connection.documents()]) leaveDocument(connection, guid, feeds)
+    const ended = endReason(connection, reason, draining)
+    for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, feeds, lifeCycle)
+    lifeCycle.disconnected(connection, ended)
   }
 
   const slimming = hooked ? createSlimming({ onPacket, onPacketCreate: flushFirst, onDisconnect }) : null
@@ -193,6 +198,7 @@ export function createGateway ({
     socket.onAny(onEvent)
     socket.on('disconnect', onDisconnect)
     slimming?.slim(connection)
+    lifeCycle.connected(connection)
     if (draining) {
       // it was being admitted when the others were told
       connection.tellDraining()
@@ -220,7 +226,7 @@ export function createGateway ({
   /** @param {import('./connection.js').Connection} connection */
   async function reauthorize (connection) {
     for (const guid of [...connection.documents()]) {
-      if (!await access.check(connection.identity, guid, 'read') && leaveDocument(connection, guid, feeds)) {
+      if (!await access.check(connection.identity, guid, 'read') && leaveDocument(connection, guid, 'revoked', feeds, lifeCycle)) {
         connection.socket.emit('doc:revoked', { guid })
       }
     }
@@ -243,6 +249,7 @@ export function createGateway ({
     engine,
     httpServer,
     bus,
+    lifeCycle,
 
     /** @returns {number} the port it listens on */
     port () { return /** @type {import('net').AddressInfo} */ (httpServer.address()).port },

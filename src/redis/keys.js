@@ -34,3 +34,25 @@ export const receiptParts = (receiptId) => `${PREFIX}{receipt:${receiptId}}`
 
 /** @param {string} id @returns {string} sharded channel that shows whether pub/sub is open */
 export const echoChannel = (id) => `${PREFIX}{e:${id}}`
+
+/** The workers: all in one slot of Redis Cluster, so that one script may touch them. An incarnation is a worker number and when it was taken: `<number>.<ms>`. */
+export const WORKERS = Object.freeze({
+  /** Sorted set: worker numbers by the time at which their lease runs out, ms. */
+  expiry: `${PREFIX}{workers}:expiry`,
+  /** Hash: owner of each number, as JSON. */
+  owners: `${PREFIX}{workers}:owners`,
+  /** Hash: number of each slot. */
+  slots: `${PREFIX}{workers}:slots`,
+  /** String: what workers prove themselves to each other with. */
+  secret: `${PREFIX}{workers}:secret`,
+  /** Hash: incarnation of each number that has one. */
+  incarnations: `${PREFIX}{workers}:incarnations`,
+  /** List: incarnations that gave their number back or lost it to the next one, and of which nobody was told yet. */
+  ending: `${PREFIX}{workers}:ending`,
+  /** Sorted set: incarnations that have ended, by when, ms. */
+  ended: `${PREFIX}{workers}:ended`,
+  /** Sorted set: ended incarnations that are not cleaned up, by when somebody may begin, ms. */
+  unclean: `${PREFIX}{workers}:unclean`,
+  /** String: when somebody last looked for leases that have run out, ms. */
+  watched: `${PREFIX}{workers}:watched`
+})

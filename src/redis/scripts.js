@@ -16,8 +16,9 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string]>} request
  * @property {(keys: string[], args: Argument[]) => Promise<number>} settle
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} receipt
- * @property {(keys: string[], args: Argument[]) => Promise<number>} claim
- * @property {(keys: string[], args: Argument[]) => Promise<string>} renew
+ * @property {(keys: string[], args: Argument[]) => Promise<[number: number, incarnation: string]>} claim
+ * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string]>} renew
+ * @property {(keys: string[], args: Argument[]) => Promise<[newest: string, nextExpiry: number, ended: string[], claimed: string[]]>} watch
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} slot
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} owner
  */

@@ -3,6 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import os from 'node:os'
 import { InkcastError } from '../errors.js'
 import { isAlive } from '../process-alive.js'
+import { WORKERS } from '../redis/keys.js'
 import { MAX_WORKERS } from '../wire/session-id.js'
 
 /**
@@ -12,17 +13,14 @@ import { MAX_WORKERS } from '../wire/session-id.js'
  * While Redis is away nobody can take a number, so a worker that cannot renew goes on serving; it stops when Redis
  * says that somebody else has its number. A Redis that was away, or lost its data, learns of us again at once; until
  * then others do not find our sessions, and we are not ready.
+ *
+ * From taking a number until the lease ends, in whatever way, is an incarnation of it (worker-watch.js tells of their ends). A worker that could
+ * not renew in time while others could, and whose number nobody has taken, goes on as another incarnation.
  */
 
 /** How long a number stays with a worker that no longer renews it, ms. */
-const LEASE_TIME = 10_000
+export const LEASE_TIME = 10_000
 const RENEWALS_PER_LEASE = 3
-
-// All in one slot of Redis Cluster, so that one script may touch them.
-const EXPIRY = 'inkcast:{workers}:expiry'
-const OWNERS = 'inkcast:{workers}:owners'
-const SLOTS = 'inkcast:{workers}:slots'
-const SECRET = 'inkcast:{workers}:secret'
 
 /**
  * Where a worker can be reached by others.
@@ -54,15 +52,17 @@ function linux (read) {
  * @param {string} dependencies.slot names the place of this process: the process that takes it after this one gets the same number
  * @param {WorkerAddress} dependencies.address
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
+ * @param {(incarnation: number) => void} [dependencies.onReborn] the lease had ended and this is another incarnation now: to others, whatever the one before held is gone
  * @param {import('../log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
  */
-export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTime = LEASE_TIME }) {
+export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log, leaseTime = LEASE_TIME }) {
   const token = randomUUID()
   const owner = JSON.stringify({ ...address, slot, token })
   const ownSecret = randomBytes(32).toString('base64url')
   /** @type {number | undefined} */
   let number
+  let incarnation = 0
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   /** When the lease ends as far as we know, monotonic ms: reckoned from before Redis was asked, so never too late. */
@@ -71,17 +71,23 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
   let secrets = [ownSecret]
 
   /** @param {number} time ms; 0 gives the number back */
-  const renewFor = (time) => redis.scripts.renew([EXPIRY, OWNERS, SECRET], [/** @type {number} */ (number), token, time, owner, secrets[0]])
+  const renewFor = (time) => redis.scripts.renew([WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending],
+    [/** @type {number} */ (number), token, time, owner, secrets[0], incarnation])
 
   async function renew () {
     const asked = performance.now()
     try {
-      const secret = await renewFor(leaseTime)
+      const [secret, renewed] = await renewFor(leaseTime)
       if (secret === '') {
         endRenewal()
         log.fatal({ workerNumber: number }, 'another worker has this worker\'s number')
         onLost()
         return
+      }
+      if (Number(renewed) !== incarnation) {
+        incarnation = Number(renewed)
+        log.warn({ workerNumber: number }, 'the lease of the worker number had ended: others take this worker for a new one')
+        onReborn?.(incarnation)
       }
       heldUntil = asked + leaseTime
       if (secret !== secrets[0]) secrets = [secret, secrets[0]]
@@ -102,7 +108,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
    * @returns {Promise<string>} its token or ''
    */
   async function deadOwner () {
-    const json = await redis.scripts.slot([OWNERS, SLOTS], [slot])
+    const json = await redis.scripts.slot([WORKERS.owners, WORKERS.slots], [slot])
     const before = json === null ? null : JSON.parse(json)
     return before !== null && before.machine === address.machine && !isRunning(before.pid) ? before.token : ''
   }
@@ -117,14 +123,19 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
     /** Whether others find us: false when the lease could not be renewed in time. @returns {boolean} */
     get held () { return performance.now() < heldUntil },
 
+    /** When the number was taken, ms since 1970 by the clock of Redis. Later ones of a number are larger. @returns {number} */
+    get incarnation () { return incarnation },
+
     /** What workers prove themselves to each other with; the first one signs, each is believed. @returns {readonly string[]} */
     get secrets () { return secrets },
 
     /** @throws {InkcastError} unavailable: Redis is away, or all numbers are taken */
     async start () {
-      const claimed = await redis.scripts.claim([EXPIRY, OWNERS, SLOTS], [slot, owner, leaseTime, MAX_WORKERS, await deadOwner()])
+      const keys = [WORKERS.expiry, WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.ending]
+      const [claimed, begun] = await redis.scripts.claim(keys, [slot, owner, leaseTime, MAX_WORKERS, await deadOwner()])
       if (claimed === -1) throw new InkcastError('unavailable', `all ${MAX_WORKERS} worker numbers are taken`)
       number = claimed
+      incarnation = Number(begun)
       await renew()
       timer = setInterval(renew, leaseTime / RENEWALS_PER_LEASE)
       timer.unref()
@@ -141,7 +152,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
      * @returns {Promise<WorkerAddress | undefined>} undefined: nobody has that number
      */
     async owner (workerNumber) {
-      const json = await redis.scripts.owner([EXPIRY, OWNERS], [workerNumber])
+      const json = await redis.scripts.owner([WORKERS.expiry, WORKERS.owners], [workerNumber])
       return json === null ? undefined : JSON.parse(json)
     }
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { InkcastError } from '../../errors.js'
 import { guid, position, state } from './input.js'
+import { leaveDocument } from './leave.js'
 
 export const schema = z.strictObject({ guid, position: position.nullish(), state: state.optional() })
 
@@ -11,7 +12,7 @@ export const schema = z.strictObject({ guid, position: position.nullish(), state
  * @param {import('zod').output<typeof schema>} input
  * @param {import('../handlers.js').HandlerContext} context
  */
-export async function handle (connection, { guid, position }, { feeds, access }) {
+export async function handle (connection, { guid, position, state }, { feeds, access, lifeCycle }) {
   const known = connection.document(guid)
   if (known !== undefined && !known.joined) throw new InkcastError('bad_request', 'this document is being joined already')
   // before anything is awaited: a leave or a revocation that follows must find it
@@ -25,10 +26,11 @@ export async function handle (connection, { guid, position }, { feeds, access })
     const answer = await feeds.join(guid, connection, position ?? undefined, () => document.wanted)
     assertWanted(document)
     document.joined = true
+    lifeCycle.joined(connection, guid, state)
     await connection.socket.join(`doc:${guid}`)
     return { guid, ...answer }
   } catch (error) {
-    if (known === undefined && document.wanted) connection.removeDocument(guid)
+    if (known === undefined && document.wanted) leaveDocument(connection, guid, 'ended', feeds, lifeCycle)
     throw error
   }
 }

@@ -11,20 +11,25 @@ export const schema = z.strictObject({ guid })
  * @param {import('zod').output<typeof schema>} input
  * @param {import('../handlers.js').HandlerContext} context
  */
-export async function handle (connection, { guid }, { feeds }) {
-  if (!leaveDocument(connection, guid, feeds)) throw new InkcastError('not_joined')
+export async function handle (connection, { guid }, { feeds, lifeCycle }) {
+  if (!leaveDocument(connection, guid, 'left', feeds, lifeCycle)) throw new InkcastError('not_joined')
   return { guid }
 }
 
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
+ * @param {import('../life-cycle.js').EndReason} reason
  * @param {import('../handlers.js').HandlerContext['feeds']} feeds
+ * @param {import('../life-cycle.js').LifeCycle} lifeCycle
  * @returns {boolean} whether it was open
  */
-export function leaveDocument (connection, guid, feeds) {
-  if (!connection.removeDocument(guid)) return false
+export function leaveDocument (connection, guid, reason, feeds, lifeCycle) {
+  const document = connection.document(guid)
+  if (document === undefined) return false
+  connection.removeDocument(guid)
   feeds.leave(guid, connection)
   connection.socket.leave(`doc:${guid}`)
+  if (document.joined) lifeCycle.left(connection, guid, reason)
   return true
 }

@@ -1,8 +1,9 @@
 -- Takes a worker number for a process: the one its slot had before, else the lowest that is free.
 -- KEYS  1 expiry of each number (sorted set, ms)  2 owner of each number (hash, JSON)  3 number of each slot (hash)
+--       4 incarnation of each number that has one (hash)  5 incarnations that have ended by themselves (list)
 -- ARGV  1 slot  2 owner as JSON, with its token  3 lease time, ms  4 how many numbers there are
 --       5 token of an owner that is known to be dead, or ''
--- Returns the number, or -1 when all are taken.
+-- Returns the number and its incarnation, or -1 when all are taken.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
@@ -29,7 +30,7 @@ if not number then
       break
     end
   end
-  if not number then return -1 end
+  if not number then return { -1 } end
 end
 
 local before = redis.call('HGET', KEYS[2], number)
@@ -40,4 +41,14 @@ end
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[3])), number)
 redis.call('HSET', KEYS[2], number, ARGV[2])
 redis.call('HSET', KEYS[3], ARGV[1], number)
-return number
+
+-- Incarnations of a number only grow: the time at which it was taken, which also tells them apart where Redis has lost the one before.
+local incarnation = now
+local last = redis.call('HGET', KEYS[4], number)
+if last then
+  redis.call('RPUSH', KEYS[5], number .. '.' .. last)
+  incarnation = math.max(now, last + 1)
+end
+incarnation = string.format('%.0f', incarnation)
+redis.call('HSET', KEYS[4], number, incarnation)
+return { number, incarnation }

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { createRedis } from '../../src/redis/client.js'
+import { createWorkerLease } from '../../src/sessions/worker-lease.js'
+import { createWorkerWatch, incarnationName } from '../../src/sessions/worker-watch.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { waitFor } from '../helpers/wait.js'
+import { startRedis } from '../services/redis.js'
+
+const LEASE_TIME = 600
+const FAST = { leaseTime: LEASE_TIME, interval: 100, grace: 150, claimTime: 500 }
+
+/** A Redis of our own: it is flushed and stopped. @type {Awaited<ReturnType<typeof startRedis>>} */
+let server
+/** @type {ReturnType<typeof createRedis>} */
+let redis
+const { log, lines } = recordingLog()
+before(async () => {
+  server = await startRedis()
+  redis = createRedis({ urls: [server.url], log, name: 'watch' })
+  await redis.start()
+})
+after(async () => {
+  await redis?.stop()
+  await server?.stop()
+})
+beforeEach(async () => {
+  await redis.client.flushall()
+  lines.length = 0
+})
+
+/** @typedef {import('node:test').TestContext} TestContext */
+
+/**
+ * A worker's lease.
+ * @param {TestContext} t
+ * @param {{ slot?: string, leaseTime?: number, pid?: number }} [options]
+ */
+async function worker (t, { slot = randomUUID(), leaseTime = LEASE_TIME, pid = process.pid } = {}) {
+  /** @type {number[]} */
+  const reborn = []
+  const lease = createWorkerLease({ redis, slot, address: { machine: 'here', pid, path: '/run/x' }, onLost: () => {}, onReborn: (incarnation) => reborn.push(incarnation), log, leaseTime })
+  t.after(() => lease.stop())
+  await lease.start()
+  return { lease, reborn, name: incarnationName(lease.number, lease.incarnation) }
+}
+
+/** A worker whose process was killed: it renews no more. @param {TestContext} t */
+async function killed (t) {
+  let renewals = 0
+  const dying = { onBack: () => {}, scripts: { ...redis.scripts, renew: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => renewals++ === 0 ? redis.scripts.renew(keys, args) : new Promise(() => {}) } }
+  const lease = createWorkerLease({ redis: dying, slot: randomUUID(), address: { machine: 'here', pid: process.pid, path: '/run/x' }, onLost: () => {}, log, leaseTime: LEASE_TIME })
+  await lease.start()
+  t.after(() => { lease.stop() })
+  return { lease, name: incarnationName(lease.number, lease.incarnation) }
+}
+
+/**
+ * @param {TestContext} t
+ * @param {(name: string) => Promise<void>} [clean]
+ */
+async function watcher (t, clean) {
+  /** @type {string[]} */
+  const gone = []
+  /** @type {string[]} */
+  const cleaned = []
+  const watch = createWorkerWatch({
+    redis,
+    onWorkerGone: [(number, incarnation) => gone.push(incarnationName(number, incarnation))],
+    clean: async (number, incarnation) => {
+      cleaned.push(incarnationName(number, incarnation))
+      await clean?.(incarnationName(number, incarnation))
+    },
+    log,
+    ...FAST
+  })
+  t.after(() => watch.stop())
+  await watch.start()
+  return { watch, gone, cleaned }
+}
+
+describe('the end of a worker', () => {
+  test('is told on every process, and cleaned up by one', async (t) => {
+    const watchers = [await watcher(t), await watcher(t), await watcher(t)]
+    const living = await worker(t)
+    const dead = await killed(t)
+    await waitFor(() => watchers.every(({ gone }) => gone.length > 0), { message: 'all to be told' })
+    await waitFor(() => watchers.some(({ cleaned }) => cleaned.length > 0), { message: 'one to clean up' })
+    await waitFor(async () => await redis.client.zcard('inkcast:{workers}:unclean') === 0, { message: 'nothing to be unclean' })
+    for (const { gone } of watchers) assert.deepEqual(gone, [dead.name])
+    assert.deepEqual(watchers.flatMap(({ cleaned }) => cleaned), [dead.name])
+    assert.deepEqual(await watchers[0].watch.live([living.name, dead.name]), new Set([living.name]))
+  })
+
+  test('is told in their order where there are many at once, each once', async (t) => {
+    const one = await watcher(t)
+    const two = await watcher(t)
+    const dead = await Promise.all(Array.from({ length: 20 }, () => worker(t)))
+    await Promise.all(dead.map(({ lease }) => lease.stop()))
+    await waitFor(() => one.gone.length >= 20 && two.gone.length >= 20, { message: 'all to be told' })
+    await waitFor(() => one.cleaned.length + two.cleaned.length >= 20, { message: 'all to be cleaned up' })
+    assert.deepEqual(one.gone, two.gone)
+    assert.deepEqual([...one.gone].sort(), dead.map(({ name }) => name).sort())
+    assert.deepEqual([...one.cleaned, ...two.cleaned].sort(), dead.map(({ name }) => name).sort())
+  })
+
+  test('is told at once when the next process takes its number, which lives', async (t) => {
+    const { gone, watch } = await watcher(t)
+    const slot = randomUUID()
+    const first = await worker(t, { slot, pid: 2 ** 22 + 1, leaseTime: 60_000 })
+    const second = await worker(t, { slot, leaseTime: 60_000 })
+    assert.equal(second.lease.number, first.lease.number)
+    assert.ok(second.lease.incarnation > first.lease.incarnation)
+    await waitFor(() => gone.length > 0)
+    assert.deepEqual(gone, [first.name])
+    assert.deepEqual(await watch.live([first.name, second.name]), new Set([second.name]))
+  })
+
+  test('is told of a worker that could not renew in time, which goes on as another one', async (t) => {
+    const { gone, watch } = await watcher(t)
+    const { lease, reborn, name } = await worker(t)
+    // as if it had stood still for a lease time
+    await redis.client.zadd('inkcast:{workers}:expiry', '1', String(lease.number))
+    await waitFor(() => gone.length > 0 && reborn.length > 0, { message: 'its end and its return' })
+    assert.deepEqual(gone, [name])
+    assert.deepEqual(reborn, [lease.incarnation])
+    const now = incarnationName(lease.number, lease.incarnation)
+    assert.notEqual(now, name)
+    assert.deepEqual(await watch.live([name, now]), new Set([now]))
+  })
+
+  test('is none while Redis is away, or has lost its data', async (t) => {
+    const { gone } = await watcher(t)
+    const { lease, reborn } = await worker(t)
+    await server.kill('SIGSTOP')
+    await new Promise((resolve) => { setTimeout(resolve, 2 * LEASE_TIME) })
+    await server.kill('SIGCONT')
+    await waitFor(async () => Number(await redis.client.zscore('inkcast:{workers}:expiry', String(lease.number))) > Date.now(), { message: 'the lease to be renewed' })
+    await redis.client.flushall()
+    await waitFor(async () => await redis.client.hget('inkcast:{workers}:incarnations', String(lease.number)) === String(lease.incarnation), { message: 'the lease to be there again' })
+    await new Promise((resolve) => { setTimeout(resolve, LEASE_TIME) })
+    assert.deepEqual(gone, [])
+    assert.deepEqual(reborn, [])
+  })
+})
+
+describe('what an ended worker left behind', () => {
+  test('is cleaned up again when that failed', async (t) => {
+    let failures = 3
+    const { cleaned } = await watcher(t, async () => { if (failures-- > 0) throw new Error('not now') })
+    const dead = await killed(t)
+    await waitFor(async () => cleaned.length > 0 && await redis.client.zcard('inkcast:{workers}:unclean') === 0, { message: 'nothing to be unclean' })
+    assert.deepEqual(cleaned, Array(4).fill(dead.name))
+  })
+
+  test('is cleaned up by another process when the first one dies over it, and not before', async (t) => {
+    const first = await watcher(t, () => new Promise(() => {}))
+    const dead = await killed(t)
+    await waitFor(() => first.cleaned.length > 0)
+    const second = await watcher(t)
+    // the first one is slow, but lives
+    await new Promise((resolve) => { setTimeout(resolve, 2 * FAST.claimTime) })
+    assert.deepEqual(second.cleaned, [])
+    first.watch.stop()
+    await waitFor(() => second.cleaned.length > 0)
+    assert.deepEqual(second.cleaned, [dead.name])
+    assert.deepEqual(second.gone, [], 'it was over before the second one began to watch')
+  })
+
+  test('stays as long as clients may come back, when it said good-bye', async (t) => {
+    const { gone, cleaned } = await watcher(t)
+    const { lease, name } = await worker(t)
+    await lease.stop()
+    await waitFor(() => gone.length > 0)
+    const told = Date.now()
+    assert.deepEqual(cleaned, [])
+    await waitFor(() => cleaned.length > 0)
+    assert.deepEqual(cleaned, [name])
+    assert.ok(Date.now() - told >= FAST.grace - 20)
+  })
+})
