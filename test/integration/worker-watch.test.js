@@ -49,7 +49,10 @@ async function worker (t, { slot = randomUUID(), leaseTime = LEASE_TIME, pid = p
 /** A worker whose process was killed: it renews no more. @param {TestContext} t */
 async function killed (t) {
   let renewals = 0
-  const dying = { onBack: () => {}, scripts: { ...redis.scripts, renew: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => renewals++ === 0 ? redis.scripts.renew(keys, args) : new Promise(() => {}) } }
+  const dying = {
+    onBack: () => {},
+    scripts: { ...redis.scripts, renew: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => renewals++ === 0 ? redis.scripts.renew(keys, args) : new Promise(() => {}) }
+  }
   const lease = createWorkerLease({ redis: dying, slot: randomUUID(), address: { machine: 'here', pid: process.pid, path: '/run/x' }, onLost: () => {}, log, leaseTime: LEASE_TIME })
   await lease.start()
   t.after(() => { lease.stop() })
