@@ -23,11 +23,13 @@ module.exports = {
     forbid('drivers-import-leaves', drivers, `${roots}|${roles}|${domain}`, 'kafka and redis import leaves only'),
     forbid('leaves-import-leaves', leaves, `${roots}|${roles}|${domain}|${drivers}`, 'leaves import leaves only'),
     forbid('leaves-import-no-root', leaves, roots, 'leaves import leaves only'),
+    forbid('only-roots-import-the-demo', '^(src/(?!demo/)|cluster)', '^(src/demo|examples)/', 'production contains nothing of the demo'),
+    { name: 'examples-stand-alone', severity: 'error', comment: 'people start from them: they need no file outside', from: { path: '^examples/' }, to: { path: '^(src|test|client)/' } },
     onlyIn('kafkajs', 'kafka'), onlyIn('ioredis', 'redis'),
     onlyIn('socket\\.io', 'gateway'), onlyIn('engine\\.io', 'gateway'), onlyIn('@socket\\.io', 'gateway'), onlyIn('ws', 'gateway'),
     onlyIn('fastify', 'api')
   ].map((rule) => rule.name === 'roles-keep-apart'
     ? { ...rule, from: { path: '^src/(gateway|api|ingest)/' }, to: { path: '^src/(gateway|api|ingest)/', pathNot: '^src/$1/' }, comment: 'roles talk over the bus, never by import' }
     : rule),
-  options: { doNotFollow: { path: 'node_modules' }, tsPreCompilationDeps: false, exclude: { path: '^src/demo/' } }
+  options: { doNotFollow: { path: 'node_modules' }, tsPreCompilationDeps: false, exclude: { path: '^(src/demo/page|client)/' } }
 }

@@ -28,6 +28,6 @@ export default [
     }
   },
   { files: ['src/config/load.js', 'src/launcher/**', 'cluster.js', 'test/**', 'scripts/**', 'bench/**', 'examples/**', '*.config.js'], rules: { 'no-restricted-properties': 'off' } },
-  { files: ['src/demo/**', 'client/**'], languageOptions: { globals: globals.browser } },
+  { files: ['src/demo/page/**', 'client/**'], languageOptions: { globals: globals.browser } },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } }
 ]

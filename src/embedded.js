@@ -28,16 +28,19 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   const authenticator = await lifecycle.start('authenticator', createAuthenticator({ settings: config.auth, log, clock }))
   const access = createAccess({ settings: config.auth, log, clock })
   lifecycle.onStop('access', () => access.stop())
+  const loopback = createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
+  // the demo and its documents are loaded in development only
+  const documents = config.production ? undefined : (await import('./demo/embedded-documents.js')).createEmbeddedDocuments({ uplink: loopback, bus: () => bus, limits: config.limits })
   const gateway = createGateway({
     config,
     createBus: (handlers) => bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock }),
-    uplink: createLoopbackUplink({ bus: () => bus, limits: config.limits, log }),
+    uplink: documents?.uplink ?? loopback,
     authenticator,
     access,
     newId: createSessionIds(WORKER_NUMBER),
     hooked: await testHooks({ config, log }),
     alone: true,
-    fallback: config.production ? undefined : createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0 }),
+    fallback: documents && createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0, loadDocument: documents.load, log }),
     metrics,
     log,
     clock

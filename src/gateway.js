@@ -85,7 +85,7 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     hooked: await testing,
     adapter: createRoomAdapter({ publisher: redis.client, subscriber: redis.createSubscriber() }),
     strays,
-    fallback: config.production ? undefined : createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0 }),
+    fallback: config.production ? undefined : createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0, loadDocument: await documentsFor(config), log }),
     door: launcher.keepsSockets ? createSlotDoor(config.gateway) : undefined,
     metrics,
     log,
@@ -103,6 +103,15 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   status.addCheck(() => redis.ready ? null : 'Redis is away')
   status.addCheck(() => lease.held ? null : 'the worker number could not be renewed: other workers do not find our sessions')
   return { workerNumber: lease.number, banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`] }
+}
+
+/**
+ * Where the demo page gets its documents from; what does so is loaded in development only.
+ * @param {import('./config/load.js').Config} config
+ */
+async function documentsFor ({ mode, gateway }) {
+  if (mode === 'kafka') return (await import('./demo/documents-over-http.js')).createDocumentsOverHttp({ url: gateway.demoDocumentsUrl })
+  return (await import('./demo/embedded-documents.js')).loadUnkept
 }
 
 await runRole('gateway', composeGateway)

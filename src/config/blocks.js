@@ -18,6 +18,7 @@ export const gateway = block('Gateway', {
   TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `TLS_CERT_FILE`.' },
   PEER_HOST: { as: 'peerHost', type: text(), describe: 'Address under which the workers of other machines reach those of this one, for long polling behind a load balancer without sticky sessions. Not set: requests of other machines\' sessions are not exchanged.' },
   PEER_PORT: { as: 'peerPort', type: port(), default: '0', describe: 'First port of `PEER_HOST`; one per gateway worker and as many more for those that are being replaced. 0: any free ones.' },
+  DEMO_DOCUMENTS_URL: { as: 'demoDocumentsUrl', type: url('http:', 'https:'), default: 'http://localhost:4000', describe: 'Where the demo page, which is there in development only, gets its documents when there is Kafka: the service in `examples/document-service`.' },
   DRAIN_TIMEOUT: { as: 'drainTimeout', type: milliseconds(0, 3_600_000), default: '30000', describe: 'Longest time a process takes to stop on SIGTERM, ms.' }
 })
 

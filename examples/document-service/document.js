@@ -1,0 +1,159 @@
+/**
+ * The document itself: a small sheet with comments. Nothing here knows of Kafka, HTTP or inkcast; a product puts its own
+ * model in this file's place.
+ *
+ * A document changes only through `applyEvent`, which checks what a client asked for and turns it into a change. Changes are numbered
+ * without a hole: `version` of a document is the number of its last change, so whoever has a document of version 7 can
+ * apply change 8, may drop change 7, and knows from change 9 that it misses one.
+ */
+
+export const COLUMNS = ['A', 'B', 'C', 'D', 'E']
+export const ROWS = 12
+
+/** Bounds of what clients may send; what is not within them is refused. Lengths in UTF-16 code units. */
+export const LIMITS = Object.freeze({ text: 200, comment: 500, name: 40, id: 64, cellsAtOnce: 60 })
+/** Comments a document keeps; the oldest go. */
+const MAX_COMMENTS = 200
+
+/**
+ * @typedef {object} SheetDocument
+ * @property {number} version of the last change; 0: none yet
+ * @property {string} title
+ * @property {Record<string, string>} cells text by cell, such as `B2`; cells that are not here are empty
+ * @property {Comment[]} comments in the order in which they were made
+ *
+ * @typedef {object} Comment
+ * @property {string} id
+ * @property {string} text
+ * @property {string} name of its author, as that client gave it
+ * @property {string} color
+ * @property {number} at ms since 1970
+ * @property {string} [cell] what it is about
+ *
+ * @typedef {object} Change one of `cells`, `comment` and `resolved` says what changed
+ * @property {number} version
+ * @property {string} id the client's own id of what it asked for; tells it that this is its own
+ * @property {string} by user id, from the gateway
+ * @property {string} traceId
+ * @property {Record<string, string>} [cells] texts by cell
+ * @property {Comment} [comment] a new one
+ * @property {string} [resolved] id of a comment that is gone
+ *
+ * @typedef {object} ClientEvent what a client asked for, and who it is
+ * @property {string} event one of EVENTS
+ * @property {unknown} data
+ * @property {string} uid
+ * @property {string} traceId
+ * @property {number} timestamp ms since 1970
+ */
+
+/** What a client asked for can't be done; the document is as it was. */
+export class Refusal extends Error {
+  /**
+   * @param {string} code for programs
+   * @param {string} message for people
+   * @param {string} [id] of what was asked for, if it had one
+   */
+  constructor (code, message, id) {
+    super(message)
+    this.name = 'Refusal'
+    this.code = code
+    this.id = id
+  }
+}
+
+/** Each event of clients, and how it changes a document. */
+const EVENTS = { 'sheet:edit': edit, 'sheet:comment': comment, 'sheet:resolve': resolve }
+
+/** @param {string | undefined} event @returns {event is keyof typeof EVENTS} whether it is for documents of this kind */
+export const isDocumentEvent = (event) => event !== undefined && Object.hasOwn(EVENTS, event)
+
+/** @returns {SheetDocument} what a document is before its first change */
+export function createDocument () {
+  return {
+    version: 0,
+    title: 'Launch day',
+    cells: {
+      A1: 'Task', B1: 'Owner', C1: 'Hours', D1: 'Status', E1: 'Note',
+      A2: 'Invite the press', B2: 'Ada', C2: '6', D2: 'done',
+      A3: 'Write the story', B3: 'Grace', C3: '14', D3: 'in progress', E3: 'draft is in the wiki',
+      A4: 'Load test', B4: 'Edsger', C4: '9', D4: 'in progress',
+      A5: 'Rehearse the demo', B5: 'Barbara', C5: '4', D5: 'to do',
+      A6: 'Order the cake', B6: 'Alan', C6: '1', D6: 'to do', E6: 'no nuts, please'
+    },
+    comments: []
+  }
+}
+
+/**
+ * Does what a client asked for.
+ *
+ * @param {SheetDocument} document it is changed
+ * @param {ClientEvent} asked
+ * @returns {Change} what to tell everyone
+ * @throws {Refusal} and the document is as it was
+ */
+export function applyEvent (document, { event, data, uid, traceId, timestamp }) {
+  if (!isDocumentEvent(event)) throw new Refusal('unknown_event', `there is no event ${event}`)
+  if (typeof data !== 'object' || data === null) throw new Refusal('bad_data', 'data must be an object')
+  const { id } = /** @type {{ id?: unknown }} */ (data)
+  if (!isText(id, LIMITS.id)) throw new Refusal('bad_data', `id must be a string of 1 to ${LIMITS.id} characters`)
+  const what = EVENTS[event](document, /** @type {Record<string, unknown>} */ (data), { id, timestamp })
+  document.version++
+  return { version: document.version, id, by: uid, traceId, ...what }
+}
+
+/**
+ * @param {SheetDocument} document
+ * @param {Record<string, unknown>} data `{ id, cells: { B2: 'text', … } }`; '' empties a cell
+ * @param {{ id: string }} about
+ */
+function edit (document, { cells }, { id }) {
+  const entries = typeof cells === 'object' && cells !== null ? Object.entries(cells) : []
+  if (entries.length < 1 || entries.length > LIMITS.cellsAtOnce) throw new Refusal('bad_data', `cells must have 1 to ${LIMITS.cellsAtOnce} cells`, id)
+  for (const [cell, text] of entries) {
+    if (!isCell(cell)) throw new Refusal('no_such_cell', 'there is no such cell', id)
+    if (typeof text !== 'string') throw new Refusal('bad_data', 'the text of a cell must be a string', id)
+    if (text.length > LIMITS.text) throw new Refusal('too_long', `a cell takes ${LIMITS.text} characters`, id)
+  }
+  for (const [cell, text] of entries) {
+    if (text === '') delete document.cells[cell]
+    else document.cells[cell] = text
+  }
+  return { cells: Object.fromEntries(entries) }
+}
+
+/**
+ * @param {SheetDocument} document
+ * @param {Record<string, unknown>} data `{ id, text, name, color, cell? }`
+ * @param {{ id: string, timestamp: number }} about
+ */
+function comment (document, { text, name, color, cell }, { id, timestamp }) {
+  if (!isText(text, LIMITS.comment)) throw new Refusal('bad_data', `a comment has 1 to ${LIMITS.comment} characters`, id)
+  if (!isText(name, LIMITS.name)) throw new Refusal('bad_data', `name must have 1 to ${LIMITS.name} characters`, id)
+  if (typeof color !== 'string' || !/^#[0-9a-f]{6}$/.test(color)) throw new Refusal('bad_data', 'color must be like #1d3557', id)
+  if (cell !== undefined && !isCell(cell)) throw new Refusal('no_such_cell', 'there is no such cell', id)
+  if (document.comments.some((other) => other.id === id)) throw new Refusal('bad_data', 'a comment with this id is there already', id)
+  const made = { id, text, name, color, at: timestamp, ...(cell === undefined ? {} : { cell }) }
+  document.comments.push(made)
+  if (document.comments.length > MAX_COMMENTS) document.comments.shift()
+  return { comment: made }
+}
+
+/**
+ * @param {SheetDocument} document
+ * @param {Record<string, unknown>} data `{ id, comment: id of a comment }`
+ * @param {{ id: string }} about
+ */
+function resolve (document, { comment }, { id }) {
+  const index = document.comments.findIndex((other) => other.id === comment)
+  if (index === -1) throw new Refusal('no_such_comment', 'this comment is gone already', id)
+  const [{ id: resolved }] = document.comments.splice(index, 1)
+  return { resolved }
+}
+
+/** @param {unknown} text @param {number} most @returns {text is string} */
+const isText = (text, most) => typeof text === 'string' && text.trim() !== '' && text.length <= most
+
+/** @param {unknown} cell @returns {cell is string} */
+const isCell = (cell) => typeof cell === 'string' && /^[A-Z][1-9]\d?$/.test(cell) && COLUMNS.includes(cell[0]) && Number(cell.slice(1)) <= ROWS

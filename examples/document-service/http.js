@@ -1,0 +1,53 @@
+import { createServer } from 'node:http'
+
+/**
+ * `GET /documents/:guid` answers `{ document, position }`: a page shows the document and opens it in inkcast from that position, so
+ * that it gets whatever has happened since. Changes that it has already (of a version that is not higher) may come again.
+ *
+ * @param {object} dependencies
+ * @param {string} dependencies.host
+ * @param {number} dependencies.port 0: any
+ * @param {(guid: string) => Promise<import('./service.js').SheetDocument>} dependencies.read
+ * @param {(guid: string) => Promise<{ epoch: string, offset: number } | null>} dependencies.position
+ * @param {import('./inkcast.js').Log} dependencies.log
+ */
+export function createHttp ({ host, port, read, position, log }) {
+  const server = createServer((request, response) => {
+    answer(request.method, request.url ?? '').then(({ status, body }) => {
+      response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(JSON.stringify(body))
+    }, (error) => {
+      log.error(`GET ${request.url}: ${error.message}`)
+      response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' }).end('{"error":"unavailable"}')
+    })
+  })
+
+  /** @param {string | undefined} method @param {string} url */
+  async function answer (method, url) {
+    const guid = guidOf(url)
+    if (method !== 'GET' || guid === undefined) return { status: 404, body: { error: 'not_found' } }
+    // the position first: what comes between the two is in the document and comes again, rather than never
+    const at = await position(guid)
+    return { status: 200, body: { document: await read(guid), position: at } }
+  }
+
+  return {
+    /** @returns {Promise<number>} the port */
+    start: () => new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, host, () => resolve(/** @type {import('node:net').AddressInfo} */ (server.address()).port))
+    }),
+    stop () {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(resolve))
+    }
+  }
+}
+
+/** @param {string} url @returns {string | undefined} */
+function guidOf (url) {
+  try {
+    return decodeURIComponent(/^\/documents\/([^/?]+)$/.exec(url)?.[1] ?? '') || undefined
+  } catch {
+    return undefined
+  }
+}

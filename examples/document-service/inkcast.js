@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Pause before trying again, ms: grows from the first to the second. */
+const PAUSE = { min: 100, max: 5000 }
+/** Longest wait for an answer, ms. */
+const TIMEOUT = 15_000
+
+/** @typedef {{ info: (message: string) => void, error: (message: string) => void }} Log */
+
+/**
+ * The api of inkcast: docs/api.md.
+ *
+ * @param {object} settings
+ * @param {string} settings.url
+ * @param {string} [settings.token] one of API_TOKENS
+ * @param {AbortSignal} settings.signal ends all waiting
+ * @param {Log} settings.log
+ */
+export function createInkcast ({ url, token, signal, log }) {
+  /** @type {Record<string, string>} */
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  /** @param {string} path @param {{ method?: string, headers?: Record<string, string>, body?: string }} [request] */
+  const call = (path, { headers, ...request } = {}) => fetch(url + path, { ...request, headers: { ...headers, ...authorization }, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]) })
+
+  return {
+    /**
+     * Tries until it is published, once, however often it was tried. What inkcast refuses for good is logged and given up.
+     *
+     * @param {import('./service.js').Outgoing} outgoing
+     * @returns {Promise<void>} rejects when the signal says stop
+     */
+    async publish ({ to, event, value, key, traceId, timestamp }) {
+      const path = 'guid' in to ? `/v1/documents/${encodeURIComponent(to.guid)}/broadcast` : `/v1/sockets/${encodeURIComponent(to.sid)}/send`
+      const headers = { 'content-type': 'application/json', 'x-event': event, 'x-trace-id': traceId, 'x-timestamp': String(timestamp), 'idempotency-key': key }
+      const body = JSON.stringify(value)
+      for (let pause = PAUSE.min; ; pause = Math.min(2 * pause, PAUSE.max)) {
+        const problem = await call(path, { method: 'POST', headers, body }).then(readProblem, (error) => ({ retryable: true, text: String(error.cause?.code ?? error.message) }))
+        if (problem === null) return
+        signal.throwIfAborted()
+        log.error(`publishing ${event}: ${problem.text}${problem.retryable ? `, trying again in ${pause} ms` : ', given up'}`)
+        if (!problem.retryable) return
+        await delay(pause, undefined, { signal })
+      }
+    },
+
+    /**
+     * @param {string} guid
+     * @returns {Promise<{ epoch: string, offset: number } | null>} where the document's log ends; null: it has none yet
+     */
+    async position (guid) {
+      const answer = await call(`/v1/documents/${encodeURIComponent(guid)}/position`)
+      const body = /** @type {any} */ (await answer.json())
+      if (!body.ok) throw new Error(`inkcast: ${body.error.code}`)
+      return body.position ?? null
+    }
+  }
+}
+
+/** @param {Response} answer @returns {Promise<{ retryable: boolean, text: string } | null>} */
+async function readProblem (answer) {
+  if (answer.ok) {
+    await answer.body?.cancel()
+    return null
+  }
+  const { error } = /** @type {any} */ (await answer.json().catch(() => ({})))
+  // a wrong token is put right here, and what waits shall not be lost by it
+  return { retryable: error?.retryable ?? (answer.status >= 500 || answer.status === 401), text: error?.code ?? `status ${answer.status}` }
+}

@@ -1,0 +1,64 @@
+import { createDocument, isDocumentEvent } from '../../examples/document-service/document.js'
+import { createService } from '../../examples/document-service/service.js'
+import { createMemoryStore } from '../../examples/document-service/stores.js'
+import { newTraceId } from '../wire/headers.js'
+import { decodeMsgpack } from '../wire/msgpack.js'
+import { checkPublication } from '../wire/publication.js'
+
+/**
+ * What the demo page loads: a document, and where the log stood before it was read.
+ * @typedef {object} LoadedDocument
+ * @property {object} document
+ * @property {import('../wire/position.js').Position | null} position
+ * @property {boolean} [kept] false: nobody keeps the document, pages pass their changes on to each other
+ */
+/** @typedef {(guid: string) => Promise<LoadedDocument>} LoadDocument */
+
+/** @type {(bytes: Uint8Array) => unknown} */
+const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
+
+/**
+ * The document service of examples/document-service within this process, for the demo in embedded mode: it gets from the uplink what is
+ * about its documents, everything else goes the way it would go without it.
+ *
+ * @param {object} dependencies
+ * @param {import('../uplink.js').Uplink} dependencies.uplink where everything else goes
+ * @param {() => Pick<import('../bus/contract.js').Bus, 'publish' | 'positions'>} dependencies.bus
+ * @param {{ maxRecordBytes: number }} dependencies.limits
+ * @returns {{ uplink: import('../uplink.js').Uplink, load: LoadDocument }}
+ */
+export function createEmbeddedDocuments ({ uplink, bus, limits }) {
+  const service = createService({
+    store: createMemoryStore(),
+    newKey: newTraceId,
+    async publish ({ to, event, value, traceId, timestamp }) {
+      const publication = checkPublication({
+        ...('guid' in to ? { operator: 'broadcast', guid: to.guid } : { operator: 'socket', sid: to.sid }),
+        event, except: [], ephemeral: false, receipt: false, traceId, timestamp, source: 'documents',
+        contentType: 'application/json', value: Buffer.from(JSON.stringify(value))
+      }, { maxBytes: limits.maxRecordBytes })
+      await bus().publish([{ publication }])
+    }
+  })
+  return {
+    uplink: {
+      start: () => uplink.start(),
+      stop: () => uplink.stop(),
+      async send (record) {
+        const { operator, guid, event, uid = '', sid = '', traceId, timestamp, contentType, value } = record
+        if (operator !== 'message' || guid === undefined || event === undefined || !isDocumentEvent(event)) return uplink.send(record)
+        await service.receive([{ guid, event, uid, sid, traceId, timestamp, value, decode: contentType === 'application/json' ? decodeJson : (bytes) => decodeMsgpack(Buffer.from(bytes)) }])
+      }
+    },
+    async load (guid) {
+      const [position] = await bus().positions([guid])
+      return { document: await service.read(guid), position }
+    }
+  }
+}
+
+/**
+ * Where there is no document service: each page begins with the document as it was at first.
+ * @type {LoadDocument}
+ */
+export const loadUnkept = async () => ({ document: createDocument(), position: null, kept: false })
