@@ -1,0 +1,143 @@
+import { byId, h, oncePerFrame, withPauses } from './dom.js'
+
+/** How long a pointer that does not move stays, ms. */
+const STAYS = 8000
+/** Between two signals of a moving pointer, ms: with few people, and for each of many. */
+const PAUSE = 40
+const PAUSE_PER_PERSON = 4
+/** Selections are told again to who comes, together for those who come within this, ms. */
+const TELL_AGAIN = 1500
+
+/**
+ * Pointers and selections of the others, with their names. They are signals: passed on at once, kept nowhere.
+ *
+ * @param {object} dependencies
+ * @param {ReturnType<typeof import('./sheet.js').createSheet>} dependencies.sheet
+ * @param {import('./people.js').People} dependencies.people
+ * @param {(event: string, data: object) => void} dependencies.signal
+ */
+export function createCursors ({ sheet, people, signal }) {
+  const layer = byId('pointers')
+  /** @typedef {{ x: number, y: number, at: number, element: HTMLElement | null, cell: string | null }} Cursor */
+  /** @type {Map<string, Cursor>} by connection id; of no more than are here */
+  const cursors = new Map()
+  /** @type {Set<string>} */
+  const moved = new Set()
+  /** @type {Set<string>} cells whose marks have to be drawn again */
+  const marked = new Set()
+  /** @type {string | null} */
+  let selected = null
+  let telling = 0
+
+  const pause = () => PAUSE + PAUSE_PER_PERSON * people.others().length
+  const point = withPauses((x, y) => signal('pointer', { x: Math.round(x * 1000) / 1000, y: Math.round(y * 1000) / 1000 }), pause)
+  const select = withPauses(() => signal('select', { cell: selected }), pause)
+
+  sheet.table.addEventListener('pointermove', ({ clientX, clientY, pointerType }) => {
+    if (pointerType === 'touch') return
+    const { left, top, width, height } = sheet.table.getBoundingClientRect()
+    point((clientX - left) / width, (clientY - top) / height)
+  })
+
+  /** @param {string | undefined} connection @returns {Cursor | null} */
+  function cursorOf (connection) {
+    if (connection === undefined || people.at(connection) === undefined) return null
+    let cursor = cursors.get(connection)
+    if (cursor === undefined) cursors.set(connection, cursor = { x: 0, y: 0, at: 0, element: null, cell: null })
+    return cursor
+  }
+
+  const draw = oncePerFrame(() => {
+    for (const connection of moved) {
+      const cursor = cursors.get(connection)
+      const person = people.at(connection)
+      if (cursor === undefined || person === undefined) continue
+      cursor.element ??= layer.appendChild(h('div', { class: 'pointer' }, h('span', {})))
+      const { element } = cursor
+      element.style.setProperty('--color', person.color)
+      if (element.firstElementChild.textContent !== person.name) element.firstElementChild.textContent = person.name
+      element.style.transform = `translate(${(cursor.x * sheet.table.offsetWidth).toFixed(1)}px, ${(cursor.y * sheet.table.offsetHeight).toFixed(1)}px)`
+    }
+    moved.clear()
+    for (const cell of marked) drawMark(cell)
+    marked.clear()
+  })
+
+  /** @param {string} cell */
+  function drawMark (cell) {
+    const box = sheet.box(cell)
+    if (box === null) return
+    const here = [...cursors].filter(([, cursor]) => cursor.cell === cell).map(([connection]) => people.at(connection)).filter((person) => person !== undefined)
+    const label = box.querySelector('.mark')
+    box.classList.toggle('selected-by-other', here.length > 0)
+    if (here.length === 0) return void label?.remove()
+    box.style.setProperty('--color', here[0].color)
+    const text = here.length === 1 ? here[0].name : `${here[0].name} +${here.length - 1}`
+    if (label === null) box.append(h('span', { class: 'mark', 'aria-hidden': 'true' }, text))
+    else if (label.textContent !== text) label.textContent = text
+  }
+
+  /** @param {string} connection */
+  function remove (connection) {
+    const cursor = cursors.get(connection)
+    cursors.delete(connection)
+    cursor?.element?.remove()
+    if (cursor?.cell) marked.add(cursor.cell)
+  }
+
+  people.addEventListener('change', () => {
+    for (const connection of [...cursors.keys()]) if (people.at(connection) === undefined) remove(connection)
+    draw()
+  })
+  people.addEventListener('follow', () => {
+    const followed = [...cursors].find(([connection, { cell }]) => cell !== null && people.at(connection)?.id === people.following)
+    if (followed !== undefined) sheet.bringIntoView(followed[1].cell)
+  })
+  setInterval(() => {
+    const now = performance.now()
+    for (const cursor of cursors.values()) {
+      if (cursor.element === null || now - cursor.at < STAYS) continue
+      cursor.element.remove()
+      cursor.element = null
+    }
+  }, 1000)
+
+  return {
+    /** @param {string | null} cell where this page's own selection is */
+    selected (cell) {
+      selected = cell
+      select()
+    },
+
+    /** Somebody came who does not know our selection. */
+    tellAgain () {
+      if (selected === null || telling !== 0) return
+      telling = setTimeout(() => {
+        telling = 0
+        select()
+      }, Math.random() * TELL_AGAIN)
+    },
+
+    /** @param {{ x: unknown, y: unknown }} payload @param {{ from?: string }} meta */
+    onPointer ({ x, y }, { from }) {
+      const cursor = typeof x === 'number' && typeof y === 'number' ? cursorOf(from) : null
+      if (cursor === null) return
+      Object.assign(cursor, { x: Math.min(1, Math.max(0, x)), y: Math.min(1, Math.max(0, y)), at: performance.now() })
+      moved.add(from)
+      draw()
+    },
+
+    /** @param {{ cell: unknown }} payload @param {{ from?: string }} meta */
+    onSelect ({ cell }, { from }) {
+      const cursor = cursorOf(from)
+      if (cursor === null) return
+      if (cursor.cell !== null) marked.add(cursor.cell)
+      cursor.cell = typeof cell === 'string' && sheet.box(cell) !== null ? cell : null
+      if (cursor.cell !== null) {
+        marked.add(cursor.cell)
+        if (people.following !== null && people.at(from)?.id === people.following) sheet.bringIntoView(cursor.cell)
+      }
+      draw()
+    }
+  }
+}

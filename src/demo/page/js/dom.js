@@ -1,0 +1,83 @@
+/**
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} [properties] `class`, `data-…`, `aria-…`, `role` and `for` become attributes, `on…` listeners, the others properties
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
+export function h (tag, properties = {}, ...children) {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === false) continue
+    if (/^on[a-z]/.test(name)) element.addEventListener(name.slice(2), value)
+    else if (/^(class|role|for|data-|aria-)/.test(name)) element.setAttribute(name, value)
+    else /** @type {any} */ (element)[name] = value
+  }
+  element.append(...children)
+  return element
+}
+
+/** @param {string} name @param {Record<string, string | number>} attributes @param {...Node | string} children @returns {SVGElement} */
+export function svg (name, attributes, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', name)
+  for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, String(value))
+  element.append(...children)
+  return element
+}
+
+/**
+ * @param {string} id
+ * @returns {any} the element, of whatever kind it is
+ * @throws {Error} if the page has none
+ */
+export function byId (id) {
+  const element = document.getElementById(id)
+  if (element === null) throw new Error(`the page has no #${id}`)
+  return element
+}
+
+/**
+ * Many changes, one drawing: calls at most once per frame.
+ * @param {() => void} draw
+ * @returns {() => void}
+ */
+export function oncePerFrame (draw) {
+  let asked = false
+  return () => {
+    if (asked) return
+    asked = true
+    requestAnimationFrame(() => {
+      asked = false
+      draw()
+    })
+  }
+}
+
+/**
+ * Calls at most once per pause, and always with the last arguments.
+ * @template {any[]} A
+ * @param {(...args: A) => void} call
+ * @param {() => number} pause ms, as it is at the time
+ * @returns {(...args: A) => void}
+ */
+export function withPauses (call, pause) {
+  /** @type {A | null} */
+  let waiting = null
+  let last = -Infinity
+  let timer = 0
+  function go () {
+    timer = 0
+    if (waiting === null) return
+    const args = waiting
+    waiting = null
+    last = performance.now()
+    call(...args)
+  }
+  return (...args) => {
+    waiting = args
+    if (timer !== 0) return
+    const wait = last + pause() - performance.now()
+    if (wait <= 0) go()
+    else timer = setTimeout(go, wait)
+  }
+}

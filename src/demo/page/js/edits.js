@@ -1,0 +1,57 @@
+/** How many cells go in one request; the document service takes no more. */
+const AT_ONCE = 60
+/** Before what could not be sent is tried again, ms. */
+const PAUSE = 1000
+
+/**
+ * Sends what is typed, letter by letter: the first at once, and while it is on its way the next ones gather, so that a
+ * slow connection gets fewer and larger requests rather than a queue.
+ *
+ * @param {object} dependencies
+ * @param {import('./model.js').Model} dependencies.model
+ * @param {(event: string, data: object) => Promise<unknown>} dependencies.send
+ * @param {() => string} dependencies.newId
+ * @param {(sentAt: number, id: string) => void} dependencies.onSent
+ */
+export function createEdits ({ model, send, newId, onSent }) {
+  let sending = false
+
+  async function sendAll () {
+    if (sending) return
+    sending = true
+    try {
+      for (;;) {
+        const waiting = [...model.pending].filter(([, { id }]) => id === null).slice(0, AT_ONCE)
+        if (waiting.length === 0) return
+        const id = newId()
+        for (const [, pending] of waiting) pending.id = id
+        onSent(performance.now(), id)
+        try {
+          await send('sheet:edit', { id, cells: Object.fromEntries(waiting.map(([cell, { text }]) => [cell, text])) })
+        } catch (error) {
+          // perhaps it was taken: sending the same text again does no harm
+          for (const [, pending] of waiting) pending.id = null
+          if (/** @type {any} */ (error).retryable !== true) return giveUp(waiting)
+          await new Promise((resolve) => setTimeout(resolve, PAUSE))
+        }
+      }
+    } finally {
+      sending = false
+    }
+  }
+
+  /** @param {[string, import('./model.js').Pending][]} waiting */
+  function giveUp (waiting) {
+    const id = newId()
+    for (const [, pending] of waiting) pending.id = id
+    model.refuse(id)
+  }
+
+  return {
+    /** @param {string} cell @param {string} text */
+    type (cell, text) {
+      model.type(cell, text)
+      sendAll()
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { byId } from './dom.js'
+
+/** How many come with each click, and at most. */
+const STEP = 3
+const MAX = 12
+
+/**
+ * Guests who type, point and comment, each with a connection of its own, so that there is something to see for who is alone. They live
+ * in a worker: what they do costs this page nothing but what it receives.
+ *
+ * @param {{ guid: string }} settings
+ */
+export function createGuests ({ guid }) {
+  const button = byId('guests')
+  const leave = byId('guests-leave')
+  /** @type {Worker | null} */
+  let worker = null
+  let count = 0
+
+  button.addEventListener('click', () => {
+    worker ??= new Worker(`/js/guest-worker.js${location.search}`, { type: 'module' })
+    count = Math.min(MAX, count + STEP)
+    worker.postMessage({ guid, origin: location.origin, count })
+    show()
+  })
+  leave.addEventListener('click', () => {
+    worker?.terminate()
+    worker = null
+    count = 0
+    show()
+    button.focus()
+  })
+
+  function show () {
+    button.textContent = count === 0 ? `Bring in ${STEP} guests` : count < MAX ? `${STEP} more guests` : `${count} guests are here`
+    button.disabled = count >= MAX
+    leave.hidden = count === 0
+  }
+  show()
+}

@@ -1,0 +1,140 @@
+import { createComments } from './comments.js'
+import { createCursors } from './cursors.js'
+import { byId } from './dom.js'
+import { createDrop } from './drop.js'
+import { createEdits } from './edits.js'
+import { createGuests } from './guests.js'
+import { openLink } from './link.js'
+import { keep, whoAmI } from './me.js'
+import { Model } from './model.js'
+import { People } from './people.js'
+import { createSheet } from './sheet.js'
+import { createStage } from './stage.js'
+import { createTerminal } from './terminal.js'
+import { createUnderneath } from './underneath.js'
+
+const MAX_NAME = 40
+
+const query = new URLSearchParams(location.search)
+const guid = query.get('document') || 'demo'
+const transports = query.get('transports')?.split(',')
+const me = whoAmI()
+let requests = 0
+/** Says who asked for a change, and which one it was. A page that is loaded anew begins anew, so the time is in it. */
+const newId = () => `${me.id}:${Date.now().toString(36)}${(++requests).toString(36)}`
+const personOf = (/** @type {string} */ id) => id.slice(0, id.lastIndexOf(':'))
+
+/** @type {{ client: any, doc: any, reload: () => Promise<unknown> } | null} */
+let link = null
+/** @type {string | null} */
+let lastCell = null
+/** What the others see of us. @type {Record<string, any>} */
+let state = { ...me }
+
+const model = new Model()
+const people = new People({ me, presence: () => link?.doc.presence ?? new Map() })
+const underneath = createUnderneath({ model })
+const send = (/** @type {string} */ event, /** @type {object} */ data) => link === null ? Promise.reject(Object.assign(new Error('not connected yet'), { retryable: true })) : link.doc.send(data, { event })
+const signal = (/** @type {string} */ event, /** @type {object} */ data) => link?.doc.signal(event, data) ?? false
+
+const edits = createEdits({ model, send, newId, onSent: underneath.sent })
+const sheet = createSheet({
+  model,
+  onType: edits.type,
+  onSelect (cell) {
+    lastCell = cell ?? lastCell
+    cursors.selected(cell)
+  },
+  colorOf: (id) => personOf(id) === me.id ? undefined : people.colorOf(personOf(id))
+})
+const cursors = createCursors({ sheet, people, signal })
+const comments = createComments({ model, me, send, newId, selected: () => lastCell, onShow: (cell) => sheet.bringIntoView(cell) })
+const stage = createStage({ model, people, signal, tell: (presenting) => setState({ presenting }) })
+
+/** @param {Record<string, any>} change */
+function setState (change) {
+  state = { ...state, ...change }
+  // told again with the next connection
+  link?.doc.setState(JSON.parse(JSON.stringify(state))).catch(() => {})
+}
+
+byId('title').textContent = guid
+const name = byId('name')
+name.value = me.name
+name.addEventListener('change', () => {
+  const wanted = name.value.trim().slice(0, MAX_NAME)
+  if (wanted === '') return void (name.value = me.name)
+  me.name = wanted
+  keep(me)
+  setState({ name: wanted })
+})
+byId('me').style.setProperty('--color', me.color)
+
+const settings = await fetch('/settings.json').then((answer) => answer.json())
+createTerminal({ guid, ...settings })
+createGuests({ guid })
+
+/** @param {string} text '' takes it away */
+function tellProblem (text) {
+  const problem = byId('problem')
+  problem.hidden = text === ''
+  problem.textContent = text
+}
+
+const opened = await openLink({
+  guid,
+  me,
+  transports,
+  onProblem: tellProblem,
+  onState: underneath.state,
+  onLoad: ({ document }) => {
+    model.load(document)
+    byId('title').textContent = document.title
+  }
+})
+link = opened
+const { client, doc, reload } = opened
+const drop = createDrop({ client, doc })
+
+/** @param {import('./model.js').Change[]} changes @param {{ offset?: number }} meta */
+function apply (changes, meta) {
+  for (const { id } of changes) underneath.came(id)
+  if (!model.apply(changes)) reload()
+  arrived(meta)
+}
+
+/** @param {{ offset?: number }} meta */
+function arrived ({ offset }) {
+  drop.record(offset)
+  underneath.record()
+}
+
+doc.on('sheet:changes', ({ changes }, meta) => apply(changes, meta))
+// without a document service what others sent comes as it is
+doc.on('sheet:edit', ({ id, cells }, meta) => apply([{ id, cells }], meta))
+doc.on('sheet:comment', ({ id, text, name, color, cell }, meta) => apply([{ id, comment: { id, text, name, color, cell, at: meta.ts } }], meta))
+doc.on('sheet:resolve', ({ id, comment }, meta) => apply([{ id, resolved: comment }], meta))
+doc.on('message', (payload, meta) => {
+  comments.onMessage(payload, meta)
+  arrived(meta)
+})
+client.on('sheet:refused', ({ id, message }) => {
+  model.refuse(id)
+  comments.tell(message)
+})
+for (const [event, listener] of Object.entries({ pointer: cursors.onPointer, select: cursors.onSelect, laser: stage.onLaser })) {
+  doc.on(event, (payload, meta) => {
+    underneath.signal()
+    if (payload !== null && typeof payload === 'object' && meta.from !== client.connectionId) listener(payload, meta)
+  })
+}
+doc.on('presence', ({ joined }) => {
+  people.update()
+  if (joined.length > 0) cursors.tellAgain()
+})
+doc.on('joined', ({ recovered }) => underneath.joined(recovered ? 'resumed' : 'joined'))
+doc.on('resync', ({ reason }) => underneath.joined(`resynced (${reason})`))
+
+underneath.opened(opened)
+people.update()
+document.body.dataset.ready = 'true'

@@ -1,0 +1,86 @@
+/**
+ * The document as this page knows it: what the document service has confirmed, and on top of it what was typed here and is on its way.
+ *
+ * @typedef {{ id: string, text: string, name: string, color: string, at: number, cell?: string }} Comment
+ * @typedef {{ version?: number, id: string, by?: string, cells?: Record<string, string>, comment?: Comment, resolved?: string }} Change
+ * @typedef {{ id: string | null, text: string }} Pending id of the request it is in; null: not sent yet
+ */
+export class Model extends EventTarget {
+  version = 0
+  title = ''
+  /** @type {Map<string, string>} confirmed texts by cell */
+  cells = new Map()
+  /** @type {Comment[]} */
+  comments = []
+  /** @type {Map<string, Pending>} by cell */
+  pending = new Map()
+  /** Changes that came again and were not applied twice. */
+  duplicates = 0
+
+  /** @param {{ version: number, title: string, cells: Record<string, string>, comments: Comment[] }} document */
+  load ({ version, title, cells, comments }) {
+    this.version = version
+    this.title = title
+    this.cells = new Map(Object.entries(cells))
+    this.comments = comments
+    // what was sent is in there, or comes
+    for (const [cell, { id }] of this.pending) if (id !== null) this.pending.delete(cell)
+    this.dispatchEvent(new Event('load'))
+    this.dispatchEvent(new Event('comments'))
+  }
+
+  /** @param {string} cell @returns {string} what is to be seen there */
+  text (cell) { return this.pending.get(cell)?.text ?? this.cells.get(cell) ?? '' }
+
+  /** @param {string} cell @param {string} text typed here */
+  type (cell, text) { this.pending.set(cell, { id: null, text }) }
+
+  /**
+   * @param {Change[]} changes
+   * @returns {boolean} false: one is missing before these, and the document has to be loaded again
+   */
+  apply (changes) {
+    for (const change of changes) {
+      // without a version there is no document service, and what comes is what others did
+      if (change.version !== undefined) {
+        if (change.version <= this.version) {
+          this.#confirm(change)
+          this.duplicates++
+          continue
+        }
+        if (change.version > this.version + 1) return false
+        this.version = change.version
+      }
+      this.#apply(change)
+    }
+    return true
+  }
+
+  /** @param {Change} change */
+  #apply ({ id, cells, comment, resolved }) {
+    if (cells !== undefined) {
+      for (const [cell, text] of Object.entries(cells)) this.cells.set(cell, text)
+      this.#confirm({ id, cells })
+      this.dispatchEvent(new CustomEvent('cells', { detail: { cells: Object.keys(cells), id } }))
+    }
+    if (comment !== undefined) this.comments.push(comment)
+    if (resolved !== undefined) this.comments = this.comments.filter(({ id }) => id !== resolved)
+    if (comment !== undefined || resolved !== undefined) this.dispatchEvent(new CustomEvent('comments', { detail: { comment } }))
+  }
+
+  /** @param {Change} change what was typed here is on its way no longer */
+  #confirm ({ id, cells = {} }) {
+    for (const cell of Object.keys(cells)) if (this.pending.get(cell)?.id === id) this.pending.delete(cell)
+  }
+
+  /** What was asked for under this id was refused: what was confirmed is seen again. @param {string} id */
+  refuse (id) {
+    const cells = []
+    for (const [cell, pending] of this.pending) {
+      if (pending.id !== id) continue
+      this.pending.delete(cell)
+      cells.push(cell)
+    }
+    if (cells.length > 0) this.dispatchEvent(new CustomEvent('cells', { detail: { cells, id } }))
+  }
+}

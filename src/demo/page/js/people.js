@@ -1,0 +1,88 @@
+import { byId, h, oncePerFrame } from './dom.js'
+
+/** Avatars that are shown; the others are a number. */
+const SHOWN = 7
+
+/**
+ * Who is here, from the presence of the document: each connection has told who sits there.
+ *
+ * @typedef {{ id: string, name: string, color: string, presenting?: { slide: number }, connection: string }} Person
+ */
+export class People extends EventTarget {
+  /** @type {Map<string, Person>} by connection id */
+  #byConnection = new Map()
+  /** @type {string | null} id of the person that this page follows */
+  following = null
+
+  /** @param {{ me: import('./me.js').Me, presence: () => ReadonlyMap<string, { id: string, state?: Record<string, any> }> }} dependencies */
+  constructor ({ me, presence }) {
+    super()
+    this.me = me
+    this.presence = presence
+    this.list = byId('people')
+    this.draw = oncePerFrame(() => this.#draw())
+  }
+
+  /** What the gateway says has changed. */
+  update () {
+    this.#byConnection.clear()
+    for (const [connection, { state }] of this.presence()) {
+      // a state is whatever its client says: take from it only what fits
+      if (typeof state?.id !== 'string' || typeof state.name !== 'string' || !/^#[0-9a-f]{6}$/.test(state.color)) continue
+      const { id, name, color, presenting } = state
+      this.#byConnection.set(connection, { id, name: name.slice(0, 40), color, connection, ...Number.isInteger(presenting?.slide) ? { presenting } : {} })
+    }
+    this.dispatchEvent(new Event('change'))
+    this.draw()
+  }
+
+  /** @returns {Person[]} the others, each once, however many connections they have */
+  others () {
+    const others = new Map()
+    for (const person of this.#byConnection.values()) if (person.id !== this.me.id) others.set(person.id, person)
+    return [...others.values()].sort((a, b) => a.name.localeCompare(b.name))
+  }
+
+  /** @param {string | undefined} connection @returns {Person | undefined} */
+  at (connection) { return connection === undefined ? undefined : this.#byConnection.get(connection) }
+
+  /** @param {string} id of a person @returns {string | undefined} */
+  colorOf (id) {
+    for (const person of this.#byConnection.values()) if (person.id === id) return person.color
+    return undefined
+  }
+
+  /** @param {string | null} id */
+  follow (id) {
+    this.following = this.following === id ? null : id
+    this.dispatchEvent(new CustomEvent('follow', { detail: { id: this.following } }))
+    this.draw()
+  }
+
+  #draw () {
+    const others = this.others()
+    if (this.following !== null && !others.some(({ id }) => id === this.following)) this.following = null
+    const shown = others.length > SHOWN ? others.slice(0, SHOWN - 1) : others
+    // whoever is there stays: a button that is replaced loses the focus
+    const known = new Map(Array.from(this.list.children, (item) => [item.dataset.id, item]))
+    const items = shown.map((person) => {
+      const item = known.get(person.id) ?? h('li', { 'data-id': person.id }, h('button', { type: 'button', class: 'avatar', onclick: () => this.follow(person.id) }))
+      dress(item.firstElementChild, person, person.id === this.following)
+      return item
+    })
+    if (others.length > shown.length) items.push(h('li', {}, h('span', { class: 'avatar more', title: others.slice(shown.length).map(({ name }) => name).join(', ') }, `+${others.length - shown.length}`)))
+    if (items.length !== this.list.children.length || items.some((item, i) => item !== this.list.children[i])) this.list.replaceChildren(...items)
+    byId('people-count').textContent = others.length === 0 ? 'only you' : `${others.length + 1} here`
+  }
+}
+
+/** @param {HTMLButtonElement} button @param {Person} person @param {boolean} followed */
+function dress (button, { name, color, presenting }, followed) {
+  const initials = name.split(/\s+/).map((word) => word[0]).join('').slice(0, 2).toUpperCase()
+  if (button.textContent !== initials) button.textContent = initials
+  button.style.setProperty('--color', color)
+  button.title = followed ? `You follow ${name}` : `Follow ${name}`
+  button.setAttribute('aria-label', `${name}: follow`)
+  button.setAttribute('aria-pressed', String(followed))
+  button.classList.toggle('presenting', presenting !== undefined)
+}

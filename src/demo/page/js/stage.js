@@ -1,0 +1,134 @@
+import { byId, oncePerFrame, withPauses } from './dom.js'
+import { SLIDES } from './slides.js'
+
+/** How long a laser point that does not move stays, ms. */
+const LASER_STAYS = 1500
+/** Between two signals of the laser, ms. */
+const LASER_PAUSE = 33
+
+/**
+ * Presenting and following. Who presents says so in the presence state, with the slide: whoever comes later sees it at once, and when the
+ * presenter's connection ends for good, so does the presentation. The laser is a signal.
+ *
+ * @param {object} dependencies
+ * @param {import('./model.js').Model} dependencies.model
+ * @param {import('./people.js').People} dependencies.people
+ * @param {(presenting: { slide: number } | undefined) => void} dependencies.tell
+ * @param {(event: string, data: object) => boolean} dependencies.signal
+ */
+export function createStage ({ model, people, tell, signal }) {
+  const dialog = byId('stage')
+  const screen = byId('slide')
+  const laser = byId('laser')
+  /** What this page does: null, present, or follow somebody. @type {{ role: 'presenter' } | { role: 'follower', connection: string } | null} */
+  let role = null
+  let slide = 0
+  let laserTimer = 0
+
+  const draw = oncePerFrame(() => {
+    if (role === null) return
+    screen.replaceChildren(SLIDES[slide]({ model, people }))
+    byId('slide-number').textContent = `${slide + 1} / ${SLIDES.length}`
+    byId('previous').disabled = slide === 0
+    byId('next').disabled = slide === SLIDES.length - 1
+  })
+
+  /** @returns {import('./people.js').Person | undefined} */
+  const presenter = () => people.others().find(({ presenting }) => presenting !== undefined)
+
+  /** @param {number} number */
+  function show (number) {
+    slide = Math.min(SLIDES.length - 1, Math.max(0, number))
+    draw()
+    if (role?.role === 'presenter') tell({ slide })
+  }
+
+  /** @param {NonNullable<typeof role>} next @param {string} title */
+  function open (next, title) {
+    role = next
+    dialog.dataset.role = next.role
+    byId('stage-title').textContent = title
+    byId('stop').textContent = next.role === 'presenter' ? 'Stop presenting' : 'Leave'
+    dialog.showModal()
+    draw()
+    offer()
+  }
+
+  function close () {
+    if (role === null) return
+    if (role.role === 'presenter') tell(undefined)
+    role = null
+    dialog.close()
+    screen.replaceChildren()
+    offer()
+  }
+
+  /** Somebody presents, and this page does not look. */
+  function offer () {
+    const person = presenter()
+    const banner = byId('presenting')
+    banner.hidden = person === undefined || role !== null
+    if (person === undefined) return
+    byId('presenting-text').textContent = `${person.name} is presenting.`
+  }
+
+  byId('present').addEventListener('click', () => {
+    open({ role: 'presenter' }, 'You are presenting')
+    show(0)
+  })
+  byId('follow').addEventListener('click', () => {
+    const person = presenter()
+    if (person === undefined) return
+    slide = person.presenting.slide
+    open({ role: 'follower', connection: person.connection }, `${person.name} is presenting`)
+    show(slide)
+  })
+  byId('stop').addEventListener('click', close)
+  byId('previous').addEventListener('click', () => show(slide - 1))
+  byId('next').addEventListener('click', () => show(slide + 1))
+  dialog.addEventListener('cancel', (event) => {
+    event.preventDefault()
+    close()
+  })
+  dialog.addEventListener('keydown', ({ key }) => {
+    if (role?.role !== 'presenter') return
+    if (key === 'ArrowRight' || key === 'PageDown') show(slide + 1)
+    if (key === 'ArrowLeft' || key === 'PageUp') show(slide - 1)
+  })
+  const point = withPauses((x, y) => signal('laser', { x, y }), () => LASER_PAUSE)
+  screen.addEventListener('pointermove', ({ clientX, clientY }) => {
+    if (role?.role !== 'presenter') return
+    const { left, top, width, height } = screen.getBoundingClientRect()
+    point(Math.round(1000 * (clientX - left) / width) / 1000, Math.round(1000 * (clientY - top) / height) / 1000)
+  })
+
+  people.addEventListener('change', () => {
+    const following = role?.role === 'follower' ? people.at(role.connection) : undefined
+    if (role?.role === 'follower') {
+      // who presents may come back under another connection
+      const now = following?.presenting !== undefined ? following : presenter()
+      if (now === undefined) close()
+      else {
+        role.connection = now.connection
+        if (now.presenting.slide !== slide) show(now.presenting.slide)
+      }
+    }
+    offer()
+    draw()
+  })
+  model.addEventListener('cells', draw)
+  model.addEventListener('comments', draw)
+  model.addEventListener('load', draw)
+
+  return {
+    /** @param {{ x: unknown, y: unknown }} payload @param {{ from?: string }} meta */
+    onLaser ({ x, y }, { from }) {
+      if (role?.role !== 'follower' || role.connection !== from || typeof x !== 'number' || typeof y !== 'number') return
+      laser.hidden = false
+      laser.style.transform = `translate(${x * screen.clientWidth}px, ${y * screen.clientHeight}px)`
+      clearTimeout(laserTimer)
+      laserTimer = setTimeout(() => { laser.hidden = true }, LASER_STAYS)
+    }
+  }
+}
+

@@ -1,0 +1,103 @@
+import { byId, oncePerFrame, svg } from './dom.js'
+
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+/** Latencies that are kept, for the curve and the median. */
+const KEPT = 60
+/** Own changes whose echo is waited for. */
+const MAX_WAITING = 200
+
+const SENTENCES = {
+  connecting: 'connecting', connected: 'connected', reconnecting: 'reconnecting', draining: 'moving to another worker', refused: 'refused', closed: 'closed'
+}
+
+/**
+ * What goes on beneath the page.
+ *
+ * @param {object} dependencies
+ * @param {import('./model.js').Model} dependencies.model
+ */
+export function createUnderneath ({ model }) {
+  /** @type {{ client: any, doc: any } | null} */
+  let link = null
+  /** @type {number[]} ms from typing to the change's return */
+  const latencies = []
+  /** @type {Map<string, number>} when an own change was sent, by its id */
+  const waiting = new Map()
+  const counts = { records: 0, signals: 0 }
+  let signalsBefore = 0
+  let perSecond = 0
+  let joined = '–'
+
+  const draw = oncePerFrame(() => {
+    const { client, doc } = link ?? {}
+    const id = client?.connectionId
+    show('worker', id ? String(DIGITS.indexOf(id[0]) * 64 + DIGITS.indexOf(id[1])) : '–')
+    show('transport', client?.transport ?? '–')
+    show('epoch', doc?.position?.epoch || '–')
+    show('offset', doc?.position ? String(doc.position.offset) : '–')
+    show('version', String(model.version))
+    show('records', String(counts.records))
+    show('signals', `${perSecond} / s`)
+    show('joined', joined)
+    const median = [...latencies].sort((a, b) => a - b)[latencies.length >> 1]
+    show('latency', median === undefined ? '–' : `${median < 10 ? median.toFixed(1) : Math.round(median)} ms`)
+    byId('curve').replaceChildren(...latencies.length < 2 ? [] : [svg('polyline', { points: curve(latencies) })])
+  })
+
+  /** @param {string} id @param {string} text */
+  function show (id, text) {
+    const element = byId(id)
+    if (element.textContent !== text) element.textContent = text
+  }
+
+  setInterval(() => {
+    if (document.hidden || perSecond === counts.signals - signalsBefore) return void (signalsBefore = counts.signals)
+    perSecond = counts.signals - signalsBefore
+    signalsBefore = counts.signals
+    draw()
+  }, 1000)
+
+  return {
+    /** @param {any} state @param {{ message: string } | null} reason */
+    state (state, reason) {
+      byId('state').dataset.state = state
+      show('state-text', SENTENCES[state] ?? state)
+      byId('state').title = reason?.message ?? ''
+      draw()
+    },
+    /** @param {{ client: any, doc: any }} opened */
+    opened (opened) {
+      link = opened
+      draw()
+    },
+    /** @param {string} how it joined last */
+    joined (how) {
+      joined = how
+      draw()
+    },
+    /** @param {number} at performance.now() @param {string} id */
+    sent (at, id) {
+      if (waiting.size >= MAX_WAITING) waiting.delete(waiting.keys().next().value)
+      waiting.set(id, at)
+    },
+    /** @param {string} id of a change that has come */
+    came (id) {
+      const at = waiting.get(id)
+      if (at === undefined) return
+      waiting.delete(id)
+      latencies.push(performance.now() - at)
+      if (latencies.length > KEPT) latencies.shift()
+    },
+    record () {
+      counts.records++
+      draw()
+    },
+    signal () { counts.signals++ }
+  }
+}
+
+/** @param {number[]} values @returns {string} points in a box of 100 by 24 */
+function curve (values) {
+  const top = Math.max(20, ...values)
+  return values.map((value, i) => `${(100 * i / (KEPT - 1)).toFixed(1)},${(23 - 21 * value / top).toFixed(1)}`).join(' ')
+}
