@@ -41,6 +41,9 @@ import { applyEvent, createDocument, isDocumentEvent, Refusal } from './document
  * @property {(guid: string, stored: Stored) => Promise<void>} save
  */
 
+/** Documents of which it is remembered what was published; of the others the last is published again, under its key. */
+const REMEMBERED = 10_000
+
 /**
  * @param {object} dependencies
  * @param {Store} dependencies.store
@@ -49,6 +52,8 @@ import { applyEvent, createDocument, isDocumentEvent, Refusal } from './document
  * @param {() => string} dependencies.newKey
  */
 export function createService ({ store, publish, newKey }) {
+  /** @type {Map<string, string>} the last key that was published by this process, by document */
+  const published = new Map()
   /** @type {Map<string, Promise<unknown>>} the last piece of work of each document that has some */
   const working = new Map()
 
@@ -73,11 +78,18 @@ export function createService ({ store, publish, newKey }) {
    */
   const load = async (guid) => await store.load(guid) ?? { document: createDocument(), outbox: [], read: {} }
 
-  /** @param {Stored} stored */
-  async function publishOutbox (stored) {
-    for (const outgoing of stored.outbox) await publish(outgoing)
-    // no need to save that: whatever is published again has its key
-    stored.outbox = []
+  /**
+   * What was published is not saved: that would be a second write for each change, and whatever is published again has its key.
+   * @param {string} guid
+   * @param {Stored} stored
+   */
+  async function publishOutbox (guid, { outbox }) {
+    const last = outbox.at(-1)?.key
+    if (last === undefined || published.get(guid) === last) return
+    for (const outgoing of outbox) await publish(outgoing)
+    published.delete(guid)
+    published.set(guid, last)
+    if (published.size > REMEMBERED) published.delete(published.keys().next().value ?? '')
   }
 
   /**
@@ -88,7 +100,8 @@ export function createService ({ store, publish, newKey }) {
   async function work (guid, messages) {
     const stored = await load(guid)
     // what an earlier life of this process may have left
-    await publishOutbox(stored)
+    await publishOutbox(guid, stored)
+    stored.outbox = []
     const changes = []
     for (const { origin, event, uid, sid, traceId, timestamp, value, decode } of messages) {
       if (origin !== undefined) {
@@ -107,8 +120,9 @@ export function createService ({ store, publish, newKey }) {
       const { traceId, timestamp } = messages[messages.length - 1]
       stored.outbox.unshift({ to: { guid }, event: 'sheet:changes', value: { changes }, key: newKey(), traceId, timestamp })
     }
+    if (stored.outbox.length === 0) return
     await store.save(guid, stored)
-    await publishOutbox(stored)
+    await publishOutbox(guid, stored)
   }
 
   return {

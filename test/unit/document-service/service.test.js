@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createService } from '../../../examples/document-service/service.js'
+import { createFileStore, createMemoryStore } from '../../../examples/document-service/stores.js'
+
+/** @typedef {import('../../../examples/document-service/service.js').Outgoing} Outgoing */
+
+const decode = (/** @type {Uint8Array} */ bytes) => JSON.parse(Buffer.from(bytes).toString())
+
+/** @param {number} sequence @param {unknown} data @param {object} [others] */
+const message = (sequence, data, others) => ({
+  guid: 'plan', event: 'sheet:edit', uid: 'ada', sid: 'connection', traceId: `trace-${sequence}`, timestamp: 1000 + sequence,
+  value: Buffer.from(JSON.stringify(data)), decode, origin: { source: 'uplink/0', sequence }, ...others
+})
+/** @param {number} sequence @param {string} text @param {object} [others] */
+const edit = (sequence, text, others) => message(sequence, { id: `ada:${sequence}`, cells: { A2: text } }, others)
+
+/** @param {Partial<Parameters<typeof createService>[0]>} [dependencies] */
+function startService (dependencies) {
+  /** @type {Outgoing[]} */
+  const published = []
+  let keys = 0
+  const service = createService({ store: createMemoryStore(), publish: async (outgoing) => { published.push(outgoing) }, newKey: () => `key-${++keys}`, ...dependencies })
+  return { ...service, published }
+}
+
+/** @param {Outgoing[]} published @returns {number[]} */
+const versions = (published) => published.flatMap(({ value }) => /** @type {any} */ (value).changes ?? []).map(({ version }) => version)
+
+test('changes that come together are published together, with trace and time of the last', async () => {
+  const { receive, published, read } = startService()
+  await receive([edit(0, 'a'), edit(1, 'b'), message(2, {}, { event: 'message' })])
+  assert.equal(published.length, 1)
+  assert.deepEqual({ ...published[0], value: undefined }, { to: { guid: 'plan' }, event: 'sheet:changes', value: undefined, key: 'key-1', traceId: 'trace-1', timestamp: 1001 })
+  assert.deepEqual(versions(published), [1, 2])
+  assert.equal((await read('plan')).cells.A2, 'b')
+})
+
+test('what is refused is told to its sender only, and holds up nothing', async () => {
+  const { receive, published, read } = startService()
+  await receive([edit(0, 'a'), edit(1, 'x'.repeat(1000)), { ...edit(2, ''), value: Buffer.from('{') }, edit(3, 'b')])
+  assert.deepEqual(published.map(({ to, event, value }) => [to, event, /** @type {any} */ (value).id, /** @type {any} */ (value).code]), [
+    [{ guid: 'plan' }, 'sheet:changes', undefined, undefined],
+    [{ sid: 'connection' }, 'sheet:refused', 'ada:1', 'too_long'],
+    [{ sid: 'connection' }, 'sheet:refused', undefined, 'bad_data']
+  ])
+  assert.deepEqual([(await read('plan')).version, (await read('plan')).cells.A2], [2, 'b'])
+})
+
+test('a record that comes again changes nothing', async () => {
+  const { receive, published } = startService()
+  await receive([edit(0, 'a'), edit(1, 'b')])
+  await receive([edit(0, 'a'), edit(1, 'b'), edit(2, 'c')])
+  assert.deepEqual(versions(published), [1, 2, 3])
+})
+
+test('a source of its own has sequences of its own', async () => {
+  const { receive, published } = startService()
+  await receive([edit(5, 'a')])
+  await receive([edit(1, 'b', { origin: { source: 'uplink/1', sequence: 1 } }), edit(1, 'c', { origin: undefined })])
+  assert.deepEqual(versions(published), [1, 2, 3])
+})
+
+test('what was saved and not published is published by the next life, under the same key', async () => {
+  const store = createMemoryStore()
+  const before = startService({ store, publish: () => Promise.reject(new Error('the process ends here')) })
+  await assert.rejects(before.receive([edit(0, 'a')]), /ends here/)
+  assert.equal((await before.read('plan')).version, 1, 'it was saved before it was published')
+
+  const after = startService({ store, newKey: () => 'key of the next life' })
+  await after.receive([edit(0, 'a'), edit(1, 'b')])
+  assert.deepEqual(after.published.map(({ key }) => key), ['key-1', 'key of the next life'])
+  assert.deepEqual(versions(after.published), [1, 2])
+})
+
+test('what could not be saved is not published, and can come again', async () => {
+  const memory = createMemoryStore()
+  let full = true
+  const store = { load: memory.load, save: async (/** @type {string} */ guid, /** @type {any} */ stored) => full ? Promise.reject(new Error('disk full')) : memory.save(guid, stored) }
+  const { receive, published } = startService({ store })
+  await assert.rejects(receive([edit(0, 'a')]), /disk full/)
+  assert.deepEqual(published, [])
+  full = false
+  await receive([edit(0, 'a')])
+  assert.deepEqual(versions(published), [1])
+})
+
+test('documents do not wait for each other, and each keeps its order', async () => {
+  /** @type {(() => void)[]} */
+  const waiting = []
+  /** @type {string[]} */
+  const published = []
+  const { receive } = startService({
+    publish: async ({ to, value }) => {
+      if ('guid' in to && to.guid === 'slow') await new Promise((resolve) => waiting.push(() => resolve(undefined)))
+      published.push(`${'guid' in to && to.guid} ${/** @type {any} */ (value).changes[0].version}`)
+    }
+  })
+  const slow = [receive([edit(0, 'a', { guid: 'slow' })]), receive([edit(1, 'b', { guid: 'slow' })])]
+  await receive([edit(2, 'a', { guid: 'quick' })])
+  assert.deepEqual(published, ['quick 1'])
+  while (waiting.length > 0 || published.length < 3) {
+    waiting.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await Promise.all(slow)
+  assert.deepEqual(published, ['quick 1', 'slow 1', 'slow 2'])
+})
+
+test('a memory store takes so many documents and no more', async () => {
+  const { receive } = startService({ store: createMemoryStore({ max: 1 }) })
+  await receive([edit(0, 'a')])
+  await assert.rejects(receive([edit(1, 'a', { guid: 'another' })]), /1 documents already/)
+  await receive([edit(2, 'b')])
+})
+
+test('files hold whatever a guid may be called, and are there for the next life', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'inkcast-documents-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const store = createFileStore({ directory: join(directory, 'new') })
+  await store.start()
+  const guid = '../a/b\u00e9'
+  await startService({ store }).receive([edit(0, 'kept', { guid })])
+  const { receive, read, published } = startService({ store: createFileStore({ directory: join(directory, 'new') }) })
+  await receive([edit(0, 'again', { guid })])
+  assert.deepEqual([(await read(guid)).cells.A2, (await read('unknown')).version, readdirSync(join(directory, 'new')).length], ['kept', 0, 1])
+  assert.deepEqual(versions(published), [1], 'from the outbox')
+})
