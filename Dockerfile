@@ -6,6 +6,7 @@ RUN npm ci --omit=dev && npm cache clean --force
 COPY cluster.js LICENSE ./
 COPY src ./src
 COPY client ./client
+COPY examples/document-service ./examples/document-service
 USER node
 EXPOSE 3000 3001 9100
 # the launcher is process 1: it passes SIGTERM on and waits for what drains

@@ -20,7 +20,11 @@ export function createInkcast ({ url, token, signal, log }) {
   /** @type {Record<string, string>} */
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
   /** @param {string} path @param {{ method?: string, headers?: Record<string, string>, body?: string }} [request] */
-  const call = (path, { headers, ...request } = {}) => fetch(url + path, { ...request, headers: { ...headers, ...authorization }, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]) })
+  const call = (path, { headers, ...request } = {}) => fetch(url + path, {
+    ...request,
+    headers: { ...headers, ...authorization },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)])
+  })
 
   return {
     /**

@@ -88,13 +88,13 @@ describe('what is not Socket.IO', () => {
     for (const [, path] of (await page.text()).matchAll(/(?:src|href)="(\/?[^":]+\.(?:js|css|svg))"/g)) assert.equal((await fetch(new URL(path, development.url))).status, 200, path)
     const settings = /** @type {any} */ (await (await fetch(`${development.url}/settings.json`)).json())
     assert.match(settings.apiUrl, /^http:\/\/localhost:\d+$/)
-    for (const path of ['/nothing', '/..%2f..%2fpackage.json', '/%00', '/%', '/client/../server.js', '/client/..%2fpackage.json', '/client/nothing.js', '/socket.io']) {
+    for (const path of ['/nothing', '/..%2f..%2fpackage.json', '/%00', '/%', '/client/../server.js', '/client/..%2fpackage.json', '/client/nothing.js', '/documents/', '/documents/%', '/documents/%00', '/embedded-documents.js', '/socket.io']) {
       assert.equal((await fetch(development.url + path)).status, 404, path)
     }
   })
 
   test('is nothing in production', async () => {
-    for (const path of ['/', '/index.html', '/settings.json', '/client/index.js', '/client/io.js', '/client/socket.io.esm.min.js', '/socket.io/socket.io.js', '/metrics']) {
+    for (const path of ['/', '/index.html', '/settings.json', '/documents/demo', '/client/index.js', '/client/io.js', '/client/socket.io.esm.min.js', '/socket.io/socket.io.js', '/metrics']) {
       const { status, headers } = await fetch(production.url + path)
       assert.ok([400, 404].includes(status), `${path} ${status}`)
       assert.doesNotMatch(headers.get('content-type') ?? '', /html|javascript/)

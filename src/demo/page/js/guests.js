@@ -18,7 +18,7 @@ export function createGuests ({ guid }) {
   let count = 0
 
   button.addEventListener('click', () => {
-    worker ??= new Worker(`/js/guest-worker.js${location.search}`, { type: 'module' })
+    worker ??= new Worker('/js/guest-worker.js', { type: 'module' })
     count = Math.min(MAX, count + STEP)
     worker.postMessage({ guid, origin: location.origin, count })
     show()

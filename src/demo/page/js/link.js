@@ -14,9 +14,12 @@ const PAUSE = 2000
  * @param {(problem: string) => void} dependencies.onProblem '' when there is none any more
  * @param {(state: string, reason: Error | null) => void} dependencies.onState of the connection
  * @param {string[]} [dependencies.transports]
+ * @param {boolean} [dependencies.msgpack] speak msgpack rather than JSON
  */
-export async function openLink ({ guid, me, onLoad, onProblem, onState, transports }) {
-  const client = connect(location.origin, { id: me.id, ...transports && { transports } })
+export async function openLink ({ guid, me, onLoad, onProblem, onState, transports, msgpack = false }) {
+  // another build of the same library, which is no module
+  if (msgpack) await import('/client/socket.io.msgpack.min.js')
+  const client = connect(location.origin, { id: me.id, ...transports && { transports }, ...msgpack && { io: globalThis.io } })
   client.on('state', onState)
 
   /** @returns {Promise<{ epoch: string, offset: number } | null>} */

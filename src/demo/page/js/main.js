@@ -17,7 +17,6 @@ const MAX_NAME = 40
 
 const query = new URLSearchParams(location.search)
 const guid = query.get('document') || 'demo'
-const transports = query.get('transports')?.split(',')
 const me = whoAmI()
 let requests = 0
 /** Says who asked for a change, and which one it was. A page that is loaded anew begins anew, so the time is in it. */
@@ -84,7 +83,8 @@ function tellProblem (text) {
 const opened = await openLink({
   guid,
   me,
-  transports,
+  transports: query.get('transports')?.split(','),
+  msgpack: query.get('codec') === 'msgpack',
   onProblem: tellProblem,
   onState: underneath.state,
   onLoad: ({ document }) => {

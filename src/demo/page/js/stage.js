@@ -131,4 +131,3 @@ export function createStage ({ model, people, tell, signal }) {
     }
   }
 }
-
