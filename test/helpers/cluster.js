@@ -45,14 +45,15 @@ export async function startCluster (t, env, { timeout = 30_000, file = COMMAND, 
   const adminUrl = `http://127.0.0.1:${adminPort}`
   const apiUrl = `http://127.0.0.1:${apiPort}`
   const ready = async () => {
-    if (child.exitCode !== null) throw new Error(`the cluster ended with ${child.exitCode}: ${output}`)
     // a connection that is closed before it is used can leave fetch waiting for ever
     const answer = await fetch(`${adminUrl}/ready`, { signal: AbortSignal.timeout(5000) })
     const body = /** @type {any} */ (await answer.json())
     if (answer.status !== 200) throw new Error(`not ready: ${JSON.stringify(body.reasons)}\n${output}`)
     return true
   }
-  await waitFor(ready, { timeout, message: 'the cluster to be ready' })
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  await waitFor(() => hasEnded() || ready(), { timeout, message: 'the cluster to be ready' })
+  if (hasEnded()) throw new Error(`the cluster ended with ${child.exitCode ?? child.signalCode}: ${output}`)
 
   return {
     url: `${env.TLS_CERT_FILE ? 'https' : 'http'}://127.0.0.1:${port}`,

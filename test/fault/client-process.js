@@ -1,0 +1,115 @@
+/**
+ * Clients in a process of their own, so that their work is not what is measured. It does what its parent says
+ * (client-pool.js) and ends with it.
+ */
+import { LightClient } from './light-client.js'
+import { StockClient } from './stock-client.js'
+import { waitFor } from '../helpers/wait.js'
+
+const KINDS = { stock: StockClient, light: LightClient }
+/** Clients that connect at the same time while all is well. */
+const AT_ONCE = 50
+const CONNECT_TIMEOUT = 60_000
+/** Latencies that are remembered for their median. */
+const MAX_SAMPLES = 20_000
+/** Faults of a client that are reported in full. */
+const MAX_DETAILS = 3
+
+/** @type {(StockClient | LightClient)[]} */
+const clients = []
+/** @type {number[]} */
+let samples = []
+const onRecord = (/** @type {number} */ latency) => { if (samples.length < MAX_SAMPLES) samples.push(latency) }
+
+/**
+ * @typedef {object} OpenOptions
+ * @property {keyof typeof KINDS} kind
+ * @property {string} url
+ * @property {number} first number of the first client
+ * @property {string[][]} guids of each client
+ *
+ * @typedef {object} ClientReport
+ * @property {number} number
+ * @property {number} stall ms
+ * @property {number} connects
+ * @property {number} received
+ * @property {number} repeated
+ * @property {number} resyncs
+ * @property {number} bridged
+ * @property {Record<string, number>} faults how many of each kind
+ * @property {string[]} details of the first ones
+ */
+
+const commands = {
+  /** @param {OpenOptions} options */
+  async open ({ kind, url, first, guids }) {
+    for (let at = 0; at < guids.length; at += AT_ONCE) {
+      const opened = guids.slice(at, at + AT_ONCE).map((own, i) => new KINDS[kind]({ url, number: first + at + i, guids: own }, onRecord))
+      clients.push(...opened)
+      await waitFor(() => opened.every(({ ready }) => ready), { timeout: CONNECT_TIMEOUT, message: () => `${opened.filter(({ ready }) => ready).length} of ${opened.length} clients to join` })
+    }
+  },
+
+  /** Forgets what was measured so far. */
+  measure () {
+    samples = []
+    for (const client of clients) {
+      client.stall = client.connects = 0
+      for (const checker of client.documents.values()) {
+        checker.received = checker.repeated = checker.resyncs = checker.bridged = 0
+        checker.faults = []
+      }
+    }
+  },
+
+  /** @param {Record<string, number>} published @returns {{ clients: number, connected: number, missing: number, behind: number }} behind: clients that lack something */
+  progress (published) {
+    const missing = clients.map((client) => client.missing(published))
+    return {
+      clients: clients.length,
+      connected: clients.filter(({ connected }) => connected).length,
+      missing: missing.reduce((sum, each) => sum + each, 0),
+      behind: missing.filter((each) => each > 0).length
+    }
+  },
+
+  /** @returns {{ clients: ClientReport[], samples: number[] }} */
+  report () {
+    return { samples, clients: clients.map(reportOf) }
+  },
+
+  cut () { for (const client of clients) client.cut() },
+
+  close () { for (const client of clients.splice(0)) client.close() }
+}
+
+/** @param {StockClient | LightClient} client @param {number} number @returns {ClientReport} */
+function reportOf (client, number) {
+  const checkers = [...client.documents.entries()]
+  const sum = (/** @type {'received' | 'repeated' | 'resyncs' | 'bridged'} */ what) => checkers.reduce((total, [, checker]) => total + checker[what], 0)
+  /** @type {Record<string, number>} */
+  const faults = {}
+  for (const [, checker] of checkers) for (const { fault } of checker.faults) faults[fault] = (faults[fault] ?? 0) + 1
+  return {
+    number,
+    stall: client.stall,
+    connects: client.connects,
+    received: sum('received'),
+    repeated: sum('repeated'),
+    resyncs: sum('resyncs'),
+    bridged: sum('bridged'),
+    faults,
+    details: checkers.flatMap(([guid, checker]) => checker.faults.map(({ fault, detail }) => `${guid}: ${fault}: ${detail}`)).slice(0, MAX_DETAILS)
+  }
+}
+
+/** @typedef {typeof commands} Commands */
+
+process.on('message', async (/** @type {{ id: number, command: keyof Commands, options: any }} */ { id, command, options }) => {
+  try {
+    process.send?.({ id, result: await /** @type {(options: any) => unknown} */ (commands[command])(options) })
+  } catch (error) {
+    process.send?.({ id, error: error instanceof Error ? error.stack : String(error) })
+  }
+})
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,47 @@
+/**
+ * A broker that is restarted, and a topic that is made anew.
+ */
+import { before, describe, test } from 'node:test'
+import kafkajs from 'kafkajs'
+import { startCluster } from '../helpers/cluster.js'
+import { redisUrl } from '../helpers/env.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { waitFor } from '../helpers/wait.js'
+import { startKafka } from '../services/kafka.js'
+import { openScene } from './scene.js'
+
+const TIMEOUT = 240_000
+const TOPIC = 'documents.downlink'
+const PARTITIONS = 4
+
+describe('kafka', () => {
+  const scope = fileScope()
+  /** @type {import('../services/kafka.js').KafkaBroker} */
+  let broker
+  /** @type {import('kafkajs').Admin} */
+  let admin
+  /** @type {import('./scene.js').Scene} */
+  let scene
+  before(async () => {
+    broker = await startKafka()
+    scope.after(() => broker.stop())
+    admin = new kafkajs.Kafka({ brokers: [broker.brokers], logLevel: kafkajs.logLevel.NOTHING }).admin()
+    const cluster = await startCluster(scope, { KAFKA_BROKERS: broker.brokers, KAFKA_TOPIC_PARTITIONS: String(PARTITIONS), REDIS_URL: redisUrl(), WORKERS: '2' })
+    scene = await openScene(scope, { urls: [cluster.url], apiUrl: () => cluster.apiUrl, kafka: { brokers: broker.brokers, topic: TOPIC } })
+  }, { timeout: TIMEOUT })
+
+  test('restart of the broker', { timeout: TIMEOUT }, () => scene.fault('Kafka: restart of the broker', () => broker.restart()))
+
+  test('kill -9 of the broker, started again', { timeout: TIMEOUT }, () => scene.fault('Kafka: kill -9 of the broker, started again', async () => {
+    await broker.kill('SIGKILL')
+    await broker.restart()
+  }))
+
+  test('the downlink topic is deleted and made anew', { timeout: TIMEOUT }, () => scene.fault('Kafka: the downlink topic is made anew', async () => {
+    await admin.connect()
+    await admin.deleteTopics({ topics: [TOPIC] })
+    await waitFor(async () => !(await admin.listTopics()).includes(TOPIC), { timeout: 20_000, message: 'the topic to be gone' })
+    await waitFor(async () => await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: PARTITIONS }] }) || (await admin.listTopics()).includes(TOPIC), { timeout: 20_000, message: 'the topic to be there again' })
+    await admin.disconnect()
+  }, { pauses: true }))
+})

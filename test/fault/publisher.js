@@ -1,0 +1,133 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/**
+ * Publishes numbered records at a steady pace, each document's in order: a record is offered until it is known to be safe,
+ * and only then comes the next one. What becomes due meanwhile waits here, with the time when it was due.
+ *
+ * @typedef {(guid: string, number: number, value: string) => Promise<void>} Way rejects when it has to be offered again
+ */
+
+/** Before it is offered again, ms. */
+const AGAIN = 100
+
+/**
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {object} options
+ * @param {{ guid: string, way: Way }[]} options.documents
+ * @param {number} options.perSecond in all
+ * @param {number} options.bytes of a record, besides its numbers
+ */
+export function createPublisher (t, { documents, perSecond, bytes }) {
+  const fill = 'x'.repeat(bytes)
+  const lanes = documents.map((document) => ({ ...document, number: 0, queue: /** @type {{ number: number, due: number }[]} */ ([]), busy: false }))
+  let next = 0
+  let due = 0
+  let refused = 0
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let stopped = false
+  t.after(() => {
+    stopped = true
+    clearInterval(timer)
+  })
+
+  /** @param {typeof lanes[number]} lane */
+  async function drain (lane) {
+    if (lane.busy) return
+    lane.busy = true
+    for (let record = lane.queue.at(0); record !== undefined && !stopped; record = lane.queue.at(0)) {
+      try {
+        await lane.way(lane.guid, record.number, JSON.stringify({ ...record, fill }))
+        lane.queue.shift()
+      } catch {
+        refused++
+        await delay(AGAIN)
+      }
+    }
+    lane.busy = false
+  }
+
+  function tick () {
+    const now = Date.now()
+    for (; due <= now; due += 1000 / perSecond) {
+      const lane = lanes[next++ % lanes.length]
+      lane.queue.push({ number: ++lane.number, due: Math.round(due) })
+      drain(lane)
+    }
+  }
+
+  return {
+    start () {
+      due = Date.now()
+      timer = setInterval(tick, 5)
+    },
+
+    /** @returns {Promise<void>} resolves when all that was due is safe */
+    async stop () {
+      clearInterval(timer)
+      while (!stopped && lanes.some(({ busy }) => busy)) await delay(10)
+    },
+
+    /** @returns {Record<string, number>} the last record of each document that is safe */
+    get published () { return Object.fromEntries(lanes.map(({ guid, number, queue }) => [guid, number - queue.length])) },
+
+    /** Records that are due and not safe yet. */
+    get waiting () { return lanes.reduce((sum, { queue }) => sum + queue.length, 0) },
+
+    /** Tries that failed. */
+    get refused () { return refused }
+  }
+}
+
+/** @typedef {ReturnType<typeof createPublisher>} Publisher */
+
+/**
+ * Over HTTP, with a key so that it may be offered again.
+ * @param {() => string} apiUrl
+ * @returns {Way}
+ */
+export function throughApi (apiUrl) {
+  return async (guid, number, value) => {
+    const answer = await fetch(`${apiUrl()}/v1/documents/${guid}/broadcast`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-event': 'record', 'idempotency-key': `"${guid}-${number}"` },
+      body: value,
+      signal: AbortSignal.timeout(5000)
+    })
+    const text = await answer.text()
+    if (answer.status !== 202) throw new Error(`${answer.status}: ${text}`)
+  }
+}
+
+/**
+ * Straight to Kafka, as business services do: what comes while a request is under way goes with the next one.
+ * @param {import('kafkajs').Producer} producer idempotent, so that it may offer it again
+ * @param {string} topic
+ * @returns {Way}
+ */
+export function throughKafka (producer, topic) {
+  /** @type {{ message: import('kafkajs').Message, resolve: () => void, reject: (error: unknown) => void }[]} */
+  let waiting = []
+  let sending = false
+
+  async function send () {
+    if (sending) return
+    sending = true
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      try {
+        await producer.send({ topic, acks: -1, messages: batch.map(({ message }) => message) })
+        for (const { resolve } of batch) resolve()
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    sending = false
+  }
+
+  return (guid, _number, value) => new Promise((resolve, reject) => {
+    waiting.push({ message: { key: guid, value, headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'x-event': 'record' } }, resolve, reject })
+    send()
+  })
+}

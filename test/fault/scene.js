@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { loadavg } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import kafkajs from 'kafkajs'
+import { quantiles } from '../../bench/measure/quantiles.js'
+import { waitFor } from '../helpers/wait.js'
+import { createClientPool } from './client-pool.js'
+import { createPublisher, throughApi, throughKafka } from './publisher.js'
+import { saveRow } from './rows.js'
+
+/** Records of each document before anything is measured. */
+const WARM = 10
+/** How long it is looked at how things are without a fault, ms. */
+const NORMAL = 3000
+/** How long it goes on when the fault is over, ms. */
+const AFTER = 5000
+/** How long it may take until every client has everything, once nothing more is published, ms. */
+const COMPLETE = 90_000
+/** Time between two lines of progress, ms. */
+const TELL = 2000
+
+/**
+ * @typedef {object} FaultOptions
+ * @property {boolean} [resyncs] records may be replaced by a resync; default: none may
+ * @property {boolean} [pauses] nothing is published while the fault is made
+ * @property {number} [after] how long it goes on when the fault is over, ms
+ * @property {() => Record<string, string | number>} [more] for the table, asked for at the end
+ */
+
+/**
+ * Clients that follow documents, and who publishes them, around a cluster that things happen to.
+ *
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {object} options
+ * @param {string[]} options.urls where clients connect to, in turn
+ * @param {() => string} options.apiUrl
+ * @param {{ brokers: string, topic: string }} [options.kafka] every second document is published there, the others through the api
+ * @param {number} [options.clients]
+ * @param {'stock' | 'light'} [options.kind]
+ * @param {number} [options.documents]
+ * @param {number} [options.each] documents that a client follows
+ * @param {number} [options.perSecond] records
+ * @param {number} [options.bytes] of a record, besides its numbers
+ */
+export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200, kind = 'stock', documents = 20, each = 2, perSecond = 100, bytes = 200 }) {
+  const run = randomUUID().slice(0, 8)
+  const guids = Array.from({ length: documents }, (_, i) => `${run}-${i}`)
+  const viaApi = throughApi(apiUrl)
+  const viaKafka = kafka === undefined ? viaApi : throughKafka(await startProducer(t, kafka.brokers), kafka.topic)
+  const publisher = createPublisher(t, { documents: guids.map((guid, i) => ({ guid, way: i % 2 === 0 ? viaApi : viaKafka })), perSecond, bytes })
+
+  const clients = createClientPool(t, 2)
+  const begin = performance.now()
+  for (const [i, url] of urls.entries()) {
+    const own = Array.from({ length: count }, (_, number) => Array.from({ length: each }, (_, j) => guids[(number + 7 * j) % documents]))
+    await clients.open({ kind, url, guids: own.filter((_, number) => number % urls.length === i) })
+  }
+  say(`${count} clients follow ${documents} documents, after ${Math.round(performance.now() - begin)} ms`)
+
+  // clients, brokers and compilers have to warm up
+  publisher.start()
+  await waitFor(() => Object.values(publisher.published).every((number) => number >= WARM), { timeout: COMPLETE, message: 'every document to be published' })
+  await publisher.stop()
+  await complete()
+
+  async function complete () {
+    const { published } = publisher
+    await waitFor(async () => {
+      const { missing, connected, clients: all } = await clients.progress(published)
+      if (missing > 0 || connected < all) throw new Error(`${missing} records missing, ${connected} of ${all} clients connected`)
+      return true
+    }, { timeout: COMPLETE, message: 'every client to have everything' })
+    return published
+  }
+
+  /** @param {string} name @param {() => boolean} isOver */
+  async function tell (name, isOver) {
+    while (!isOver()) {
+      const { connected, clients: all, behind, missing } = await clients.progress(publisher.published)
+      say(`${name}: ${connected} of ${all} connected, ${behind} behind by ${missing} records in all, ${publisher.waiting} to be published`)
+      await delay(TELL)
+    }
+  }
+
+  return {
+    clients,
+    publisher,
+    guids,
+
+    /**
+     * Makes a fault while records are published, waits until every client has everything, and checks it.
+     * @param {string} name
+     * @param {() => Promise<unknown>} make resolves when the fault is over
+     * @param {FaultOptions} [options]
+     */
+    async fault (name, make, { resyncs = false, pauses = false, after = AFTER, more = () => ({}) } = {}) {
+      publisher.start()
+      await delay(NORMAL / 3)
+      await clients.measure()
+      await delay(NORMAL)
+      const before = await clients.report()
+      assertComplete(before.clients, false)
+      const { p50: normal } = quantiles(before.samples)
+      await clients.measure()
+      if (pauses) {
+        await publisher.stop()
+        await complete()
+      }
+      const numbers = { ...publisher.published }
+      const load = loadavg()[0]
+      let over = false
+      const telling = tell(name, () => over)
+      telling.catch(() => {})
+      try {
+        const made = performance.now()
+        await make()
+        const took = performance.now() - made
+        if (pauses) publisher.start()
+        await delay(after)
+        await publisher.stop()
+        const published = await complete()
+        const { clients: reports } = await clients.report()
+        const gaps = quantiles(reports.map(({ stall }) => Math.max(0, stall - (normal ?? 0))), 0)
+        const sum = (/** @type {'received' | 'repeated' | 'resyncs' | 'bridged' | 'connects'} */ what) => reports.reduce((total, report) => total + report[what], 0)
+        const faultsOf = (/** @type {string} */ kind) => reports.reduce((total, { faults }) => total + (faults[kind] ?? 0), 0)
+        saveRow({
+          fault: name,
+          clients: reports.length,
+          records: Object.keys(published).reduce((total, guid) => total + published[guid] - numbers[guid], 0),
+          deliveries: sum('received'),
+          lost: faultsOf('lost'),
+          disordered: faultsOf('disordered'),
+          doubled: faultsOf('doubled'),
+          dropped: sum('repeated'),
+          resyncs: sum('resyncs'),
+          bridged: sum('bridged'),
+          reconnects: sum('connects'),
+          lasted: Math.round(took),
+          gaps,
+          normal,
+          load: [load, loadavg()[0]].map((each) => Math.round(each * 10) / 10),
+          more: more()
+        })
+        assertComplete(reports, resyncs)
+        if (resyncs) assert.ok(reports.every(({ resyncs: own }) => own > 0), 'everybody was told to resync')
+      } finally {
+        over = true
+        await publisher.stop()
+      }
+    }
+  }
+}
+
+/** @typedef {Awaited<ReturnType<typeof openScene>>} Scene */
+
+/** @param {import('./client-pool.js').ClientReport[]} reports @param {boolean} resyncs */
+function assertComplete (reports, resyncs) {
+  assert.deepEqual(reports.flatMap(({ details }) => details).slice(0, 10), [], 'nothing lost, out of order or twice')
+  if (!resyncs) assert.equal(reports.filter((report) => report.resyncs > 0).length, 0, 'nobody has to load a document again')
+}
+
+/** @param {string} line */
+export function say (line) { console.log(`  ${new Date().toISOString().slice(11, 19)} ${line}`) }
+
+/** @param {{ after: (stop: () => unknown) => void }} t @param {string} brokers */
+async function startProducer (t, brokers) {
+  const kafka = new kafkajs.Kafka({ clientId: 'fault', brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING, connectionTimeout: 2000, requestTimeout: 5000 })
+  const producer = kafka.producer({
+    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+    idempotent: true,
+    maxInFlightRequests: 1,
+    // what it gives up would be offered with another sequence
+    retry: { retries: 1000, initialRetryTime: 100, maxRetryTime: 1000 }
+  })
+  await producer.connect()
+  t.after(() => producer.disconnect())
+  return producer
+}
