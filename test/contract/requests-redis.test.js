@@ -35,6 +35,26 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       assert.equal(await client.exists(key), 0)
     })
 
+    test('one that its process is not at, because an answer of Redis was lost, need not wait', async () => {
+      const id = `unanswered-${process.pid}-${name}`
+      const lossy = createRedisRequests({ redis: { scripts: /** @type {any} */ ({
+        request: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => {
+          const answer = await connections[0].scripts.request(keys, args)
+          if (lose) throw new Error('Connection is closed.')
+          return answer
+        },
+        settle: () => Promise.reject(new Error('Connection is closed.'))
+      }) } })
+      let lose = true
+      await assert.rejects(lossy.begin(id, 'f', 't1'))
+      assert.deepEqual(await stores[1].begin(id, 'f', 't2'), { state: 'busy' })
+      lose = false
+      assert.deepEqual(await lossy.begin(id, 'f', 't3'), { state: 'new', traceId: 't1' })
+      assert.deepEqual(await lossy.begin(id, 'f', 't4'), { state: 'busy' })
+      await assert.rejects(lossy.release(id))
+      assert.deepEqual(await lossy.begin(id, 'f', 't5'), { state: 'new', traceId: 't1' })
+    })
+
     test('an answer is kept although Redis has forgotten that it was in work', async () => {
       const id = `lost-${process.pid}-${name}`
       await stores[0].finish(id, 'f', '{}')

@@ -149,6 +149,25 @@ test('while the owner cannot be looked up its requests are nobody\'s, and counte
   assert.deepEqual(await worker.counted(), { failed: 1, forwarded: 1 })
 })
 
+test('an owner that was there is asked while nobody can be looked up, or nobody is known, until it does not accept', async (t) => {
+  const owner = await startOwner(t, echo('here '))
+  /** @type {() => Promise<Route | undefined>} */
+  let find = async () => owner.route
+  const worker = await startWorker(t, () => find())
+  await worker.ask()
+  for (const lost of [() => Promise.reject(new Error('Redis is away')), async () => undefined]) {
+    find = lost
+    for (let i = 0; i < 2; i++) {
+      worker.clock.advance(1000)
+      assert.equal((await worker.ask()).text, 'here ')
+    }
+  }
+  owner.stop()
+  worker.clock.advance(1000)
+  assert.equal((await worker.ask()).status, 404)
+  assert.deepEqual(await worker.counted(), { forwarded: 5, unknown: 1 })
+})
+
 test('an owner that dies with a request in hand: the session is unknown, as Engine.IO says it', async (t) => {
   const owner = await startOwner(t, (req) => req.socket.destroy())
   const worker = await startWorker(t, async () => owner.route)
