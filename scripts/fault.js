@@ -62,8 +62,9 @@ function page (rows) {
 \`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis ${versions.redis}, Kafka ${versions.kafka}.
 The cores were ${Math.round(busy * 100)} % busy, with the clients, the services and whatever else ran on the machine; its load was ${machine.load} in the minute before.
 
-A client's gap is its longest wait for a record that was due, beyond what is usual (the median before the fault). It contains the fault itself, as far as
-nothing could be published or delivered, and the time until the client has come back; stock clients wait 0.5 to 1.5 s before their first try.
+A client's gap is its longest wait for a record, from when it was offered to the api or to Kafka first, beyond what is usual (the median before the fault). It
+contains the fault itself, as far as nothing could be published or delivered, and the time until the client has come back; stock clients wait 0.5 to 1.5 s
+before their first try.
 
 ${faultTable(rows)}
 

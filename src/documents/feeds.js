@@ -44,19 +44,13 @@ export function createFeeds (dependencies) {
     })
   }
 
-  /** @param {string} guid @param {Position} since @param {number} limit */
-  async function readAlone (guid, since, limit) {
-    const { records, ...rest } = await bus.history(guid, since, limit)
-    return { ...rest, records: records.map((record) => ({ record, delivery: createDelivery(record, true) })) }
-  }
-
   /**
    * Sends a member the next page of what it has missed, no faster than it takes it.
    * @param {Feed} feed
    * @param {Member} member
    * @param {Position} have what it has; moves on with each record
    * @param {() => boolean} wanted
-   * @param {number} [limit] records; default: as many as others that need them as well are sent
+   * @param {number} [limit] records, if others need no more; default: a page
    * @returns {Promise<null | 'epoch' | 'trimmed'>} why the log does not reach back that far
    */
   async function replayPage (feed, member, have, wanted, limit) {
@@ -66,7 +60,7 @@ export function createFeeds (dependencies) {
       await full
     }
     if (!wanted()) return null
-    const { records, gap, position } = limit === undefined ? await replays.read(feed.guid, have, feed.position.epoch) : await readAlone(feed.guid, have, limit)
+    const { records, gap, position } = await replays.read(feed.guid, have, feed.position.epoch, limit)
     // another log than the feed's: one of them is about to notice
     if (position.epoch !== feed.position.epoch) feed.check(position)
     const { offset } = have
@@ -87,7 +81,8 @@ export function createFeeds (dependencies) {
       metrics.bus_errors.inc({ operation: 'history' })
       log.debug({ err: error }, 'the log cannot be read, trying again')
     },
-    log
+    log,
+    clock
   })
 
   /** @param {string[]} guids */

@@ -63,43 +63,72 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
     else pages.delete(guid)
   }
 
-  /** @param {string} guid @param {Position} since @param {Page} page @returns {Promise<Replay>} */
-  async function readPage (guid, since, page) {
+  /** Reads when it is this one's turn. @param {string} guid @param {Position} since @param {number} limit */
+  async function history (guid, since, limit) {
     await new Promise((resolve) => {
       waiting.push(() => resolve(undefined))
       next()
     })
     try {
-      const { records, gap, position } = await bus.history(guid, since, PAGE)
-      page.to = page.from + records.length
-      if (records.length > 0) keep(guid, page, records)
-      return { records: records.map((record) => ({ record, delivery: createDelivery(record, true) })), gap, position }
+      const { records, gap, position } = await bus.history(guid, since, limit)
+      const size = records.reduce((sum, { publication }) => sum + 2 * publication.value.length + RECORD_COST, 0)
+      bytes += size
+      return { records: records.map((record) => ({ record, delivery: createDelivery(record, true) })), gap, position, size }
+    } finally {
+      reading--
+      // not before who has read them has had them counted
+      queueMicrotask(next)
+    }
+  }
+
+  /** @param {number} size of records that are in flight no more */
+  function release (size) {
+    bytes -= size
+    next()
+  }
+
+  /** @param {string} guid @param {Position} since @param {Page} page @returns {Promise<Replay>} */
+  async function readPage (guid, since, page) {
+    try {
+      const { size, ...replay } = await history(guid, since, PAGE)
+      page.to = page.from + replay.records.length
+      setTimeout(() => {
+        release(size)
+        forget(guid, page)
+      }, KEEP).unref()
+      return replay
     } catch (error) {
       page.to = page.from
       throw error
     } finally {
-      reading--
       page.reading = false
       if (page.to === page.from) forget(guid, page)
-      next()
     }
-  }
-
-  /** @param {string} guid @param {Page} page @param {BusRecord[]} records */
-  function keep (guid, page, records) {
-    const size = records.reduce((sum, { publication }) => sum + 2 * publication.value.length + RECORD_COST, 0)
-    bytes += size
-    setTimeout(() => {
-      bytes -= size
-      forget(guid, page)
-      next()
-    }, KEEP).unref()
   }
 
   metrics.onCollect(() => metrics.replay_bytes.set(bytes))
 
-  /** @param {string} guid @param {Position} since @param {string} epoch @returns {Promise<Replay>} */
-  async function find (guid, since, epoch) {
+  /** @param {string} guid @param {Position} since @returns {Promise<Replay>} */
+  function readForAll (guid, since) {
+    /** @type {Page} */
+    const page = { epoch: since.epoch, from: since.offset, to: since.offset + PAGE, reading: true, replay: /** @type {any} */ (undefined) }
+    const others = pages.get(guid)
+    if (others === undefined) pages.set(guid, [page])
+    else others.push(page)
+    page.replay = readPage(guid, since, page)
+    return page.replay
+  }
+
+  /** @param {string} guid @param {Position} since @param {number} limit @returns {Promise<Replay>} */
+  async function readForOne (guid, since, limit) {
+    const { size, ...replay } = await history(guid, since, limit)
+    // delivered by then, or given up
+    setImmediate(release, size)
+    return replay
+  }
+
+  /** @param {string} guid @param {Position} since @param {string} epoch @param {number} [limit] @returns {Promise<Replay>} */
+  async function find (guid, since, epoch, limit) {
     for (;;) {
       const page = pages.get(guid)?.find(({ epoch: of, from, to, reading }) =>
         of === since.epoch && from <= since.offset && since.offset < to && (reading || of === epoch))
@@ -113,13 +142,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
       }
     }
     metrics.replay_pages.inc({ source: 'read' })
-    /** @type {Page} */
-    const page = { epoch: since.epoch, from: since.offset, to: since.offset + PAGE, reading: true, replay: /** @type {any} */ (undefined) }
-    const others = pages.get(guid)
-    if (others === undefined) pages.set(guid, [page])
-    else others.push(page)
-    page.replay = readPage(guid, since, page)
-    return page.replay
+    return limit === undefined ? readForAll(guid, since) : readForOne(guid, since, limit)
   }
 
   return {
@@ -128,11 +151,12 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
      * @param {string} guid
      * @param {Position} since
      * @param {string} epoch of the live stream: what was read of another log is not used again
+     * @param {number} [limit] records that who asks can take: no more are read then, unless others have asked for them, and they are not kept
      * @returns {Promise<Replay>} rejects as `history` does
      */
-    async read (guid, since, epoch) {
-      const replay = await find(guid, since, epoch)
-      const turn = turns.take(replay.records.length)
+    async read (guid, since, epoch, limit) {
+      const replay = await find(guid, since, epoch, limit)
+      const turn = limit === undefined ? turns.take(replay.records.length) : undefined
       if (turn !== undefined) await turn
       return replay
     }

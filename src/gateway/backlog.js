@@ -20,6 +20,8 @@ export class Backlog {
   /** Engine.IO begins a new one whenever it hands one over to the transport. @type {unknown[] | undefined} */
   #buffer
   #bufferBytes = 0
+  /** Of the buffer before it: with polling, an answer that the client may still be reading. */
+  #handedOver = 0
   /** @type {Map<string, Delivery> | undefined} the newest ones, the oldest of them first */
   #signals
   /** @type {Promise<void> | undefined} */
@@ -48,7 +50,11 @@ export class Backlog {
   /** Bytes that wait, in this process. */
   get bytes () {
     const { writeBuffer, transport } = this.#conn
-    return (writeBuffer === this.#buffer ? this.#bufferBytes : 0) + (transport.name === 'websocket' ? transport.socket.bufferedAmount : 0)
+    const same = writeBuffer === this.#buffer
+    const waiting = same ? this.#bufferBytes : 0
+    if (transport.name === 'websocket') return waiting + transport.socket.bufferedAmount
+    // until it asks again nobody knows how much of the last answer it has
+    return waiting + (transport.writable ? 0 : same ? this.#handedOver : this.#bufferBytes)
   }
 
   /** Nothing waits any more, for whatever reason. */
@@ -60,6 +66,7 @@ export class Backlog {
   wrote (bytes) {
     if (this.#conn.writeBuffer !== this.#buffer) {
       this.#buffer = this.#conn.writeBuffer
+      this.#handedOver = this.#bufferBytes
       this.#bufferBytes = 0
     }
     this.#bufferBytes += bytes + PACKET_COST

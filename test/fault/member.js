@@ -8,7 +8,7 @@ export class Member {
   documents
   connected = false
   connects = 0
-  /** The longest time from when a record was due to when it came, ms, since `measure`. */
+  /** The longest time from when a record was offered to when it came, ms, since `measure`. */
   stall = 0
 
   /** @param {string[]} guids @param {(latency: number) => void} onRecord ms */
@@ -20,10 +20,10 @@ export class Member {
   /** @returns {Record<string, import('./checker.js').Position | null>} for the handshake */
   get positions () { return Object.fromEntries([...this.documents].map(([guid, { resumeFrom }]) => [guid, resumeFrom])) }
 
-  /** @param {{ number: number, due: number }} payload @param {{ guid: string, offset: number }} meta */
-  record ({ number, due }, { guid, offset }) {
+  /** @param {{ number: number, offered: number }} payload @param {{ guid: string, offset: number }} meta */
+  record ({ number, offered }, { guid, offset }) {
     if (!this.documents.get(guid)?.record(number, offset)) return
-    const latency = Date.now() - due
+    const latency = Date.now() - offered
     if (latency > this.stall) this.stall = latency
     this.onRecord(latency)
   }

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Publishes numbered records at a steady pace, each document's in order: a record is offered until it is known to be safe,
- * and only then comes the next one. What becomes due meanwhile waits here, with the time when it was due.
+ * Publishes numbered records at a steady pace, each document's in order: they are offered until they are known to be safe,
+ * and only then come the next ones. What becomes due meanwhile waits here. A record carries the time when it was offered first.
  *
- * @typedef {(guid: string, number: number, value: string) => Promise<void>} Way rejects when it has to be offered again
+ * @typedef {object} Way
+ * @property {number} most records of a document that are offered together
+ * @property {(guid: string, records: { number: number, value: string }[]) => Promise<void>} offer rejects when they have to be offered again
  */
 
 /** Before it is offered again, ms. */
@@ -19,10 +21,9 @@ const AGAIN = 100
  */
 export function createPublisher (t, { documents, perSecond, bytes }) {
   const fill = 'x'.repeat(bytes)
-  const lanes = documents.map((document) => ({ ...document, number: 0, queue: /** @type {{ number: number, due: number }[]} */ ([]), busy: false }))
+  const lanes = documents.map((document) => ({ ...document, number: 0, queue: /** @type {number[]} */ ([]), busy: false }))
   let next = 0
   let due = 0
-  let refused = 0
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let stopped = false
@@ -35,23 +36,31 @@ export function createPublisher (t, { documents, perSecond, bytes }) {
   async function drain (lane) {
     if (lane.busy) return
     lane.busy = true
-    for (let record = lane.queue.at(0); record !== undefined && !stopped; record = lane.queue.at(0)) {
-      try {
-        await lane.way(lane.guid, record.number, JSON.stringify({ ...record, fill }))
-        lane.queue.shift()
-      } catch {
-        refused++
-        await delay(AGAIN)
-      }
+    while (lane.queue.length > 0 && !stopped) {
+      const numbers = lane.queue.slice(0, lane.way.most)
+      const offered = Date.now()
+      const records = numbers.map((number) => ({ number, value: JSON.stringify({ number, offered, fill }) }))
+      while (!await isSafe(lane, records)) await delay(AGAIN)
+      lane.queue.splice(0, numbers.length)
     }
     lane.busy = false
+  }
+
+  /** @param {typeof lanes[number]} lane @param {{ number: number, value: string }[]} records @returns {Promise<boolean>} */
+  async function isSafe ({ guid, way }, records) {
+    try {
+      await way.offer(guid, records)
+      return true
+    } catch {
+      return stopped
+    }
   }
 
   function tick () {
     const now = Date.now()
     for (; due <= now; due += 1000 / perSecond) {
       const lane = lanes[next++ % lanes.length]
-      lane.queue.push({ number: ++lane.number, due: Math.round(due) })
+      lane.queue.push(++lane.number)
       drain(lane)
     }
   }
@@ -72,10 +81,7 @@ export function createPublisher (t, { documents, perSecond, bytes }) {
     get published () { return Object.fromEntries(lanes.map(({ guid, number, queue }) => [guid, number - queue.length])) },
 
     /** Records that are due and not safe yet. */
-    get waiting () { return lanes.reduce((sum, { queue }) => sum + queue.length, 0) },
-
-    /** Tries that failed. */
-    get refused () { return refused }
+    get waiting () { return lanes.reduce((sum, { queue }) => sum + queue.length, 0) }
   }
 }
 
@@ -87,15 +93,18 @@ export function createPublisher (t, { documents, perSecond, bytes }) {
  * @returns {Way}
  */
 export function throughApi (apiUrl) {
-  return async (guid, number, value) => {
-    const answer = await fetch(`${apiUrl()}/v1/documents/${guid}/broadcast`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-event': 'record', 'idempotency-key': `"${guid}-${number}"` },
-      body: value,
-      signal: AbortSignal.timeout(5000)
-    })
-    const text = await answer.text()
-    if (answer.status !== 202) throw new Error(`${answer.status}: ${text}`)
+  return {
+    most: 1,
+    async offer (guid, [{ number, value }]) {
+      const answer = await fetch(`${apiUrl()}/v1/documents/${guid}/broadcast`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-event': 'record', 'idempotency-key': `"${guid}-${number}"` },
+        body: value,
+        signal: AbortSignal.timeout(5000)
+      })
+      const text = await answer.text()
+      if (answer.status !== 202) throw new Error(`${answer.status}: ${text}`)
+    }
   }
 }
 
@@ -106,7 +115,7 @@ export function throughApi (apiUrl) {
  * @returns {Way}
  */
 export function throughKafka (producer, topic) {
-  /** @type {{ message: import('kafkajs').Message, resolve: () => void, reject: (error: unknown) => void }[]} */
+  /** @type {{ messages: import('kafkajs').Message[], resolve: () => void, reject: (error: unknown) => void }[]} */
   let waiting = []
   let sending = false
 
@@ -117,7 +126,7 @@ export function throughKafka (producer, topic) {
       const batch = waiting
       waiting = []
       try {
-        await producer.send({ topic, acks: -1, messages: batch.map(({ message }) => message) })
+        await producer.send({ topic, acks: -1, messages: batch.flatMap(({ messages }) => messages) })
         for (const { resolve } of batch) resolve()
       } catch (error) {
         for (const { reject } of batch) reject(error)
@@ -126,8 +135,11 @@ export function throughKafka (producer, topic) {
     sending = false
   }
 
-  return (guid, _number, value) => new Promise((resolve, reject) => {
-    waiting.push({ message: { key: guid, value, headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'x-event': 'record' } }, resolve, reject })
-    send()
-  })
+  return {
+    most: 1000,
+    offer: (guid, records) => new Promise((resolve, reject) => {
+      waiting.push({ messages: records.map(({ value }) => ({ key: guid, value, headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'x-event': 'record' } })), resolve, reject })
+      send()
+    })
+  }
 }

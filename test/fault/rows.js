@@ -17,7 +17,7 @@ import { markdownTable } from '../../bench/report/table.js'
  * @property {number} bridged records in place of which a resync came
  * @property {number} reconnects
  * @property {number} lasted how long the fault was made, ms
- * @property {import('../../bench/measure/quantiles.js').Quantiles} gaps of the clients: each one's longest wait for a record that was due, beyond the usual, ms
+ * @property {import('../../bench/measure/quantiles.js').Quantiles} gaps of the clients: each one's longest wait for a record from when it was first offered, beyond the usual, ms
  * @property {number | null} normal median time of a record before the fault, ms
  * @property {number[]} load of the machine in the last minute, before and after
  * @property {Record<string, string | number>} more

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { entry, range } from '../../contract/bus-fixture.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { nothingLeft, watchBus } from '../../helpers/left-over.js'
-import { rawWebSocket } from '../../helpers/raw-client.js'
+import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 
 const SIZE = 50_000
@@ -143,6 +145,36 @@ describe('a client that takes nothing', () => {
     for (let i = 0; i < MANY && server.gateway.connections === 2; i++) await server.post(`/v1/sockets/${sid}/send`, FILL)
     await waitFor(() => server.gateway.connections === 1)
     assert.equal(await read('slow_connections'), 1)
+  })
+
+  test('is held to the same bounds with long polling, asked again or not, and gets every record in order', async (t) => {
+    const { server, read, publish } = await setUp(t)
+    const slow = await rawPolling(server.url)
+    await slow.post('40{"documents":{"doc":null}}')
+    assert.ok(await slow.until(/doc:joined/))
+    await publish(100)
+    const waits = async () => {
+      const waiting = await read('waiting_bytes')
+      assert.ok(waiting >= BOUND / 2 && waiting < BOUND + 2 * SIZE, `${waiting} bytes wait`)
+    }
+    await waits()
+    // asks, and does not read the answer
+    const stalled = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {})
+    t.after(() => stalled.destroy())
+    const { pathname, search } = new URL(slow.address)
+    stalled.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+    await once(stalled, 'readable')
+    await publish(100)
+    await waits()
+    assert.equal(await read('connections_behind'), 1)
+    /** @type {string} */
+    let text = ''
+    const numbersIn = () => [...text.matchAll(/42\["message","(\d+) /g)].map(([, number]) => Number(number))
+    stalled.on('data', (chunk) => { text += chunk })
+    await waitFor(() => text.length >= Number(/content-length: (\d+)/i.exec(text)?.[1] ?? Infinity))
+    for (let polls = 0; polls < 400 && numbersIn().length < 200; polls++) text += (await slow.poll()).text
+    assert.deepEqual(numbersIn(), range(200, 1))
+    assert.equal(await read('slow_connections'), 0)
   })
 
   test('leaves what may wait for all to the others as well', async (t) => {

@@ -5,6 +5,8 @@ import { publication, range } from '../../contract/bus-fixture.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
+import { systemClock } from '../../../src/clock.js'
+import { createCatchUp } from '../../../src/documents/catch-up.js'
 import { createFeeds } from '../../../src/documents/feeds.js'
 import { createMetrics } from '../../../src/metrics.js'
 
@@ -132,5 +134,62 @@ describe('a member that cannot take a record', () => {
     bus.fail('history', 2)
     drain()
     await has(slow, 4)
+  })
+})
+
+describe('a member that is behind with several documents', () => {
+  /** @param {Record<string, number>} failing how often the log of a document cannot be read */
+  function setUp (failing = {}) {
+    /** @type {string[]} */
+    const pages = []
+    const { log, lines } = recordingLog()
+    const member = new FakeMember()
+    /** @type {Map<string, { epoch: string, offset: number }>} */
+    const missing = new Map()
+    let reading = 0
+    const catchUp = createCatchUp({
+      async replayPage ({ guid }, _member, have, _wanted, limit) {
+        assert.equal(++reading, 1, 'a page at a time')
+        await turn()
+        reading--
+        pages.push(guid)
+        if ((failing[guid] ?? 0) > 0) {
+          failing[guid]--
+          throw new Error('the log cannot be read')
+        }
+        have.offset = Math.min(40, have.offset + limit)
+        return null
+      },
+      signal: new AbortController().signal,
+      onFailure () {},
+      log,
+      clock: systemClock
+    })
+    return {
+      pages, member, lines,
+      /** @param {string} guid */
+      fallsBehind (guid) {
+        const have = at(0)
+        missing.set(guid, have)
+        catchUp(/** @type {any} */ ({ guid, position: at(40), missingFrom: () => missing.get(guid), rejoin: () => missing.delete(guid) }), member, have)
+      }
+    }
+  }
+
+  test('gets a page of each in turn', async () => {
+    const { pages, member, fallsBehind } = setUp()
+    for (const guid of ['a', 'b', 'c']) fallsBehind(guid)
+    await waitFor(() => member.behind === 0)
+    assert.equal(pages.join(''), 'abcabcabc')
+    fallsBehind('d')
+    await waitFor(() => member.behind === 0)
+    assert.equal(pages.join(''), 'abcabcabcddd')
+  })
+
+  test('does not wait with the others for one whose log cannot be read', async () => {
+    const { pages, member, fallsBehind } = setUp({ a: 2 })
+    for (const guid of ['a', 'b', 'c']) fallsBehind(guid)
+    await waitFor(() => member.behind === 0)
+    assert.equal(pages.join(''), 'abcbcbcaaaa')
   })
 })

@@ -95,6 +95,32 @@ describe('what many clients have missed', () => {
     assert.equal(bus.calls.length, 16)
     await waitFor(() => read === 20)
   })
+
+  test('is read under the same bounds for who takes little of it', async () => {
+    const { bus, replays, metrics } = setUp({ maxBytes: 100_000 })
+    await replays.read('doc', at(0), 'one')
+    let read = 0
+    for (const i of range(20)) replays.read(`doc${i}`, at(0), 'one', 8).then(({ records }) => { read += records.length })
+    for (let i = 0; i < 5; i++) await turn()
+    assert.equal(bus.calls.length, 1)
+    const { waiting, release } = bus.hold('history')
+    await waitFor(() => waiting() === 16)
+    for (let i = 0; i < 5; i++) await turn()
+    assert.equal(bus.calls.length, 17)
+    release()
+    await waitFor(() => read === 20 * 8)
+    for (let i = 0; i < 2; i++) await turn()
+    await metrics.collect()
+    assert.equal((await metrics.replay_bytes.get()).values[0].value, 0)
+  })
+
+  test('is taken from what others have read by who takes little of it', async () => {
+    const { bus, replays, read } = setUp()
+    await read(10)
+    const { records } = await replays.read('doc', at(50), 'one', 8)
+    assert.deepEqual(offsets(records.map(({ record }) => record)), range(160, 51))
+    assert.equal(bus.calls.length, 1)
+  })
 })
 
 test('work that comes all at once is done a part in each turn of the event loop, in its order', async () => {
