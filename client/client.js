@@ -48,6 +48,7 @@ export class Client {
   #positions
 
   /**
+   * @internal
    * @param {string} url
    * @param {ClientOptions} options
    */
@@ -71,7 +72,7 @@ export class Client {
     this.#connection.connect()
   }
 
-  /** The Socket.IO socket beneath. */
+  /** The Socket.IO socket beneath. @returns {import('socket.io-client').Socket} */
   get socket () { return this.#connection.socket }
 
   get state () { return this.#connection.state }
@@ -175,14 +176,14 @@ export class Client {
   }
 
   #handshakeDocuments () {
-    const documents = [...this.#memberships.values()].filter(({ guid }) => !this.#leaving.has(guid))
+    const documents = [...this.#memberships.values()].filter(({ guid, plain }) => plain && !this.#leaving.has(guid))
     return Object.fromEntries(documents.map((membership) => [membership.guid, membership.handshake()]))
   }
 
   #onUp () {
     if (this.#own.size >= MAX_OWN) this.#own.delete([...this.#own][0])
     this.#own.add(this.socket.id ?? '')
-    // those that were opened since the handshake was sent
+    // those that were not in the handshake
     for (const membership of this.#memberships.values()) this.#joinIfPossible(membership)
   }
 
@@ -192,7 +193,7 @@ export class Client {
     socket.on('doc:joined', (joined) => membershipOf(joined)?.onJoined(joined))
     socket.on('doc:refused', (refused) => membershipOf(refused)?.onRefused(new ClientError(refused.error)))
     socket.on('doc:resync', (resync) => membershipOf(resync)?.onResync(resync))
-    socket.on('doc:presence', (diff) => membershipOf(diff)?.onPresence(diff))
+    socket.on('doc:presence', (update) => membershipOf(update)?.onPresence(update))
     socket.on('doc:revoked', (revoked) => membershipOf(revoked)?.fail(new ClientError({ code: 'forbidden', message: 'this client was taken off the document' })))
     socket.onAny((event, payload, meta, acknowledge) => {
       if (/^(doc|gateway|auth):/.test(event)) return

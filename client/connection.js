@@ -161,7 +161,7 @@ export class Connection {
     const attempt = ++this.#attempt
     try {
       const { token } = this.#options
-      this.#token = typeof token === 'function' ? await token(why) : token
+      this.#token = typeof token === 'function' ? await Promise.resolve(why).then(token) : token
     } catch (error) {
       if (attempt === this.#attempt) this.#failed(new ClientError({ code: 'token_unavailable', message: 'the token function failed', retryable: true }, { cause: error }))
       return

@@ -9,8 +9,10 @@
  *
  * docs/client.md has all of it.
  */
-import { Client } from './client.js'
+import { Client as ClientClass } from './client.js'
 
+/** @typedef {import('./client.js').Client} Client */
+/** @typedef {import('./document.js').Document} Document */
 /** @typedef {import('./client.js').ClientOptions} ClientOptions */
 /** @typedef {import('./client.js').ClientState} ClientState */
 /** @typedef {import('./client.js').TokenReason} TokenReason */
@@ -21,8 +23,6 @@ import { Client } from './client.js'
 /** @typedef {import('./presence.js').Member} Member */
 /** @typedef {import('./presence.js').PresenceDiff} PresenceDiff */
 
-export { Client }
-export { Document } from './document.js'
 export { ClientError } from './error.js'
 
 /**
@@ -34,5 +34,5 @@ export { ClientError } from './error.js'
  */
 export function connect (url = /** @type {any} */ (globalThis).location?.origin, options = {}) {
   if (url === undefined) throw new TypeError('connect needs the URL of the gateway')
-  return new Client(url, options)
+  return new ClientClass(url, options)
 }

@@ -42,8 +42,6 @@ export class Membership {
   #waiting = new Set()
   /** @type {Record<string, any> | undefined} */
   #state
-  /** Whether the gateway has that state: a handshake carries none. */
-  #stateTold = false
   #failures = 0
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
@@ -128,17 +126,18 @@ export class Membership {
     this.reject(error)
   }
 
+  /** Whether the handshake can join it: it has no place for a state. */
+  get plain () { return this.#state === undefined }
+
   /** It is joined with the handshake. @returns {Position | null} from where */
   handshake () {
     this.#status = 'joining'
-    this.#stateTold = false
     return this.position
   }
 
   /** Joins it over a connection that is there. */
   async join () {
     this.#status = 'joining'
-    this.#stateTold = true
     clearTimeout(this.#timer)
     try {
       this.onJoined(await this.link.request('doc:join', {
@@ -149,16 +148,15 @@ export class Membership {
     }
   }
 
-  /** @param {{ position: Position, recovered: boolean, members?: import('./presence.js').Member[], version?: number, cursor?: string }} answer */
-  onJoined ({ position, recovered, members, version, cursor }) {
+  /** @param {{ position: Position, recovered: boolean } & Partial<import('./presence.js').Page>} answer */
+  onJoined ({ position, recovered, ...page }) {
     if (this.#status !== 'joining') return
     this.#status = 'joined'
     this.#failures = 0
     // what is newer may have come before the answer
     const newer = this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch) ? this.position.offset : 0
     this.#moveTo({ epoch: position.epoch, offset: Math.max(position.offset, newer) })
-    if (members !== undefined) this.presence.joined({ members, version, cursor })
-    if (this.#state !== undefined && !this.#stateTold) this.setState(this.#state).catch(() => {}) // the connection is lost, and the next one tells it
+    if (page.members !== undefined) this.presence.joined(/** @type {import('./presence.js').Page} */ (page))
     this.#emit('joined', { position: { ...position }, recovered })
     const waiting = [...this.#waiting]
     this.#waiting.clear()
@@ -193,8 +191,8 @@ export class Membership {
     this.#emit('resync', { position: { ...position }, reason })
   }
 
-  /** @param {import('./presence.js').NumberedDiff} diff */
-  onPresence (diff) { if (this.#status !== 'idle') this.presence.apply(diff) }
+  /** @param {import('./presence.js').Update} update */
+  onPresence (update) { if (this.#status !== 'idle') this.presence.apply(update) }
 
   /**
    * @param {string} event
@@ -239,13 +237,7 @@ export class Membership {
   /** @param {Record<string, any>} state */
   async setState (state) {
     this.#state = state
-    if (this.joined) {
-      this.#stateTold = true
-      await this.link.request('doc:state', { guid: this.guid, state }, TIMEOUT)
-    } else {
-      this.#stateTold = false
-      await this.#untilJoined(TIMEOUT) // which tells it
-    }
+    await this.request('doc:state', { state })
   }
 
   /** @param {string} event @param {unknown[]} args */

@@ -2,32 +2,45 @@
  * Who has a document open, kept up to date by the gateway's diffs. Diffs are numbered; where one is missing, all
  * members are asked for again.
  *
- * @typedef {object} Member one connection that has the document open
- * @property {string} id of the connection
- * @property {string} uid of the user
- * @property {string} [name] of the user, from the token
- * @property {Record<string, any>} [state] what the member set
+ * @typedef {object} Member a user who has the document open, however often
+ * @property {string} uid
+ * @property {string} id connection id, of the newest where there are several
+ * @property {string} [name] from the token
+ * @property {Record<string, any>} [state] what it has set
+ * @property {{ id: string, state?: Record<string, any> }[]} [connections] all of them, where there are several
  */
 
 /**
  * @typedef {object} PresenceDiff
  * @property {Member[]} joined
- * @property {string[]} left connection ids
+ * @property {Member[]} left
  * @property {Member[]} changed
+ * @property {number} count how many there are now, also where they are too many to be listed
  */
 
-/** @typedef {PresenceDiff & { version?: number }} NumberedDiff */
-/** @typedef {{ members: Member[], version?: number, cursor?: string }} Page */
+/** @typedef {{ members: Member[], count: number, version: number, cursor?: string, countOnly?: boolean }} Page */
+/**
+ * @typedef {{ from: number, version: number, count: number, joined: Member[], left: string[], changed: Member[],
+ *   members?: Member[], cursor?: string, countOnly?: boolean }} Update a diff, or a list of all members in its place; `left` are connection ids
+ */
 
-/** Diffs kept while all members are being asked for; with more, they are asked for once more. */
+/** Updates kept while all members are being asked for; with more, they are asked for once more. */
 const MAX_PENDING = 1000
 
+/**
+ * Members by user id. Where there are too many to be told, only their `count` is known.
+ * @extends {Map<string, Member>}
+ */
+export class Members extends Map {
+  /** How many there are. */
+  count = 0
+}
+
 export class Presence {
-  /** @type {Map<string, Member>} by connection id */
-  members = new Map()
+  members = new Members()
   /** @type {number | undefined} */
   #version
-  /** Diffs that came while all members are being asked for. @type {NumberedDiff[] | null} */
+  /** Updates that came while all members are being asked for. @type {Update[] | null} */
   #pending = null
   /** Tells an answer to an older question from the one that is waited for. */
   #question = 0
@@ -42,25 +55,29 @@ export class Presence {
   }
 
   /** The members at the time of a join. @param {Page} page */
-  joined ({ members, version, cursor }) {
-    this.#question++
-    this.#pending = null
-    this.#version = version
-    if (cursor === undefined) this.#replace(members)
+  joined (page) {
+    this.lost()
+    if (page.cursor === undefined) this.#replace(page)
     else this.repair()
   }
 
-  /** @param {NumberedDiff} diff */
-  apply (diff) {
-    const { version } = diff
+  /** @param {Update} update */
+  apply (update) {
+    const { from, version, count, members, cursor, countOnly } = update
     if (this.#pending !== null) {
-      if (this.#pending.length < MAX_PENDING) this.#pending.push(diff)
+      if (this.#pending.length < MAX_PENDING) this.#pending.push(update)
       else this.repair()
-    } else if (version !== undefined && this.#version !== undefined && version > this.#version + 1) {
-      this.repair()
-    } else if (version === undefined || this.#version === undefined || version > this.#version) {
+    } else if (this.#version !== undefined && version <= this.#version) {
+      // it was in the list already
+    } else if (members !== undefined && cursor === undefined) {
+      this.#replace({ members, version, count })
+    } else if (countOnly) {
+      this.#replace({ members: [], version, count })
+    } else if (from === this.#version) {
       this.#version = version
-      this.#change(diff)
+      this.#change(update, update.left)
+    } else {
+      this.repair()
     }
   }
 
@@ -71,7 +88,7 @@ export class Presence {
     this.#version = undefined
   }
 
-  /** Asks for all members. Where that fails, so has the connection, or the next diff that does not fit asks again. */
+  /** Asks for all members. Where that fails, so has the connection, or the next diff asks again, as it does not fit. */
   async repair () {
     const question = ++this.#question
     this.#pending = []
@@ -79,7 +96,7 @@ export class Presence {
       /** @type {Member[]} */
       const members = []
       let page = await this.ask(undefined)
-      // diffs that came since the first page was made are applied once more, which does no harm
+      // updates that came since the first page was made are applied once more, which does no harm
       const { version } = page
       while (question === this.#question) {
         members.push(...page.members)
@@ -87,32 +104,37 @@ export class Presence {
         page = await this.ask(page.cursor)
       }
       if (question !== this.#question) return
-      this.#version = version
-      this.#replace(members)
       const pending = this.#pending ?? []
       this.#pending = null
-      for (const diff of pending) this.apply(diff)
+      this.#replace({ members, version, count: page.count })
+      for (const update of pending) this.apply(update)
     } catch {
-      if (question === this.#question) this.#pending = null
+      if (question === this.#question) this.lost()
     }
   }
 
-  /** @param {PresenceDiff} diff */
-  #change ({ joined = [], left = [], changed = [] }) {
-    for (const id of left) this.members.delete(id)
-    for (const member of [...joined, ...changed]) this.members.set(member.id, member)
-    this.onChange({ joined, left, changed })
+  /** @param {Page} page that is all there is */
+  #replace ({ members, version, count }) {
+    this.#version = version
+    const uids = new Set(members.map(({ uid }) => uid))
+    const gone = [...this.members.values()].filter(({ uid }) => !uids.has(uid))
+    const joined = members.filter(({ uid }) => !this.members.has(uid))
+    const changed = members.filter((member) => {
+      const before = this.members.get(member.uid)
+      return before !== undefined && JSON.stringify(before) !== JSON.stringify(member)
+    })
+    this.#change({ joined, changed, count }, gone.map(({ id }) => id))
   }
 
-  /** @param {Member[]} members */
-  #replace (members) {
-    const now = new Map(members.map((member) => [member.id, member]))
-    const before = new Map(this.members)
-    const diff = {
-      joined: members.filter(({ id }) => !before.has(id)),
-      left: [...before.keys()].filter((id) => !now.has(id)),
-      changed: members.filter((member) => before.has(member.id) && JSON.stringify(before.get(member.id)) !== JSON.stringify(member))
-    }
-    if (diff.joined.length + diff.left.length + diff.changed.length > 0) this.#change(diff)
+  /** @param {Omit<PresenceDiff, 'left'>} diff @param {string[]} ids connections that have gone */
+  #change ({ joined, changed, count }, ids) {
+    for (const member of [...joined, ...changed]) this.members.set(member.uid, member)
+    // who has closed one of several tabs is among the changed, with another id
+    const gone = new Set(ids)
+    const left = gone.size === 0 ? [] : [...this.members.values()].filter(({ id }) => gone.has(id))
+    for (const { uid } of left) this.members.delete(uid)
+    if (joined.length + changed.length + left.length === 0 && count === this.members.count) return
+    this.members.count = count
+    this.onChange({ joined, left, changed, count })
   }
 }

@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+/**
+ * Makes what the package has of the client besides its sources, in client/dist/: types for TypeScript, and one file for pages that have
+ * neither a bundler nor a gateway in development to load modules from. `npm pack` and `npm publish` run it.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+
+/**
+ * @param {object} options
+ * @param {string} [options.outfile] absent: it is returned only
+ * @param {boolean} options.withSocketIo whether socket.io-client is in it
+ * @returns {Promise<Uint8Array>} the bundle
+ */
+export async function bundleClient ({ outfile, withSocketIo }) {
+  const { outputFiles: [file] } = await build({
+    entryPoints: [`${ROOT}client/index.js`],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    external: withSocketIo ? [] : ['socket.io-client'],
+    logLevel: 'silent'
+  })
+  if (outfile !== undefined) {
+    await mkdir(new URL('./', pathToFileURL(outfile)), { recursive: true })
+    await writeFile(outfile, file.contents)
+  }
+  return file.contents
+}
+
+/** @param {string} outDir for the declarations */
+export function declareClient (outDir) {
+  execFileSync(process.execPath, [`${ROOT}node_modules/typescript/bin/tsc`, '-p', `${ROOT}client/tsconfig.json`, '--outDir', outDir], { stdio: 'pipe' })
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { length } = await bundleClient({ outfile: `${ROOT}client/dist/inkcast-client.min.js`, withSocketIo: true })
+  declareClient(`${ROOT}client/dist/types`)
+  console.log(`client/dist: inkcast-client.min.js, ${length} bytes, and types`)
+}

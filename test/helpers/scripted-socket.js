@@ -1,0 +1,112 @@
+import { connect } from '../../client/index.js'
+
+/**
+ * What socket.io-client gives its user, as far as the client of inkcast uses it, with nothing behind: what the gateway says is up to the test.
+ */
+export class ScriptedSocket {
+  connected = false
+  /** @type {string | undefined} */
+  id
+  /** @type {unknown[]} */
+  sendBuffer = []
+  /** Transports of each attempt. @type {string[][]} */
+  attempts = []
+  /** What each handshake said. @type {any[]} */
+  handshakes = []
+  /** @type {{ event: string, argument: any, answer: (answer: object) => void, lose: () => void }[]} requests and what is told without an answer */
+  sent = []
+  io = {
+    /** @type {{ transports: string[] }} */
+    opts: { transports: [] },
+    engine: { transport: { name: 'websocket' }, close: () => this.disconnects('transport close') }
+  }
+
+  /** @type {Map<string, Function[]>} */
+  #listeners = new Map()
+  /** @type {Function[]} */
+  #anyListeners = []
+  #connections = 0
+
+  /** @param {any} options */
+  constructor (options) { this.options = options }
+
+  /** @param {string} event @param {Function} listener */
+  on (event, listener) { this.#listeners.set(event, [...this.#listeners.get(event) ?? [], listener]) }
+
+  /** @param {Function} listener */
+  onAny (listener) { this.#anyListeners.push(listener) }
+
+  connect () {
+    this.attempts.push(this.io.opts.transports)
+    this.io.engine.transport.name = this.io.opts.transports[0]
+  }
+
+  disconnect () { this.connected = false }
+
+  /** @param {number} _ms */
+  timeout (_ms) { return { emit: (/** @type {[any, any, any]} */ ...args) => this.emit(...args) } }
+
+  /** @param {string} event @param {any} argument @param {Function} [callback] */
+  emit (event, argument, callback) {
+    this.sent.push({ event, argument, answer: (answer) => callback?.(null, answer), lose: () => callback?.(new Error('socket has been disconnected')) })
+  }
+
+  /** @param {string} event @returns what was sent last of this event */
+  last (event) {
+    const found = this.sent.filter((sent) => sent.event === event).at(-1)
+    if (found === undefined) throw new Error(`no ${event} was sent; but ${this.sent.map(({ event }) => event)}`)
+    return found
+  }
+
+  /** The transport is open: the client sends its handshake, and is admitted. */
+  accepts () {
+    this.handshake()
+    this.connected = true
+    this.id = `connection-${++this.#connections}`
+    this.tells('connect')
+  }
+
+  handshake () { this.options.auth((/** @type {object} */ said) => this.handshakes.push(said)) }
+
+  /** @param {object} data of the gateway */
+  refuses (data) {
+    this.handshake()
+    this.tells('connect_error', Object.assign(new Error('refused'), { data }))
+  }
+
+  /** @param {object} [more] */
+  fails (more) { this.tells('connect_error', Object.assign(new Error('xhr poll error'), more)) }
+
+  /** @param {string} reason */
+  disconnects (reason) {
+    this.connected = false
+    this.tells('disconnect', reason)
+    for (const { lose } of this.sent.splice(0)) lose()
+  }
+
+  /** @param {string} event @param {any[]} args */
+  tells (event, ...args) {
+    if (!['connect', 'connect_error', 'disconnect'].includes(event)) for (const listener of this.#anyListeners) listener(event, ...args)
+    for (const listener of this.#listeners.get(event) ?? []) listener(...args)
+  }
+}
+
+/**
+ * A client over a scripted socket.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {import('../../client/index.js').ClientOptions} [options]
+ */
+export function scriptedClient (t, options = {}) {
+  /** @type {ScriptedSocket | undefined} */
+  let socket
+  const client = connect('http://gateway', { ...options, io: /** @type {any} */ ((/** @type {string} */ _url, /** @type {any} */ opts) => (socket = new ScriptedSocket(opts))) })
+  t.after(() => client.close())
+  /** @type {string[]} */
+  const states = []
+  client.on('state', (state, reason) => states.push(reason === null ? state : `${state}: ${reason.code}`))
+  return { client, socket: /** @type {ScriptedSocket} */ (/** @type {unknown} */ (socket)), states }
+}
+
+/** Lets promises go on. */
+export const settle = () => new Promise((resolve) => setImmediate(resolve))

@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
+
+/** @param {import('node:test').TestContext} t */
+const mockTime = (t) => t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+
+describe('a connection that was lost', () => {
+  test('is made again after a pause that grows while it fails, and is short again once one has lasted', async (t) => {
+    mockTime(t)
+    t.mock.method(Math, 'random', () => 1)
+    const { client, socket, states } = scriptedClient(t)
+    socket.accepts()
+    t.mock.timers.tick(10_000)
+    socket.disconnects('transport close')
+    for (const pause of [1000, 2000, 4000, 8000, 15_000, 15_000]) {
+      const attempts = socket.attempts.length
+      t.mock.timers.tick(pause - 1)
+      assert.equal(socket.attempts.length, attempts)
+      t.mock.timers.tick(1)
+      assert.equal(socket.attempts.length, attempts + 1)
+      socket.fails()
+    }
+    assert.equal(client.reason?.code, 'unavailable')
+    t.mock.timers.tick(15_000)
+    socket.accepts()
+    assert.equal(client.reason, null)
+    t.mock.timers.tick(10_000)
+    socket.disconnects('transport close')
+    t.mock.timers.tick(1000)
+    assert.equal(socket.attempts.length, 9)
+    assert.deepEqual(states, ['connected', 'reconnecting: disconnected', 'reconnecting: unavailable', 'connected', 'reconnecting: disconnected'])
+  })
+
+  test('that never lasts counts as failing', (t) => {
+    mockTime(t)
+    t.mock.method(Math, 'random', () => 1)
+    const { socket } = scriptedClient(t)
+    for (const pause of [1000, 2000, 4000]) {
+      socket.accepts()
+      socket.disconnects('transport close')
+      const attempts = socket.attempts.length
+      t.mock.timers.tick(pause - 1)
+      assert.equal(socket.attempts.length, attempts)
+      t.mock.timers.tick(1)
+      assert.equal(socket.attempts.length, attempts + 1)
+    }
+  })
+
+  test('is made again when a draining gateway says', (t) => {
+    mockTime(t)
+    const { client, socket } = scriptedClient(t)
+    socket.accepts()
+    socket.tells('gateway:draining', { reconnectInMs: 3210 })
+    assert.equal(client.state, 'draining')
+    assert.equal(client.transport, 'websocket')
+    socket.disconnects('transport close')
+    assert.equal(client.state, 'reconnecting')
+    t.mock.timers.tick(3209)
+    assert.equal(socket.attempts.length, 1)
+    t.mock.timers.tick(1)
+    assert.equal(socket.attempts.length, 2)
+  })
+
+  test('is made again at once by connect(), and never after close()', (t) => {
+    mockTime(t)
+    const { client, socket, states } = scriptedClient(t)
+    socket.accepts()
+    client.drop(50_000)
+    assert.equal(client.state, 'reconnecting')
+    client.connect()
+    assert.equal(socket.attempts.length, 2)
+    socket.accepts()
+    client.connect()
+    assert.equal(socket.attempts.length, 2)
+    socket.disconnects('transport close')
+    client.close()
+    client.close()
+    client.connect()
+    t.mock.timers.tick(100_000)
+    assert.equal(socket.attempts.length, 2)
+    assert.equal(client.state, 'closed')
+    assert.deepEqual(states.slice(-2), ['reconnecting: disconnected', 'closed: closed'])
+  })
+
+  test('is made again soon after the browser is online', (t) => {
+    mockTime(t)
+    /** @type {Map<string, Function>} */
+    const listeners = new Map()
+    Object.assign(globalThis, {
+      addEventListener: (/** @type {string} */ event, /** @type {Function} */ listener) => listeners.set(event, listener),
+      removeEventListener: (/** @type {string} */ event) => listeners.delete(event)
+    })
+    t.after(() => Object.assign(globalThis, { addEventListener: undefined, removeEventListener: undefined }))
+    const { client, socket } = scriptedClient(t)
+    listeners.get('online')?.()
+    t.mock.timers.tick(1000)
+    assert.equal(socket.attempts.length, 1, 'one is under way')
+    socket.accepts()
+    client.drop(50_000)
+    listeners.get('online')?.()
+    t.mock.timers.tick(300)
+    assert.equal(socket.attempts.length, 2)
+    client.close()
+    assert.equal(listeners.size, 0)
+  })
+})
+
+describe('an attempt', () => {
+  test('takes long polling after WebSocket failed, at once on a page that has no connection yet, and the other way round', (t) => {
+    mockTime(t)
+    const { socket, states } = scriptedClient(t)
+    socket.fails()
+    t.mock.timers.tick(300)
+    socket.fails()
+    t.mock.timers.tick(2000)
+    assert.deepEqual(socket.attempts, [['websocket', 'polling'], ['polling', 'websocket'], ['websocket', 'polling']])
+    assert.deepEqual(states, ['connecting: unavailable'])
+  })
+
+  test('begins with what was in use before: long polling goes over to WebSocket where it can', (t) => {
+    mockTime(t)
+    const { socket } = scriptedClient(t)
+    socket.fails()
+    t.mock.timers.tick(300)
+    socket.accepts()
+    t.mock.timers.tick(10_000)
+    socket.disconnects('transport close')
+    t.mock.timers.tick(1000)
+    socket.accepts()
+    socket.io.engine.transport.name = 'websocket'
+    t.mock.timers.tick(10_000)
+    socket.disconnects('transport close')
+    t.mock.timers.tick(1000)
+    assert.deepEqual(socket.attempts.map(([first]) => first), ['websocket', 'polling', 'polling', 'websocket'])
+  })
+
+  test('keeps to the transports that it is given', (t) => {
+    mockTime(t)
+    const { socket } = scriptedClient(t, { transports: ['polling'] })
+    socket.fails()
+    t.mock.timers.tick(1000)
+    assert.deepEqual(socket.attempts, [['polling'], ['polling']])
+  })
+
+  test('that is answered with 503 is followed by one when the answer says', (t) => {
+    mockTime(t)
+    const { socket } = scriptedClient(t)
+    socket.fails({ context: { getResponseHeader: (/** @type {string} */ name) => name === 'retry-after' ? '5' : null } })
+    t.mock.timers.tick(4999)
+    assert.equal(socket.attempts.length, 1)
+    t.mock.timers.tick(1001)
+    assert.equal(socket.attempts.length, 2)
+  })
+
+  test('ends when nobody answers the handshake, or the transport is lost before', (t) => {
+    mockTime(t)
+    const { socket } = scriptedClient(t)
+    t.mock.timers.tick(30_000)
+    t.mock.timers.tick(300)
+    assert.equal(socket.attempts.length, 2)
+    socket.handshake()
+    socket.disconnects('transport close')
+    t.mock.timers.tick(2000)
+    assert.equal(socket.attempts.length, 3)
+  })
+})
+
+describe('a refusal', () => {
+  test('that may pass is followed by another attempt when the gateway says', (t) => {
+    mockTime(t)
+    const { socket, states } = scriptedClient(t)
+    socket.refuses({ code: 'unavailable', retryable: true, retryInMs: 4000 })
+    t.mock.timers.tick(3999)
+    assert.equal(socket.attempts.length, 1)
+    t.mock.timers.tick(1)
+    assert.equal(socket.attempts.length, 2)
+    assert.deepEqual(states, ['connecting: unavailable'])
+  })
+
+  test('for good is not followed by any, until connect() is called', async (t) => {
+    mockTime(t)
+    const { client, socket, states } = scriptedClient(t)
+    const opening = client.open('minutes')
+    socket.refuses({ code: 'origin_refused', retryable: false })
+    await assert.rejects(opening, { name: 'ClientError', code: 'origin_refused', retryable: false, message: 'refused' })
+    await assert.rejects(client.open('minutes'), { code: 'origin_refused' })
+    t.mock.timers.tick(100_000)
+    assert.equal(socket.attempts.length, 1)
+    client.connect()
+    assert.equal(socket.attempts.length, 2)
+    socket.accepts()
+    assert.deepEqual(states, ['refused: origin_refused', 'reconnecting', 'connected'])
+  })
+
+  test('comes before a disconnection as well', (t) => {
+    mockTime(t)
+    const { client, socket } = scriptedClient(t)
+    socket.accepts()
+    socket.tells('gateway:disconnect', { code: 'kicked', message: 'disconnected by the service', retryable: false })
+    socket.disconnects('io server disconnect')
+    t.mock.timers.tick(100_000)
+    assert.equal(socket.attempts.length, 1)
+    assert.equal(client.state, 'refused')
+    assert.equal(client.reason?.message, 'disconnected by the service')
+  })
+})
+
+describe('a token', () => {
+  test('is asked for at each handshake, and again when the gateway did not take it, once', async (t) => {
+    mockTime(t)
+    /** @type {string[]} */
+    const asked = []
+    const { client, socket } = scriptedClient(t, { token: async (why) => `token ${asked.push(why)}` })
+    await settle()
+    socket.refuses({ code: 'token_expired', retryable: false })
+    assert.equal(client.state, 'connecting')
+    t.mock.timers.tick(1000)
+    await settle()
+    socket.accepts()
+    assert.deepEqual(asked, ['connect', 'refused'])
+    assert.deepEqual(socket.handshakes.map(({ token }) => token), ['token 1', 'token 2'])
+    t.mock.timers.tick(10_000)
+    socket.disconnects('transport close')
+    t.mock.timers.tick(1000)
+    await settle()
+    for (let i = 0; i < 2; i++) {
+      socket.refuses({ code: 'unauthorized', retryable: false })
+      t.mock.timers.tick(5000)
+      await settle()
+    }
+    assert.deepEqual(asked, ['connect', 'refused', 'connect', 'refused'])
+    assert.equal(client.state, 'refused')
+  })
+
+  test('that does not change is not tried again', (t) => {
+    mockTime(t)
+    const { client, socket } = scriptedClient(t, { token: 'fixed' })
+    socket.refuses({ code: 'unauthorized', retryable: false })
+    assert.equal(client.state, 'refused')
+    assert.equal(socket.handshakes[0].token, 'fixed')
+  })
+
+  test('is replaced before it expires', async (t) => {
+    mockTime(t)
+    const { socket } = scriptedClient(t, { token: (why) => `for ${why}` })
+    await settle()
+    socket.accepts()
+    socket.tells('auth:expiring', { inMs: 60_000 })
+    await settle()
+    assert.deepEqual(socket.last('auth:refresh').argument, { token: 'for expiring' })
+  })
+
+  test('that cannot be had is asked for again after a pause', async (t) => {
+    mockTime(t)
+    let asked = 0
+    const { client, socket, states } = scriptedClient(t, { token: () => { throw new Error(`failure ${++asked}`) } })
+    await settle()
+    assert.deepEqual(states, ['connecting: token_unavailable'])
+    assert.match(String(client.reason?.cause), /failure 1/)
+    t.mock.timers.tick(1000)
+    await settle()
+    assert.equal(asked, 2)
+    assert.equal(socket.attempts.length, 0)
+  })
+})

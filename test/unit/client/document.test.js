@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
+
+const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
+
+/**
+ * A client with one document that is joined, and what came of it.
+ * @param {import('node:test').TestContext} t
+ * @param {import('../../../client/index.js').OpenOptions} [options]
+ * @param {import('../../../client/index.js').ClientOptions} [clientOptions]
+ */
+async function opened (t, options, clientOptions) {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  const scripted = scriptedClient(t, clientOptions)
+  const { client, socket } = scripted
+  const opening = client.open('doc', options)
+  socket.accepts()
+  if (options?.state === undefined) socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
+  else socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(5), recovered: false })
+  const doc = await opening
+  /** @type {any[]} */
+  const seen = []
+  doc.on('message', (payload) => { seen.push(payload) })
+  doc.on('resync', ({ reason }) => { seen.push(`resync ${reason}`) })
+  doc.on('joined', ({ recovered }) => { seen.push(`joined ${recovered}`) })
+  doc.on('closed', ({ code }) => { seen.push(`closed ${code}`) })
+  const record = (/** @type {any} */ payload, /** @type {number | undefined} */ offset, more = {}) => socket.tells('message', payload, { guid: 'doc', ...offset === undefined ? {} : { offset }, ...more })
+  const back = () => {
+    client.connect()
+    socket.accepts()
+  }
+  t.mock.timers.tick(1)
+  seen.length = 0
+  return { ...scripted, doc, seen, record, back }
+}
+
+describe('records', () => {
+  test('that came already are dropped; what has no offset is not', async (t) => {
+    const { doc, seen, record } = await opened(t)
+    record('old', 5)
+    record('six', 6)
+    record('six again', 6)
+    record('signal', undefined)
+    record('eight', 8) // seven was not for us
+    record('seven', 7)
+    assert.deepEqual(seen, ['six', 'signal', 'eight'])
+    assert.deepEqual(doc.position, at(8))
+  })
+
+  test('of the names of own events come under another, so that nobody plays the gateway', async (t) => {
+    const { client, socket, doc, seen } = await opened(t)
+    /** @type {any[]} */
+    const others = []
+    doc.on('record:resync', (payload) => { others.push(payload) })
+    client.on('record:state', (payload) => { others.push(payload) })
+    client.on('state', () => { others.push('not this') })
+    socket.tells('resync', 'a record', { guid: 'doc', offset: 6 })
+    socket.tells('state', 'for the user', { traceId: 't' })
+    assert.deepEqual(others, ['a record', 'for the user'])
+    assert.deepEqual(seen, [])
+  })
+
+  test('for the user, the connection or everyone come to the client', async (t) => {
+    const { client, socket, seen } = await opened(t)
+    /** @type {any[]} */
+    const got = []
+    const off = client.on('message', (payload, meta) => { got.push([payload, meta]) })
+    socket.tells('message', 'hello', { traceId: 't' })
+    off()
+    socket.tells('message', 'nobody hears', { traceId: 't' })
+    assert.deepEqual(got, [['hello', { traceId: 't' }]])
+    assert.deepEqual(seen, [])
+  })
+
+  test('that arrive before open() has returned wait, bounded', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    for (const count of [3, 10_001]) {
+      const { client, socket } = scriptedClient(t)
+      const opening = client.open('doc', { position: at(0) })
+      socket.accepts()
+      for (let i = 1; i <= count; i++) socket.tells('message', i, { guid: 'doc', offset: i })
+      socket.tells('doc:joined', { guid: 'doc', position: at(count), recovered: true })
+      const doc = await opening
+      /** @type {any[]} */
+      const seen = []
+      doc.on('message', (payload) => { seen.push(payload) })
+      doc.on('resync', ({ position, reason }) => { seen.push([reason, position?.offset]) })
+      assert.deepEqual(seen, [])
+      t.mock.timers.tick(1)
+      assert.deepEqual(seen, count === 3 ? [1, 2, 3] : [['overflow', 10_001]])
+      socket.tells('message', 'live', { guid: 'doc', offset: count + 1 })
+      assert.equal(seen.at(-1), 'live')
+    }
+  })
+
+  test('are acknowledged by the listener, and one that this client sent by itself', async (t) => {
+    const { socket, doc, seen } = await opened(t)
+    let acknowledged = 0
+    doc.on('edit', (_payload, _meta, acknowledge) => { acknowledge?.() })
+    socket.tells('edit', 1, { guid: 'doc', offset: 6 }, () => { acknowledged++ })
+    socket.tells('message', 1, { guid: 'doc', offset: 7, from: 'connection-1' }, () => { acknowledged++ })
+    assert.equal(acknowledged, 2)
+    assert.deepEqual(seen, [])
+  })
+
+  test('reach the other listeners when one throws', async (t) => {
+    const { socket, doc, seen, record } = await opened(t)
+    /** @type {unknown[]} */
+    const thrown = []
+    t.mock.method(globalThis, 'queueMicrotask', (/** @type {() => void} */ task) => {
+      try { task() } catch (error) { thrown.push(error) }
+    })
+    const failure = new Error('a mistake of the page')
+    doc.on('edit', () => { throw failure })
+    doc.on('edit', () => { seen.push('edit') })
+    socket.tells('edit', 'six', { guid: 'doc', offset: 6 })
+    record('seven', 7)
+    assert.deepEqual(seen, ['edit', 'seven'])
+    assert.deepEqual(thrown, [failure])
+  })
+})
+
+describe('a document over reconnects', () => {
+  test('is joined from where it was, once more by each handshake', async (t) => {
+    const { client, socket, seen, record, back } = await opened(t)
+    record('six', 6)
+    client.drop(1000)
+    record('of the lost connection', 7)
+    assert.deepEqual(seen, ['six'])
+    back()
+    assert.deepEqual(socket.handshakes.map(({ documents }) => documents), [{ doc: null }, { doc: at(6) }])
+    assert.equal(socket.handshakes[0].client, client.id)
+    record('seven', 7)
+    socket.tells('doc:joined', { guid: 'doc', position: at(7), recovered: true })
+    record('seven again', 7)
+    assert.deepEqual(seen, ['six', 'seven', 'joined true'])
+  })
+
+  test('goes on from where the gateway says after a resync', async (t) => {
+    const { client, socket, doc, seen, record, back } = await opened(t)
+    client.drop(1000)
+    back()
+    socket.tells('doc:resync', { guid: 'doc', position: at(2, 'f'), reason: 'epoch' })
+    record('three', 3)
+    socket.tells('doc:joined', { guid: 'doc', position: at(2, 'f'), recovered: false })
+    record('three again', 3)
+    record('four', 4)
+    assert.deepEqual(seen, ['resync epoch', 'three', 'joined false', 'four'])
+    assert.deepEqual(doc.position, at(4, 'f'))
+  })
+
+  test('forgets what came before its first join was answered, when that was lost', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const { client, socket } = scriptedClient(t)
+    const opening = client.open('doc')
+    socket.accepts()
+    socket.tells('message', 'one', { guid: 'doc', offset: 9 })
+    socket.disconnects('transport close')
+    client.connect()
+    socket.accepts()
+    assert.deepEqual(socket.handshakes[1].documents, { doc: null })
+    socket.tells('doc:joined', { guid: 'doc', position: at(12), recovered: false })
+    const doc = await opening
+    doc.on('message', () => assert.fail('it has no place'))
+    t.mock.timers.tick(1)
+    assert.deepEqual(doc.position, at(12))
+  })
+
+  test('tells its state again, with the join, as the handshake has no place for it', async (t) => {
+    const { client, socket, doc, back } = await opened(t, { state: { colour: 'red' } })
+    const changing = doc.setState({ colour: 'blue' })
+    assert.deepEqual(socket.last('doc:state').argument, { guid: 'doc', state: { colour: 'blue' } })
+    socket.last('doc:state').answer({ ok: true })
+    await changing
+    client.drop(1000)
+    back()
+    assert.deepEqual(socket.handshakes[1].documents, {})
+    assert.deepEqual(socket.last('doc:join').argument, { guid: 'doc', position: at(5), state: { colour: 'blue' } })
+  })
+
+  test('is closed when the gateway takes the client off, or refuses it then', async (t) => {
+    const first = await opened(t)
+    first.socket.tells('doc:revoked', { guid: 'doc' })
+    assert.deepEqual(first.seen, ['closed forbidden'])
+    assert.equal(first.doc.live, false)
+    await assert.rejects(first.doc.send('x'), { code: 'closed' })
+    t.mock.timers.reset()
+    const second = await opened(t)
+    second.client.drop(1000)
+    second.back()
+    second.socket.tells('doc:refused', { guid: 'doc', error: { code: 'forbidden', message: 'not allowed', retryable: false } })
+    assert.deepEqual(second.seen, ['closed forbidden'])
+    second.client.drop(1000)
+    second.back()
+    assert.deepEqual(second.socket.handshakes[2].documents, {})
+  })
+
+  test('is asked for again where the refusal may pass', async (t) => {
+    const { client, socket, seen, back } = await opened(t)
+    client.drop(1000)
+    back()
+    socket.tells('doc:refused', { guid: 'doc', error: { code: 'unavailable', message: 'not now', retryable: true } })
+    t.mock.timers.tick(1000)
+    socket.last('doc:join').answer({ ok: false, error: { code: 'unavailable', message: 'not now', retryable: true } })
+    await settle()
+    t.mock.timers.tick(2000)
+    assert.deepEqual(socket.last('doc:join').argument, { guid: 'doc', position: at(5) })
+    socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(5), recovered: true })
+    await settle()
+    assert.deepEqual(seen, ['joined true'])
+  })
+})
+
+describe('opening', () => {
+  test('a document that is open gives another one with listeners of its own, and says what that one misses', async (t) => {
+    const { client, socket, doc, seen, record } = await opened(t)
+    record('six', 6)
+    const same = await client.open('doc', { position: at(6) })
+    const older = await client.open('doc', { position: at(4) })
+    /** @type {any[]} */
+    const told = []
+    for (const other of [same, older]) other.on('resync', ({ reason }) => { told.push([other === older, reason]) })
+    t.mock.timers.tick(1)
+    assert.deepEqual(told, [[true, 'opened']])
+    doc.close()
+    doc.close()
+    same.close()
+    assert.equal(older.live, true)
+    older.close()
+    assert.deepEqual(socket.last('doc:leave').argument, { guid: 'doc' })
+    assert.deepEqual(seen, ['six'])
+  })
+
+  test('a document that is being left waits, so that nothing of the old one gets into the new one', async (t) => {
+    const { client, socket, doc, record } = await opened(t)
+    doc.close()
+    const opening = client.open('doc', { position: at(3) })
+    record('of the old one', 9)
+    assert.throws(() => socket.last('doc:join'))
+    socket.last('doc:leave').answer({ ok: true, guid: 'doc' })
+    await settle()
+    socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(4), recovered: true })
+    record('four', 4)
+    const again = await opening
+    assert.deepEqual(again.position, at(4))
+  })
+
+  test('is refused with the gateway\'s error', async (t) => {
+    const { client, socket } = await opened(t)
+    const opening = client.open('secret')
+    socket.last('doc:join').answer({ ok: false, error: { code: 'forbidden', message: 'not allowed', retryable: false } })
+    await assert.rejects(opening, { code: 'forbidden', message: 'not allowed' })
+  })
+
+  test('does not outlive the client', async (t) => {
+    const { client, doc, seen } = await opened(t)
+    const opening = client.open('other')
+    client.close()
+    await assert.rejects(opening, { code: 'closed' })
+    await assert.rejects(client.open('other'), { code: 'closed' })
+    await assert.rejects(doc.send('x'), { code: 'closed' })
+    assert.deepEqual(seen, ['closed closed'])
+  })
+})
+
+describe('sending', () => {
+  test('waits for the join, and no longer than its time', async (t) => {
+    const { client, socket, doc, back } = await opened(t)
+    client.drop(60_000)
+    const sent = doc.send('one', { event: 'edit' })
+    const late = assert.rejects(doc.send('two', { timeout: 100 }), { code: 'timeout', retryable: true })
+    assert.equal(doc.signal('cursor', 1), false)
+    t.mock.timers.tick(100)
+    await late
+    back()
+    assert.throws(() => socket.last('doc:send'))
+    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: true })
+    await settle()
+    assert.deepEqual(socket.last('doc:send').argument, { guid: 'doc', event: 'edit', data: 'one' })
+    socket.last('doc:send').answer({ ok: true, traceId: 'trace' })
+    assert.deepEqual(await sent, { traceId: 'trace' })
+    assert.equal(doc.signal('cursor', 1), true)
+    assert.deepEqual(socket.last('doc:signal').argument, { guid: 'doc', event: 'cursor', data: 1 })
+  })
+
+  test('is refused with the gateway\'s error, or with one that says nobody knows', async (t) => {
+    const { client, socket, doc } = await opened(t)
+    const refused = doc.send('x')
+    socket.last('doc:send').answer({ ok: false, error: { code: 'rate_limited', message: 'too many events', retryable: true } })
+    await assert.rejects(refused, { code: 'rate_limited', retryable: true })
+    const lost = doc.send('x')
+    socket.sendBuffer.push('what Socket.IO would send before the document is joined')
+    client.drop(1000)
+    await assert.rejects(lost, { code: 'disconnected', retryable: true })
+    assert.deepEqual(socket.sendBuffer, [])
+  })
+
+  test('waits in no larger numbers than 1,000', async (t) => {
+    const { client, doc } = await opened(t)
+    client.drop(60_000)
+    const waiting = Array.from({ length: 1000 }, () => assert.rejects(doc.send('x'), { code: 'closed' }))
+    await assert.rejects(doc.send('x'), { code: 'too_many_waiting', retryable: true })
+    client.close()
+    await Promise.all(waiting)
+  })
+})
+
+describe('a storage', () => {
+  const storage = () => {
+    /** @type {Map<string, string>} */
+    const items = new Map()
+    return {
+      items,
+      getItem: (/** @type {string} */ key) => items.get(key) ?? null,
+      setItem: (/** @type {string} */ key, /** @type {string} */ value) => { items.set(key, value) },
+      removeItem: (/** @type {string} */ key) => { items.delete(key) }
+    }
+  }
+
+  test('keeps positions until the document is closed', async (t) => {
+    const kept = storage()
+    const { socket, doc, record } = await opened(t, {}, { storage: kept })
+    record('six', 6)
+    assert.deepEqual([...kept.items], [['inkcast http://gateway doc', '{"epoch":"e","offset":6}']])
+    const reloaded = scriptedClient(t, { storage: kept })
+    reloaded.client.open('doc').catch(() => {})
+    reloaded.socket.handshake()
+    assert.deepEqual(reloaded.socket.handshakes[0].documents, { doc: at(6) })
+    assert.equal(socket.handshakes.length, 1)
+    doc.close()
+    assert.equal(kept.items.size, 0)
+  })
+
+  test('keeps them also when the page goes away with everything open', async (t) => {
+    const kept = storage()
+    const { client } = await opened(t, {}, { storage: kept })
+    client.close()
+    assert.equal(kept.items.size, 1)
+  })
+
+  test('that is full, not allowed or not ours does no harm', async (t) => {
+    const broken = () => { throw new Error('SecurityError') }
+    const { record, seen } = await opened(t, {}, { storage: { getItem: broken, setItem: broken, removeItem: broken } })
+    record('six', 6)
+    assert.deepEqual(seen, ['six'])
+    for (const text of ['nonsense', '{}', 'null', '{"epoch":1,"offset":2}', '{"epoch":"e","offset":-1}']) {
+      const other = scriptedClient(t, { storage: { ...storage(), getItem: () => text } })
+      other.client.open('doc').catch(() => {})
+      other.socket.handshake()
+      assert.deepEqual(other.socket.handshakes[0].documents, { doc: null }, text)
+    }
+  })
+})
