@@ -35,7 +35,7 @@ export const limits = block('Limits', {
   RECEIPT_TIMEOUT: { as: 'receiptTimeout', type: milliseconds(1000, 600_000), default: '10000', describe: 'How long a client may take to acknowledge a record with `x-receipt`, ms.' },
   MAX_PENDING_RECEIPTS: { as: 'maxPendingReceipts', type: integer(0, 10_000_000), default: '100000', describe: 'Clients per gateway worker that are asked for an acknowledgement at the same time; a record that comes when there are as many asks nobody. 0: nobody is ever asked.' },
   MAX_HANDSHAKES_PER_SECOND: { as: 'maxHandshakesPerSecond', type: integer(1, 1_000_000), default: '2000', describe: 'Clients that a gateway worker begins with per second; that many at once, as many more wait for a second at most, others are refused with 503 and come back.' },
-  MAX_REPLAY_BYTES: { as: 'maxReplayBytes', type: integer(2 ** 20, 2 ** 40), default: '67108864', describe: 'Bytes of records that a gateway worker reads from logs, and keeps for a second, for clients that come back; when there are as many, others wait. What is read already may exceed it.' }
+  MAX_REPLAY_BYTES: { as: 'maxReplayBytes', type: integer(2 ** 20, 2 ** 40), default: '67108864', describe: 'Bytes of records that a gateway worker reads from logs for clients that come back (and keeps for a second) or catch up; when there are as many, others wait. What is read already may exceed it.' }
 })
 
 export const delivery = block('Delivery', {

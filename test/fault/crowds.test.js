@@ -28,15 +28,15 @@ async function setUp (t, clients) {
 }
 
 /** @param {ReturnType<ReturnType<typeof watchUsage>['stop']>} usage */
-const told = ({ before, most, busiest }) => ({
-  'largest gateway worker before, MB': before, 'largest gateway worker, MB': most, 'busiest gateway worker, percent of a core': busiest
+const told = ({ before, most, busiest, cpu }) => ({
+  'largest gateway worker before, MB': before, 'largest gateway worker, MB': most, 'busiest gateway worker, percent of a core': busiest, 'all gateway workers, s of CPU': cpu
 })
 
 describe('crowds', () => {
   test('2,000 clients lose their connections and come back at once', { timeout: TIMEOUT }, async (t) => {
     const { scene, gateways } = await setUp(t, 2000)
     const usage = watchUsage(await gateways())
-    await scene.fault('2,000 clients come back at once', async () => {
+    await scene.fault('storm: 2,000 clients come back at once', async () => {
       await scene.clients.cut()
       await delay(3000)
     }, { more: () => told(usage.stop()) })
@@ -45,7 +45,7 @@ describe('crowds', () => {
   test('a rolling reload with 5,000 connections', { timeout: TIMEOUT }, async (t) => {
     const { cluster, scene, gateways } = await setUp(t, 5000)
     const usage = watchUsage(await gateways())
-    await scene.fault('rolling reload (SIGHUP) with 5,000 connections', async () => {
+    await scene.fault('rolling reload (SIGHUP), 5,000 connections', async () => {
       const old = await childrenOf(cluster.pid)
       process.kill(cluster.pid, 'SIGHUP')
       await waitFor(async () => {
