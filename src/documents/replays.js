@@ -76,8 +76,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
       return { records: records.map((record) => ({ record, delivery: createDelivery(record, true) })), gap, position, size }
     } finally {
       reading--
-      // not before who has read them has had them counted
-      queueMicrotask(next)
+      next()
     }
   }
 
@@ -92,10 +91,12 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
     try {
       const { size, ...replay } = await history(guid, since, PAGE)
       page.to = page.from + replay.records.length
-      setTimeout(() => {
-        release(size)
-        forget(guid, page)
-      }, KEEP).unref()
+      if (size > 0) {
+        setTimeout(() => {
+          release(size)
+          forget(guid, page)
+        }, KEEP).unref()
+      }
       return replay
     } catch (error) {
       page.to = page.from

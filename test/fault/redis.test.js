@@ -55,12 +55,12 @@ describe('redis', () => {
     await server.kill('SIGCONT')
   }))
 
-  test('FLUSHALL', { timeout: TIMEOUT }, () => scene.fault('Redis: FLUSHALL', () => redis.flushall(), { resyncs: true }))
+  test('FLUSHALL', { timeout: TIMEOUT }, () => scene.fault('Redis: FLUSHALL', () => redis.flushall(), { resyncs: 'all' }))
 
   test('stopped for 30 s, memory lost', { timeout: TIMEOUT }, () => scene.fault('Redis: stopped for 30 s, memory lost', async () => {
     await redis.flushall()
     await server.kill('SIGTERM')
     await delay(30_000)
     await server.restart()
-  }, { resyncs: true }))
+  }, { resyncs: 'all' }))
 })
