@@ -3,8 +3,10 @@ import kafkajs from 'kafkajs'
 
 /** Partitions that are worked on at the same time: one slow document holds up those of its partition only. */
 const CONCURRENCY = 4
-/** Pause between two heartbeats while a batch is worked on, ms; the group gives a member up after 30 s without. */
-const HEARTBEAT = 3000
+/** Pause between two heartbeats while a batch is worked on, ms. */
+const HEARTBEAT = 2000
+/** Without a heartbeat for so long, Kafka gives the partitions of a member to others: so long a crash keeps its documents waiting, ms. */
+const SESSION_TIMEOUT = 10_000
 
 /**
  * Reads what clients send: docs/kafka.md, "Uplink headers". A record's offset is committed when `receive` has resolved for it, so
@@ -23,10 +25,12 @@ export function createUplink ({ brokers, topic, groupId, receive, log }) {
     clientId: 'document-service', brokers, retry: { retries: Number.MAX_SAFE_INTEGER, maxRetryTime: 5000 }, logLevel: kafkajs.logLevel.ERROR,
     logCreator: () => ({ log: entry }) => log.error(`Kafka: ${entry.message}`)
   })
-  const consumer = kafka.consumer({ groupId, maxWaitTimeInMs: 1000 })
+  const consumer = kafka.consumer({ groupId, sessionTimeout: SESSION_TIMEOUT, heartbeatInterval: HEARTBEAT, maxWaitTimeInMs: 1000 })
 
   return {
+    /** @returns {Promise<void>} when it has partitions to read */
     async start () {
+      const joined = new Promise((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve))
       await consumer.connect()
       await consumer.subscribe({ topic, fromBeginning: true })
       await consumer.run({
@@ -40,6 +44,7 @@ export function createUplink ({ brokers, topic, groupId, receive, log }) {
           }
         }
       })
+      await joined
     },
     stop: () => consumer.disconnect()
   }
