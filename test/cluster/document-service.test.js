@@ -41,7 +41,7 @@ test('what a client asks for is checked, kept and told to everyone; who comes la
     assert.equal(changesOf(client)[0].traceId, traceId)
   }
   const refused = await waitFor(() => ada.received.find(({ event }) => event === 'sheet:refused'), { timeout: 20_000 })
-  assert.deepEqual([refused.payload.id, refused.payload.code], ['ada:2', 'no_such_cell'])
+  assert.deepEqual([refused?.payload.id, refused?.payload.code], ['ada:2', 'no_such_cell'])
   assert.equal(grace.received.some(({ event }) => event === 'sheet:refused'), false)
 
   const { document, position } = await load(guid)

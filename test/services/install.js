@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** @typedef {'redis-server' | 'java' | 'mvn' | 'haproxy' | 'nginx' | 'nginx-stream' | 'ip'} Program */
+/** @typedef {'redis-server' | 'java' | 'mvn' | 'haproxy' | 'nginx' | 'nginx-stream' | 'ip' | 'chromium'} Program */
 
 /**
  * `least`: the oldest major version that will do; `version`: how the program tells its own; `file`: a part of `program` that has a
@@ -26,7 +26,8 @@ const PROGRAMS = {
   'nginx-stream': {
     package: 'libnginx-mod-stream', name: 'nginx with its stream module', least: 1, args: ['-v'], version: /nginx\/(\d+)/, program: 'nginx', file: '/usr/lib/nginx/modules/ngx_stream_module.so'
   },
-  ip: { package: 'iproute2', name: 'iproute2 (ip)', least: 4, args: ['-V'], version: /iproute2-(?:ss)?(\d+)/ }
+  ip: { package: 'iproute2', name: 'iproute2 (ip)', least: 4, args: ['-V'], version: /iproute2-(?:ss)?(\d+)/ },
+  chromium: { package: 'chromium', name: 'Chromium 120 or later (chromium)', least: 120, args: ['--version'], version: /Chromium (\d+)/ }
 }
 
 // The redis-server package starts a daemon on 6379 where the system lets it. A policy-rc.d that says no is Debian's way to
@@ -95,18 +96,21 @@ function isThere (name) {
 
 /**
  * @param {string} program
- * @returns {boolean} whether there is such an executable on the PATH
+ * @returns {string | undefined} where the executable of this name on the PATH is
  */
-export function onPath (program) {
-  return (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '').some((folder) => {
+export function pathOf (program) {
+  return (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '').map((folder) => join(folder, program)).find((file) => {
     try {
-      accessSync(join(folder, program), constants.X_OK)
+      accessSync(file, constants.X_OK)
       return true
     } catch {
       return false
     }
   })
 }
+
+/** @param {string} program @returns {boolean} */
+export const onPath = (program) => pathOf(program) !== undefined
 
 /**
  * @param {Program} name

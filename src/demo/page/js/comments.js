@@ -1,4 +1,4 @@
-import { byId, h } from './dom.js'
+import { arrange, byId, h } from './dom.js'
 
 /** Messages from outside that are shown beside the comments; the oldest go. */
 const MAX_MESSAGES = 20
@@ -60,7 +60,7 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
     const known = new Map(Array.from(list.children, (item) => [item.dataset.id, item]))
     const entries = [...model.comments, ...messages].sort((a, b) => b.at - a.at)
     const items = entries.map((entry) => known.get(entry.id) ?? itemOf(entry))
-    list.replaceChildren(...items)
+    arrange(list, items)
     byId('no-comments').hidden = items.length > 0
     byId('comments-count').textContent = items.length === 0 ? '' : String(items.length)
   }

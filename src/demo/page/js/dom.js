@@ -37,6 +37,18 @@ export function byId (id) {
 }
 
 /**
+ * Makes a list hold these items in this order. What is there already is not touched: it would lose the focus, and begin its animation anew.
+ *
+ * @param {Element} list
+ * @param {Element[]} items
+ */
+export function arrange (list, items) {
+  const wanted = new Set(items)
+  for (const child of [...list.children]) if (!wanted.has(child)) child.remove()
+  items.forEach((item, i) => { if (list.children[i] !== item) list.insertBefore(item, list.children[i] ?? null) })
+}
+
+/**
  * Many changes, one drawing: calls at most once per frame.
  * @param {() => void} draw
  * @returns {() => void}

@@ -1,4 +1,4 @@
-import { byId, h, oncePerFrame } from './dom.js'
+import { arrange, byId, h, oncePerFrame } from './dom.js'
 
 /** Avatars that are shown; the others are a number. */
 const SHOWN = 7
@@ -14,7 +14,7 @@ export class People extends EventTarget {
   /** @type {string | null} id of the person that this page follows */
   following = null
 
-  /** @param {{ me: import('./me.js').Me, presence: () => ReadonlyMap<string, { id: string, state?: Record<string, any> }> }} dependencies */
+  /** @param {{ me: import('./me.js').Me, presence: () => ReadonlyMap<string, import('/client/index.js').Member> }} dependencies */
   constructor ({ me, presence }) {
     super()
     this.me = me
@@ -26,7 +26,8 @@ export class People extends EventTarget {
   /** What the gateway says has changed. */
   update () {
     this.#byConnection.clear()
-    for (const [connection, { state }] of this.presence()) {
+    // a user of several tabs is one member with several connections
+    for (const { id: connection, state } of [...this.presence().values()].flatMap((member) => member.connections ?? [member])) {
       // a state is whatever its client says: take from it only what fits
       if (typeof state?.id !== 'string' || typeof state.name !== 'string' || !/^#[0-9a-f]{6}$/.test(state.color)) continue
       const { id, name, color, presenting } = state
@@ -63,7 +64,6 @@ export class People extends EventTarget {
     const others = this.others()
     if (this.following !== null && !others.some(({ id }) => id === this.following)) this.following = null
     const shown = others.length > SHOWN ? others.slice(0, SHOWN - 1) : others
-    // whoever is there stays: a button that is replaced loses the focus
     const known = new Map(Array.from(this.list.children, (item) => [item.dataset.id, item]))
     const items = shown.map((person) => {
       const item = known.get(person.id) ?? h('li', { 'data-id': person.id }, h('button', { type: 'button', class: 'avatar', onclick: () => this.follow(person.id) }))
@@ -71,7 +71,7 @@ export class People extends EventTarget {
       return item
     })
     if (others.length > shown.length) items.push(h('li', {}, h('span', { class: 'avatar more', title: others.slice(shown.length).map(({ name }) => name).join(', ') }, `+${others.length - shown.length}`)))
-    if (items.length !== this.list.children.length || items.some((item, i) => item !== this.list.children[i])) this.list.replaceChildren(...items)
+    arrange(this.list, items)
     byId('people-count').textContent = others.length === 0 ? 'only you' : `${others.length + 1} here`
   }
 }

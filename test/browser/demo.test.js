@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import axe from 'axe-core'
+import { before, describe, test } from 'node:test'
+import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
+import { connectClient } from '../helpers/clients.js'
+import { startCluster } from '../helpers/cluster.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { waitFor } from '../helpers/wait.js'
+
+/** @typedef {import('../helpers/browser.js').DemoPage} DemoPage */
+
+const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true }
+
+describe('the demo in embedded mode', { skip: noBrowser, timeout: 120_000 }, () => {
+  const scope = fileScope()
+  /** @type {Awaited<ReturnType<typeof startCluster>>} */
+  let inkcast
+  /** @type {import('playwright-core').Browser} */
+  let browser
+  before(async () => {
+    [inkcast, browser] = await Promise.all([startCluster(scope, {}), startBrowser(scope)])
+  })
+
+  /**
+   * @param {import('node:test').TestContext} t
+   * @param {Parameters<typeof openDemo>[3]} [options]
+   */
+  const open = (t, options) => openDemo(t, browser, inkcast.url, options)
+
+  test('two people edit together, each letter and each comment at once', async (t) => {
+    const document = 'together'
+    const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
+    await ada.type('A7', 'Paint the sign')
+    await grace.shows('A7', 'Paint the sign')
+    await grace.type('A7', ' red')
+    await ada.shows('A7', 'Paint the sign red')
+
+    await ada.page.fill('#comment', 'Which red?')
+    await ada.page.press('#comment', 'Enter')
+    assert.match(await grace.reads('#comments', /Which red/), /^AdaA7/)
+    await grace.page.click('#comments .resolve')
+    await ada.reads('#comments', /^$/)
+
+    // both at once in one cell: whoever comes last has written it, for both
+    await Promise.all([ada.field('B7').fill('Ada'), grace.field('B7').fill('Grace')])
+    await ada.reads('#version', new RegExp(`^${await waitForSame(ada, grace)}$`))
+    assert.equal(await ada.field('B7').inputValue(), await grace.field('B7').inputValue())
+
+    const late = await open(t, { document })
+    await late.shows('A7', 'Paint the sign red')
+  })
+
+  test('what is published from outside is seen at once', async (t) => {
+    const ada = await open(t, { document: 'outside' })
+    assert.match(await ada.text('#curl'), new RegExp(`curl -X POST http://localhost:${new URL(inkcast.apiUrl).port}/v1/documents/outside/broadcast`))
+    assert.equal((await inkcast.post('/v1/documents/outside/broadcast', { text: 'Hello from curl' })).status, 202)
+    await ada.reads('#comments', /Hello from curl/)
+  })
+
+  test('the keyboard goes everywhere in the sheet', async (t) => {
+    const ada = await open(t, { document: 'keys' })
+    await ada.field('B2').focus()
+    for (const key of ['Enter', 'ArrowDown', 'ArrowUp', 'Tab', 'Shift+Enter']) await ada.page.keyboard.press(key)
+    assert.equal(await ada.page.evaluate('document.activeElement.dataset.cell'), 'C2')
+  })
+
+  test('a page that was cut off catches up on all it has missed', async (t) => {
+    const document = 'cut'
+    const [ada, grace] = await Promise.all([open(t, { document }), open(t, { document })])
+    await ada.page.click('#drop')
+    await ada.reads('#state-text', /reconnecting/)
+    await ada.type('B8', 'typed while away')
+    await grace.type('A8', 'written meanwhile')
+    const story = await ada.reads('#drop-story', /caught up/)
+    const [, caught] = /^Back: (\d+) records? caught up \(\d+ to \d+\), 0 missed\.$/.exec(story) ?? assert.fail(story)
+    assert.ok(Number(caught) > 0)
+    await ada.reads('#joined', /resumed/)
+    await ada.shows('A8', 'written meanwhile')
+    await grace.shows('B8', 'typed while away')
+  })
+
+  test('a server that was killed and has lost everything is noticed, and the document loaded again', async (t) => {
+    const document = 'killed'
+    const own = await startCluster(t, {})
+    // the browser itself complains of a server that is not there
+    const ada = await openDemo(t, browser, own.url, { document, mayComplain: /ERR_CONNECTION|WebSocket/ })
+    await ada.type('A8', 'gone with the process')
+    await waitFor(async () => await ada.page.locator('.waiting').count() === 0, { message: 'everything to be confirmed' })
+    process.kill(own.pid, 'SIGKILL')
+    await ada.reads('#state-text', /reconnecting/)
+    await startCluster(t, { PORT: String(own.port) })
+    await ada.reads('#joined', /resynced \(epoch\)/)
+    await ada.shows('A8', '')
+    await ada.type('A9', 'it goes on')
+    await ada.reads('#version', /^[1-9]/)
+  })
+
+  test('where no WebSocket gets through, long polling does the same', async (t) => {
+    const document = 'polling'
+    const prepare = (/** @type {import('playwright-core').BrowserContext} */ context) => context.routeWebSocket(/socket\.io/, (socket) => socket.close())
+    const [ada, grace] = [await open(t, { document, prepare, mayComplain: /WebSocket/ }), await open(t, { document })]
+    await ada.reads('#transport', /^polling$/)
+    await ada.type('A7', 'over polling')
+    await grace.shows('A7', 'over polling')
+    await grace.type('A7', ' and back')
+    await ada.shows('A7', 'over polling and back')
+  })
+
+  test('a page that speaks msgpack and one that speaks JSON share a document', async (t) => {
+    const document = 'msgpack'
+    const [ada, grace] = await Promise.all([open(t, { document, query: 'codec=msgpack' }), open(t, { document })])
+    await ada.type('A7', 'Grüße 🌍')
+    await grace.shows('A7', 'Grüße 🌍')
+    await grace.type('A7', '!')
+    await ada.shows('A7', 'Grüße 🌍!')
+    assert.match(await inkcast.metrics(), /inkcast_deliveries_total\{.*codec="msgpack".*\} [1-9]/)
+  })
+
+  test('a client that sends nonsense into the document does no harm to pages', async (t) => {
+    const document = 'nonsense'
+    const ada = await open(t, { document })
+    const mallory = await connectClient(t, inkcast.url)
+    await mallory.ask('doc:join', { guid: document, state: { id: 5, name: { toString: 1 }, color: 'url(x)', presenting: 'yes' } })
+    for (const data of [null, 5, 'x', {}, [], { x: 'NaN', y: {} }, { cell: 'Z99' }, { cell: { a: 1 } }]) {
+      for (const event of ['pointer', 'select', 'laser']) mallory.emit('doc:signal', { guid: document, event, data })
+    }
+    for (const value of [null, 5, 'text', {}, { text: 5 }, { text: '<img src=x onerror=alert(1)>' }]) await inkcast.post(`/v1/documents/${document}/broadcast`, value)
+    await ada.reads('#comments', /<img src=x/)
+    await ada.type('A7', 'still here')
+    await ada.reads('#version', /^[1-9]/)
+  })
+
+  for (const scheme of /** @type {const} */ (['light', 'dark'])) {
+    test(`everybody can use it (${scheme})`, async (t) => {
+      const ada = await open(t, { document: 'access', context: { colorScheme: scheme } })
+      await ada.page.click('#guests')
+      await ada.reads('#records', /^[1-9]/)
+      await ada.field('B3').focus()
+      await ada.page.fill('#comment', 'All good?')
+      await ada.page.press('#comment', 'Enter')
+      await ada.reads('#comments', /All good/)
+      await ada.screenshot(`desktop-${scheme}`)
+      await passesAxe(ada)
+      await ada.page.click('#present')
+      await ada.page.keyboard.press('ArrowRight')
+      await ada.reads('#slide-number', /2 /)
+      await ada.screenshot(`slide-${scheme}`)
+      await passesAxe(ada)
+    })
+  }
+
+  test('it fits on a phone', async (t) => {
+    const ada = await open(t, { document: 'phone', context: { ...PHONE } })
+    assert.equal(await ada.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, 'nothing sticks out')
+    await ada.page.tap('input[data-cell="A7"]')
+    await ada.page.keyboard.type('by thumb')
+    await ada.reads('#version', /^[1-9]/)
+    await ada.screenshot('phone')
+    await passesAxe(ada)
+  })
+})
+
+/** @param {DemoPage} page */
+async function passesAxe ({ page }) {
+  await page.evaluate(axe.source)
+  const { violations } = /** @type {any} */ (await page.evaluate('axe.run()'))
+  assert.deepEqual(violations.map((/** @type {any} */ { id, nodes }) => [id, nodes.map((/** @type {any} */ { html, failureSummary }) => [html, failureSummary])]), [])
+}
+
+/** @param {DemoPage} one @param {DemoPage} other @returns {Promise<string>} their version, once it is the same */
+async function waitForSame (one, other) {
+  for (;;) {
+    const versions = await Promise.all([one.text('#version'), other.text('#version')])
+    if (versions[0] === versions[1]) return versions[0]
+  }
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+import { lacks, pathOf } from '../services/install.js'
+import { waitFor } from './wait.js'
+
+/** Where screenshots are left, by the name of what they show. */
+const OUTPUT = fileURLToPath(new URL('../output/browser/', import.meta.url))
+/** A machine with other things to do takes its time, ms. */
+const PATIENCE = 20_000
+
+/** Why there can be no test in a browser here, or false. */
+export const noBrowser = await lacks(['chromium'])
+
+/**
+ * The distribution's Chromium, without a window; closed after the test.
+ * @param {{ after: (stop: () => unknown) => void }} t
+ */
+export async function startBrowser (t) {
+  // nobody's sandbox works as root
+  const browser = await chromium.launch({ executablePath: pathOf('chromium'), chromiumSandbox: process.getuid?.() !== 0 })
+  t.after(() => browser.close())
+  return browser
+}
+
+/** @typedef {Awaited<ReturnType<typeof openDemo>>} DemoPage */
+
+/**
+ * The demo in a window of its own, with another person in front of it. What is wrong on its console fails the test.
+ *
+ * @param {import('node:test').TestContext} t
+ * @param {import('playwright-core').Browser} browser
+ * @param {string} url
+ * @param {object} [options]
+ * @param {string} [options.document]
+ * @param {string} [options.query] more of the address, such as `codec=msgpack`
+ * @param {string} [options.name] of the person
+ * @param {RegExp} [options.mayComplain] what may be on the console
+ * @param {(context: import('playwright-core').BrowserContext) => Promise<unknown>} [options.prepare]
+ * @param {import('playwright-core').BrowserContextOptions} [options.context]
+ */
+export async function openDemo (t, browser, url, { document = 'demo', query = '', name, mayComplain, prepare, context: contextOptions } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...contextOptions })
+  /** @type {string[]} */
+  const complaints = []
+  const complain = (/** @type {string} */ text) => { if (!mayComplain?.test(text)) complaints.push(text) }
+  t.after(async () => {
+    await context.close()
+    assert.deepEqual(complaints, [], 'nothing is wrong on the console')
+  })
+  await prepare?.(context)
+  const page = await context.newPage()
+  page.setDefaultTimeout(PATIENCE)
+  page.on('console', (message) => { if (message.type() === 'error' || message.type() === 'warning') complain(`${message.text()} (${message.location().url})`) })
+  page.on('pageerror', (error) => complain(String(error)))
+  await page.goto(`${url}/?document=${encodeURIComponent(document)}${query && `&${query}`}`)
+  await page.waitForSelector('body[data-ready]')
+  if (name !== undefined) {
+    await page.fill('#name', name)
+    await page.press('#name', 'Tab')
+  }
+
+  /** @param {string} cell */
+  const field = (cell) => page.locator(`input[data-cell="${cell}"]`)
+  /** @param {string} selector */
+  const text = async (selector) => await page.textContent(selector) ?? ''
+  return {
+    page,
+    context,
+    field,
+    text,
+    /** @param {string} cell @param {string} words letter by letter, at the end of what is there */
+    async type (cell, words) {
+      await field(cell).focus()
+      await field(cell).press('End')
+      await page.keyboard.type(words)
+    },
+    /** @param {string} cell @param {string} words @returns {Promise<unknown>} when they are there */
+    shows: (cell, words) => waitFor(async () => await field(cell).inputValue() === words, {
+      timeout: PATIENCE, message: () => `${cell} of ${name ?? 'a page'} to be ${words}; ${complaints}`
+    }),
+    /** @param {string} selector @param {RegExp} pattern @returns {Promise<string>} the text, when it is like that */
+    async reads (selector, pattern) {
+      let last = ''
+      await waitFor(async () => pattern.test(last = await text(selector)), { timeout: PATIENCE, message: () => `${selector} to be like ${pattern}; it is ${last}; ${complaints}` })
+      return last
+    },
+    /** @param {string} shot what it shows */
+    async screenshot (shot) {
+      mkdirSync(OUTPUT, { recursive: true })
+      await page.screenshot({ path: `${OUTPUT}${shot}.png` })
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * People in a document, in a process of their own so that they cost neither the test nor the browser time: they point all the time, select cells
+ * and type. Arguments: url, guid, how many. Prints `here` when all of them have the document open; ends when its standard input does.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { connect } from 'inkcast/client'
+
+const [, , url, guid, count] = process.argv
+/** Between two moves of one person, ms: what the page itself does where so many are here. */
+const PAUSE = 40 + 4 * Number(count)
+
+/** @param {number} index */
+async function arrive (index) {
+  const client = connect(url, { id: `crowd-${index}` })
+  const doc = await client.open(guid, { state: { id: `crowd-${index}`, name: `Person ${index}`, color: '#1d4ed8' } })
+  return doc
+}
+
+/** @param {import('inkcast/client').Document} doc @param {number} index */
+async function live (doc, index) {
+  const row = 2 + index % 11
+  let typed = ''
+  for (let step = 0; ; step++) {
+    await delay(PAUSE)
+    doc.signal('pointer', { x: 0.5 + 0.45 * Math.sin(step / 9 + index), y: 0.5 + 0.45 * Math.cos(step / 7 + index) })
+    if (step % 10 === 0) doc.signal('select', { cell: `${'ABCDE'[(step / 10 + index) % 5 | 0]}${row}` })
+    if (step % 4 === 0) {
+      typed = typed.length > 20 ? '' : `${typed}x`
+      await doc.send({ id: `crowd-${index}:${step}`, cells: { [`E${row}`]: typed } }, { event: 'sheet:edit' })
+    }
+  }
+}
+
+const docs = await Promise.all(Array.from({ length: Number(count) }, (_, i) => arrive(i)))
+console.log('here')
+process.stdin.resume().on('end', () => process.exit(0))
+await Promise.all(docs.map(live))
