@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
 import net from 'node:net'
+import tls from 'node:tls'
 import WebSocket from 'ws'
 import * as json from 'socket.io-parser'
 import msgpack from 'socket.io-msgpack-parser'
@@ -17,7 +18,7 @@ import { kConnection } from './connection.js'
 import { createGateway } from './server.js'
 
 /**
- * Where the self-test plays: a gateway of its own, with nothing behind it (a bus in memory, no metrics that anybody
+ * Where the self-test and the warm-up play: a gateway of its own, with nothing behind it (a bus in memory, no metrics that anybody
  * sees, no log), and clients that talk to it over loopback. It takes whoever knows a secret that is made for this one
  * test, so a stranger who finds the port meanwhile gets nothing.
  *
@@ -33,7 +34,11 @@ export async function openStage (config) {
   const metrics = createMetrics({ processMetrics: false })
   const hub = createMemoryHub({ history: config.history, clock })
   const gateway = createGateway({
-    config: { ...config, delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) } },
+    config: {
+      ...config,
+      limits: { ...config.limits, maxHandshakesPerSecond: 1_000_000 },
+      delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) }
+    },
     hooked: true,
     createBus: (handlers) => createMemoryBus({ hub, handlers, workerNumber: 0, log, metrics, clock }),
     uplink: { start: async () => {}, stop: async () => {}, send: async () => {} },
@@ -66,6 +71,8 @@ export async function openStage (config) {
   return {
     gateway,
     secret,
+    /** @returns {net.Socket} bare, to the same port */
+    dial: () => secure ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false }) : net.connect({ port, host: '127.0.0.1', noDelay: true }),
 
     /** @param {Codec} codec @param {string} [sid] of a polling session that it takes over */
     async connect (codec, sid) {

@@ -6,6 +6,7 @@ import { Delivery } from './delivery.js'
 import { heartbeatHooks, useStock, versionsNotChecked, writeFrames } from './hooks.js'
 import { FIRST_ACK_ID } from './receipt.js'
 import { openStage } from './self-test-stage.js'
+import { warmUp } from './warm-up.js'
 
 /**
  * Whether the private hooks (hooks.js) do what they are for, with the libraries that are installed and whatever has
@@ -39,6 +40,7 @@ export async function testHooks ({ config, log }) {
       await Promise.race([test(stage), tooLong])
     }
     if (others !== '') log.info(`${others}: inkcast was checked with other versions, but the self-test finds nothing wrong`)
+    if (config.production) await warmUp(stage).catch((error) => log.debug({ err: error }, 'the worker was not warmed up'))
     return true
   } catch (error) {
     const { message } = /** @type {Error} */ (error)

@@ -12,6 +12,7 @@ import { waitFor } from '../../helpers/wait.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { testHooks } from '../../../src/gateway/self-test.js'
 import { openStage } from '../../../src/gateway/self-test-stage.js'
+import { warmUp } from '../../../src/gateway/warm-up.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 const PRODUCTION = { NODE_ENV: 'production', AUTH_JWT_SECRET: 'x'.repeat(40), API_TOKENS: 'name:0123456789abcdef', ALLOWED_ORIGINS: 'https://example.com' }
@@ -45,6 +46,20 @@ describe('the self-test of private hooks', () => {
       assert.deepEqual(await runSelfTest(), { ok: true, lines: [] })
     })
   }
+
+  test('is followed by handshakes in production, as many as there is time for, and they leave nothing behind', async (t) => {
+    const stage = await openStage(loadConfig({ env: PRODUCTION }))
+    t.after(() => stage.close())
+    const count = await warmUp(stage)
+    assert.ok(count > 32 && count <= 1000, `${count} handshakes`)
+    await waitFor(() => stage.gateway.connections === 0, { message: () => stage.gateway.connections })
+  })
+
+  test('says what is wrong when nobody is admitted', async (t) => {
+    const stage = await openStage(loadConfig({ env: PRODUCTION }))
+    t.after(() => stage.close())
+    await assert.rejects(warmUp({ dial: stage.dial, secret: 'guessed' }), { message: 'another answer than 40{' })
+  })
 
   test('admits nobody else', async (t) => {
     const stage = await openStage(loadConfig({ env: {} }))
