@@ -26,6 +26,8 @@ export const ERRORS = Object.freeze({
   bad_value: { message: 'the value is not well formed', retryable: false, status: 400, when: 'A value is not valid JSON or msgpack, or is nested deeper than 256 levels.' },
   value_too_large: { message: 'the value is too large', retryable: false, status: 413, when: 'A value is larger than `MAX_RECORD_BYTES`.' },
 
+  state_too_large: { message: 'the presence state is too large', retryable: false, status: 413, when: 'A presence state is larger than `PRESENCE_MAX_STATE_BYTES` as JSON.' },
+
   request_in_progress: { message: 'a request with this idempotency key is in work', retryable: true, status: 409, when: 'The first request with the same `Idempotency-Key` has no answer yet, or its process died less than 30 s ago; try again after a pause, with the same key.' },
   idempotency_mismatch: { message: 'this idempotency key was used for another request', retryable: false, status: 422, when: 'The same caller has used the same `Idempotency-Key` with another target, value or header less than 15 minutes ago; use a new key for each publication.' },
 

@@ -55,6 +55,12 @@ export const history = block('History', {
   HISTORY_TTL: { as: 'ttl', type: integer(1, 30 * 86_400), default: '600', describe: 'How long the records of a document are kept after its last one, s.' }
 })
 
+export const presence = block('Presence', {
+  PRESENCE_MAX_MEMBERS: { as: 'maxMembers', type: integer(0, 100_000), default: '500', describe: 'Members of a document up to which each is told of the others; where there are more, they are told their number only. 0: always.' },
+  PRESENCE_MAX_STATE_BYTES: { as: 'maxStateBytes', type: integer(2, 2 ** 20), default: '2048', describe: 'Largest presence state of a connection in a document, bytes of JSON.' },
+  PRESENCE_GRACE: { as: 'grace', type: milliseconds(0, 600_000), default: '5000', describe: 'How long a connection that was lost is still counted as present, so that who reconnects has neither left nor joined, ms. A worker that stops waits as long for those who go elsewhere.' }
+})
+
 export const auth = block('Authentication', {
   AUTH_JWT_SECRET: { as: 'secret', type: z.string().min(32, 'must have at least 32 characters (RFC 7518, 3.2)'), secret: true, describe: 'Shared secret of HS256, HS384 or HS512 tokens.' },
   AUTH_JWT_PUBLIC_KEY_FILE: { as: 'publicKeyFile', type: text(), describe: 'PEM public key of RS256, PS256, ES256 or EdDSA tokens.' },
@@ -97,4 +103,4 @@ export const kafka = block('Kafka', {
 })
 
 /** All blocks, by their name in the config object, in the order of the table. */
-export const BLOCKS = { gateway, limits, delivery, heartbeat, history, auth, api, admin, redis, kafka }
+export const BLOCKS = { gateway, limits, delivery, heartbeat, history, presence, auth, api, admin, redis, kafka }

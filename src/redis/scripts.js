@@ -19,6 +19,12 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[number: number, incarnation: string]>} claim
  * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string]>} renew
  * @property {(keys: string[], args: Argument[]) => Promise<[newest: string, nextExpiry: number, ended: string[], claimed: string[]]>} watch
+ * @property {(keys: string[], args: Argument[]) => Promise<string>} presence
+ * @property {(keys: string[], args: Argument[]) => Promise<[version: string, count: string, countOnly: '0' | '1', cursor: string, ...connections: string[]]>} members
+ * @property {(keys: string[], args: Argument[]) => Promise<(string | null)[]>} versions
+ * @property {(keys: string[], args: Argument[]) => Promise<string[]>} mine
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} claim
+ * @property {(keys: string[], args: Argument[]) => Promise<string>} renew
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} slot
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} owner
  */

@@ -76,6 +76,9 @@ export const isSessionId = (id) => typeof id === 'string' && SESSION_ID.test(id)
  */
 export const workerOfSid = (sid) => isSessionId(sid) ? NUMBERS.get(sid.slice(0, 2)) : undefined
 
+/** @param {number} workerNumber @returns {string} what the ids that it makes begin with */
+export const prefixOfWorker = (workerNumber) => PAIRS[workerNumber]
+
 /**
  * @param {string} sid
  * @returns {number} when it was made, ms since 1970

@@ -1,0 +1,61 @@
+/**
+ * Diffs of one document that come between two messages to its members, as one: what a member has become last counts.
+ * Whoever has any version from `from` on may apply it.
+ *
+ * @typedef {import('./contract.js').Diff} Diff
+ * @typedef {import('./contract.js').Member} Member
+ */
+export class Merge {
+  /** @type {Map<string, Member>} by uid */
+  joined = new Map()
+  /** @type {Map<string, Member>} */
+  changed = new Map()
+  /** Their last connections, by uid. @type {Map<string, string[]>} */
+  left = new Map()
+  /** @type {string[]} */
+  closed = []
+  /** @type {Diff['kind']} */
+  kind = 'diff'
+  version = 0
+  count = 0
+
+  /** @param {number} from */
+  constructor (from) { this.from = from }
+
+  /** Members and connections it tells of. */
+  get size () { return this.joined.size + this.changed.size + this.left.size + this.closed.length }
+
+  /** @param {Diff} diff the next one */
+  add ({ version, count, kind, joined, changed, left, closed }) {
+    this.version = version
+    this.count = count
+    if (kind !== 'diff') this.#restart(kind)
+    // the list is read when it is sent
+    if (this.kind !== 'diff') return
+    for (const member of joined) {
+      // who has left and come again within one message has only changed
+      if (this.left.delete(member.uid)) this.changed.set(member.uid, member)
+      else this.joined.set(member.uid, member)
+    }
+    for (const member of changed) (this.joined.has(member.uid) ? this.joined : this.changed).set(member.uid, member)
+    for (const { uid, ids } of left) {
+      this.joined.delete(uid)
+      this.changed.delete(uid)
+      // also of those who were not told: a list that was read in between has them
+      this.left.set(uid, ids)
+    }
+    this.closed.push(...closed)
+  }
+
+  /** There is so much to tell that the list is less. */
+  asList () { this.#restart('list') }
+
+  /** @param {Diff['kind']} kind */
+  #restart (kind) {
+    this.kind = kind
+    this.joined.clear()
+    this.changed.clear()
+    this.left.clear()
+    this.closed.length = 0
+  }
+}

@@ -1,0 +1,294 @@
+import { Backoff } from '../backoff.js'
+import { systemClock } from '../clock.js'
+import { InkcastError } from '../errors.js'
+import { encodeBody } from './member.js'
+import { joinAnswer, PAGE, READS, Room } from './room.js'
+
+/**
+ * Who is present in the documents of one worker. Only connections that take part have anything here.
+ *
+ * @typedef {import('./room.js').Membership} Membership
+ * @typedef {import('./room.js').Participant} Participant
+ * @typedef {{ presence: Membership | null }} Place what a connection has of a document that it has open
+ */
+
+/** What is due is looked for so often, while there is something, ms. */
+const TICK = 20
+/** Every document is compared with the store once in this time, ms, as long as there are no more than MAX_BATCH * CYCLE / CHECK_TICK. */
+const CYCLE = 15_000
+const CHECK_TICK = 250
+const MAX_BATCH = 500
+/** How long a worker that stops takes to write what has happened last, ms. */
+const STOP_TIME = 2000
+
+/**
+ * @param {object} dependencies
+ * @param {(handlers: import('./contract.js').PresenceHandlers) => import('./contract.js').PresenceStore} dependencies.createStore
+ * @param {Readonly<{ maxMembers: number, maxStateBytes: number, grace: number }>} dependencies.settings config.presence
+ * @param {import('./room.js').RoomDependencies['createDelivery']} dependencies.createDelivery
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} [dependencies.clock] for pauses
+ * @param {() => number} [dependencies.now] ms, monotonic
+ */
+export function createPresence ({ createStore, settings, createDelivery, metrics, log, clock = systemClock, now = () => performance.now() }) {
+  /** @type {Map<string, Room>} bounded by what connections may join */
+  const rooms = new Map()
+  /** @type {Set<Room>} */
+  const busy = new Set()
+  /**
+   * Those that have lost their connection, the one whose grace ends first being first; bounded by the connections that can be
+   * lost within it.
+   * @type {Map<string, { membership: Membership, until: number }>}
+   */
+  const lapsing = new Map()
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let stopped = false
+  let members = 0
+  const stopping = new AbortController()
+
+  const store = createStore({
+    onDiff: (guid, diff) => rooms.get(guid)?.receive(diff),
+    onInterrupted: (guids) => { for (const guid of guids) rooms.get(guid)?.lose('interrupted') },
+    // what it lacks is found by comparing, in order and at once
+    onLost: () => { checkSoon = true }
+  })
+  let checkSoon = false
+
+  const backoff = new Backoff({ min: 100 })
+  let closedUntil = 0
+  const gate = {
+    get open () { return now() >= closedUntil },
+    ok () { backoff.reset() },
+    /** @param {string} operation @param {unknown} error */
+    failed (operation, error) {
+      if (gate.open) closedUntil = now() + backoff.next()
+      log.debug({ err: error, operation }, 'presence cannot be kept up to date, trying again')
+    }
+  }
+
+  /** @type {import('./room.js').RoomDependencies} */
+  const shared = { store, createDelivery, gate, now, maxMembers: settings.maxMembers, metrics, onBusy: (room) => wake(room) }
+
+  /** @param {Room} [room] */
+  function wake (room) {
+    if (room !== undefined) busy.add(room)
+    if (timer === undefined && !stopped) timer = setInterval(tick, TICK).unref()
+  }
+
+  function tick () {
+    const at = now()
+    for (const [key, { membership, until }] of lapsing) {
+      if (until > at) break
+      lapsing.delete(key)
+      membership.room.leave(membership, '~')
+    }
+    for (const room of busy) {
+      if (room.work(at)) continue
+      busy.delete(room)
+      closeIfUnused(room)
+    }
+    if (busy.size > 0 || lapsing.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  /** @param {Room} room */
+  function closeIfUnused (room) {
+    if (!room.unused || rooms.get(room.guid) !== room) return
+    rooms.delete(room.guid)
+    store.unwatch(room.guid)
+  }
+
+  /** The same client of the same user, in the same document. @param {string} guid @param {string} uid @param {string} client */
+  const keyOf = (guid, uid, client) => `${guid}\0${uid}\0${client}`
+
+  /** @param {Membership} membership @param {'-' | '~'} op */
+  function end (membership, op) {
+    members--
+    if (op === '-' || settings.grace === 0) return membership.room.leave(membership, op)
+    membership.participant = null
+    const key = keyOf(membership.room.guid, membership.uid, membership.client)
+    // of two that cannot be told apart one will do
+    lapsing.get(key)?.membership.room.leave(/** @type {any} */ (lapsing.get(key)).membership, '~')
+    lapsing.delete(key)
+    lapsing.set(key, { membership, until: now() + settings.grace })
+    wake()
+  }
+
+  /**
+   * @param {Participant} participant
+   * @param {object | undefined} state
+   * @throws {InkcastError} bad_request, state_too_large
+   */
+  function bodyOf ({ identity }, state) {
+    /** @type {string | undefined} */
+    let text
+    try {
+      text = JSON.stringify(state)
+    } catch (error) {
+      // nested deeper than the stack allows
+      throw new InkcastError('bad_request', 'state cannot be encoded', { cause: error })
+    }
+    if (text !== undefined && Buffer.byteLength(text) > settings.maxStateBytes) throw new InkcastError('state_too_large')
+    return encodeBody(identity.name, state)
+  }
+
+  /** Compares documents where nothing happens with the store, round and round. */
+  async function check () {
+    let round = rooms.values()
+    /** @type {{ room: Room, version: number | null }[]} */
+    let suspects = []
+    while (!stopping.signal.aborted) {
+      await clock.sleep(CHECK_TICK, stopping.signal)
+      // what they lacked may have been on its way
+      for (const { room, version } of suspects) {
+        if (rooms.get(room.guid) === room && room.quiet && room.version !== version) room.lose('silent')
+      }
+      suspects = []
+      if (checkSoon) round = rooms.values()
+      /** @type {Room[]} */
+      const batch = []
+      for (let left = Math.min(MAX_BATCH, checkSoon ? MAX_BATCH : Math.ceil(rooms.size * CHECK_TICK / CYCLE)); left > 0; left--) {
+        const { value: room } = round.next()
+        if (room === undefined) {
+          round = rooms.values()
+          checkSoon = false
+          break
+        }
+        if (room.quiet) batch.push(room)
+      }
+      if (batch.length === 0 || !gate.open) continue
+      try {
+        const versions = await store.versions(batch.map(({ guid }) => guid))
+        batch.forEach((room, i) => { if (room.quiet && room.version !== versions[i]) suspects.push({ room, version: versions[i] }) })
+        gate.ok()
+      } catch (error) {
+        gate.failed('versions', error)
+        checkSoon = true
+      }
+    }
+  }
+
+  metrics.onCollect(() => {
+    metrics.presence_members.set(members)
+    metrics.presence_documents.set(rooms.size)
+    metrics.presence_lapsing.set(lapsing.size)
+  })
+
+  return {
+    store,
+
+    /** @throws {InkcastError} unavailable */
+    async start () {
+      await store.start()
+      check().catch((error) => {
+        if (!stopping.signal.aborted) log.error({ err: error }, 'presence is no longer compared with its store')
+      })
+    },
+
+    /**
+     * A connection that has a document open takes part in it, or changes its state.
+     *
+     * @param {Participant} participant
+     * @param {string} guid
+     * @param {Place} place
+     * @param {object | undefined} state
+     * @returns {Promise<{ members?: import('./contract.js').Member[], count?: number, version?: number, cursor?: string, countOnly?: boolean }>} without
+     *   members if they cannot be read now; they are told when they can. Nothing must be awaited but promises that are resolved
+     *   before the client is told, so that what it is told next comes after it
+     * @throws {InkcastError} bad_request, state_too_large
+     */
+    async join (participant, guid, place, state) {
+      const body = bodyOf(participant, state)
+      let membership = place.presence
+      if (membership !== null) {
+        if (state !== undefined) membership.room.setState(membership, body)
+      } else {
+        let room = rooms.get(guid)
+        if (room === undefined) rooms.set(guid, room = new Room(guid, shared))
+        membership = place.presence = room.join(participant, body)
+        members++
+        const key = keyOf(guid, membership.uid, membership.client)
+        const before = lapsing.get(key)
+        if (before !== undefined) {
+          // after it has come: between the two its user must not be gone
+          lapsing.delete(key)
+          room.leave(before.membership, '~')
+        }
+      }
+      try {
+        return joinAnswer(await membership.room.page(), membership)
+      } catch (error) {
+        log.debug({ err: error, guid }, 'a join is answered without members')
+        return {}
+      }
+    },
+
+    /**
+     * @param {Place} place of a document that a connection no longer has open
+     * @param {boolean} lost it may come back
+     */
+    leave (place, lost) {
+      const { presence } = place
+      if (presence === null) return
+      place.presence = null
+      end(presence, lost ? '~' : '-')
+    },
+
+    /**
+     * @param {string} guid
+     * @param {{ cursor?: string, limit?: number }} query
+     * @returns {Promise<{ members: import('./contract.js').Member[], count: number, version: number, cursor?: string, countOnly?: true }>} never older than
+     *   what the document's members here were told
+     * @throws {InkcastError} unavailable
+     */
+    async members (guid, { cursor, limit = PAGE }) {
+      for (let read = 1; ; read++) {
+        const { countOnly, ...page } = await store.page(guid, { after: cursor, limit })
+        const room = rooms.get(guid)
+        if (room?.isNewer(page.version)) {
+          if (read < READS) continue
+          // the store has lost what it had: they are told the list
+          room.lose('gap')
+        }
+        return { ...page, ...countOnly ? { countOnly: true } : {} }
+      }
+    },
+
+    /**
+     * Tells a participant the list, because it was not told everything.
+     * @param {Participant} participant
+     * @param {Place} place
+     */
+    async refresh (participant, { presence }) {
+      if (presence === null) return
+      const { room } = presence
+      try {
+        const payload = await room.list()
+        if (presence.participant === participant) participant.deliver(createDelivery(room.guid, payload))
+      } catch {
+        // all of them are told the list when it can be read
+        room.lose('gap')
+      }
+    },
+
+    /** Waits for those who may come back, but no longer than the grace, and writes what has happened last. @param {boolean} wait */
+    async stop (wait) {
+      const end = now() + settings.grace
+      while (wait && lapsing.size > 0 && now() < end) await clock.sleep(TICK)
+      for (const { membership } of lapsing.values()) membership.room.leave(membership, '~')
+      lapsing.clear()
+      stopping.abort(new InkcastError('unavailable', 'presence is stopped'))
+      const deadline = now() + STOP_TIME
+      while (busy.size > 0 && gate.open && now() < deadline) {
+        for (const room of busy) if (!room.work(Infinity)) busy.delete(room)
+        await clock.sleep(TICK / 4)
+      }
+      stopped = true
+      clearInterval(timer)
+      await store.stop()
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { systemClock } from '../clock.js'
+import { InkcastError } from '../errors.js'
+import { toInkcastError } from '../redis/errors.js'
+import { documentPresence, workerPresence } from '../redis/keys.js'
+import { slotOf } from '../redis/slot.js'
+import { prefixOfWorker } from '../wire/session-id.js'
+import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
+import { makeMember } from './member.js'
+
+/**
+ * The presence store over Redis 7 or Redis Cluster: per document a hash of its connections, their order, and a sharded
+ * channel of its own, changed and published by one script. Per worker a set of the documents where it has some, for whoever
+ * finds that it is gone.
+ *
+ * @typedef {import('./contract.js').PresenceStore} PresenceStore
+ * @typedef {import('./contract.js').Change} Change
+ */
+
+/** What nobody asks for any more goes away, s; it is asked for again long before. */
+const TTL = 3600
+/** In so much of every RENEW_EVERY, which is longer than asking for every document once takes, that is put off again; ms. */
+const RENEW_FOR = 30_000
+const RENEW_EVERY = 600_000
+/** Changes of a worker that is gone, at a time: a call to Redis holds it up for everyone. */
+const LOST_BATCH = 500
+/** Malformed messages are counted, and logged at most so often, ms. */
+const LOG_INTERVAL = 60_000
+
+/**
+ * @param {object} dependencies
+ * @param {import('../redis/client.js').RedisConnection} dependencies.redis started, and stopped after this
+ * @param {number} dependencies.maxMembers of a document of whom each is told
+ * @param {number} [dependencies.workerNumber] undefined: this one only reads
+ * @param {string} [dependencies.run] tells this process from earlier ones with the same number; default: random
+ * @param {import('./contract.js').PresenceHandlers} [dependencies.handlers]
+ * @param {Pick<import('../metrics.js').Metrics, 'presence_errors'>} dependencies.metrics
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @returns {PresenceStore}
+ */
+export function createRedisPresence ({ redis, maxMembers, workerNumber, run = randomUUID(), handlers, metrics, log, clock = systemClock }) {
+  const { channels, scripts } = redis
+  /** Bounded by the documents that this worker has members of. @type {Map<string, (payload: Buffer) => void>} */
+  const watched = new Map()
+  /** Documents that are in this worker's set. @type {Set<string>} */
+  const noted = new Set()
+  /** What the set lacks or has too much. @type {Map<string, boolean>} */
+  let notes = new Map()
+  /** @type {Promise<void> | undefined} */
+  let noting
+  let running = false
+  let loggedAt = -Infinity
+
+  /**
+   * @template T
+   * @param {string} operation
+   * @param {() => Promise<T>} call
+   * @returns {Promise<T>} rejects with InkcastErrors only
+   */
+  async function attempt (operation, call) {
+    if (!running) throw new InkcastError('unavailable', 'presence is stopped')
+    try {
+      return await call()
+    } catch (error) {
+      metrics.presence_errors.inc({ operation })
+      throw toInkcastError(error)
+    }
+  }
+
+  /** @param {string} guid @param {Buffer} payload */
+  function receive (guid, payload) {
+    try {
+      const { joined = [], changed = [], left = [], closed = [], ...rest } = JSON.parse(payload.toString())
+      handlers?.onDiff(guid, { ...rest, joined: joined.map(memberOf), changed: changed.map(memberOf), left, closed })
+    } catch (error) {
+      metrics.presence_errors.inc({ operation: 'receive' })
+      if (clock.now() - loggedAt < LOG_INTERVAL) return
+      loggedAt = clock.now()
+      log.error({ err: error }, 'a presence message could not be handled')
+    }
+  }
+
+  redis.onBack(() => {
+    if (!running) return
+    // what it has lost is written again
+    noted.clear()
+    handlers?.onLost()
+  })
+  channels.onRestored((restored) => {
+    if (!running || watched.size === 0) return
+    const names = new Set(restored)
+    const guids = [...watched.keys()].filter((guid) => names.has(documentPresence(guid)[3]))
+    if (guids.length > 0) handlers?.onInterrupted(guids)
+  })
+
+  /**
+   * All of one turn of the event loop together.
+   * @param {string} guid
+   * @param {boolean} there
+   */
+  function note (guid, there) {
+    notes.set(guid, there)
+    return noting ??= endOfTurn().then(async () => {
+      const batch = notes
+      notes = new Map()
+      noting = undefined
+      const key = workerPresence(/** @type {number} */ (workerNumber))
+      const [gone, come] = [false, true].map((there) => [...batch].filter(([, is]) => is === there).map(([guid]) => guid))
+      await Promise.all([
+        ...gone.length > 0 ? [redis.client.srem(key, gone)] : [],
+        ...come.length > 0 ? [redis.client.sadd(key, come), redis.client.expire(key, TTL)] : []
+      ])
+      for (const guid of come) noted.add(guid)
+    })
+  }
+
+  /** @param {string} guid @param {Change[]} changes */
+  async function change (guid, changes) {
+    await scripts.presence(documentPresence(guid), [maxMembers, LIST_AGAIN, MAX_CONNECTIONS, run, TTL, EMPTY_TTL,
+      ...changes.flatMap(({ op, id, uid, client, body }) => [op, id, uid, client, body])])
+  }
+
+  /** @param {string} guid @param {number} number @returns {Promise<{ id: string, run: string }[]>} */
+  async function connectionsOf (guid, number) {
+    const found = await scripts.mine([documentPresence(guid)[0]], [prefixOfWorker(number)])
+    return Array.from({ length: found.length / 2 }, (_, i) => ({ id: found[2 * i], run: found[2 * i + 1] }))
+  }
+
+  /**
+   * Connections of a worker that is gone are lost.
+   * @param {number} number
+   * @param {(run: string) => boolean} isGone
+   * @returns {Promise<string[]>} the documents that have been looked at
+   */
+  async function lose (number, isGone) {
+    const guids = await redis.client.smembers(workerPresence(number))
+    for (const guid of guids) {
+      const lost = (await connectionsOf(guid, number)).filter(({ run }) => isGone(run))
+      /** @type {Promise<void>[]} */
+      const calls = []
+      for (let at = 0; at < lost.length; at += LOST_BATCH) {
+        calls.push(change(guid, lost.slice(at, at + LOST_BATCH).map(({ id, run }) => ({ op: '~', id, uid: '', client: run, body: '' }))))
+      }
+      await Promise.all(calls)
+    }
+    return guids
+  }
+
+  /** @param {string[]} guids @returns {Promise<(string | null)[]>} */
+  function readVersions (guids) {
+    const renewing = clock.now() % RENEW_EVERY < RENEW_FOR
+    if (renewing && workerNumber !== undefined) redis.client.expire(workerPresence(workerNumber), TTL).catch(() => {}) // the next one does it
+    return scripts.versions(guids.flatMap((guid) => documentPresence(guid).slice(0, 3)), [renewing ? TTL : 0])
+  }
+
+  return {
+    async start () {
+      running = true
+      if (workerNumber === undefined) return
+      await attempt('forget', async () => {
+        const left = await lose(workerNumber, (theirs) => theirs !== run)
+        if (left.length > 0) await redis.client.srem(workerPresence(workerNumber), left)
+      })
+    },
+
+    async stop () {
+      running = false
+      for (const guid of watched.keys()) channels.unsubscribe(documentPresence(guid)[3])
+      watched.clear()
+    },
+
+    watch: (guid) => attempt('watch', async () => {
+      const onMessage = (/** @type {Buffer} */ payload) => receive(guid, payload)
+      watched.set(guid, onMessage)
+      try {
+        await channels.subscribe(documentPresence(guid)[3], onMessage)
+      } catch (error) {
+        if (watched.get(guid) === onMessage) unwatch(guid)
+        throw error
+      }
+    }),
+
+    unwatch,
+
+    update: (guid, changes) => attempt('update', async () => {
+      if (!noted.has(guid)) await note(guid, true)
+      await change(guid, changes)
+    }),
+
+    page: (guid, { after = '', limit }) => attempt('page', async () => {
+      const [connections, order, meta] = documentPresence(guid)
+      const [version, count, countOnly, cursor, ...rest] = await scripts.members([connections, order, meta], [after, limit, MAX_CONNECTIONS, PAGE_BYTES])
+      return { version: Number(version), count: Number(count), countOnly: countOnly === '1', members: membersOf(rest), ...cursor === '' ? {} : { cursor } }
+    }),
+
+    versions: (guids) => attempt('versions', async () => {
+      if (!redis.isCluster) return (await readVersions(guids)).map(numberOrNull)
+      /** @type {Map<number, number[]>} a script may touch one slot only */
+      const slots = new Map()
+      guids.forEach((guid, i) => {
+        const slot = slotOf(documentPresence(guid)[0])
+        slots.set(slot, [...slots.get(slot) ?? [], i])
+      })
+      /** @type {(number | null)[]} */
+      const versions = []
+      await Promise.all([...slots.values()].map(async (indexes) => {
+        const found = await readVersions(indexes.map((i) => guids[i]))
+        indexes.forEach((index, i) => { versions[index] = numberOrNull(found[i]) })
+      }))
+      return versions
+    }),
+
+    mine: (guid) => attempt('mine', async () => (await connectionsOf(guid, /** @type {number} */ (workerNumber))).map(({ id }) => id)),
+
+    // The set stays: a process that has the number by now may be using it. It expires.
+    forget: (number, theirs) => attempt('forget', async () => { await lose(number, (run) => run === theirs) })
+  }
+
+  /** @param {string} guid */
+  function unwatch (guid) {
+    if (!watched.delete(guid)) return
+    channels.unsubscribe(documentPresence(guid)[3])
+    if (noted.delete(guid) || notes.has(guid)) note(guid, false).catch(() => {}) // an entry too many costs a look
+  }
+}
+
+/** @param {string | null | undefined} version */
+const numberOrNull = (version) => version == null ? null : Number(version)
+
+/** @param {[uid: string, connections: [string, import('./member.js').Body][]]} found */
+const memberOf = ([uid, connections]) => makeMember(uid, connections)
+
+/** @param {string[]} flat uid, id and body of each connection @returns {import('./contract.js').Member[]} */
+function membersOf (flat) {
+  /** @type {import('./contract.js').Member[]} */
+  const members = []
+  for (let at = 0; at < flat.length;) {
+    const uid = flat[at]
+    /** @type {[string, import('./member.js').Body][]} */
+    const connections = []
+    for (; flat[at] === uid; at += 3) connections.push([flat[at + 1], JSON.parse(flat[at + 2])])
+    members.push(makeMember(uid, connections))
+  }
+  return members
+}

@@ -1,0 +1,14 @@
+-- The versions of documents' members; whoever asks has members there, so they are kept.
+--
+-- KEYS  for each document: connections, order, meta (see presence-4.lua)
+-- ARGV  1 seconds to keep them, '0' to leave that as it is
+-- Returns for each its version, nil if nobody is there.
+local versions = {}
+for i = 3, #KEYS, 3 do
+  local version = redis.call('HGET', KEYS[i], 'v')
+  versions[i / 3] = version or false
+  if version and ARGV[1] ~= '0' then
+    for k = i - 2, i do redis.call('EXPIRE', KEYS[k], ARGV[1], 'GT') end
+  end
+end
+return versions
