@@ -5,6 +5,7 @@ import { createRedisBus } from './bus/redis-bus.js'
 import { systemClock as clock } from './clock.js'
 import { createKafka } from './kafka/client.js'
 import { createKafkaDownlink } from './kafka/downlink.js'
+import { createRedisPresence } from './presence/redis-presence.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 
@@ -17,6 +18,7 @@ import { runRole } from './role.js'
 async function composeApi ({ config, log, metrics, lifecycle, status }) {
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api' }))
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
+  const presence = await lifecycle.start('presence', createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock }))
   let sink = busSink(bus)
   if (config.mode === 'kafka') {
     const kafka = createKafka({ settings: config.kafka, log, name: 'api' })
@@ -24,7 +26,7 @@ async function composeApi ({ config, log, metrics, lifecycle, status }) {
     sink = downlink.publish
   }
   const publish = createPublish({ sink, limits: config.limits, requests: createRedisRequests({ redis }) })
-  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus, log, metrics })
+  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus, presence, log, metrics })
   await lifecycle.start('api', api)
   lifecycle.onStop('api: leave', () => api.leave())
   status.addCheck(() => redis.ready ? null : 'Redis is away')

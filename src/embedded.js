@@ -9,6 +9,7 @@ import { createDemo } from './gateway/demo.js'
 import { testHooks } from './gateway/self-test.js'
 import { createGateway } from './gateway/server.js'
 import { createLoopbackUplink } from './gateway/uplink-loopback.js'
+import { createMemoryPresence, createMemoryPresenceHub } from './presence/memory-presence.js'
 import { createSessionIds } from './wire/session-id.js'
 import { apiUrl, banner } from './banner.js'
 
@@ -23,6 +24,7 @@ const WORKER_NUMBER = 0
  */
 export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   const hub = createMemoryHub({ history: config.history, clock })
+  const presenceHub = createMemoryPresenceHub({ maxMembers: config.presence.maxMembers, clock })
   /** @type {import('./bus/contract.js').Bus} */
   let bus
   const authenticator = await lifecycle.start('authenticator', createAuthenticator({ settings: config.auth, log, clock }))
@@ -34,6 +36,7 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   const gateway = createGateway({
     config,
     createBus: (handlers) => bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock }),
+    createPresenceStore: (handlers) => createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER, handlers }),
     uplink: documents?.uplink ?? loopback,
     authenticator,
     access,
@@ -47,7 +50,7 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   })
   await lifecycle.start('gateway', gateway)
   const publish = createPublish({ sink: busSink(gateway.bus), limits: config.limits, requests: createMemoryRequests({ clock }) })
-  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus: gateway.bus, log, metrics })
+  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus: gateway.bus, presence: gateway.presence.store, log, metrics })
   await lifecycle.start('api', api)
   log.info('embedded: one process, everything in memory; it neither scales out nor survives a restart (set REDIS_URL for a cluster)')
   return { gateway, api, banner: banner(config, { port: gateway.port(), apiPort: api.port() }) }

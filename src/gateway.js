@@ -15,12 +15,14 @@ import { testHooks } from './gateway/self-test.js'
 import { createGateway } from './gateway/server.js'
 import { createStrays } from './gateway/stray.js'
 import { createLoopbackUplink } from './gateway/uplink-loopback.js'
+import { InkcastError } from './errors.js'
 import { createKafka } from './kafka/client.js'
 import { createKafkaUplink } from './kafka/uplink.js'
+import { createRedisPresence } from './presence/redis-presence.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 import { createWorkerLease, thisMachine } from './sessions/worker-lease.js'
-import { createWorkerWatch } from './sessions/worker-watch.js'
+import { createWorkerWatch, incarnationName } from './sessions/worker-watch.js'
 import { createSessionIds } from './wire/session-id.js'
 
 /**
@@ -50,7 +52,20 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     log
   })
   await lifecycle.start('worker lease', lease)
-  await lifecycle.start('worker watch', createWorkerWatch({ redis, log }))
+  /** @type {import('./presence/contract.js').PresenceStore | undefined} */
+  let presence
+  /** @param {number} number @param {number} incarnation */
+  const forget = async (number, incarnation) => {
+    if (presence === undefined) throw new InkcastError('unavailable', 'this worker has not started')
+    await presence.forget(number, incarnationName(number, incarnation))
+  }
+  await lifecycle.start('worker watch', createWorkerWatch({
+    redis,
+    // at once, and for sure
+    onWorkerGone: [(number, incarnation) => { forget(number, incarnation).catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there')) }],
+    clean: forget,
+    log
+  }))
   const strays = createStrays({
     workerNumber: lease.number,
     secret: () => lease.secrets[0],
@@ -74,6 +89,16 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   const gateway = createGateway({
     config,
     createBus: (handlers) => bus = createRedisBus({ redis, workerNumber: lease.number, handlers, history: config.history, log, metrics, clock }),
+    createPresenceStore: (handlers) => presence = createRedisPresence({
+      redis,
+      workerNumber: lease.number,
+      incarnation: () => incarnationName(lease.number, lease.incarnation),
+      handlers,
+      maxMembers: config.presence.maxMembers,
+      metrics,
+      log,
+      clock
+    }),
     uplink: config.mode === 'kafka'
       ? createKafkaUplink({ kafka: createKafka({ settings: config.kafka, log, name: 'gateway' }), topic: config.kafka.uplinkTopic, log, metrics, clock })
       : createLoopbackUplink({ bus: () => bus, limits: config.limits, log }),

@@ -1,7 +1,8 @@
 import { InkcastError } from '../errors.js'
+import { MAX_ID_BYTES } from '../wire/publication.js'
 
 /**
- * The operations that read a document's log.
+ * The operations that read a document's log, and who is present in it.
  *
  * @typedef {import('./http-routes.js').Route} Route
  * @typedef {import('./http-routes.js').Call} Call
@@ -17,8 +18,46 @@ const PAGE = 50
 const position = { type: 'object', required: ['epoch', 'offset'], properties: { epoch: { type: 'string' }, offset: { type: 'integer', minimum: 0 } } }
 const positionOrNull = { anyOf: [position, { type: 'null' }], description: 'End of the document\'s log; null if there is none' }
 
+const MAX_MEMBERS = 1000
+
 /** @type {Route[]} */
 export const documentRoutes = [
+  {
+    method: 'GET', path: '/v1/documents/:guid/presence', operation: 'presence',
+    summary: 'Who is present in the document: the users who have it open and take part in its presence',
+    query: {
+      cursor: { type: 'string', minLength: 1, maxLength: MAX_ID_BYTES, description: 'The `cursor` of the page before' },
+      limit: { type: 'integer', minimum: 1, maximum: MAX_MEMBERS, default: 100, description: 'Most members in the answer; there may be fewer, whose states are large' }
+    },
+    answer: {
+      guid: { type: 'string' },
+      count: { type: 'integer', description: 'All members there are' },
+      version: { type: 'integer', description: 'Grows with each change' },
+      members: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['uid', 'id'],
+          properties: {
+            uid: { type: 'string' },
+            id: { type: 'string', description: 'Its connection, the one that came last' },
+            name: { type: 'string', description: 'From its token' },
+            state: { type: 'object', description: 'What that connection has set' },
+            connections: {
+              type: 'array', description: 'All of its connections, where there are several; 20 at most',
+              items: { type: 'object', required: ['id'], properties: { id: { type: 'string' }, state: { type: 'object' } } }
+            }
+          }
+        }
+      }
+    },
+    optional: { cursor: { type: 'string', description: 'There are more; go on with this' } },
+    async handle ({ params: { guid }, query, presence }) {
+      const { cursor, limit } = /** @type {{ cursor?: string, limit: number }} */ (query)
+      const { members, count, version, cursor: next } = await presence.page(guid, { after: cursor, limit })
+      return { ok: true, guid, members, count, version, ...next === undefined ? {} : { cursor: next } }
+    }
+  },
   {
     method: 'GET', path: '/v1/documents/:guid/position', operation: 'position',
     summary: 'Where the document\'s log ends',

@@ -13,6 +13,7 @@ import { publishRoutes } from './http-publish.js'
  * @property {string[]} [headers] headers of a publication that mean something here
  * @property {'value' | 'revoke'} [value] what the body is: any value, or whom to revoke; absent: there is none
  * @property {Record<string, object>} [answer] JSON Schema of the answer's fields beside `ok`; absent: a publication's
+ * @property {Record<string, object>} [optional] fields that are not always there
  * @property {(call: Call) => Promise<object | Buffer>} handle the answer, or its JSON
  */
 
@@ -29,6 +30,7 @@ import { publishRoutes } from './http-publish.js'
  * @property {(name: string, value: string) => void} answerHeader
  * @property {import('./publish.js').Publish} publish
  * @property {Pick<import('../bus/contract.js').Bus, 'positions' | 'history'>} bus
+ * @property {Pick<import('../presence/contract.js').PresenceStore, 'page'>} presence
  */
 
 /** @type {Route[]} */

@@ -45,13 +45,14 @@ const TIMES = {
  * @param {boolean} dependencies.production config.production
  * @param {import('./publish.js').Publish} dependencies.publish
  * @param {Pick<import('../bus/contract.js').Bus, 'positions' | 'history'>} dependencies.bus
+ * @param {Pick<import('../presence/contract.js').PresenceStore, 'page'>} dependencies.presence
  * @param {import('../log.js').Log} dependencies.log
  * @param {Pick<import('../metrics.js').Metrics, 'api_requests'>} dependencies.metrics
  * @param {import('../clock.js').Clock} [dependencies.clock]
  * @param {{ cert: string | Buffer, key: string | Buffer }} [dependencies.tls] PEM
  * @param {Partial<typeof TIMES>} [times] for tests
  */
-export function createHttpApi ({ settings, limits: { maxRecordBytes }, production, publish, bus, log, metrics, clock = systemClock, tls }, times) {
+export function createHttpApi ({ settings, limits: { maxRecordBytes }, production, publish, bus, presence, log, metrics, clock = systemClock, tls }, times) {
   const { request: requestTimeout, operation: operationTimeout, stop: stopTimeout, leave: leaveTime, check } = { ...TIMES, ...times }
   const callers = createCallers(settings.tokens)
   const admission = createAdmission({ maxRequests: MAX_REQUESTS, maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes) })
@@ -124,7 +125,8 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
           now: clock.now(),
           answerHeader: (name, value) => setHeader(reply, name, value),
           publish,
-          bus
+          bus,
+          presence
         })
         slot.hold()
         running.catch(() => {}).finally(() => slot.release())

@@ -46,7 +46,7 @@ export function openapi (routes, { maxRecordBytes }) {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'inkcast', version, license: { name: license, identifier: license }, description: 'Publish to documents, users and connections, and read a document\'s log.' },
+    info: { title: 'inkcast', version, license: { name: license, identifier: license }, description: 'Publish to documents, users and connections, and read a document\'s log and who is present.' },
     security: [{ token: [] }, {}],
     paths,
     components: {
@@ -71,7 +71,7 @@ export function openapi (routes, { maxRecordBytes }) {
  * @param {Route} route
  * @param {number} maxRecordBytes
  */
-function operation ({ path, operation: operationId, summary, query = {}, headers = [], value, answer }, maxRecordBytes) {
+function operation ({ path, operation: operationId, summary, query = {}, headers = [], value, answer, optional }, maxRecordBytes) {
   const parameters = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: id })),
     ...Object.entries(query).map(([name, schema]) => ({ name, in: 'query', required: false, schema })),
@@ -85,7 +85,7 @@ function operation ({ path, operation: operationId, summary, query = {}, headers
     parameters,
     ...(value === undefined ? {} : { requestBody: BODIES[value](maxRecordBytes) }),
     responses: {
-      ...(answer ? { 200: json('The answer', okSchema(answer, Object.keys(answer))) } : { 202: json('Accepted', okSchema(PUBLISHED, ['traceId'])) }),
+      ...(answer ? { 200: json('The answer', okSchema({ ...answer, ...optional }, Object.keys(answer))) } : { 202: json('Accepted', okSchema(PUBLISHED, ['traceId'])) }),
       ...errors(codes)
     }
   }

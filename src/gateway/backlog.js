@@ -1,3 +1,5 @@
+import { PresenceDelivery } from './presence-delivery.js'
+
 /**
  * What waits for one connection whose client does not take everything at once. It is there only while something does.
  * When there is too much, ephemeral records go first, of signals all but the newest of each kind and sender; then records
@@ -24,6 +26,8 @@ export class Backlog {
   #handedOver = 0
   /** @type {Map<string, Delivery> | undefined} the newest ones, the oldest of them first */
   #signals
+  /** Documents whose presence it was not told, to be told the list of members. @type {Set<string> | undefined} */
+  #unlisted
   /** @type {Promise<void> | undefined} */
   #taken
   /** Documents that are behind. */
@@ -59,7 +63,7 @@ export class Backlog {
 
   /** Nothing waits any more, for whatever reason. */
   get done () {
-    return this.#conn.readyState !== 'open' || (this.records === 0 && this.behind === 0 && this.#signals === undefined && this.bytes === 0)
+    return this.#conn.readyState !== 'open' || (this.records === 0 && this.behind === 0 && this.#signals === undefined && this.#unlisted === undefined && this.bytes === 0)
   }
 
   /** @param {number} bytes of a frame that has to wait in Engine.IO's buffer */
@@ -74,12 +78,17 @@ export class Backlog {
   }
 
   /**
-   * @param {Delivery} delivery
-   * @returns {boolean} false: it must not be written now; a signal may be written later
+   * @param {Delivery | PresenceDelivery} delivery
+   * @returns {boolean} false: it must not be written now; a signal, or a list of members, may be written later
    */
   admits (delivery) {
     if (this.#conn.transport.writable) return true
     const { maxBytes, maxRecords, low, overfull } = this.#backlogs
+    if (delivery instanceof PresenceDelivery) {
+      if (!this.#isFull(low, maxRecords)) return true
+      this.#listLater(delivery.guid)
+      return false
+    }
     const { publication, meta } = delivery
     if (publication.ephemeral) {
       if (!this.#isFull(low, maxRecords)) return true
@@ -120,6 +129,20 @@ export class Backlog {
       conn.on('upgrade', done)
       conn.on('close', done)
     })
+  }
+
+  /** @param {string} guid */
+  #listLater (guid) {
+    if (this.#unlisted === undefined) {
+      this.#unlisted = new Set()
+      this.#whenTaken().then(() => {
+        const guids = this.#unlisted ?? []
+        this.#unlisted = undefined
+        for (const guid of guids) this.#connection.listMembers(guid)
+      })
+    }
+    this.#unlisted.add(guid)
+    this.#backlogs.dropped()
   }
 
   /** @param {Delivery} delivery ephemeral */

@@ -27,6 +27,7 @@ export const kConnection = Symbol('connection')
  * @property {import('./outbox.js').Outbox} outbox
  * @property {Pick<import('./receipts.js').Receipts, 'acknowledge'>} receipts
  * @property {import('./backlogs.js').Backlogs} backlogs
+ * @property {(connection: Connection, guid: string) => void} listMembers tells it who is present in a document
  * @property {boolean} spliced whether Engine.IO takes frames that are made already (hooks.js)
  */
 
@@ -40,10 +41,12 @@ const TRY_AGAIN_LATER = 1013
 const NEXT_POLL = 1000
 
 /** A document that this connection has open, or is about to. */
-class OpenDocument {
+export class OpenDocument {
   /** False once it was left, or the connection has gone, while the join was still under way. */
   wanted = true
   joined = false
+  /** It takes part in the document's presence. @type {import('../presence/membership.js').Membership | null} */
+  presence = null
 }
 
 export class Connection {
@@ -121,7 +124,7 @@ export class Connection {
 
   /**
    * Writes a record, at the end of this turn or within the latency budget.
-   * @param {import('./delivery.js').Delivery} delivery
+   * @param {import('./delivery.js').Delivery | import('./presence-delivery.js').PresenceDelivery} delivery
    * @param {boolean} [anyway] however much waits
    * @returns {false | void} false: too much waits already
    */
@@ -169,6 +172,9 @@ export class Connection {
 
   /** @returns {Promise<void> | undefined} resolves when it can take more, or has gone; undefined: it can now */
   drained () { return this.backlog?.drained() }
+
+  /** It was not told everything about who is present. @param {string} guid */
+  listMembers (guid) { this.context.listMembers(this, guid) }
 
   fellBehind () {
     const { backlog } = this

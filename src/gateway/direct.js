@@ -11,9 +11,12 @@ import { leaveDocument } from './handlers/leave.js'
  * @param {ReturnType<typeof import('../documents/feeds.js').createFeeds>} dependencies.feeds
  * @param {import('./receipts.js').Receipts} dependencies.receipts
  * @param {import('./life-cycle.js').LifeCycle} dependencies.lifeCycle
+ * @param {ReturnType<typeof import('../presence/presence.js').createPresence>} dependencies.presence
  * @returns {(publication: Publication, receiptId?: string) => void}
  */
-export function createDirect ({ directory, feeds, receipts, lifeCycle }) {
+export function createDirect ({ directory, feeds, receipts, lifeCycle, presence }) {
+  const parts = { feeds, lifeCycle, presence }
+
   /** @param {Publication} publication @returns {Iterable<import('./connection.js').Connection>} */
   function targets ({ operator, uid, sid }) {
     if (operator === 'everyone') return directory.all()
@@ -32,7 +35,7 @@ export function createDirect ({ directory, feeds, receipts, lifeCycle }) {
     } else if (operator === 'revoke') {
       const guid = /** @type {string} */ (publication.guid)
       for (const connection of targets(publication)) {
-        if (leaveDocument(connection, guid, 'revoked', feeds, lifeCycle)) connection.socket.emit('doc:revoked', { guid })
+        if (leaveDocument(connection, guid, 'revoked', parts)) connection.socket.emit('doc:revoked', { guid })
       }
     } else {
       const delivery = new Delivery(publication, 0, receipts.open(publication, receiptId))

@@ -1,9 +1,11 @@
 import { InkcastError, publicError } from '../errors.js'
 import * as join from './handlers/join.js'
 import * as leave from './handlers/leave.js'
+import * as members from './handlers/members.js'
 import * as refresh from './handlers/refresh.js'
 import * as send from './handlers/send.js'
 import * as signal from './handlers/signal.js'
+import * as state from './handlers/state.js'
 import { parseInput } from './handlers/input.js'
 
 /**
@@ -12,6 +14,7 @@ import { parseInput } from './handlers/input.js'
  *
  * @typedef {object} HandlerContext
  * @property {ReturnType<typeof import('../documents/feeds.js').createFeeds>} feeds
+ * @property {ReturnType<typeof import('../presence/presence.js').createPresence>} presence
  * @property {ReturnType<typeof import('../documents/access.js').createAccess>} access
  * @property {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} authenticator
  * @property {ReturnType<typeof import('./expiry.js').createExpiry>} expiry
@@ -31,6 +34,8 @@ const HANDLERS = new Map(Object.entries({
   'doc:leave': leave,
   'doc:send': send,
   'doc:signal': signal,
+  'doc:members': members,
+  'doc:state': state,
   'auth:refresh': refresh
 }))
 

@@ -5,12 +5,17 @@ import { useCodec } from './codec.js'
 import { Connection, kConnection } from './connection.js'
 import { retryInMs } from './handshake-limit.js'
 import { assignId } from './hooks.js'
-import { guid, parseInput, position } from './handlers/input.js'
+import { guid, parseInput, position, state } from './handlers/input.js'
+
+/** As the argument of doc:join, without the guid, and with what a position is made of in place of it. */
+const opening = z.strictObject({ ...position.partial().shape, state: state.optional(), members: z.boolean().optional() })
+  .refine(({ epoch, offset }) => (epoch === undefined) === (offset === undefined), 'epoch and offset go together')
+  .transform(({ epoch, offset, ...rest }) => ({ position: epoch === undefined || offset === undefined ? null : { epoch, offset }, ...rest }))
 
 /** Every guid has a place in a Map, also one that means something to an object. */
 const documents = z.custom((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'documents must be an object')
   .transform((value) => new Map(Object.entries(/** @type {object} */ (value))))
-  .pipe(z.map(guid, position.nullable()))
+  .pipe(z.map(guid, opening.nullable()))
 
 /** What a client sends with its CONNECT packet; fields of others pass. */
 const authSchema = z.looseObject({
@@ -19,7 +24,7 @@ const authSchema = z.looseObject({
   documents: documents.nullish()
 })
 
-/** @typedef {Map<string, import('../wire/position.js').Position | null>} HandshakeDocuments */
+/** @typedef {import('zod').output<typeof documents>} HandshakeDocuments */
 
 /**
  * The Socket.IO middleware that turns a socket into a Connection, or refuses it with

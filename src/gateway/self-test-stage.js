@@ -12,6 +12,7 @@ import { systemClock as clock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { createLog } from '../log.js'
 import { createMetrics } from '../metrics.js'
+import { createMemoryPresence, createMemoryPresenceHub } from '../presence/memory-presence.js'
 import { createSessionIds } from '../wire/session-id.js'
 import { encodePacket } from './codec.js'
 import { kConnection } from './connection.js'
@@ -41,6 +42,7 @@ export async function openStage (config) {
     },
     hooked: true,
     createBus: (handlers) => createMemoryBus({ hub, handlers, workerNumber: 0, log, metrics, clock }),
+    createPresenceStore: (handlers) => createMemoryPresence({ hub: createMemoryPresenceHub(config.presence), workerNumber: 0, handlers }),
     uplink: { start: async () => {}, stop: async () => {}, send: async () => {} },
     authenticator: /** @type {any} */ ({
       /** @param {string | undefined} token */

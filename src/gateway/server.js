@@ -2,6 +2,7 @@ import { Server } from 'socket.io'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createFeeds } from '../documents/feeds.js'
 import { createHeartbeat } from '../heartbeat/heartbeat.js'
+import { createPresence } from '../presence/presence.js'
 import { parser } from './codec.js'
 import { timeOfSid } from '../wire/session-id.js'
 import { spareOwnRooms } from './adapter.js'
@@ -21,6 +22,7 @@ import { createHandshakeLimit } from './handshake-limit.js'
 import { forgetHandshake, heartbeatHooks, lightenHandshakes } from './hooks.js'
 import { endReason, LifeCycle } from './life-cycle.js'
 import { Outbox } from './outbox.js'
+import { PresenceDelivery } from './presence-delivery.js'
 import { createHttpServer, notFound } from './http.js'
 import { ratesOf } from './limits.js'
 import { createReceipts } from './receipts.js'
@@ -47,6 +49,7 @@ const IDLE_GRACE = 500
  * @param {object} dependencies
  * @param {import('../config/load.js').Config} dependencies.config
  * @param {(handlers: import('../bus/contract.js').BusHandlers) => import('../bus/contract.js').Bus} dependencies.createBus
+ * @param {(handlers: import('../presence/contract.js').PresenceHandlers) => import('../presence/contract.js').PresenceStore} dependencies.createPresenceStore
  * @param {import('../uplink.js').Uplink} dependencies.uplink
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
@@ -64,7 +67,7 @@ const IDLE_GRACE = 500
  * @param {import('../clock.js').Clock} dependencies.clock
  */
 export function createGateway ({
-  config, createBus, uplink, authenticator, access, newId, hooked, adapter, listeners = [], receiptParts, strays,
+  config, createBus, createPresenceStore, uplink, authenticator, access, newId, hooked, adapter, listeners = [], receiptParts, strays,
   fallback = notFound, door = createPortDoor(config.gateway), alone = false, metrics, log, clock
 }) {
   const { limits, gateway: settings } = config
@@ -92,7 +95,15 @@ export function createGateway ({
   const feeds = createFeeds({ bus, metrics, log, clock, maxReplayBytes: limits.maxReplayBytes, createDelivery: (record, replayed) => makeDelivery(record, replayed) })
   const receipts = createReceipts({ settings: limits, uplink, parts: receiptParts, metrics, log, clock })
   const lifeCycle = new LifeCycle(listeners, log)
-  const direct = createDirect({ directory, feeds, receipts, lifeCycle })
+  const presence = createPresence({
+    createStore: createPresenceStore,
+    settings: config.presence,
+    createDelivery: (guid, payload) => new PresenceDelivery(guid, payload),
+    metrics,
+    log,
+    clock
+  })
+  const direct = createDirect({ directory, feeds, receipts, lifeCycle, presence })
   const expiry = createExpiry({ clock })
   const cuts = createCutDetector({ pingInterval: config.heartbeat.max, log })
   const users = createUsers({ bus, metrics, log })
@@ -119,7 +130,7 @@ export function createGateway ({
   const httpServer = createHttpServer({ engine, fallback, tls, isDraining: () => draining })
   const io = new Server({ parser, serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
 
-  const context = { feeds, access, authenticator, expiry, lifeCycle, reauthorize, bus, uplink, limits, metrics, clock, log }
+  const context = { feeds, presence, access, authenticator, expiry, lifeCycle, reauthorize, bus, uplink, limits, metrics, clock, log }
 
   const handshake = createHandshake({
     authenticator,
@@ -132,6 +143,7 @@ export function createGateway ({
       outbox: new Outbox(config.delivery),
       receipts,
       backlogs: new Backlogs(limits, metrics, clock),
+      listMembers,
       clock,
       spliced: hooked
     },
@@ -181,7 +193,9 @@ export function createGateway ({
     heartbeat?.forget(connection.conn)
     users.release(connection.uid)
     const ended = endReason(connection, reason, draining)
-    for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, feeds, lifeCycle)
+    // who is told to go, or says so, does not come back
+    const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
+    for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, context, lost)
     lifeCycle.disconnected(connection, ended)
   }
 
@@ -208,17 +222,17 @@ export function createGateway ({
     const documents = /** @type {import('./handshake.js').HandshakeDocuments | undefined} */ (socket.data.documents)
     if (documents !== undefined) {
       delete socket.data.documents
-      for (const [guid, position] of documents) joinAtHandshake(connection, guid, position)
+      for (const [guid, opening] of documents) joinAtHandshake(connection, guid, opening)
     }
   })
 
   /**
    * @param {import('./connection.js').Connection} connection
    * @param {string} guid
-   * @param {import('../wire/position.js').Position | null} position
+   * @param {object | null} opening the argument of doc:join, without the guid
    */
-  async function joinAtHandshake (connection, guid, position) {
-    const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, position }], context)
+  async function joinAtHandshake (connection, guid, opening) {
+    const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, ...opening }], context)
     if (ok) connection.socket.emit('doc:joined', answer)
     else connection.socket.emit('doc:refused', { guid, ...answer })
   }
@@ -226,10 +240,16 @@ export function createGateway ({
   /** @param {import('./connection.js').Connection} connection */
   async function reauthorize (connection) {
     for (const guid of [...connection.documents()]) {
-      if (!await access.check(connection.identity, guid, 'read') && leaveDocument(connection, guid, 'revoked', feeds, lifeCycle)) {
+      if (!await access.check(connection.identity, guid, 'read') && leaveDocument(connection, guid, 'revoked', context)) {
         connection.socket.emit('doc:revoked', { guid })
       }
     }
+  }
+
+  /** @param {import('./connection.js').Connection} connection @param {string} guid */
+  function listMembers (connection, guid) {
+    const document = connection.document(guid)
+    if (document !== undefined) presence.refresh(connection, document)
   }
 
   metrics.onCollect(() => {
@@ -250,6 +270,7 @@ export function createGateway ({
     httpServer,
     bus,
     lifeCycle,
+    presence,
 
     /** @returns {number} the port it listens on */
     port () { return /** @type {import('net').AddressInfo} */ (httpServer.address()).port },
@@ -264,6 +285,7 @@ export function createGateway ({
       await uplink.start()
       await bus.start()
       feeds.start()
+      await presence.start()
       await door.open(httpServer)
     },
 
@@ -296,6 +318,7 @@ export function createGateway ({
       await io.close()
       httpServer.closeAllConnections()
       await receipts.stop()
+      await presence.stop(!alone)
       await uplink.stop()
       await bus.stop()
     }

@@ -24,7 +24,7 @@
  * @property {'+' | '=' | '-' | '~'} op
  * @property {string} id connection id
  * @property {string} uid
- * @property {string} client stable id of the client, '' if it has none; with `-` and `~` the run of the worker that it must be of, '' for any
+ * @property {string} client stable id of the client, '' if it has none; with `-` and `~` the incarnation of the worker that it must be of, '' for any
  * @property {string} body JSON of `{ name?, state? }`; '' for `-` and `~`
  */
 
@@ -70,8 +70,8 @@
  *   `limit` where their states are large
  * @property {(guids: string[]) => Promise<(number | null)[]>} versions null: nobody is there, as far as is known
  * @property {(guid: string) => Promise<string[]>} mine connections of this worker number that are there
- * @property {(workerNumber: number, run: string) => Promise<void>} forget a worker is gone: its connections are lost. Whoever calls it first
- *   does it; once is enough
+ * @property {(workerNumber: number, incarnation: string) => Promise<void>} forget a worker is gone: its connections are lost. Of several who
+ *   call it at once, one does it; who calls it 5 s later makes sure
  */
 
 /** Connections that are listed of a member; who has more is one member all the same. */

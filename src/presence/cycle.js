@@ -7,7 +7,7 @@
 /** Messages per second that one document's members are sent, together. */
 const MESSAGES = 500
 /** ms */
-const SHORTEST = 50
+export const SHORTEST = 50
 const LONGEST = 3000
 /** Bytes per second that one client is sent about one document, beyond a first diff. */
 const BYTES = 2 ** 15

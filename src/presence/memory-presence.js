@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { systemClock } from '../clock.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
@@ -10,8 +9,8 @@ import { makeMember } from './member.js'
  * @typedef {import('./contract.js').Change} Change
  * @typedef {import('./contract.js').Diff} Diff
  * @typedef {import('./contract.js').Member} Member
- * @typedef {{ id: string, uid: string, client: string, body: string, run: string }} Entry
- * @typedef {{ run: string, watched: Set<string>, tell: (guid: string, diff: Diff) => void }} Attached
+ * @typedef {{ id: string, uid: string, client: string, body: string, incarnation: string }} Entry
+ * @typedef {{ incarnation: string, watched: Set<string>, tell: (guid: string, diff: Diff) => void }} Attached
  */
 
 class Document {
@@ -94,9 +93,9 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
   /**
    * @param {string} guid
    * @param {Change[]} changes
-   * @param {string} run of the worker that makes them
+   * @param {string} incarnation of the worker that makes them
    */
-  function update (guid, changes, run) {
+  function update (guid, changes, incarnation) {
     const known = documents.get(guid)
     const document = known ?? new Document(0)
     /** @type {Map<string, { before: boolean, gone: string[] }>} */
@@ -120,12 +119,12 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
     for (const { op, id, uid, client, body } of changes) {
       const entry = document.entries.get(id)
       if (op === '-' || op === '~') {
-        if (entry === undefined || (client !== '' && entry.run !== client)) continue
+        if (entry === undefined || (client !== '' && entry.incarnation !== client)) continue
         remove(entry)
         if (op === '-') closed.push(id)
         continue
       }
-      if (entry !== undefined && entry.body === body && entry.run === run) continue
+      if (entry !== undefined && entry.body === body && entry.incarnation === incarnation) continue
       touch(uid)
       if (op === '+' && client !== '') {
         for (const other of [...document.users.get(uid) ?? []]) {
@@ -133,7 +132,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
           if (other !== id && theirs.client === client) remove(theirs)
         }
       }
-      document.set({ id, uid, client, body, run })
+      document.set({ id, uid, client, body, incarnation })
     }
     if (touched.size === 0) return
 
@@ -180,32 +179,32 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
  * @param {object} dependencies
  * @param {ReturnType<typeof createMemoryPresenceHub>} dependencies.hub
  * @param {number} [dependencies.workerNumber] undefined: this one only reads
- * @param {string} [dependencies.run] tells this process from earlier ones with the same number; default: random
+ * @param {string} [dependencies.incarnation] of the worker number
  * @param {import('./contract.js').PresenceHandlers} [dependencies.handlers]
  * @returns {import('./contract.js').PresenceStore}
  */
-export function createMemoryPresence ({ hub, workerNumber, run = randomUUID(), handlers }) {
+export function createMemoryPresence ({ hub, workerNumber, incarnation = '', handlers }) {
   const { documents } = hub
   /** @type {Attached} */
-  const self = { run, watched: new Set(), tell: (guid, diff) => handlers?.onDiff(guid, diff) }
+  const self = { incarnation, watched: new Set(), tell: (guid, diff) => handlers?.onDiff(guid, diff) }
 
   /** @param {(entry: Entry) => boolean} isLost */
   function lose (isLost) {
     for (const [guid, document] of documents) {
       const lost = [...document.entries.values()].filter(isLost)
-      if (lost.length > 0) hub.update(guid, lost.map(({ id, uid, run: theirs }) => ({ op: '~', id, uid, client: theirs, body: '' })), run)
+      if (lost.length > 0) hub.update(guid, lost.map(({ id, uid, incarnation: theirs }) => ({ op: '~', id, uid, client: theirs, body: '' })), incarnation)
     }
   }
 
   return {
     async start () {
       hub.attach(self)
-      lose((entry) => workerOfSid(entry.id) === workerNumber && entry.run !== run)
+      lose((entry) => workerOfSid(entry.id) === workerNumber && entry.incarnation !== incarnation)
     },
     async stop () { hub.detach(self) },
     async watch (guid) { self.watched.add(guid) },
     unwatch (guid) { self.watched.delete(guid) },
-    async update (guid, changes) { hub.update(guid, changes, run) },
+    async update (guid, changes) { hub.update(guid, changes, incarnation) },
 
     async page (guid, { after, limit }) {
       const document = documents.get(guid)
@@ -231,7 +230,7 @@ export function createMemoryPresence ({ hub, workerNumber, run = randomUUID(), h
     },
 
     async forget (number, theirs) {
-      lose((entry) => workerOfSid(entry.id) === number && entry.run === theirs)
+      lose((entry) => workerOfSid(entry.id) === number && entry.incarnation === theirs)
     }
   }
 }

@@ -2,13 +2,14 @@ import { Backoff } from '../backoff.js'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { encodeBody } from './member.js'
-import { joinAnswer, PAGE, READS, Room } from './room.js'
+import { joinAnswer } from './payload.js'
+import { PAGE, READS, Room } from './room.js'
 
 /**
  * Who is present in the documents of one worker. Only connections that take part have anything here.
  *
- * @typedef {import('./room.js').Membership} Membership
- * @typedef {import('./room.js').Participant} Participant
+ * @typedef {import('./membership.js').Membership} Membership
+ * @typedef {import('./membership.js').Participant} Participant
  * @typedef {{ presence: Membership | null }} Place what a connection has of a document that it has open
  */
 
@@ -44,6 +45,8 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
   const lapsing = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
+  /** @type {NodeJS.Immediate | undefined} */
+  let soon
   let stopped = false
   let members = 0
   const stopping = new AbortController()
@@ -71,14 +74,19 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
   /** @type {import('./room.js').RoomDependencies} */
   const shared = { store, createDelivery, gate, now, maxMembers: settings.maxMembers, metrics, onBusy: (room) => wake(room) }
 
-  /** @param {Room} [room] */
+  /** @param {Room} [room] that was quiet: what happens in it first is not kept waiting */
   function wake (room) {
-    if (room !== undefined) busy.add(room)
-    if (timer === undefined && !stopped) timer = setInterval(tick, TICK).unref()
+    if (stopped) return
+    if (room !== undefined) {
+      busy.add(room)
+      soon ??= setImmediate(tick)
+    }
+    timer ??= setInterval(tick, TICK).unref()
   }
 
   function tick () {
     const at = now()
+    soon = undefined
     for (const [key, { membership, until }] of lapsing) {
       if (until > at) break
       lapsing.delete(key)
@@ -117,13 +125,8 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     wake()
   }
 
-  /**
-   * @param {Participant} participant
-   * @param {object | undefined} state
-   * @throws {InkcastError} bad_request, state_too_large
-   */
-  function bodyOf ({ identity }, state) {
-    /** @type {string | undefined} */
+  /** @param {object} state @throws {InkcastError} bad_request, state_too_large */
+  function checkState (state) {
     let text
     try {
       text = JSON.stringify(state)
@@ -131,8 +134,7 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
       // nested deeper than the stack allows
       throw new InkcastError('bad_request', 'state cannot be encoded', { cause: error })
     }
-    if (text !== undefined && Buffer.byteLength(text) > settings.maxStateBytes) throw new InkcastError('state_too_large')
-    return encodeBody(identity.name, state)
+    if (Buffer.byteLength(text) > settings.maxStateBytes) throw new InkcastError('state_too_large')
   }
 
   /** Compares documents where nothing happens with the store, round and round. */
@@ -189,19 +191,18 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     },
 
     /**
-     * A connection that has a document open takes part in it, or changes its state.
+     * A connection that has a document open takes part in its presence; one that does already changes its state, if there is one.
      *
      * @param {Participant} participant
      * @param {string} guid
      * @param {Place} place
-     * @param {object | undefined} state
+     * @param {object | undefined} state checked
      * @returns {Promise<{ members?: import('./contract.js').Member[], count?: number, version?: number, cursor?: string, countOnly?: boolean }>} without
      *   members if they cannot be read now; they are told when they can. Nothing must be awaited but promises that are resolved
      *   before the client is told, so that what it is told next comes after it
-     * @throws {InkcastError} bad_request, state_too_large
      */
     async join (participant, guid, place, state) {
-      const body = bodyOf(participant, state)
+      const body = encodeBody(participant.identity.name, state)
       let membership = place.presence
       if (membership !== null) {
         if (state !== undefined) membership.room.setState(membership, body)
@@ -219,12 +220,22 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
         }
       }
       try {
+        await membership.room.written(membership)
         return joinAnswer(await membership.room.page(), membership)
       } catch (error) {
         log.debug({ err: error, guid }, 'a join is answered without members')
         return {}
       }
     },
+
+    /**
+     * @param {Participant} participant
+     * @param {Place} place where it takes part
+     * @param {object} state checked
+     */
+    setState (participant, { presence }, state) { presence?.room.setState(presence, encodeBody(participant.identity.name, state)) },
+
+    checkState,
 
     /**
      * @param {Place} place of a document that a connection no longer has open

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { toInkcastError } from '../redis/errors.js'
-import { documentPresence, workerPresence } from '../redis/keys.js'
+import { documentPresence, presenceForgotten, workerPresence } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
 import { prefixOfWorker } from '../wire/session-id.js'
 import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
@@ -25,6 +24,8 @@ const RENEW_FOR = 30_000
 const RENEW_EVERY = 600_000
 /** Changes of a worker that is gone, at a time: a call to Redis holds it up for everyone. */
 const LOST_BATCH = 500
+/** Who was about to forget a worker is given so long until somebody else may, s. */
+const FORGETTING = 4
 /** Malformed messages are counted, and logged at most so often, ms. */
 const LOG_INTERVAL = 60_000
 
@@ -33,14 +34,14 @@ const LOG_INTERVAL = 60_000
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis started, and stopped after this
  * @param {number} dependencies.maxMembers of a document of whom each is told
  * @param {number} [dependencies.workerNumber] undefined: this one only reads
- * @param {string} [dependencies.run] tells this process from earlier ones with the same number; default: random
+ * @param {() => string} [dependencies.incarnation] of the worker number, as it is now (sessions/worker-lease.js)
  * @param {import('./contract.js').PresenceHandlers} [dependencies.handlers]
  * @param {Pick<import('../metrics.js').Metrics, 'presence_errors'>} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} [dependencies.clock]
  * @returns {PresenceStore}
  */
-export function createRedisPresence ({ redis, maxMembers, workerNumber, run = randomUUID(), handlers, metrics, log, clock = systemClock }) {
+export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnation = () => '', handlers, metrics, log, clock = systemClock }) {
   const { channels, scripts } = redis
   /** Bounded by the documents that this worker has members of. @type {Map<string, (payload: Buffer) => void>} */
   const watched = new Map()
@@ -118,30 +119,30 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, run = ra
 
   /** @param {string} guid @param {Change[]} changes */
   async function change (guid, changes) {
-    await scripts.presence(documentPresence(guid), [maxMembers, LIST_AGAIN, MAX_CONNECTIONS, run, TTL, EMPTY_TTL,
+    await scripts.presence(documentPresence(guid), [maxMembers, LIST_AGAIN, MAX_CONNECTIONS, incarnation(), TTL, EMPTY_TTL,
       ...changes.flatMap(({ op, id, uid, client, body }) => [op, id, uid, client, body])])
   }
 
-  /** @param {string} guid @param {number} number @returns {Promise<{ id: string, run: string }[]>} */
+  /** @param {string} guid @param {number} number @returns {Promise<{ id: string, incarnation: string }[]>} */
   async function connectionsOf (guid, number) {
     const found = await scripts.mine([documentPresence(guid)[0]], [prefixOfWorker(number)])
-    return Array.from({ length: found.length / 2 }, (_, i) => ({ id: found[2 * i], run: found[2 * i + 1] }))
+    return Array.from({ length: found.length / 2 }, (_, i) => ({ id: found[2 * i], incarnation: found[2 * i + 1] }))
   }
 
   /**
    * Connections of a worker that is gone are lost.
    * @param {number} number
-   * @param {(run: string) => boolean} isGone
+   * @param {(incarnation: string) => boolean} isGone
    * @returns {Promise<string[]>} the documents that have been looked at
    */
   async function lose (number, isGone) {
     const guids = await redis.client.smembers(workerPresence(number))
     for (const guid of guids) {
-      const lost = (await connectionsOf(guid, number)).filter(({ run }) => isGone(run))
+      const lost = (await connectionsOf(guid, number)).filter(({ incarnation }) => isGone(incarnation))
       /** @type {Promise<void>[]} */
       const calls = []
       for (let at = 0; at < lost.length; at += LOST_BATCH) {
-        calls.push(change(guid, lost.slice(at, at + LOST_BATCH).map(({ id, run }) => ({ op: '~', id, uid: '', client: run, body: '' }))))
+        calls.push(change(guid, lost.slice(at, at + LOST_BATCH).map(({ id, incarnation }) => ({ op: '~', id, uid: '', client: incarnation, body: '' }))))
       }
       await Promise.all(calls)
     }
@@ -160,7 +161,7 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, run = ra
       running = true
       if (workerNumber === undefined) return
       await attempt('forget', async () => {
-        const left = await lose(workerNumber, (theirs) => theirs !== run)
+        const left = await lose(workerNumber, (theirs) => theirs !== incarnation())
         if (left.length > 0) await redis.client.srem(workerPresence(workerNumber), left)
       })
     },
@@ -214,8 +215,11 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, run = ra
 
     mine: (guid) => attempt('mine', async () => (await connectionsOf(guid, /** @type {number} */ (workerNumber))).map(({ id }) => id)),
 
-    // The set stays: a process that has the number by now may be using it. It expires.
-    forget: (number, theirs) => attempt('forget', async () => { await lose(number, (run) => run === theirs) })
+    forget: (number, gone) => attempt('forget', async () => {
+      if (await redis.client.set(presenceForgotten(number, gone), '1', 'EX', FORGETTING, 'NX') === null) return
+      // The set stays: a process that has the number by now may be using it. It expires.
+      await lose(number, (incarnation) => incarnation === gone)
+    })
   }
 
   /** @param {string} guid */

@@ -1,6 +1,7 @@
-import { pauseAfter } from './cycle.js'
-import { makeMember } from './member.js'
+import { pauseAfter, SHORTEST } from './cycle.js'
+import { Membership } from './membership.js'
 import { Merge } from './merge.js'
+import { diffPayload, listPayload } from './payload.js'
 
 /**
  * A document's members on one worker: what happens to them goes to the store, what the store tells goes to them, both
@@ -9,16 +10,8 @@ import { Merge } from './merge.js'
  * @typedef {import('./contract.js').Change} Change
  * @typedef {import('./contract.js').Diff} Diff
  * @typedef {import('./contract.js').Page} Page
- */
-
-/**
- * Who takes part: a connection.
- * @typedef {object} Participant
- * @property {string} id
- * @property {string} uid
- * @property {string | undefined} client
- * @property {{ name?: string }} identity
- * @property {(delivery: any, anyway?: boolean) => unknown} deliver anyway: however much waits
+ * @typedef {import('./membership.js').Participant} Participant
+ * @typedef {import('./payload.js').Payload} Payload
  */
 
 /**
@@ -32,26 +25,6 @@ import { Merge } from './merge.js'
  * @property {number} maxMembers
  * @property {import('../metrics.js').Metrics} metrics
  */
-
-/**
- * The argument of doc:presence.
- * @typedef {Pick<Diff, 'from' | 'version' | 'count' | 'joined' | 'changed'> & { guid: string, left: string[], members?: Page['members'], cursor?: string, countOnly?: true }} Payload
- */
-
-/** One connection's part in one document. */
-export class Membership {
-  index = 0
-  /** @param {Room} room @param {Participant} participant @param {string} body */
-  constructor (room, participant, body) {
-    this.room = room
-    /** Null: it has lost its connection, and may come back. @type {Participant | null} */
-    this.participant = participant
-    this.id = participant.id
-    this.uid = participant.uid
-    this.client = participant.client ?? ''
-    this.body = body
-  }
-}
 
 /** Members in the answer to a join, and on a page by default. */
 export const PAGE = 100
@@ -91,6 +64,13 @@ class Busy {
   pageAt = 0
   /** @type {Promise<Page> | null} */
   reading = null
+  /** Called when something was written, or could not be. @type {(() => void)[]} */
+  waiters = []
+
+  get idle () {
+    return this.pending.size === 0 && this.out === null && this.page === null && !this.lost && !this.unsure &&
+      !this.writing && !this.comparing && this.loading === null && this.reading === null
+  }
 }
 
 export class Room {
@@ -224,8 +204,7 @@ export class Room {
     }
     if (busy.out !== null && busy.loading === null && now >= busy.sendAt) this.#send(busy)
     if (busy.page !== null && now >= busy.pageAt + PAGE_TIME) busy.page = null
-    const idle = busy.pending.size === 0 && busy.out === null && busy.page === null && !busy.writing && !busy.comparing && busy.loading === null && busy.reading === null && !busy.lost && !busy.unsure
-    if (idle && now >= busy.writeAt && now >= busy.sendAt) this.#busy = null
+    if (busy.idle && now >= busy.writeAt && now >= busy.sendAt) this.#busy = null
     return this.#busy !== null
   }
 
@@ -245,6 +224,9 @@ export class Room {
     } finally {
       busy.writing = false
       busy.writeAt = now() + pauseAfter(this.count)
+      // what was read before lacks it
+      busy.page = busy.reading = null
+      for (const written of busy.waiters.splice(0)) written()
     }
   }
 
@@ -330,6 +312,20 @@ export class Room {
   }
 
   /**
+   * Who joins where few are is answered when it is there for all workers. Where there are many it would have to wait for too
+   * long, and who came last is told of a little later.
+   * @param {Membership} membership
+   */
+  async written ({ id }) {
+    const busy = this.#work()
+    while (pauseAfter(this.count) <= SHORTEST && busy.pending.has(id) && this.#shared.gate.open) await this.#nextWrite(busy)
+    if (busy.writing && pauseAfter(this.count) <= SHORTEST) await this.#nextWrite(busy)
+  }
+
+  /** @param {Busy} busy @returns {Promise<void>} */
+  #nextWrite (busy) { return new Promise((resolve) => { busy.waiters.push(resolve) }) }
+
+  /**
    * The first members, not older than what members here were told, so that what they are told next comes after it.
    * @returns {Promise<Page>} rejects if the store cannot be read; the list is told when it can
    */
@@ -343,22 +339,32 @@ export class Room {
         throw new Error('the members cannot be read')
       }
     }
-    for (let read = 0; busy.page === null || busy.page.version < this.#sent; read++) {
-      if (read === READS) {
-        // they are told
-        this.lose('gap')
-        break
-      }
-      busy.reading ??= this.#shared.store.page(this.guid, { limit: PAGE }).finally(() => { busy.reading = null })
-      try {
-        busy.page = await busy.reading
-      } catch (error) {
-        busy.lost = busy.tell = true
-        throw error
-      }
-      busy.pageAt = this.#shared.now()
+    for (let read = 1; ; read++) {
+      const page = busy.page ?? await (busy.reading ?? this.#read(busy))
+      if (page.version >= this.#sent) return page
+      busy.page = null
+      if (read < READS) continue
+      // the store has lost what it had: all of them are told the list
+      this.lose('gap')
+      return page
     }
-    return /** @type {Page} */ (busy.page)
+  }
+
+  /** @param {Busy} busy */
+  #read (busy) {
+    const reading = busy.reading = this.#shared.store.page(this.guid, { limit: PAGE }).then((page) => {
+      if (busy.reading === reading) {
+        busy.reading = null
+        busy.page = page
+        busy.pageAt = this.#shared.now()
+      }
+      return page
+    }, (error) => {
+      if (busy.reading === reading) busy.reading = null
+      busy.lost = busy.tell = true
+      throw error
+    })
+    return reading
   }
 
   /**
@@ -369,39 +375,4 @@ export class Room {
 
   /** @param {number} version of a page @returns {boolean} whether members here were told of a later one */
   isNewer (version) { return version < this.#sent }
-}
-
-/**
- * @param {string} guid
- * @param {Merge} merge
- * @returns {Payload}
- */
-function diffPayload (guid, { from, version, count, kind, joined, changed, left, closed }) {
-  return {
-    guid, version, from, joined: [...joined.values()], left: [...[...left.values()].flat(), ...closed], changed: [...changed.values()], count,
-    ...kind === 'count' ? { countOnly: /** @type {const} */ (true) } : {}
-  }
-}
-
-/**
- * @param {string} guid
- * @param {Page} page
- * @returns {Payload}
- */
-function listPayload (guid, { version, count, countOnly, members, cursor }) {
-  const nothing = { guid, version, from: 0, joined: [], left: [], changed: [], count }
-  if (countOnly) return { ...nothing, countOnly: true }
-  return { ...nothing, members, ...cursor === undefined ? {} : { cursor } }
-}
-
-/**
- * What a client that joins is told. It may not be written yet that it is there itself.
- * @param {Page} page
- * @param {Membership} own
- */
-export function joinAnswer ({ version, count, countOnly, members, cursor }, own) {
-  if (countOnly) return { members: [], count, version, countOnly: true }
-  if (cursor !== undefined) return { members, count, version, cursor }
-  if (members.some(({ uid }) => uid === own.uid)) return { members, count, version }
-  return { members: [...members, makeMember(own.uid, [[own.id, JSON.parse(own.body)]])], count: count + 1, version }
 }

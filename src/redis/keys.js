@@ -56,8 +56,19 @@ export const WORKERS = Object.freeze({
   /** String: when somebody last looked for leases that have run out, ms. */
   watched: `${PREFIX}{workers}:watched`
 })
-/** @param {string} guid @returns {[connections: string, order: string, meta: string, channel: string]} who is present in a document, and the sharded channel that tells of it (presence-4.lua) */
-export const documentPresence = (guid) => [`${PREFIX}{d:${guid}}:present`, `${PREFIX}{d:${guid}}:present:order`, `${PREFIX}{d:${guid}}:present:meta`, `${PREFIX}{d:${guid}}:present:diffs`]
+
+/**
+ * Who is present in a document (presence-4.lua).
+ * @param {string} guid
+ * @returns {[connections: string, order: string, meta: string, channel: string]} hash, sorted set, hash, and the sharded channel that tells of them
+ */
+export function documentPresence (guid) {
+  const present = `${PREFIX}{d:${guid}}:present`
+  return [present, `${present}:order`, `${present}:meta`, `${present}:diffs`]
+}
 
 /** @param {number} workerNumber @returns {string} set: documents in which somebody is present through a worker */
 export const workerPresence = (workerNumber) => `${PREFIX}{w:${workerNumber}}:present`
+
+/** @param {number} workerNumber @param {string} incarnation @returns {string} string: somebody is about to remove who was present through a worker that is gone */
+export const presenceForgotten = (workerNumber, incarnation) => `${PREFIX}{w:${workerNumber}}:present:forgotten:${incarnation}`

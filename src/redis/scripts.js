@@ -23,8 +23,6 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[version: string, count: string, countOnly: '0' | '1', cursor: string, ...connections: string[]]>} members
  * @property {(keys: string[], args: Argument[]) => Promise<(string | null)[]>} versions
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} mine
- * @property {(keys: string[], args: Argument[]) => Promise<number>} claim
- * @property {(keys: string[], args: Argument[]) => Promise<string>} renew
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} slot
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} owner
  */

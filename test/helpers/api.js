@@ -2,6 +2,7 @@ import { createHttpApi } from '../../src/api/http.js'
 import { createMemoryRequests } from '../../src/api/memory-requests.js'
 import { createPublish } from '../../src/api/publish.js'
 import { createMetrics } from '../../src/metrics.js'
+import { createMemoryPresence, createMemoryPresenceHub } from '../../src/presence/memory-presence.js'
 import { manualClock } from './manual-clock.js'
 import { recordingLog } from './recording-log.js'
 
@@ -33,6 +34,7 @@ export async function startApi (t, { port = 0, tokens = [], maxRecordBytes = 100
     production: false,
     publish: createPublish({ limits, requests: createMemoryRequests({ clock }), sink: (publication) => { published.push(publication); return sink(publication) } }),
     bus: bus ?? { positions: async (guids) => guids.map(() => null), history: () => Promise.reject(new Error('no history in this test')) },
+    presence: createMemoryPresence({ hub: createMemoryPresenceHub({ maxMembers: 10 }) }),
     log, metrics, clock, tls
   }, times)
   await api.start()

@@ -11,8 +11,8 @@ export const schema = z.strictObject({ guid })
  * @param {import('zod').output<typeof schema>} input
  * @param {import('../handlers.js').HandlerContext} context
  */
-export async function handle (connection, { guid }, { feeds, lifeCycle }) {
-  if (!leaveDocument(connection, guid, 'left', feeds, lifeCycle)) throw new InkcastError('not_joined')
+export async function handle (connection, { guid }, context) {
+  if (!leaveDocument(connection, guid, 'left', context)) throw new InkcastError('not_joined')
   return { guid }
 }
 
@@ -20,14 +20,15 @@ export async function handle (connection, { guid }, { feeds, lifeCycle }) {
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
  * @param {import('../life-cycle.js').EndReason} reason
- * @param {import('../handlers.js').HandlerContext['feeds']} feeds
- * @param {import('../life-cycle.js').LifeCycle} lifeCycle
+ * @param {Pick<import('../handlers.js').HandlerContext, 'feeds' | 'lifeCycle' | 'presence'>} parts
+ * @param {boolean} [lost] the connection was, so that it may come back; default false
  * @returns {boolean} whether it was open
  */
-export function leaveDocument (connection, guid, reason, feeds, lifeCycle) {
+export function leaveDocument (connection, guid, reason, { feeds, lifeCycle, presence }, lost = false) {
   const document = connection.document(guid)
   if (document === undefined) return false
   connection.removeDocument(guid)
+  presence.leave(document, lost)
   feeds.leave(guid, connection)
   connection.socket.leave(`doc:${guid}`)
   if (document.joined) lifeCycle.left(connection, guid, reason)

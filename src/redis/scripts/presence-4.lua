@@ -1,16 +1,16 @@
 -- Applies what has happened to connections in one document, and publishes what that changes for its members.
 --
--- KEYS  1 connections (hash: id -> uid \0 client \0 run \0 body; a body is JSON)
+-- KEYS  1 connections (hash: id -> uid \0 client \0 incarnation \0 body; a body is JSON)
 --       2 order (sorted set, all scores 0: uid \0 id), by which a user's connections are found and members are paged
 --       3 meta (hash: "v" version, "n" members, "c" 1: only their number is told)
 --       4 channel (sharded)
 -- ARGV  1 members of whom each is told  2 share of it below which they are told again  3 connections listed of a member
---       4 run of the worker  5 seconds to keep it all  6 seconds to keep the version of a document where nobody is
+--       4 incarnation of the worker  5 seconds to keep it all  6 seconds to keep the version of a document where nobody is
 --       then five for each change: op ('+' '=' '-' '~', see src/presence/contract.js), id, uid, client, body; with '-' and
---       '~' the client is the run that the connection must be of, '' for any
+--       '~' the client is the incarnation that the connection must be of, '' for any
 -- Returns the version.
 local connections, order, meta, channel = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local maxMembers, maxListed, run = tonumber(ARGV[1]), tonumber(ARGV[3]), ARGV[4]
+local maxMembers, maxListed, incarnation = tonumber(ARGV[1]), tonumber(ARGV[3]), ARGV[4]
 
 local found = redis.call('HMGET', meta, 'v', 'n', 'c')
 local version, count, countOnly = tonumber(found[1]) or 0, tonumber(found[2]) or 0, found[3] == '1'
@@ -51,14 +51,14 @@ for i = 7, #ARGV, 5 do
   local entry = redis.call('HGET', connections, id)
   if op == '-' or op == '~' then
     if entry then
-      local theirs, _, theirRun = parse(entry)
-      if client == '' or client == theirRun then
+      local theirs, _, theirIncarnation = parse(entry)
+      if client == '' or client == theirIncarnation then
         remove(id, theirs)
         if op == '-' then closed[#closed + 1] = {id, theirs} end
       end
     end
   else
-    local new = uid .. '\0' .. client .. '\0' .. run .. '\0' .. body
+    local new = uid .. '\0' .. client .. '\0' .. incarnation .. '\0' .. body
     if entry ~= new then
       touch(uid)
       if op == '+' and client ~= '' then

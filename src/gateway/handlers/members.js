@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import { InkcastError } from '../../errors.js'
+import { guid } from './input.js'
+
+/** Members that one answer may hold. */
+const MAX_LIMIT = 500
+
+export const schema = z.strictObject({ guid, cursor: guid.optional(), limit: z.int().min(1).max(MAX_LIMIT).optional() })
+
+/**
+ * Who is present in a document that is open on this connection, also one that does not take part itself.
+ *
+ * @param {import('../connection.js').Connection} connection
+ * @param {import('zod').output<typeof schema>} input
+ * @param {import('../handlers.js').HandlerContext} context
+ */
+export async function handle (connection, { guid, cursor, limit }, { presence }) {
+  const document = connection.document(guid)
+  if (!document?.joined) throw new InkcastError('not_joined')
+  const page = await presence.members(guid, { cursor, limit })
+  // access may have been taken away meanwhile
+  if (!document.wanted) throw new InkcastError('not_joined')
+  return { guid, ...page }
+}

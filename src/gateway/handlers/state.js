@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import { InkcastError } from '../../errors.js'
+import { guid, state } from './input.js'
+
+export const schema = z.strictObject({ guid, state })
+
+/**
+ * Replaces what the other members of a document see of this connection. Who did not take part yet does from now on, and is
+ * answered like one that joins.
+ *
+ * @param {import('../connection.js').Connection} connection
+ * @param {import('zod').output<typeof schema>} input
+ * @param {import('../handlers.js').HandlerContext} context
+ */
+export async function handle (connection, { guid, state }, { presence }) {
+  const document = connection.document(guid)
+  if (!document?.joined) throw new InkcastError('not_joined')
+  presence.checkState(state)
+  if (document.presence !== null) {
+    presence.setState(connection, document, state)
+    return { guid }
+  }
+  return { guid, ...await presence.join(connection, guid, document, state) }
+}

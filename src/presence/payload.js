@@ -1,0 +1,44 @@
+import { makeMember } from './member.js'
+
+/**
+ * What clients are told.
+ *
+ * @typedef {import('./contract.js').Page} Page
+ * @typedef {Pick<import('./contract.js').Diff, 'from' | 'version' | 'count' | 'joined' | 'changed'> & Rest} Payload
+ * @typedef {{ guid: string, left: string[], members?: Page['members'], cursor?: string, countOnly?: true }} Rest
+ */
+
+/**
+ * @param {string} guid
+ * @param {import('./merge.js').Merge} merge
+ * @returns {Payload}
+ */
+export function diffPayload (guid, { from, version, count, kind, joined, changed, left, closed }) {
+  return {
+    guid, version, from, joined: [...joined.values()], left: [...[...left.values()].flat(), ...closed], changed: [...changed.values()], count,
+    ...kind === 'count' ? { countOnly: /** @type {const} */ (true) } : {}
+  }
+}
+
+/**
+ * @param {string} guid
+ * @param {Page} page
+ * @returns {Payload}
+ */
+export function listPayload (guid, { version, count, countOnly, members, cursor }) {
+  const nothing = { guid, version, from: 0, joined: [], left: [], changed: [], count }
+  if (countOnly) return { ...nothing, countOnly: true }
+  return { ...nothing, members, ...cursor === undefined ? {} : { cursor } }
+}
+
+/**
+ * What a client that joins is told. It may not be written yet that it is there itself.
+ * @param {Page} page
+ * @param {import('./membership.js').Membership} own
+ */
+export function joinAnswer ({ version, count, countOnly, members, cursor }, own) {
+  if (countOnly) return { members: [], count, version, countOnly: true }
+  if (cursor !== undefined) return { members, count, version, cursor }
+  if (members.some(({ uid }) => uid === own.uid)) return { members, count, version }
+  return { members: [...members, makeMember(own.uid, [[own.id, JSON.parse(own.body)]])], count: count + 1, version }
+}
