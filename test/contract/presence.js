@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { encodeBody } from '../../src/presence/member.js'
+import { createSessionIds } from '../../src/wire/session-id.js'
+import { waitFor } from '../helpers/wait.js'
+import { fresh } from './bus-fixture.js'
+
+/**
+ * What every presence store must do. An implementation's test calls this with a function that makes stores on one backend,
+ * which other tests may be using.
+ *
+ * @typedef {import('../../src/presence/contract.js').PresenceStore} PresenceStore
+ * @typedef {import('../../src/presence/contract.js').Diff} Diff
+ * @typedef {import('../../src/presence/contract.js').Change} Change
+ *
+ * @typedef {object} StoreOptions
+ * @property {number} [workerNumber]
+ * @property {string} [incarnation]
+ * @property {import('../../src/presence/contract.js').PresenceHandlers} [handlers]
+ *
+ * @param {string} name
+ * @param {() => Promise<{ create: (options: StoreOptions) => Promise<PresenceStore>, stop: () => Promise<void> }>} open stores of one backend, of whom more than 6 members are only
+ *   counted; what `create` returns is not started
+ */
+export function presenceContract (name, open) {
+  describe(`presence contract: ${name}`, () => {
+    const [first, second] = [randomInt(0, 2000), randomInt(2000, 4000)]
+    const ids = [createSessionIds(first), createSessionIds(second)]
+    /** @type {{ guid: string, diff: Diff }[]} */
+    const seen = []
+    /** @type {Awaited<ReturnType<typeof open>>} */
+    let backend
+    /** @type {PresenceStore} */
+    let one
+    /** @type {PresenceStore} */
+    let two
+    /** @type {PresenceStore} */
+    let reader
+
+    before(async () => {
+      backend = await open()
+      one = await backend.create({ workerNumber: first, incarnation: 'a' })
+      two = await backend.create({ workerNumber: second, incarnation: 'b', handlers: { onDiff: (guid, diff) => { seen.push({ guid, diff }) }, onInterrupted: () => {}, onLost: () => {} } })
+      reader = await backend.create({})
+      for (const store of [one, two, reader]) await store.start()
+    })
+    after(() => backend?.stop())
+
+    /** @param {string} guid */
+    const diffs = (guid) => seen.filter((each) => each.guid === guid).map(({ diff }) => diff)
+    /** @param {string} guid @param {number} count */
+    const told = async (guid, count) => {
+      await waitFor(() => diffs(guid).length >= count, { message: () => `${count} diffs, there are ${diffs(guid).length}` })
+      return diffs(guid)[count - 1]
+    }
+    /** @param {Change['op']} op @param {string} uid @param {string} id @param {object} [state] @param {string} [client] @returns {Change} */
+    const change = (op, uid, id, state, client = '') => ({ op, id, uid, client, body: op === '-' || op === '~' ? '' : encodeBody(`name of ${uid}`, state) })
+    /** @param {string} guid */
+    const all = (guid) => reader.page(guid, { limit: 100 })
+    /** @param {string} guid @param {string} [uid] */
+    const enter = async (guid, uid = 'ada') => {
+      const id = ids[0]()
+      await one.update(guid, [change('+', uid, id)])
+      return id
+    }
+
+    test('a document that nobody has been in is empty', async () => {
+      assert.deepEqual(await all(fresh()), { version: 0, count: 0, countOnly: false, members: [] })
+      assert.deepEqual(await reader.versions([fresh()]), [null])
+    })
+
+    test('who comes is told to those who watch, and listed with name and state', async () => {
+      const guid = fresh()
+      await two.watch(guid)
+      const id = ids[0]()
+      await one.update(guid, [change('+', 'ada ü"\\', id, { a: [], b: {}, c: 'ü"\u2028/' })])
+      const diff = await told(guid, 1)
+      const member = { uid: 'ada ü"\\', id, name: 'name of ada ü"\\', state: { a: [], b: {}, c: 'ü"\u2028/' } }
+      assert.deepEqual({ ...diff, version: 0 }, { from: 0, version: 0, count: 1, kind: 'diff', joined: [member], changed: [], left: [], closed: [], removed: [] })
+      assert.deepEqual(await all(guid), { version: diff.version, count: 1, countOnly: false, members: [member] })
+      assert.deepEqual(await one.versions([fresh(), guid]), [null, diff.version])
+    })
+
+    test('versions grow by one with each diff, and nothing is told of what changes nothing', async () => {
+      const guid = fresh()
+      await two.watch(guid)
+      const id = await enter(guid)
+      await one.update(guid, [change('=', 'ada', id)])
+      await one.update(guid, [change('-', 'bob', ids[0]())])
+      await one.update(guid, [change('=', 'ada', id, { n: 1 })])
+      await told(guid, 2)
+      const [before, diff] = diffs(guid)
+      assert.deepEqual([diff.from, diff.version, diffs(guid).length], [before.version, before.version + 1, 2])
+      assert.deepEqual(diff.changed.map(({ state }) => state), [{ n: 1 }])
+    })
+
+    test('connections of a user are one member, on whatever worker they are', async () => {
+      const guid = fresh()
+      await two.watch(guid)
+      const a = await enter(guid)
+      const b = ids[1]()
+      await two.update(guid, [change('+', 'ada', b, { tab: 2 })])
+      const diff = await told(guid, 2)
+      assert.deepEqual([diff.joined, diff.left, diff.count], [[], [], 1])
+      assert.deepEqual(diff.changed[0].connections?.map(({ id }) => id).sort(), [a, b].sort())
+      assert.deepEqual((await all(guid)).members, diff.changed)
+      await two.update(guid, [change('-', 'ada', b)])
+      const closed = await told(guid, 3)
+      assert.deepEqual([closed.left, closed.closed, closed.removed, closed.changed.map(({ id }) => id)], [[], [b], [b], [a]])
+      await one.update(guid, [change('~', 'ada', a)])
+      const left = await told(guid, 4)
+      assert.deepEqual([left.left, left.closed, left.changed, left.count], [[{ uid: 'ada', ids: [a] }], [], [], 0])
+    })
+
+    test('the same client of a user takes the place of its earlier connection, others do not', async () => {
+      const guid = fresh()
+      await two.watch(guid)
+      const [a, b, c] = [ids[0](), ids[1](), ids[1]()]
+      await one.update(guid, [change('+', 'ada', a, {}, 'tab'), change('+', 'bob', ids[0](), {}, 'tab')])
+      await two.update(guid, [change('+', 'ada', c, {}, 'other')])
+      await two.update(guid, [change('+', 'ada', b, { back: true }, 'tab')])
+      const diff = await told(guid, 3)
+      assert.deepEqual([diff.joined, diff.left, diff.closed, diff.removed, diff.count], [[], [], [], [a], 2])
+      assert.deepEqual(diff.changed[0].connections?.map(({ id }) => id).sort(), [b, c].sort())
+      // what comes late of the one before changes nothing
+      await one.update(guid, [change('~', 'ada', a)])
+      // and who is there all the same is there again
+      await one.update(guid, [change('=', 'ada', a, {}, 'tab')])
+      assert.deepEqual((await told(guid, 4)).changed[0].connections?.length, 3)
+    })
+
+    test('who comes and goes within one update is told as it ended', async () => {
+      const guid = fresh()
+      await two.watch(guid)
+      const [a, b] = [await enter(guid), ids[0]()]
+      await one.update(guid, [change('+', 'ada', b), change('~', 'ada', a)])
+      const diff = await told(guid, 2)
+      assert.deepEqual([diff.joined, diff.left, diff.closed, diff.changed.map(({ id }) => id)], [[], [], [], [b]])
+    })
+
+    test('members are paged by user, also those with many connections', async () => {
+      const guid = fresh()
+      const uids = ['a', 'aa', 'b', 'ä', 'z']
+      await one.update(guid, uids.map((uid) => change('+', uid, ids[0]())))
+      await one.update(guid, Array.from({ length: 150 }, () => change('+', 'b', ids[0]())))
+      /** @type {string[]} */
+      const found = []
+      /** @type {import('../../src/presence/contract.js').Page | undefined} */
+      let page
+      do {
+        page = await reader.page(guid, { after: page?.cursor, limit: 2 })
+        assert.deepEqual(page.count, 5)
+        found.push(...page.members.map(({ uid }) => uid))
+        for (const { uid, connections } of page.members) assert.equal(connections?.length, uid === 'b' ? 20 : undefined)
+      } while (page.cursor !== undefined)
+      assert.deepEqual([...found].sort(), [...uids].sort())
+      assert.equal((await reader.page(guid, { limit: 5 })).cursor, undefined)
+      assert.equal((await reader.page(guid, { limit: 4 })).members.length, 4)
+    })
+
+    test('a page ends early where states are large', async () => {
+      const guid = fresh()
+      for (const uid of ['a', 'b', 'c']) await one.update(guid, [change('+', uid, ids[0](), { text: 'x'.repeat(200_000) })])
+      const page = await reader.page(guid, { limit: 100 })
+      assert.deepEqual([page.members.length, page.cursor], [2, 'b'])
+    })
+
+    test('above the bound only the number is told, and all are listed when there are fewer', async () => {
+      const guid = fresh()
+      await two.watch(guid)
+      const members = Array.from({ length: 7 }, (_, i) => ({ uid: `user-${i}`, id: ids[0]() }))
+      await one.update(guid, members.map(({ uid, id }) => change('+', uid, id)))
+      const diff = await told(guid, 1)
+      assert.deepEqual([diff.kind, diff.count, diff.joined], ['count', 7, []])
+      assert.equal((await all(guid)).countOnly, true)
+      assert.equal((await all(guid)).members.length, 7)
+      // a state alone is stored and not told
+      await one.update(guid, [change('=', 'user-0', members[0].id, { n: 1 })])
+      await one.update(guid, [change('-', 'user-6', members[6].id)])
+      assert.deepEqual([(await told(guid, 2)).kind, diffs(guid)[1].count], ['count', 6])
+      await one.update(guid, [change('-', 'user-5', members[5].id)])
+      assert.deepEqual([(await told(guid, 3)).kind, diffs(guid)[2].joined], ['list', []])
+      assert.deepEqual((await all(guid)).members[0].state, { n: 1 })
+      await one.update(guid, [change('-', 'user-4', members[4].id)])
+      assert.equal((await told(guid, 4)).kind, 'diff')
+    })
+
+    test('a worker that is gone is forgotten once, and nobody else', async () => {
+      const guid = fresh()
+      await two.watch(guid)
+      const gone = await backend.create({ workerNumber: 4001, incarnation: 'x' })
+      await gone.start()
+      const lost = Array.from({ length: 3 }, createSessionIds(4001))
+      await gone.update(guid, lost.map((id, i) => change('+', `lost-${i}`, id)))
+      const id = await enter(guid)
+      await gone.update(guid, [change('+', 'ada', createSessionIds(4001)())])
+      await told(guid, 3)
+      await Promise.all([one, two, reader].map((store) => store.forget(4001, 'x')))
+      const diff = await waitFor(() => diffs(guid)[3])
+      assert.deepEqual(diff.left.map(({ uid }) => uid).sort(), ['lost-0', 'lost-1', 'lost-2'])
+      assert.deepEqual([diff.count, diff.changed.map(({ uid, id }) => [uid, id])], [1, [['ada', id]]])
+      assert.equal(diffs(guid).length, 4)
+      await gone.stop()
+    })
+
+    test('the next process with a number finds nothing of the one before, and is not forgotten with it', async () => {
+      const guid = fresh()
+      const newId = createSessionIds(4002)
+      const earlier = await backend.create({ workerNumber: 4002, incarnation: 'x' })
+      await earlier.start()
+      await earlier.update(guid, [change('+', 'ada', newId())])
+      await earlier.stop()
+      const next = await backend.create({ workerNumber: 4002, incarnation: 'y' })
+      await next.start()
+      assert.equal((await all(guid)).count, 0)
+      const id = newId()
+      await next.update(guid, [change('+', 'bob', id)])
+      await one.forget(4002, 'x')
+      assert.deepEqual((await all(guid)).members.map(({ uid }) => uid), ['bob'])
+      assert.deepEqual(await next.mine(guid), [id])
+      assert.deepEqual(await one.mine(guid), [])
+      await next.stop()
+    })
+
+    test('nothing is told after unwatch', async () => {
+      const [guid, mark] = [fresh(), fresh()]
+      await Promise.all([guid, mark].map((each) => two.watch(each)))
+      await enter(guid)
+      await told(guid, 1)
+      two.unwatch(guid)
+      await enter(guid, 'bob')
+      await enter(mark)
+      await told(mark, 1)
+      assert.equal(diffs(guid).length, 1)
+    })
+  })
+}
