@@ -83,9 +83,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
         clearInterval(timer)
         active.delete(abort)
       })
-      const late = new AbortController()
-      const slow = await Promise.race([working.then(() => false), clock.sleep(PATIENCE, late.signal).then(() => true, () => false)]).finally(() => late.abort())
-      if (slow) {
+      if (await outlasts(working, PATIENCE)) {
         state.paused = true
         const resume = pause()
         working.catch(onFailure).finally(resume)
@@ -111,4 +109,17 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
       while (active.size > 0 && clock.now() < end + graceMs) await clock.sleep(10)
     }
   }
+}
+
+/**
+ * A timer of its own, because most batches end within a millisecond, and to abort a clock's sleep costs more than a batch.
+ * @param {Promise<void>} promise
+ * @param {number} ms
+ * @returns {Promise<boolean>} whether it takes longer; rejects as it does until then
+ */
+function outlasts (promise, ms) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms, true)
+    promise.then(() => resolve(false), reject).finally(() => clearTimeout(timer))
+  })
 }

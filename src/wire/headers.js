@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../errors.js'
 import { OPERATORS, isId } from './publication.js'
 
@@ -31,8 +31,11 @@ const MAX_EXCEPT = 100
 // Version ff and ids of zeros only are not valid (https://www.w3.org/TR/trace-context/#traceparent-header).
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** @returns {string} a trace id as W3C Trace Context has them: 32 hexadecimal digits */
-export const newTraceId = () => randomBytes(16).toString('hex')
+/**
+ * Made of a UUID because Node keeps those in stock; random bytes cost a call into the system's generator each time.
+ * @returns {string} a trace id as W3C Trace Context has them: 32 hexadecimal digits, 122 of their bits random
+ */
+export const newTraceId = () => randomUUID().replaceAll('-', '')
 
 /**
  * Reads a publication from headers. It is not checked yet: pass it to `checkPublication`.
