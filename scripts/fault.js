@@ -16,7 +16,7 @@ import { environment } from '../bench/measure/environment.js'
 import { machineMs, othersShare } from '../bench/measure/machine.js'
 import { serviceVersions } from '../bench/measure/services.js'
 import { saveResults } from '../bench/report/results.js'
-import { faultTable } from '../test/fault/rows.js'
+import { faultTable, remarks } from '../test/fault/rows.js'
 import { makeDirectory, removeDirectory } from '../test/services/directory.js'
 
 /** @typedef {import('../test/fault/rows.js').Row} Row */
@@ -56,7 +56,7 @@ process.exit(code ?? 1)
 /** @param {Row[]} rows @returns {string} */
 function page (rows) {
   const { date, machine, versions, command } = where
-  const more = rows.flatMap(({ fault, more }) => Object.entries(more).map(([name, value]) => `- ${fault}: ${name} ${value}`))
+  const more = remarks(rows)
   return `# Faults, ${date.slice(0, 10)}
 
 \`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis ${versions.redis}, Kafka ${versions.kafka}.

@@ -35,8 +35,8 @@ const PACKET_OVERHEAD = 16_384
 const kEarly = Symbol('early')
 /** Packets that a client may send before it is admitted. */
 const MAX_EARLY = 100
-/** Connections closed at a time while draining, and the pause between, ms. */
-const DRAIN_BATCH = 200
+/** Connections closed at a time while draining, and the pause between, ms: 1,000 a second, which others can take. More where half of DRAIN_TIMEOUT would not do. */
+const DRAIN_BATCH = 50
 const DRAIN_PAUSE = 50
 /** How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms; half of DRAIN_TIMEOUT at most. */
 const DRAIN_GRACE = 5000
@@ -300,9 +300,10 @@ export function createGateway ({
       const deadline = begin + settings.drainTimeout
       for (const connection of directory.all()) connection.tellDraining()
       const open = [...directory.all()]
-      for (let at = 0; at < open.length; at += DRAIN_BATCH) {
-        for (const connection of open.slice(at, at + DRAIN_BATCH)) connection.goAway()
-        if (at + DRAIN_BATCH < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
+      const batch = Math.max(DRAIN_BATCH, Math.ceil(open.length * DRAIN_PAUSE / Math.max(1, settings.drainTimeout / 2)))
+      for (let at = 0; at < open.length; at += batch) {
+        for (const connection of open.slice(at, at + batch)) connection.goAway()
+        if (at + batch < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
       }
       await left
       feeds.stop()

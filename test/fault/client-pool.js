@@ -47,10 +47,13 @@ export function createClientPool (t, size) {
       return { clients: sum('clients'), connected: sum('connected'), missing: sum('missing'), behind: sum('behind') }
     },
 
-    /** @returns {Promise<{ clients: ClientReport[], samples: number[] }>} samples: latencies, ms */
+    /** @returns {Promise<{ clients: ClientReport[], samples: number[], refusals: Record<string, number> }>} samples: latencies, ms; refusals: of tries to connect, by reason */
     async report () {
       const all = await callAll('report')
-      return { clients: all.flatMap(({ clients }) => clients), samples: all.flatMap(({ samples }) => samples) }
+      /** @type {Record<string, number>} */
+      const refusals = {}
+      for (const own of all) for (const [reason, count] of Object.entries(own.refusals)) refusals[reason] = (refusals[reason] ?? 0) + count
+      return { clients: all.flatMap(({ clients }) => clients), samples: all.flatMap(({ samples }) => samples), refusals }
     },
 
     /** @returns {Promise<void>} */

@@ -55,6 +55,7 @@ const commands = {
     samples = []
     for (const client of clients) {
       client.stall = client.connects = 0
+      client.refusals = {}
       for (const checker of client.documents.values()) {
         checker.received = checker.repeated = checker.resyncs = checker.bridged = 0
         checker.faults = []
@@ -73,9 +74,12 @@ const commands = {
     }
   },
 
-  /** @returns {{ clients: ClientReport[], samples: number[] }} */
+  /** @returns {{ clients: ClientReport[], samples: number[], refusals: Record<string, number> }} */
   report () {
-    return { samples, clients: clients.map(reportOf) }
+    /** @type {Record<string, number>} */
+    const refusals = {}
+    for (const client of clients) for (const [reason, count] of Object.entries(client.refusals)) refusals[reason] = (refusals[reason] ?? 0) + count
+    return { samples, clients: clients.map(reportOf), refusals }
   },
 
   cut () { for (const client of clients) client.cut() },

@@ -8,6 +8,8 @@ export class Member {
   documents
   connected = false
   connects = 0
+  /** Tries to connect that failed or were refused, by reason. @type {Record<string, number>} */
+  refusals = {}
   /** The longest time from when a record was offered to when it came, ms, since `measure`. */
   stall = 0
 
@@ -16,6 +18,9 @@ export class Member {
     this.documents = new Map(guids.map((guid) => [guid, new Checker()]))
     this.onRecord = onRecord
   }
+
+  /** @param {string} reason */
+  refused (reason) { this.refusals[reason] = (this.refusals[reason] ?? 0) + 1 }
 
   /** @returns {Record<string, import('./checker.js').Position | null>} for the handshake */
   get positions () { return Object.fromEntries([...this.documents].map(([guid, { resumeFrom }]) => [guid, resumeFrom])) }

@@ -20,6 +20,7 @@ import { markdownTable } from '../../bench/report/table.js'
  * @property {import('../../bench/measure/quantiles.js').Quantiles} gaps of the clients: each one's longest wait for a record from when it was first offered, beyond the usual, ms
  * @property {number | null} normal median time of a record before the fault, ms
  * @property {number[]} load of the machine in the last minute, before and after
+ * @property {Record<string, number>} refusals tries to connect or join that did not succeed, by reason
  * @property {Record<string, string | number>} more
  */
 
@@ -28,8 +29,17 @@ export function saveRow (row) {
   const { FAULT_ROWS } = process.env
   if (FAULT_ROWS !== undefined) appendFileSync(FAULT_ROWS, `${JSON.stringify(row)}\n`)
   console.log(faultTable([row]))
-  const more = Object.entries(row.more).map(([name, value]) => `${name}: ${value}`)
-  if (more.length > 0) console.log(more.join(', '))
+  for (const line of remarks([row])) console.log(line)
+}
+
+/** @param {Row[]} rows @returns {string[]} what the table does not hold */
+export function remarks (rows) {
+  return rows.flatMap(({ fault, refusals, more }) => {
+    const lines = Object.entries(more).map(([name, value]) => `${name} ${value}`)
+    const refused = Object.entries(refusals).map(([reason, count]) => `${reason} (${count})`)
+    if (refused.length > 0) lines.push(`tries to connect or join that did not succeed: ${refused.join(', ')}`)
+    return lines.map((line) => `- ${fault}: ${line}`)
+  })
 }
 
 /** @param {Row[]} rows @returns {string} */

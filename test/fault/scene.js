@@ -121,7 +121,7 @@ export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200,
         await delay(after)
         await publisher.stop()
         const published = await complete()
-        const { clients: reports } = await clients.report()
+        const { clients: reports, refusals } = await clients.report()
         const gaps = quantiles(reports.map(({ stall }) => Math.max(0, stall - (normal ?? 0))), 0)
         const sum = (/** @type {'received' | 'repeated' | 'resyncs' | 'bridged' | 'connects'} */ what) => reports.reduce((total, report) => total + report[what], 0)
         const faultsOf = (/** @type {string} */ kind) => reports.reduce((total, { faults }) => total + (faults[kind] ?? 0), 0)
@@ -141,6 +141,7 @@ export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200,
           gaps,
           normal,
           load: [load, loadavg()[0]].map((each) => Math.round(each * 10) / 10),
+          refusals,
           more: more()
         })
         assertComplete(reports)

@@ -43,13 +43,17 @@ export class StockClient extends Member {
     socket.on('record', (payload, meta) => this.record(payload, meta))
     socket.on('doc:joined', (answer) => this.joined(answer))
     socket.on('doc:resync', (told) => this.resync(told))
-    socket.on('doc:refused', ({ guid }) => this.#joinLater(guid))
+    socket.on('doc:refused', ({ guid, error }) => {
+      this.refused(`join: ${error.code}`)
+      this.#joinLater(guid)
+    })
     socket.on('connect', () => {
       this.connected = true
       this.connects++
     })
     socket.on('disconnect', () => { this.connected = false })
-    socket.on('connect_error', (/** @type {any} */ { data }) => {
+    socket.on('connect_error', (/** @type {any} */ { message, data }) => {
+      this.refused(data?.code ?? message)
       if (!socket.active && data?.retryable) setTimeout(() => socket.connect(), data.retryInMs)
     })
   }
