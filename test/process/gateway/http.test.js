@@ -7,8 +7,9 @@ import { io } from 'socket.io-client'
 import WebSocket from 'ws'
 import { createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
-import { rawPolling } from '../../helpers/raw-client.js'
+import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
+import { Connection } from '../../../src/gateway/connection.js'
 import { createOriginCheck } from '../../../src/gateway/origin.js'
 
 const HANDSHAKE = '/socket.io/?EIO=4&transport=polling'
@@ -142,4 +143,26 @@ test('a gateway that stops tells its clients so, closes, and takes no others', a
   }
   await stopped
   assert.deepEqual([server.gateway.connections, engine.clientsCount, server.gateway.io.sockets.sockets.size], [0, 0, 0])
+})
+
+test('a gateway that stops closes a part of its connections at a time, all of them within half of DRAIN_TIMEOUT', async (t) => {
+  for (const [timeout, parts] of [['30000', 3], ['200', 2]]) {
+    const server = await startEmbedded(t, { DRAIN_TIMEOUT: String(timeout) })
+    const clients = await Promise.all(Array.from({ length: 120 }, () => rawWebSocket(t, server.url)))
+    await Promise.all(clients.map((client) => client.connect()))
+    let closed = 0
+    let seen = 0
+    const { goAway } = Connection.prototype
+    t.mock.method(Connection.prototype, 'goAway', /** @this {Connection} */ function () {
+      if (closed++ === 0) setImmediate(() => {
+        seen++
+        closed = 0
+      })
+      return goAway.call(this)
+    })
+    await server.gateway.stop()
+    await Promise.all(clients.map(({ closed }) => closed))
+    assert.equal(seen, parts, `DRAIN_TIMEOUT=${timeout}`)
+    t.mock.restoreAll()
+  }
 })
