@@ -10,6 +10,8 @@ import { testHooks } from './gateway/self-test.js'
 import { createGateway } from './gateway/server.js'
 import { createLoopbackUplink } from './gateway/uplink-loopback.js'
 import { createMemoryPresence, createMemoryPresenceHub } from './presence/memory-presence.js'
+import { createMemorySessions } from './sessions/memory-sessions.js'
+import { createSessions } from './sessions/registry.js'
 import { createSessionIds } from './wire/session-id.js'
 import { apiUrl, banner } from './banner.js'
 
@@ -33,11 +35,14 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   const loopback = createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
   // the demo and its documents are loaded in development only
   const documents = config.production ? undefined : (await import('./demo/embedded-documents.js')).createEmbeddedDocuments({ uplink: loopback, bus: () => bus, limits: config.limits })
+  const uplink = documents?.uplink ?? loopback
+  const store = createMemorySessions()
   const gateway = createGateway({
     config,
     createBus: (handlers) => bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock }),
     createPresenceStore: (handlers) => createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER, handlers }),
-    uplink: documents?.uplink ?? loopback,
+    uplink,
+    createSessions: ({ connectionsOf }) => createSessions({ store, uplink, worker: () => ({ number: WORKER_NUMBER, incarnation: clock.now() }), connectionsOf, metrics, log, clock }),
     authenticator,
     access,
     newId: createSessionIds(WORKER_NUMBER),

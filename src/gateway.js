@@ -21,6 +21,9 @@ import { createKafkaUplink } from './kafka/uplink.js'
 import { createRedisPresence } from './presence/redis-presence.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
+import { createCleaning } from './sessions/cleaning.js'
+import { createRedisSessions } from './sessions/redis-sessions.js'
+import { createSessions } from './sessions/registry.js'
 import { createWorkerLease, thisMachine } from './sessions/worker-lease.js'
 import { createWorkerWatch, incarnationName } from './sessions/worker-watch.js'
 import { createSessionIds } from './wire/session-id.js'
@@ -43,15 +46,25 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   }))
   const machine = thisMachine()
   const directory = path.dirname(privatePath)
+  /** @type {import('./sessions/registry.js').Sessions | undefined} */
+  let sessions
   const lease = createWorkerLease({
     redis,
     slot: `${machine}:${directory}:${launcher.slot}`,
     address: { machine, pid: process.pid, path: privatePath, ...(peerListener ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port() } } : {}) },
     // who has the number now would get our requests, and we its: we are started again, with another one
     onLost: () => process.exit(1),
+    onReborn: (incarnation) => sessions?.reborn(incarnation),
     log
   })
   await lifecycle.start('worker lease', lease)
+  /** @type {import('./bus/contract.js').Bus} */
+  let bus
+  const uplink = config.mode === 'kafka'
+    ? createKafkaUplink({ kafka: createKafka({ settings: config.kafka, log, name: 'gateway' }), topic: config.kafka.uplinkTopic, log, metrics, clock })
+    : createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
+  const store = createRedisSessions({ redis })
+  const cleanUp = createCleaning({ store, uplink, log, clock })
   /** @type {import('./presence/contract.js').PresenceStore | undefined} */
   let presence
   /** @param {number} number @param {number} incarnation */
@@ -63,7 +76,10 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     redis,
     // at once, and for sure
     onWorkerGone: [(number, incarnation) => { forget(number, incarnation).catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there')) }],
-    clean: forget,
+    clean: async (number, incarnation, signal) => {
+      await forget(number, incarnation)
+      await cleanUp(number, incarnation, signal)
+    },
     log
   }))
   const strays = createStrays({
@@ -84,8 +100,6 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   const authenticator = await lifecycle.start('authenticator', createAuthenticator({ settings: config.auth, log, clock }))
   const access = createAccess({ settings: config.auth, log, clock })
   lifecycle.onStop('access', () => access.stop())
-  /** @type {import('./bus/contract.js').Bus} */
-  let bus
   const gateway = createGateway({
     config,
     createBus: (handlers) => bus = createRedisBus({ redis, workerNumber: lease.number, handlers, history: config.history, log, metrics, clock }),
@@ -99,9 +113,8 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
       log,
       clock
     }),
-    uplink: config.mode === 'kafka'
-      ? createKafkaUplink({ kafka: createKafka({ settings: config.kafka, log, name: 'gateway' }), topic: config.kafka.uplinkTopic, log, metrics, clock })
-      : createLoopbackUplink({ bus: () => bus, limits: config.limits, log }),
+    uplink,
+    createSessions: ({ connectionsOf }) => sessions = createSessions({ store, uplink, worker: () => lease, connectionsOf, metrics, log, clock }),
     // without Kafka there is nobody to tell
     receiptParts: config.mode === 'kafka' ? createReceiptParts({ redis, workerNumber: lease.number, timeout: config.limits.receiptTimeout }) : undefined,
     authenticator,
@@ -123,6 +136,7 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   }
   await listenPrivately((server, fallback) => serveEngine(server, own, fallback))
   lifecycle.onStop('handovers', acceptHandovers(gateway.httpServer))
+  redis.onBack(() => sessions?.lost())
   await lifecycle.start('gateway', gateway)
   peerListener?.serve(gateway.engine, () => lease.secrets)
   status.addCheck(() => redis.ready ? null : 'Redis is away')

@@ -24,7 +24,7 @@ const connectionContext = {
   outbox: new Outbox({ compressFrom: 0, latencyBudget: 0 }),
   backlogs: /** @type {any} */ (null),
   receipts: { acknowledge: () => false },
-  listMembers: nothing, spliced: true
+  listMembers: nothing, lastSeenOf: () => 0, spliced: true
 }
 
 /** As much of Engine.IO's socket as a delivery meets. */

@@ -28,6 +28,7 @@ export const kConnection = Symbol('connection')
  * @property {Pick<import('./receipts.js').Receipts, 'acknowledge'>} receipts
  * @property {import('./backlogs.js').Backlogs} backlogs
  * @property {(connection: Connection, guid: string) => void} listMembers tells it who is present in a document
+ * @property {(conn: any) => number} lastSeenOf when something was heard from an Engine.IO socket last, ms since 1970
  * @property {boolean} spliced whether Engine.IO takes frames that are made already (hooks.js)
  */
 
@@ -84,12 +85,16 @@ export class Connection {
   get uid () { return this.identity.uid }
   get open () { return this.socket.connected }
   get transport () { return this.conn.transport.name }
+  get lastSeen () { return this.context.lastSeenOf(this.conn) }
 
   /** @param {string} guid */
   document (guid) { return this.#documents?.get(guid) }
 
   /** @returns {Iterable<string>} guids */
   documents () { return this.#documents?.keys() ?? [] }
+
+  /** @returns {string[]} guids of those that are not only being joined */
+  openDocuments () { return this.#documents === undefined ? [] : [...this.#documents].flatMap(([guid, { joined }]) => joined ? guid : []) }
 
   /** @param {string} guid @returns {OpenDocument | null} null: no more documents are allowed */
   addDocument (guid) {

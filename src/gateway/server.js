@@ -54,7 +54,8 @@ const IDLE_GRACE = 500
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
  * @param {() => string} dependencies.newId of sessions and connections
- * @param {import('./life-cycle.js').LifeCycleListener[]} [dependencies.listeners] told of connections and what they open
+ * @param {(connections: { connectionsOf: (uid: string) => Iterable<import('./connection.js').Connection> }) => import('../sessions/registry.js').Sessions} [dependencies.createSessions]
+ *   default: nobody keeps sessions
  * @param {any} [dependencies.adapter] Socket.IO adapter; default: in memory
  * @param {import('../bus/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their parts of receipts together; default: this one is alone
  * @param {import('./stray.js').Strays} [dependencies.strays]
@@ -67,7 +68,7 @@ const IDLE_GRACE = 500
  * @param {import('../clock.js').Clock} dependencies.clock
  */
 export function createGateway ({
-  config, createBus, createPresenceStore, uplink, authenticator, access, newId, hooked, adapter, listeners = [], receiptParts, strays,
+  config, createBus, createPresenceStore, createSessions, uplink, authenticator, access, newId, hooked, adapter, receiptParts, strays,
   fallback = notFound, door = createPortDoor(config.gateway), alone = false, metrics, log, clock
 }) {
   const { limits, gateway: settings } = config
@@ -94,7 +95,8 @@ export function createGateway ({
   })
   const feeds = createFeeds({ bus, metrics, log, clock, maxReplayBytes: limits.maxReplayBytes, createDelivery: (record, replayed) => makeDelivery(record, replayed) })
   const receipts = createReceipts({ settings: limits, uplink, parts: receiptParts, metrics, log, clock })
-  const lifeCycle = new LifeCycle(listeners, log)
+  const sessions = createSessions?.({ connectionsOf: (uid) => directory.user(uid) })
+  const lifeCycle = new LifeCycle(sessions === undefined ? [] : [sessions], log)
   const presence = createPresence({
     createStore: createPresenceStore,
     settings: config.presence,
@@ -145,6 +147,7 @@ export function createGateway ({
       backlogs: new Backlogs(limits, metrics, clock),
       listMembers,
       clock,
+      lastSeenOf: (conn) => heartbeat ? clock.now() - heartbeat.silence(conn) : clock.now(),
       spliced: hooked
     },
     isDraining: () => draining,
@@ -284,6 +287,7 @@ export function createGateway ({
       heartbeat?.start()
       await uplink.start()
       await bus.start()
+      sessions?.start()
       feeds.start()
       await presence.start()
       await door.open(httpServer)
@@ -320,6 +324,7 @@ export function createGateway ({
       httpServer.closeAllConnections()
       await receipts.stop()
       await presence.stop(!alone)
+      await sessions?.stop()
       await uplink.stop()
       await bus.stop()
     }

@@ -72,3 +72,10 @@ export const workerPresence = (workerNumber) => `${PREFIX}{w:${workerNumber}}:pr
 
 /** @param {number} workerNumber @param {string} incarnation @returns {string} string: somebody is about to remove who was present through a worker that is gone */
 export const presenceForgotten = (workerNumber, incarnation) => `${PREFIX}{w:${workerNumber}}:present:forgotten:${incarnation}`
+
+/** @param {string} incarnation `<number>.<ms>` @returns {string} hash: what a worker knows of each of its users, as JSON */
+export const workerUsers = (incarnation) => `${PREFIX}{w:${incarnation.slice(0, incarnation.indexOf('.'))}}:users:${incarnation}`
+/** @param {string} uid @returns {string} hash, one field (''): who holds a user (hold-n.lua) */
+export const userHolders = (uid) => `${PREFIX}{u:${uid}}:held`
+/** @param {string} guid @returns {string} hash: by user who holds him in this document, and in the field '' who holds the document (hold-n.lua) */
+export const documentHolders = (guid) => `${PREFIX}{d:${guid}}:held`

@@ -12,6 +12,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number, ...envelopes: Buffer[]]>} history
  * @property {(keys: string[], args: Argument[]) => Promise<(string | null)[]>} positions
  * @property {(keys: string[], args: Argument[]) => Promise<number>} users
+ * @property {(keys: string[], args: Argument[]) => Promise<('' | '0' | '1')[]>} hold
  * @property {(keys: string[], args: Argument[]) => Promise<number>} reset
  * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string]>} request
  * @property {(keys: string[], args: Argument[]) => Promise<number>} settle

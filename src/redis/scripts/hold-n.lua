@@ -1,0 +1,41 @@
+-- Notes who holds users, members and documents, and says who is to tell the business services of it.
+--
+-- An entry is `<told>|<teller>|<holders>`. Holders are incarnations of workers, each maybe with how many connections it has (`=<count>`). `told`
+-- is what the services know: 1 somebody holds it, 0 nobody does. Where that is no longer so, the holder whose change made it so becomes
+-- the teller, until it says what it has told; meanwhile nobody else tells anything of this entry, so the services hear of changes in their order.
+--
+-- KEYS  for each change: the hash of its entry
+-- ARGV  1 the holder (an incarnation)  2... for each change: field, '+' it holds it now, '-' no more, '=' as before,
+--       what the holder has told ('1', '0' or ''; also what is taken for told where there is no entry), '=<count>' or ''
+-- Returns for each change what the holder is to tell: '1', '0' or ''. A teller that did not say what came of it is told the state again.
+local holder = ARGV[1]
+local answers = {}
+for i, key in ipairs(KEYS) do
+  local at = 4 * i - 2
+  local field, change, told_now, count = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local before = redis.call('HGET', key, field)
+  local told, teller, holders = '0', '', ''
+  if before then told, teller, holders = string.match(before, '^(%d)|([^|]*)|(.*)$') end
+  if told_now ~= '' and (teller == holder or not before) then told, teller = told_now, '' end
+  if change ~= '=' then
+    local kept = {}
+    for name in string.gmatch(holders, '[^,]+') do
+      if string.match(name, '^[^=]+') ~= holder then kept[#kept + 1] = name end
+    end
+    if change == '+' then kept[#kept + 1] = holder .. count end
+    holders = table.concat(kept, ',')
+  end
+  local held = holders == '' and '0' or '1'
+  answers[i] = ''
+  if teller == holder or (teller == '' and held ~= told) then
+    teller = holder
+    answers[i] = held
+  end
+  local after = told .. '|' .. teller .. '|' .. holders
+  if after == '0||' then
+    if before then redis.call('HDEL', key, field) end
+  elseif after ~= before then
+    redis.call('HSET', key, field, after)
+  end
+end
+return answers

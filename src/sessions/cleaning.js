@@ -1,0 +1,79 @@
+import { eventOf } from './events.js'
+import { incarnationName } from './worker-watch.js'
+
+/**
+ * Cleans up after a worker that has ended: lets go of what it held, tells the business services where nobody else holds it, and
+ * deletes what is left. Every step may be done twice: what was let go is let go, what was told and confirmed is told no more.
+ *
+ * @typedef {import('./contract.js').Change} Change
+ * @typedef {import('./events.js').Happening} Happening
+ */
+
+/** Events on their way to the uplink at a time. */
+const MAX_TELLING = 500
+/** The reason told where a worker could not say more. */
+const REASON = 'worker_gone'
+
+/**
+ * @param {object} dependencies
+ * @param {import('./contract.js').SessionStore} dependencies.store
+ * @param {Pick<import('../uplink.js').Uplink, 'send'>} dependencies.uplink
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} dependencies.clock
+ * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see createWorkerWatch
+ */
+export function createCleaning ({ store, uplink, log, clock }) {
+  /**
+   * @param {string} name of the incarnation
+   * @param {{ change: Change, happening: Happening }[]} entries what it held
+   * @throws what the store or the uplink say first; what was told till then is confirmed
+   */
+  async function letGo (name, entries) {
+    let open = entries
+    while (open.length > 0) {
+      const answers = await store.hold(name, open.map(({ change }) => change))
+      const telling = open.flatMap((entry, i) => answers[i] === '' ? [] : [{ ...entry, told: /** @type {'0' | '1'} */ (answers[i]) }])
+      open = []
+      let failure
+      for (let at = 0; at < telling.length && failure === undefined; at += MAX_TELLING) {
+        const some = telling.slice(at, at + MAX_TELLING)
+        const records = some.map(({ told, happening }) => eventOf(told, happening))
+        const results = await Promise.allSettled(records.map((record) => record && uplink.send(record)))
+        failure = results.find((result) => result.status === 'rejected')
+        // it may have been taken meanwhile: then that is still to be told
+        open.push(...some.flatMap(({ change, happening, told }, i) => results[i].status === 'rejected' ? [] : [{ change: { ...change, op: /** @type {const} */ ('='), told }, happening }]))
+      }
+      if (failure !== undefined) {
+        await store.hold(name, open.map(({ change }) => change))
+        throw failure.reason
+      }
+    }
+  }
+
+  return async (number, incarnation, signal) => {
+    const name = incarnationName(number, incarnation)
+    const began = clock.now()
+    /** Bounded by what one worker may have open. @type {Set<string>} */
+    const documents = new Set()
+    let users = 0
+    for await (const page of store.users(name)) {
+      signal.throwIfAborted()
+      /** @type {{ change: Change, happening: Happening }[]} */
+      const entries = []
+      for (const [uid, { sessions, away, end }] of page) {
+        const last = sessions.at(-1)
+        const ended = end ?? { sid: last?.sid, reason: REASON, at: last?.lastSeen ?? began }
+        for (const guid of new Set([...sessions.flatMap((session) => session.documents), ...away])) {
+          documents.add(guid)
+          entries.push({ change: { uid, guid, op: '-', told: '' }, happening: { uid, guid, ...ended } })
+        }
+        entries.push({ change: { uid, op: '-', told: '' }, happening: { uid, ...ended } })
+      }
+      users += page.length
+      await letGo(name, entries)
+    }
+    await letGo(name, Array.from(documents, (guid) => ({ change: { guid, op: /** @type {const} */ ('-'), told: /** @type {const} */ ('') }, happening: { guid, at: began } })))
+    await store.forget(name)
+    log.info({ workerNumber: number, users, documents: documents.size, ms: clock.now() - began }, 'cleaned up after a worker that has ended')
+  }
+}

@@ -1,0 +1,33 @@
+import { newTraceId } from '../wire/headers.js'
+
+/**
+ * Life-cycle events as records of the uplink: what they say is in docs/kafka.md.
+ *
+ * @typedef {object} Happening
+ * @property {string} [uid]
+ * @property {string} [guid]
+ * @property {string} [sid] connection that made it so
+ * @property {number} at ms since 1970
+ * @property {string} [reason] why it ended
+ */
+
+/**
+ * @param {'0' | '1'} told whether somebody holds it now
+ * @param {Happening} happening of a user (uid only), a document (guid only) or a user in a document
+ * @returns {import('../uplink.js').UplinkRecord | null} null: nobody is told that
+ */
+export function eventOf (told, { uid, guid, sid, at, reason }) {
+  if (uid === undefined && told === '1') return null
+  const operator = uid === undefined ? 'vacated' : guid === undefined ? (told === '1' ? 'online' : 'offline') : (told === '1' ? 'joined' : 'left')
+  const value = told === '0' && reason ? { reason } : {}
+  return {
+    operator,
+    uid,
+    guid,
+    sid,
+    traceId: newTraceId(),
+    timestamp: at,
+    contentType: 'application/json',
+    value: Buffer.from(JSON.stringify(value))
+  }
+}

@@ -1,0 +1,160 @@
+import { Backoff } from '../backoff.js'
+import { eventOf } from './events.js'
+import { BUSY, HELD, QUEUED, TOLD_FREE, TOLD_HELD, UNSURE, WANTED } from './holding.js'
+
+/**
+ * Brings what a worker holds to the store, and what the store says is to be told then to the business services. Both follow the state,
+ * not each change of it: a holding is in one place at a time, so what waits is bounded by what is held, however long the store or
+ * the services are away, and what changed meanwhile is brought afterwards.
+ *
+ * @typedef {import('./holding.js').Holding} Holding
+ */
+
+/** Holdings brought to the store at a time. */
+const BATCH = 1000
+/** Events on their way to the uplink at a time: what clients send has to find room there too. */
+const MAX_TELLING = 1000
+/** What has been asked of the store is forgotten when the answer comes. */
+const ASKED = UNSURE | TOLD_HELD | TOLD_FREE
+
+/**
+ * @param {object} dependencies
+ * @param {import('./contract.js').SessionStore} dependencies.store
+ * @param {Pick<import('../uplink.js').Uplink, 'send'>} dependencies.uplink
+ * @param {() => string} dependencies.incarnation
+ * @param {(holding: Holding) => number} dependencies.timeOf when it was taken or left, ms since 1970
+ * @param {(holding: Holding) => void} dependencies.onSettled nothing is to be done about it at the moment
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} dependencies.clock
+ */
+export function createExchange ({ store, uplink, incarnation, timeOf, onSettled, log, clock }) {
+  /** @type {Holding[]} each once */
+  let queue = []
+  /** What the services are to hear, each holding once. @type {{ holding: Holding, told: '0' | '1', of: string }[]} */
+  const untold = []
+  let telling = 0
+  const backoff = new Backoff({ min: 100 })
+  let resumeAt = 0
+
+  /** @param {Holding} holding whose state has changed */
+  function enqueue (holding) {
+    if (holding.has(QUEUED | BUSY)) return
+    holding.flags |= QUEUED
+    queue.push(holding)
+  }
+
+  /** @param {Holding} holding */
+  function settle (holding) {
+    holding.flags &= ~BUSY
+    if (holding.pending) enqueue(holding)
+    else onSettled(holding)
+  }
+
+  /** @param {typeof untold[number]} tell */
+  function tell ({ holding, told, of }) {
+    const done = () => {
+      // another incarnation of us has told nothing yet
+      if (of === incarnation()) holding.flags |= told === '1' ? TOLD_HELD : TOLD_FREE
+      else holding.flags |= UNSURE
+      settle(holding)
+    }
+    const { uid, guid, sid, reason } = holding
+    const record = eventOf(told, { uid, guid, ...uid === undefined ? {} : { sid }, at: timeOf(holding), reason })
+    if (record === null) return done()
+    telling++
+    uplink.send(record).then(() => {
+      telling--
+      backoff.reset()
+      done()
+      tellMore()
+    }, (error) => {
+      telling--
+      if (clock.now() >= resumeAt) {
+        log.warn({ err: error }, 'life-cycle events do not reach the uplink, trying again')
+        resumeAt = clock.now() + backoff.next()
+      }
+      untold.push({ holding, told, of })
+    })
+  }
+
+  function tellMore () {
+    if (untold.length === 0 || clock.now() < resumeAt) return
+    for (const next of untold.splice(0, MAX_TELLING - telling)) tell(next)
+  }
+
+  /** @param {Holding[]} list @returns {Holding[]} without those that came and went before they were brought */
+  const stillPending = (list) => list.filter((holding) => {
+    if (holding.pending) return true
+    holding.flags &= ~QUEUED
+    onSettled(holding)
+    return false
+  })
+
+  /** @param {Holding[]} batch */
+  async function bring (batch) {
+    const of = incarnation()
+    const changes = batch.map((holding) => holding.change())
+    const asked = batch.map((holding) => {
+      const { flags } = holding
+      holding.flags = (flags & ~(ASKED | QUEUED)) | BUSY
+      return flags & ASKED
+    })
+    /** @type {import('./contract.js').Told[]} */
+    let answers
+    try {
+      answers = await store.hold(of, changes)
+    } catch (error) {
+      batch.forEach((holding, i) => {
+        holding.flags |= asked[i] | UNSURE
+        settle(holding)
+      })
+      throw error
+    }
+    batch.forEach((holding, i) => {
+      const { op, connections } = changes[i]
+      if (of !== incarnation()) {
+        holding.flags |= UNSURE
+        return settle(holding)
+      }
+      if (op === '+') holding.flags |= HELD
+      if (op === '-') holding.flags &= ~HELD
+      if (connections !== undefined) holding.at = connections
+      if (answers[i] === '') settle(holding)
+      else untold.push({ holding, told: /** @type {'0' | '1'} */ (answers[i]), of })
+    })
+  }
+
+  return {
+    enqueue,
+
+    /**
+     * Brings to the store what has changed before this call.
+     * @param {() => Promise<void>} first what the store has to know before that
+     */
+    async run (first) {
+      tellMore()
+      const queued = queue
+      queue = []
+      const changed = stillPending(queued)
+      try {
+        await first()
+        while (changed.length > 0) await bring(stillPending(changed.splice(0, BATCH)))
+      } finally {
+        // what was not reached; what failed is in the queue already
+        if (changed.length > 0) queue = [...changed, ...queue]
+      }
+      tellMore()
+    },
+
+    /** The store may have lost what it knew of a holding, or has it under another name. @param {Holding} holding @param {boolean} told the services know of it all the same */
+    repeat (holding, told) {
+      if (!holding.has(WANTED | HELD)) return
+      if (told && !holding.has(BUSY | TOLD_HELD | TOLD_FREE) && holding.has(HELD)) holding.flags |= TOLD_HELD
+      holding.flags |= UNSURE
+      enqueue(holding)
+    },
+
+    /** How many holdings the store or the services are to hear of. */
+    get size () { return queue.length + untold.length + telling }
+  }
+}

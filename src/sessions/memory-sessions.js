@@ -1,0 +1,67 @@
+/**
+ * Sessions of the embedded mode: in this process, of its one worker (contract.js).
+ *
+ * @typedef {import('./contract.js').UserSessions} UserSessions
+ * @typedef {import('./contract.js').Told} Told
+ *
+ * @typedef {object} Entry of a user, a user in a document or a document
+ * @property {Told} told
+ * @property {string} teller
+ * @property {Map<string, number>} holders with their connections
+ */
+
+/** @returns {import('./contract.js').SessionStore} */
+export function createMemorySessions () {
+  /** By incarnation; bounded by the connections. @type {Map<string, Map<string, UserSessions>>} */
+  const workers = new Map()
+  /** By user, bounded by the connections. @type {Map<string, Entry>} */
+  const users = new Map()
+  /** By document and user, '' for the document itself; bounded by the documents that connections have open. @type {Map<string, Map<string, Entry>>} */
+  const documents = new Map()
+
+  /** @param {string} incarnation @param {import('./contract.js').Change} change @returns {Told} */
+  function holdOne (incarnation, { uid = '', guid, op, told, connections = 0 }) {
+    const table = guid === undefined ? users : documents.get(guid) ?? new Map()
+    const known = table.get(uid)
+    const entry = known ?? { told: '0', teller: '', holders: new Map() }
+    if (told !== '' && (entry.teller === incarnation || known === undefined)) {
+      entry.told = told
+      entry.teller = ''
+    }
+    if (op === '+') entry.holders.set(incarnation, connections)
+    if (op === '-') entry.holders.delete(incarnation)
+    const held = entry.holders.size > 0 ? '1' : '0'
+    const answer = entry.teller === incarnation || (entry.teller === '' && held !== entry.told) ? held : ''
+    if (answer !== '') entry.teller = incarnation
+    if (held === '0' && entry.told === '0' && entry.teller === '') table.delete(uid)
+    else table.set(uid, entry)
+    if (guid !== undefined) {
+      if (table.size > 0) documents.set(guid, table)
+      else documents.delete(guid)
+    }
+    return answer
+  }
+
+  return {
+    async write (incarnation, changed) {
+      const table = workers.get(incarnation) ?? new Map()
+      workers.set(incarnation, table)
+      for (const [uid, user] of changed) {
+        if (user === null) table.delete(uid)
+        else table.set(uid, user)
+      }
+    },
+    hold: async (incarnation, changes) => changes.map((change) => holdOne(incarnation, change)),
+    async* users (incarnation) {
+      const page = [...workers.get(incarnation) ?? []]
+      if (page.length > 0) yield page
+    },
+    async forget (incarnation) { workers.delete(incarnation) },
+    async sessions (uid) {
+      const holders = [...users.get(uid)?.holders.keys() ?? []]
+      return holders.flatMap((incarnation) => (workers.get(incarnation)?.get(uid)?.sessions ?? []).map((session) => ({ ...session, worker: parseInt(incarnation, 10) })))
+    },
+    async members (guid) { return [...documents.get(guid) ?? []].filter(([uid, { holders }]) => uid !== '' && holders.size > 0).map(([uid]) => uid) },
+    async connections (guid) { return [...documents.get(guid)?.get('')?.holders.values() ?? []].reduce((sum, count) => sum + count, 0) }
+  }
+}

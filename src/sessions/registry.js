@@ -1,0 +1,312 @@
+import { createExchange } from './exchange.js'
+import { AWAY, Departures, DIRTY, HELD, Holding, WANTED } from './holding.js'
+import { GRACE, incarnationName } from './worker-watch.js'
+
+/**
+ * The sessions of one worker: who is connected here and has which documents open. What others may ask for is brought to the
+ * store on a cycle of its own, in batches; nothing of a handshake or a join waits for it. The business services are told when a user
+ * is online and offline, has joined and left a document, and that a document was vacated (docs/kafka.md).
+ *
+ * Who leaves without saying so, that is whose connection ends, is held for GRACE: if he is back by then, here or on another
+ * worker, he was never away.
+ *
+ * The order of writing keeps what a dead worker left behind complete: the table of its users first, then what is held; when something
+ * is let go, the other way round.
+ *
+ * @typedef {import('./contract.js').Session} Session
+ *
+ * @typedef {object} Known what is asked of a connection
+ * @property {string} id
+ * @property {string} uid
+ * @property {string | undefined} client
+ * @property {string} transport
+ * @property {number} lastSeen ms since 1970
+ * @property {() => string[]} openDocuments
+ */
+
+/** @typedef {ReturnType<typeof createSessions>} Sessions */
+
+/** How often what has changed is brought to the store, ms. */
+const CYCLE = 200
+/** All users are written again within this time, ms: for when they were seen last. */
+const REFRESH = 60_000
+/** How long the last changes of a worker that stops may take, ms. */
+const STOP_TIME = 2000
+/** Trouble with the store is logged when it begins, and again after this time, ms. */
+const LOG_INTERVAL = 60_000
+/** A document that is left on purpose is left at once. */
+const ON_PURPOSE = new Set(['left', 'revoked'])
+
+/** A document that somebody here has open, or had a moment ago. */
+class OpenDocument extends Holding {
+  /** Users of it that are held. */
+  members = 0
+}
+
+/**
+ * @param {object} dependencies
+ * @param {import('./contract.js').SessionStore} dependencies.store
+ * @param {Pick<import('../uplink.js').Uplink, 'send'>} dependencies.uplink
+ * @param {() => { number: number, incarnation: number }} dependencies.worker
+ * @param {(uid: string) => Iterable<Known>} dependencies.connectionsOf
+ * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {number} [dependencies.grace] ms
+ */
+export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, grace = GRACE }) {
+  const begin = clock.now()
+  /** Small numbers need no memory of their own. @returns {number} ms since the worker began */
+  const now = () => Math.trunc(clock.now() - begin)
+  const { number, incarnation } = worker()
+  let name = incarnationName(number, incarnation)
+  /** Bounded by the connections there are, and that have ended within the grace. @type {Map<string, Holding>} */
+  const users = new Map()
+  /** Bounded likewise. @type {Map<string, OpenDocument>} */
+  const documents = new Map()
+  /** Users of whom the store does not know what there is now, each once. @type {Holding[]} */
+  let dirty = []
+  const departures = new Departures()
+  const exchange = createExchange({ store, uplink, incarnation: () => name, timeOf: (holding) => holding.uid === undefined ? clock.now() : begin + holding.at, onSettled, log, clock })
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  /** @type {Promise<void> | undefined} */
+  let running
+  let loggedAt = -Infinity
+  /** @type {Iterator<Holding>} */
+  let refreshing = users.values()
+  let refreshedAt = now()
+
+  /** @param {Holding} user */
+  function touch (user) {
+    if (user.has(DIRTY)) return
+    user.flags |= DIRTY
+    dirty.push(user)
+  }
+
+  /** Somebody is there. @param {Holding} holding @param {string} sid */
+  function take (holding, sid) {
+    holding.connections++
+    if (holding.has(AWAY)) {
+      holding.flags &= ~AWAY
+    } else if (!holding.has(WANTED)) {
+      holding.flags |= WANTED
+      holding.sid = sid
+      holding.at = now()
+      exchange.enqueue(holding)
+    }
+  }
+
+  /** Somebody has gone. @param {Holding} holding @param {string} sid @param {string} reason */
+  function leave (holding, sid, reason) {
+    if (--holding.connections > 0) return
+    holding.sid = sid
+    holding.reason = reason
+    holding.at = now()
+    if (ON_PURPOSE.has(reason)) return release(holding)
+    holding.flags |= AWAY
+    departures.add(holding)
+  }
+
+  /** @param {Holding} holding that nobody has any more */
+  function release (holding) {
+    holding.flags &= ~(WANTED | AWAY)
+    if (holding.pending) exchange.enqueue(holding)
+    else onSettled(holding)
+  }
+
+  /** @param {Holding} user @param {string} guid */
+  function memberOf (user, guid) {
+    for (let member = user.next; member !== null; member = member.next) if (member.guid === guid) return member
+    return undefined
+  }
+
+  /** @param {Holding} user @param {string} guid */
+  function addMember (user, guid) {
+    const member = new Holding(user.uid, guid)
+    member.next = user.next
+    user.next = member
+    let document = documents.get(guid)
+    if (document === undefined) documents.set(guid, document = new OpenDocument(undefined, guid))
+    if (document.members++ === 0) {
+      document.flags |= WANTED
+      exchange.enqueue(document)
+    }
+    return member
+  }
+
+  /** @param {Holding} holding */
+  function onSettled (holding) {
+    if (!holding.over) return
+    const { uid, guid } = holding
+    if (guid === undefined) return touch(holding)
+    if (uid === undefined) {
+      if (documents.get(guid) === holding) documents.delete(guid)
+      return
+    }
+    const user = users.get(uid)
+    if (user === undefined || memberOf(user, guid) !== holding) return
+    /** @type {Holding} */
+    let before = user
+    while (before.next !== holding) before = /** @type {Holding} */ (before.next)
+    before.next = holding.next
+    touch(user)
+    const document = /** @type {OpenDocument} */ (documents.get(guid))
+    if (--document.members === 0) release(document)
+  }
+
+  /** @param {string} guid @param {number} difference */
+  function count (guid, difference) {
+    const document = /** @type {OpenDocument} */ (documents.get(guid))
+    document.connections += difference
+    if (document.pending) exchange.enqueue(document)
+  }
+
+  /** @param {Holding} user @returns {import('./contract.js').UserSessions} */
+  function describe (user) {
+    const uid = /** @type {string} */ (user.uid)
+    const sessions = Array.from(connectionsOf(uid), (connection) => ({
+      sid: connection.id,
+      ...connection.client === undefined ? {} : { client: connection.client },
+      transport: /** @type {Session['transport']} */ (connection.transport),
+      lastSeen: connection.lastSeen,
+      documents: connection.openDocuments()
+    }))
+    const away = []
+    for (let member = user.next; member !== null; member = member.next) if (member.connections === 0) away.push(/** @type {string} */ (member.guid))
+    return { sessions, away, ...sessions.length > 0 ? {} : { end: { sid: user.sid, reason: user.reason, at: begin + user.at } } }
+  }
+
+  async function writeUsers () {
+    if (dirty.length === 0) return
+    const changed = dirty
+    dirty = []
+    for (const user of changed) user.flags &= ~DIRTY
+    const gone = changed.filter((user) => user.over)
+    try {
+      await store.write(name, changed.map((user) => [/** @type {string} */ (user.uid), user.over ? null : describe(user)]))
+    } catch (error) {
+      for (const user of changed) touch(user)
+      throw error
+    }
+    for (const user of gone) if (user.over && !user.has(DIRTY) && users.get(/** @type {string} */ (user.uid)) === user) users.delete(/** @type {string} */ (user.uid))
+  }
+
+  /** Some of the users are written again. */
+  function refresh () {
+    const time = now()
+    const share = Math.min(1, (time - refreshedAt) / REFRESH)
+    const due = Math.trunc(users.size * share)
+    if (due === 0 && share < 1) return
+    refreshedAt = time
+    for (let i = 0; i < due; i++) {
+      const { value, done } = refreshing.next()
+      if (done) {
+        refreshing = users.values()
+        break
+      }
+      touch(value)
+    }
+  }
+
+  async function cycle () {
+    const left = now() - grace
+    for (let holding = departures.take(left); holding !== undefined; holding = departures.take(left)) release(holding)
+    refresh()
+    try {
+      await exchange.run(writeUsers)
+    } catch (error) {
+      metrics.session_errors.inc()
+      if (clock.now() - loggedAt < LOG_INTERVAL) return
+      loggedAt = clock.now()
+      log.warn({ err: error }, 'sessions could not be brought to the store, trying again')
+    }
+  }
+
+  function run () {
+    running ??= cycle().finally(() => { running = undefined })
+    return running
+  }
+
+  /** @returns {Iterable<Holding>} */
+  function* all () {
+    for (const user of users.values()) for (let holding = /** @type {Holding | null} */ (user); holding !== null; holding = holding.next) yield holding
+    yield* documents.values()
+  }
+
+  metrics.onCollect(() => {
+    metrics.sessions_pending.set(dirty.length + exchange.size)
+  })
+
+  return {
+    start () { timer ??= setInterval(run, CYCLE).unref() },
+
+    /** What is still to be told, and whose grace is not over, is told by whoever cleans up after this worker. */
+    async stop () {
+      clearInterval(timer)
+      const end = clock.now() + STOP_TIME
+      do await run()
+      while (dirty.length + exchange.size > 0 && clock.now() < end && await clock.sleep(20) === undefined)
+    },
+
+    /** @param {Known} connection */
+    connected ({ id, uid }) {
+      let user = users.get(uid)
+      if (user === undefined) users.set(uid, user = new Holding(uid, undefined))
+      take(user, id)
+      touch(user)
+    },
+
+    /** @param {Known} connection @param {string} guid */
+    joined ({ id, uid }, guid) {
+      const user = users.get(uid)
+      if (user === undefined) return
+      take(memberOf(user, guid) ?? addMember(user, guid), id)
+      count(guid, 1)
+      touch(user)
+    },
+
+    /** @param {Known} connection @param {string} guid @param {string} reason */
+    left ({ id, uid }, guid, reason) {
+      const user = users.get(uid)
+      const member = user && memberOf(user, guid)
+      if (user === undefined || member === undefined) return
+      count(guid, -1)
+      leave(member, id, reason)
+      touch(user)
+    },
+
+    /** @param {Known} connection @param {string} reason */
+    disconnected ({ id, uid }, reason) {
+      const user = users.get(uid)
+      if (user === undefined) return
+      leave(user, id, reason)
+      touch(user)
+    },
+
+    /** The store may have lost what it knew. */
+    lost () {
+      for (const user of users.values()) touch(user)
+      for (const holding of all()) exchange.repeat(holding, true)
+    },
+
+    /**
+     * Others have taken us for dead: whatever we held is theirs to clean up, and what we hold is taken anew.
+     * @param {number} begun of the new incarnation
+     */
+    reborn (begun) {
+      name = incarnationName(number, begun)
+      for (const holding of [...all()]) {
+        holding.flags &= ~HELD
+        if (holding.has(AWAY)) release(holding)
+        else exchange.repeat(holding, false)
+      }
+      for (const user of users.values()) touch(user)
+    },
+
+    /** Users that are held here. */
+    get size () { return users.size },
+
+    run
+  }
+}

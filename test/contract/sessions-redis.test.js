@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { randomBytes, randomInt } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { createRedis } from '../../src/redis/client.js'
+import { userHolders, WORKERS } from '../../src/redis/keys.js'
+import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
+import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { sessionsContract } from './sessions.js'
+
+for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+  describe(name, () => {
+    const { log } = recordingLog()
+    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log }))
+    const [one, two] = connections.map((redis) => createRedisSessions({ redis }))
+    /** @type {number[]} */
+    const numbers = []
+    before(() => Promise.all(connections.map((redis) => redis.start())))
+    after(async () => {
+      if (numbers.length > 0) await connections[0].client.hdel(WORKERS.incarnations, ...numbers.map(String))
+      await Promise.all(connections.map((redis) => redis.stop()))
+    })
+
+    /** @returns {Promise<string>} an incarnation that lives; nobody's number, because others use the same Redis */
+    async function live () {
+      const number = randomInt(1_000_000, 1_000_000_000)
+      numbers.push(number)
+      await connections[0].client.hset(WORKERS.incarnations, String(number), '1000')
+      return `${number}.1000`
+    }
+    sessionsContract(name, async () => ({ one, two, first: await live(), second: await live() }))
+
+    test('what belongs to an incarnation that has ended is passed over at once, also when its number is taken again', async () => {
+      const [first, second] = [await live(), await live()]
+      const [uid, guid] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')]
+      for (const [store, holder] of /** @type {const} */ ([[one, first], [two, second]])) {
+        await store.write(holder, [[uid, { sessions: [{ sid: holder, transport: 'polling', lastSeen: 1, documents: [guid] }], away: [] }]])
+        await store.hold(holder, [{ uid, op: '+', told: '' }, { uid, guid, op: '+', told: '' }, { uid: holder, guid, op: '+', told: '' }, { guid, op: '+', told: '1', connections: 2 }])
+      }
+      assert.equal((await one.sessions(uid)).length, 2)
+      await connections[0].client.hset(WORKERS.incarnations, String(parseInt(first, 10)), '2000')
+      assert.deepEqual((await one.sessions(uid)).map(({ sid }) => sid), [second])
+      assert.deepEqual((await one.members(guid)).sort(), [second, uid].sort())
+      assert.equal(await one.connections(guid), 2)
+    })
+
+    test('nothing stays of what nobody holds any more', async () => {
+      const { client } = connections[0]
+      const holder = await live()
+      const uid = randomBytes(8).toString('hex')
+      await one.hold(holder, [{ uid, op: '+', told: '' }])
+      await one.hold(holder, [{ uid, op: '-', told: '1' }])
+      assert.equal(await client.exists(userHolders(uid)), 1)
+      await one.hold(holder, [{ uid, op: '=', told: '0' }])
+      assert.equal(await client.exists(userHolders(uid)), 0)
+    })
+  })
+}
+
+test('while Redis is away it says unavailable', async () => {
+  const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log })
+  try {
+    const store = createRedisSessions({ redis })
+    await assert.rejects(store.write('1.1', [['a', null]]), { code: 'unavailable', retryable: true })
+    await assert.rejects(store.hold('1.1', [{ uid: 'a', op: '+', told: '' }]), { code: 'unavailable', retryable: true })
+    await assert.rejects(store.sessions('a'), { code: 'unavailable', retryable: true })
+  } finally {
+    await redis.stop()
+  }
+})

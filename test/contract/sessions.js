@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+
+/**
+ * @typedef {import('../../src/sessions/contract.js').SessionStore} SessionStore
+ * @typedef {import('../../src/sessions/contract.js').Told} Told
+ */
+
+/**
+ * What every store of sessions must do.
+ *
+ * @param {string} name
+ * @param {() => Promise<{ one: SessionStore, two: SessionStore, first: string, second: string }>} open stores as two workers have them, and incarnations of them that live
+ */
+export function sessionsContract (name, open) {
+  const fresh = (/** @type {string} */ label) => `${label}-${randomBytes(8).toString('hex')}`
+  const session = (/** @type {string} */ sid, /** @type {string[]} */ documents = []) => ({ sid, transport: /** @type {const} */ ('websocket'), lastSeen: 1_700_000_000_000, documents })
+  /** @param {SessionStore} store @param {string} holder @param {{ uid?: string, guid?: string }} what @param {'+' | '-' | '='} op @param {Told} [told] */
+  const hold = async (store, holder, what, op, told = '') => (await store.hold(holder, [{ ...what, op, told }]))[0]
+
+  describe(`sessions: ${name}`, () => {
+    test('of a user are found by the user, of all workers that hold him', async () => {
+      const { one, two, first, second } = await open()
+      const [ada, bob] = [fresh('ada'), fresh('bob')]
+      const mine = { ...session('a1', ['doc, with | and ="ö"']), client: 'tab' }
+      await one.write(first, [[ada, { sessions: [mine, session('a2')], away: [] }], [bob, { sessions: [session('b1')], away: [] }]])
+      await two.write(second, [[ada, { sessions: [session('a3')], away: ['x'] }]])
+      for (const uid of [ada, bob]) await hold(one, first, { uid }, '+')
+      await hold(two, second, { uid: ada }, '+')
+      const [number, other] = [first, second].map((incarnation) => parseInt(incarnation, 10))
+      const found = await two.sessions(ada)
+      assert.deepEqual(found.sort((a, b) => a.sid < b.sid ? -1 : 1), [{ ...mine, worker: number }, { ...session('a2'), worker: number }, { ...session('a3'), worker: other }])
+      assert.deepEqual(await one.sessions(bob), [{ ...session('b1'), worker: number }])
+      assert.deepEqual(await one.sessions(fresh('nobody')), [])
+      await one.write(first, [[ada, null]])
+      assert.deepEqual((await one.sessions(ada)).map(({ sid }) => sid), ['a3'])
+    })
+
+    test('users of an incarnation come page by page, each with all that was written last, until they are forgotten', async () => {
+      const { one, two, first } = await open()
+      const uids = Array.from({ length: 1234 }, () => fresh('user'))
+      await one.write(first, uids.map((uid) => [uid, { sessions: [], away: [], end: { sid: 'old', reason: 'closed', at: 1 } }]))
+      await one.write(first, uids.map((uid) => [uid, { sessions: [], away: ['a', 'b'], end: { sid: `sid of ${uid}`, reason: 'closed', at: 2 } }]))
+      const found = new Map()
+      for await (const page of two.users(first)) for (const [uid, user] of page) found.set(uid, user)
+      for (const uid of uids) assert.deepEqual(found.get(uid), { sessions: [], away: ['a', 'b'], end: { sid: `sid of ${uid}`, reason: 'closed', at: 2 } })
+      await one.forget(first)
+      for await (const page of two.users(first)) assert.fail(`${page.length} are left`)
+    })
+
+    test('who is the first to hold something is asked to tell it, and who is the last to let it go', async () => {
+      const { one, two, first, second } = await open()
+      for (const what of [{ uid: fresh('user') }, { uid: fresh('user'), guid: fresh('doc') }]) {
+        assert.equal(await hold(one, first, what, '+'), '1')
+        assert.equal(await hold(two, second, what, '+'), '', 'it is being told')
+        assert.equal(await hold(one, first, what, '=', '1'), '')
+        assert.equal(await hold(one, first, what, '-'), '')
+        assert.equal(await hold(two, second, what, '+'), '', 'once more')
+        assert.equal(await hold(two, second, what, '-'), '0')
+        assert.equal(await hold(two, second, what, '=', '0'), '')
+        assert.equal(await hold(two, second, what, '-'), '', 'nothing is known of it any more')
+        assert.equal(await hold(one, first, what, '+'), '1')
+        await hold(one, first, what, '-', '1')
+        await hold(one, first, what, '=', '0')
+      }
+    })
+
+    test('what changes while it is told is told afterwards, by the same one', async () => {
+      const { one, two, first, second } = await open()
+      const what = { uid: fresh('user') }
+      assert.equal(await hold(one, first, what, '+'), '1')
+      assert.equal(await hold(two, second, what, '+'), '')
+      assert.equal(await hold(two, second, what, '-'), '')
+      assert.equal(await hold(one, first, what, '-', '1'), '0')
+      assert.equal(await hold(two, second, what, '+'), '', 'the first one is still telling')
+      assert.equal(await hold(one, first, what, '=', '0'), '1')
+      assert.equal(await hold(one, first, what, '=', '1'), '')
+      assert.equal(await hold(two, second, what, '-'), '0')
+    })
+
+    test('whoever does not say what he has told is told the state again, so nothing is lost with an answer', async () => {
+      const { one, two, first, second } = await open()
+      const what = { uid: fresh('user') }
+      assert.equal(await hold(one, first, what, '+'), '1')
+      assert.equal(await hold(one, first, what, '+'), '1')
+      assert.equal(await hold(one, first, what, '-'), '0', 'it may have been told that he is there')
+      assert.equal(await hold(two, second, what, '='), '')
+      assert.equal(await hold(one, first, what, '=', '0'), '')
+      assert.equal(await hold(two, second, what, '-'), '')
+      assert.equal(await hold(two, second, what, '+'), '1')
+    })
+
+    test('what was told before the store lost it is believed, and a document that is held is told to nobody', async () => {
+      const { one, two, first, second } = await open()
+      const user = { uid: fresh('user') }
+      assert.equal(await hold(one, first, user, '+', '1'), '')
+      assert.equal(await hold(one, first, user, '-'), '0')
+      const document = { guid: fresh('doc') }
+      assert.equal(await hold(one, first, document, '+', '1'), '')
+      assert.equal(await hold(two, second, document, '+', '1'), '')
+      assert.equal(await hold(one, first, document, '-'), '')
+      assert.equal(await hold(two, second, document, '-'), '0')
+      // while it is being told that it was vacated, somebody comes
+      assert.equal(await hold(one, first, document, '+', '1'), '')
+      assert.equal(await hold(two, second, document, '=', '0'), '1')
+      assert.equal(await hold(two, second, document, '=', '1'), '')
+      assert.equal(await hold(one, first, document, '-'), '0')
+    })
+
+    test('members of a document are those that a worker holds in it; connections are counted', async () => {
+      const { one, two, first, second } = await open()
+      const guid = fresh('doc')
+      const uids = Array.from({ length: 500 }, (_, i) => fresh(`u${i}`))
+      await one.hold(first, uids.map((uid) => ({ uid, guid, op: '+', told: '' })))
+      await two.hold(second, uids.slice(400).map((uid) => ({ uid, guid, op: '+', told: '' })))
+      await one.hold(first, [{ guid, op: '+', told: '1', connections: 500 }])
+      await one.hold(first, [{ guid, op: '+', told: '1', connections: 501 }])
+      await two.hold(second, [{ guid, op: '+', told: '1', connections: 100 }])
+      assert.deepEqual((await two.members(guid)).sort(), [...uids].sort())
+      assert.equal(await two.connections(guid), 601)
+      await one.hold(first, [...uids.map((uid) => /** @type {const} */ ({ uid, guid, op: '-', told: '1' })), { guid, op: '-', told: '' }])
+      assert.deepEqual((await one.members(guid)).sort(), uids.slice(400).sort())
+      assert.equal(await one.connections(guid), 100)
+      assert.deepEqual([await one.members(fresh('doc')), await one.connections(fresh('doc'))], [[], 0])
+    })
+
+    test('of many that come and go on two workers at the same time each change is told once, in turn', async () => {
+      const { one, two, first, second } = await open()
+      const what = { uid: fresh('user'), guid: fresh('doc') }
+      /** @type {Told[]} */
+      const told = []
+      await Promise.all([[one, first], [two, second]].map(async ([store, holder]) => {
+        const own = /** @type {SessionStore} */ (store)
+        for (let i = 0; i < 50; i++) {
+          /** @type {Told} */
+          let say = ''
+          for (const op of /** @type {const} */ (['+', '-'])) {
+            do {
+              const [answer] = await own.hold(/** @type {string} */ (holder), [{ ...what, op, told: say }])
+              if (answer !== '') told.push(answer)
+              say = answer
+            } while (say !== '')
+          }
+        }
+      }))
+      assert.deepEqual(told, told.map((_, i) => i % 2 === 0 ? '1' : '0'))
+      assert.equal(told.at(-1), '0')
+      assert.deepEqual(await one.members(what.guid), [])
+    })
+  })
+}
