@@ -8,6 +8,8 @@ import { createKafkaDownlink } from './kafka/downlink.js'
 import { createRedisPresence } from './presence/redis-presence.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
+import { createRedisSessions } from './sessions/redis-sessions.js'
+import { createWorkerWatch } from './sessions/worker-watch.js'
 
 /**
  * The api role: the door for business services. With Kafka everything published goes through it, else straight to
@@ -19,6 +21,8 @@ async function composeApi ({ config, log, metrics, lifecycle, status }) {
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api' }))
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
   const presence = await lifecycle.start('presence', createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock }))
+  // the sessions of a worker that has ended are gone also where no gateway is left to notice
+  await lifecycle.start('worker watch', createWorkerWatch({ redis, log }))
   let sink = busSink(bus)
   if (config.mode === 'kafka') {
     const kafka = createKafka({ settings: config.kafka, log, name: 'api' })
@@ -26,7 +30,7 @@ async function composeApi ({ config, log, metrics, lifecycle, status }) {
     sink = downlink.publish
   }
   const publish = createPublish({ sink, limits: config.limits, requests: createRedisRequests({ redis }) })
-  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus, presence, log, metrics })
+  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus, presence, sessions: createRedisSessions({ redis }), log, metrics })
   await lifecycle.start('api', api)
   lifecycle.onStop('api: leave', () => api.leave())
   status.addCheck(() => redis.ready ? null : 'Redis is away')

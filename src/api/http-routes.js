@@ -1,5 +1,6 @@
 import { documentRoutes } from './http-documents.js'
 import { publishRoutes } from './http-publish.js'
+import { sessionRoutes } from './http-sessions.js'
 
 /**
  * One operation of the HTTP api. The server registers it and openapi.js describes it from the same entry.
@@ -31,7 +32,8 @@ import { publishRoutes } from './http-publish.js'
  * @property {import('./publish.js').Publish} publish
  * @property {Pick<import('../bus/contract.js').Bus, 'positions' | 'history'>} bus
  * @property {Pick<import('../presence/contract.js').PresenceStore, 'page'>} presence
+ * @property {Pick<import('../sessions/contract.js').SessionStore, 'sessions'>} sessions
  */
 
 /** @type {Route[]} */
-export const routes = [...publishRoutes, ...documentRoutes]
+export const routes = [...publishRoutes, ...documentRoutes, ...sessionRoutes]

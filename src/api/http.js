@@ -46,13 +46,14 @@ const TIMES = {
  * @param {import('./publish.js').Publish} dependencies.publish
  * @param {Pick<import('../bus/contract.js').Bus, 'positions' | 'history'>} dependencies.bus
  * @param {Pick<import('../presence/contract.js').PresenceStore, 'page'>} dependencies.presence
+ * @param {Pick<import('../sessions/contract.js').SessionStore, 'sessions'>} dependencies.sessions
  * @param {import('../log.js').Log} dependencies.log
  * @param {Pick<import('../metrics.js').Metrics, 'api_requests'>} dependencies.metrics
  * @param {import('../clock.js').Clock} [dependencies.clock]
  * @param {{ cert: string | Buffer, key: string | Buffer }} [dependencies.tls] PEM
  * @param {Partial<typeof TIMES>} [times] for tests
  */
-export function createHttpApi ({ settings, limits: { maxRecordBytes }, production, publish, bus, presence, log, metrics, clock = systemClock, tls }, times) {
+export function createHttpApi ({ settings, limits: { maxRecordBytes }, production, publish, bus, presence, sessions, log, metrics, clock = systemClock, tls }, times) {
   const { request: requestTimeout, operation: operationTimeout, stop: stopTimeout, leave: leaveTime, check } = { ...TIMES, ...times }
   const callers = createCallers(settings.tokens)
   const admission = createAdmission({ maxRequests: MAX_REQUESTS, maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes) })
@@ -126,7 +127,8 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
           answerHeader: (name, value) => setHeader(reply, name, value),
           publish,
           bus,
-          presence
+          presence,
+          sessions
         })
         slot.hold()
         running.catch(() => {}).finally(() => slot.release())

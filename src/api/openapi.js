@@ -46,7 +46,7 @@ export function openapi (routes, { maxRecordBytes }) {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'inkcast', version, license: { name: license, identifier: license }, description: 'Publish to documents, users and connections, and read a document\'s log and who is present.' },
+    info: { title: 'inkcast', version, license: { name: license, identifier: license }, description: 'Publish to documents, users and connections, read a document\'s log, and ask who is present and who is connected.' },
     security: [{ token: [] }, {}],
     paths,
     components: {

@@ -18,10 +18,11 @@ import { recordingLog } from './recording-log.js'
  * @param {number} [options.maxRecordBytes]
  * @param {import('../../src/api/publish.js').Sink} [options.sink]
  * @param {Parameters<typeof createHttpApi>[0]['bus']} [options.bus]
+ * @param {Parameters<typeof createHttpApi>[0]['sessions']} [options.sessions]
  * @param {Parameters<typeof createHttpApi>[0]['tls']} [options.tls]
  * @param {Parameters<typeof createHttpApi>[1]} [options.times]
  */
-export async function startApi (t, { port = 0, tokens = [], maxRecordBytes = 1000, sink = async () => {}, bus, tls, times } = {}) {
+export async function startApi (t, { port = 0, tokens = [], maxRecordBytes = 1000, sink = async () => {}, bus, sessions, tls, times } = {}) {
   /** @type {Publication[]} */
   const published = []
   const clock = manualClock()
@@ -35,6 +36,7 @@ export async function startApi (t, { port = 0, tokens = [], maxRecordBytes = 100
     publish: createPublish({ limits, requests: createMemoryRequests({ clock }), sink: (publication) => { published.push(publication); return sink(publication) } }),
     bus: bus ?? { positions: async (guids) => guids.map(() => null), history: () => Promise.reject(new Error('no history in this test')) },
     presence: createMemoryPresence({ hub: createMemoryPresenceHub({ maxMembers: 10 }) }),
+    sessions: sessions ?? { sessions: async () => [] },
     log, metrics, clock, tls
   }, times)
   await api.start()

@@ -92,7 +92,7 @@ test('without tokens the api refuses pages in a browser on this machine, and say
 
 test('in production the api does not start without tokens', async () => {
   const nothing = /** @type {any} */ ({})
-  const api = createHttpApi({ settings: { host: '127.0.0.1', port: 0, tokens: [] }, limits: { maxRecordBytes: 1 }, production: true, publish: nothing, bus: nothing, presence: nothing, log: nothing, metrics: nothing })
+  const api = createHttpApi({ settings: { host: '127.0.0.1', port: 0, tokens: [] }, limits: { maxRecordBytes: 1 }, production: true, publish: nothing, bus: nothing, presence: nothing, sessions: nothing, log: nothing, metrics: nothing })
   await assert.rejects(api.start(), /API_TOKENS: required in production/)
   await api.stop()
 })

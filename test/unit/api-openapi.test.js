@@ -48,7 +48,8 @@ test('it describes every operation there is, each once, with its parameters', as
   assert.equal(description.openapi, '3.1.0')
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
     'DELETE /v1/sockets/{sid}', 'DELETE /v1/users/{uid}/connections', 'GET /openapi.json', 'GET /v1/documents/{guid}/history', 'GET /v1/documents/{guid}/position',
-    'GET /v1/documents/{guid}/presence', 'POST /v1/broadcast', 'POST /v1/documents/{guid}/broadcast', 'POST /v1/documents/{guid}/revoke', 'POST /v1/sockets/{sid}/send', 'POST /v1/users/{uid}/send'
+    'GET /v1/documents/{guid}/presence', 'GET /v1/users/{uid}/sessions',
+    'POST /v1/broadcast', 'POST /v1/documents/{guid}/broadcast', 'POST /v1/documents/{guid}/revoke', 'POST /v1/sockets/{sid}/send', 'POST /v1/users/{uid}/send'
   ])
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length)
   for (const { path, operation } of operations) {

@@ -36,7 +36,8 @@ function cluster () {
     /** @type {Map<string, Set<any>>} */
     const connections = new Map()
     const metrics = createMetrics({ processMetrics: false })
-    const sessions = createSessions({ store: reached, uplink, worker: () => ({ number, incarnation: 1000 }), connectionsOf: (uid) => connections.get(uid) ?? [], metrics, log, clock, grace: GRACE })
+    const connectionsOf = (/** @type {string} */ uid) => connections.get(uid) ?? []
+    const sessions = createSessions({ store: reached, uplink, worker: () => ({ number, incarnation: 1000 }), connectionsOf, metrics, log, clock, grace: GRACE })
     let serial = 0
     /** @param {string} uid @param {string[]} [guids] */
     function connect (uid, guids = []) {
