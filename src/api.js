@@ -22,7 +22,7 @@ async function composeApi ({ config, log, metrics, lifecycle, status }) {
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
   const presence = await lifecycle.start('presence', createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock }))
   // the sessions of a worker that has ended are gone also where no gateway is left to notice
-  await lifecycle.start('worker watch', createWorkerWatch({ redis, log }))
+  await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log }))
   let sink = busSink(bus)
   if (config.mode === 'kafka') {
     const kafka = createKafka({ settings: config.kafka, log, name: 'api' })

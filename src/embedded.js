@@ -42,7 +42,9 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
     createBus: (handlers) => bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock }),
     createPresenceStore: (handlers) => createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER, handlers }),
     uplink,
-    createSessions: ({ connectionsOf }) => createSessions({ store, uplink, worker: () => ({ number: WORKER_NUMBER, incarnation: clock.now() }), connectionsOf, metrics, log, clock }),
+    createSessions: ({ connectionsOf }) => createSessions({
+      store, uplink, worker: () => ({ number: WORKER_NUMBER, incarnation: clock.now() }), connectionsOf, metrics, log, clock, grace: config.presence.grace
+    }),
     authenticator,
     access,
     newId: createSessionIds(WORKER_NUMBER),
@@ -55,7 +57,9 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   })
   await lifecycle.start('gateway', gateway)
   const publish = createPublish({ sink: busSink(gateway.bus), limits: config.limits, requests: createMemoryRequests({ clock }) })
-  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus: gateway.bus, presence: gateway.presence.store, sessions: store, log, metrics })
+  const api = createHttpApi({
+    settings: config.api, limits: config.limits, production: config.production, publish, bus: gateway.bus, presence: gateway.presence.store, sessions: store, log, metrics
+  })
   await lifecycle.start('api', api)
   log.info('embedded: one process, everything in memory; it neither scales out nor survives a restart (set REDIS_URL for a cluster)')
   return { gateway, api, banner: banner(config, { port: gateway.port(), apiPort: api.port() }) }

@@ -74,6 +74,7 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   }
   await lifecycle.start('worker watch', createWorkerWatch({
     redis,
+    grace: config.presence.grace,
     // at once, and for sure
     onWorkerGone: [(number, incarnation) => { forget(number, incarnation).catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there')) }],
     clean: async (number, incarnation, signal) => {
@@ -114,7 +115,7 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
       clock
     }),
     uplink,
-    createSessions: ({ connectionsOf }) => sessions = createSessions({ store, uplink, worker: () => lease, connectionsOf, metrics, log, clock }),
+    createSessions: ({ connectionsOf }) => sessions = createSessions({ store, uplink, worker: () => lease, connectionsOf, metrics, log, clock, grace: config.presence.grace }),
     // without Kafka there is nobody to tell
     receiptParts: config.mode === 'kafka' ? createReceiptParts({ redis, workerNumber: lease.number, timeout: config.limits.receiptTimeout }) : undefined,
     authenticator,

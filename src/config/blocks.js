@@ -58,7 +58,7 @@ export const history = block('History', {
 export const presence = block('Presence', {
   PRESENCE_MAX_MEMBERS: { as: 'maxMembers', type: integer(0, 100_000), default: '500', describe: 'Members of a document up to which each is told of the others; where there are more, they are told their number only. 0: always.' },
   PRESENCE_MAX_STATE_BYTES: { as: 'maxStateBytes', type: integer(2, 2 ** 20), default: '2048', describe: 'Largest presence state of a connection in a document, bytes of JSON.' },
-  PRESENCE_GRACE: { as: 'grace', type: milliseconds(0, 600_000), default: '5000', describe: 'How long a connection that was lost is still counted as present, so that who reconnects has neither left nor joined, ms. A worker that stops waits as long for those who go elsewhere.' }
+  PRESENCE_GRACE: { as: 'grace', type: milliseconds(0, 600_000), default: '5000', describe: 'How long a connection that was lost is still counted as present, and its user as online, so that who reconnects has neither left nor joined, ms; the same for all processes. A worker that stops waits as long for those who go elsewhere.' }
 })
 
 export const auth = block('Authentication', {

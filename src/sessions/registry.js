@@ -1,13 +1,13 @@
 import { createExchange } from './exchange.js'
 import { AWAY, Departures, DIRTY, HELD, Holding, WANTED } from './holding.js'
-import { GRACE, incarnationName } from './worker-watch.js'
+import { incarnationName } from './worker-watch.js'
 
 /**
  * The sessions of one worker: who is connected here and has which documents open. What others may ask for is brought to the
  * store on a cycle of its own, in batches; nothing of a handshake or a join waits for it. The business services are told when a user
  * is online and offline, has joined and left a document, and that a document was vacated (docs/kafka.md).
  *
- * Who leaves without saying so, that is whose connection ends, is held for GRACE: if he is back by then, here or on another
+ * Who leaves without saying so, that is whose connection ends, is held for a grace: if he is back by then, here or on another
  * worker, he was never away.
  *
  * The order of writing keeps what a dead worker left behind complete: the table of its users first, then what is held; when something
@@ -52,9 +52,9 @@ class OpenDocument extends Holding {
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
- * @param {number} [dependencies.grace] ms
+ * @param {number} dependencies.grace ms
  */
-export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, grace = GRACE }) {
+export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, grace }) {
   const begin = clock.now()
   /** Small numbers need no memory of their own. @returns {number} ms since the worker began */
   const now = () => Math.trunc(clock.now() - begin)

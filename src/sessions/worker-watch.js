@@ -11,15 +11,12 @@ import { LEASE_TIME } from './worker-lease.js'
  * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, within a second or so of the end, in the order of the ends:
  *   let go of what you hold of that worker. It is told of what ends after `start()`; ask `live()` about what is older.
  * - `clean(number, incarnation)` is called on **one** process of the cluster, once what the worker held may no longer be kept for clients that come back
- *   (GRACE): delete its keys, report its clients. When the promise resolves it is done with for good. When it rejects it is called again; when the process dies
+ *   (`grace`): delete its keys, report its clients. When the promise resolves it is done with for good. When it rejects it is called again; when the process dies
  *   midway, another one is asked. So it may begin anew after any of its steps, and even run twice at a time where Redis was away: every
  *   step must be one that may be done twice.
  *
  * Redis being away ends nobody: while nobody could watch, nobody could renew either, and leases are counted anew.
  */
-
-/** A user or client that comes back within this time was never away, ms. Stock clients come back after 1 s, and after a page was loaded anew. */
-export const GRACE = 5000
 
 /** How often leases are looked at, ms; once more when one is about to run out. */
 const INTERVAL = 1000
@@ -44,10 +41,10 @@ const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map
  * @param {import('../log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
  * @param {number} [dependencies.interval] ms
- * @param {number} [dependencies.grace] ms
+ * @param {number} dependencies.grace how long what a worker held is kept after its last sign of life, ms; the same in all processes
  * @param {number} [dependencies.claimTime] ms
  */
-export function createWorkerWatch ({ redis, onWorkerGone = [], clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace = GRACE, claimTime = CLAIM_TIME }) {
+export function createWorkerWatch ({ redis, onWorkerGone = [], clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME }) {
   const listeners = [...onWorkerGone]
   const stopping = new AbortController()
   /** @type {NodeJS.Timeout | undefined} */

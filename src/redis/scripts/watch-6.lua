@@ -7,7 +7,7 @@
 --       3 incarnations that have ended by themselves (list)  4 ended ones (sorted set, ms, each at a time of its own)
 --       5 ended ones that are not cleaned up (sorted set, by when somebody may begin, ms)  6 when somebody last watched, ms
 -- ARGV  1 tell those that ended after this time, ms; '' for none  2 lease time, ms  3 a pause longer than this, ms, means that nobody watched
---       4 how long after its end a worker is cleaned up that had not stood still for a lease time before, ms  5 how long a claim to
+--       4 how long after its last sign of life what a worker held is kept, ms  5 how long a claim to
 --       clean up lasts, ms  6 how many claims are wanted  7 how long ended ones are told, ms  8 one that the caller has claimed and works on, or ''
 -- Returns the time of the newest one that has ended, ms until the next lease runs out (-1: there is none), those that ended, those to be cleaned up.
 local time = redis.call('TIME')
@@ -30,9 +30,10 @@ local function ended (incarnation, cleanAt)
 end
 for _, number in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now))) do
   local incarnation = redis.call('HGET', KEYS[2], number)
+  local renewed = redis.call('ZSCORE', KEYS[1], number) - ARGV[2]
   redis.call('ZREM', KEYS[1], number)
   redis.call('HDEL', KEYS[2], number)
-  if incarnation then ended(number .. '.' .. incarnation, now) end
+  if incarnation then ended(number .. '.' .. incarnation, math.max(now, renewed + ARGV[4])) end
 end
 local incarnation = redis.call('LPOP', KEYS[3])
 while incarnation do
