@@ -50,6 +50,54 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 120_000 }, () 
     await late.shows('A7', 'Paint the sign red')
   })
 
+  test('people see who is here, where they point and what they have selected', async (t) => {
+    const document = 'people'
+    const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
+    const avatar = grace.page.locator('#people button')
+    await waitFor(async () => await avatar.getAttribute('aria-label') === 'Ada: follow', { timeout: 20_000, message: 'Ada to be here' })
+    assert.equal(await grace.text('#people-count'), '2 here')
+
+    await ada.field('B3').focus()
+    await grace.reads('td[data-cell="B3"] .mark', /^Ada$/)
+    await ada.field('C4').hover()
+    await grace.reads('.pointer span', /^Ada$/)
+    const [box, cell] = [await grace.page.locator('.pointer').boundingBox(), await grace.field('C4').boundingBox()]
+    assert.ok(box && cell && box.x >= cell.x && box.x <= cell.x + cell.width, 'the pointer is where hers is')
+
+    const late = await open(t, { document, name: 'Edsger' })
+    await late.reads('td[data-cell="B3"] .mark', /^Ada$/)
+    await ada.page.fill('#name', 'Countess')
+    await ada.page.press('#name', 'Tab')
+    await late.reads('#people', /C/)
+    await ada.context.close()
+    await waitFor(async () => await late.page.locator('#people button').count() === 1, { timeout: 30_000, message: 'Ada to be gone' })
+    assert.equal(await late.page.locator('.mark').count(), 0)
+  })
+
+  test('others follow who presents, also those who come later', async (t) => {
+    const document = 'slides'
+    const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
+    await ada.page.click('#present')
+    await ada.page.click('#next')
+    await grace.reads('#presenting-text', /^Ada is presenting\.$/)
+    await grace.page.click('#follow')
+    await grace.reads('#slide', /Hours by task/)
+    await ada.page.keyboard.press('ArrowRight')
+    await grace.reads('#slide', /What people say/)
+    await ada.page.mouse.move(600, 400)
+    await grace.page.locator('#laser').waitFor({ state: 'visible' })
+    await grace.screenshot('following')
+
+    const late = await open(t, { document, name: 'Edsger' })
+    await late.page.click('#follow')
+    await late.reads('#slide', /What people say/)
+    await late.page.keyboard.press('Escape')
+    assert.equal(await late.page.locator('#stage').isVisible(), false)
+    await ada.page.click('#stop')
+    await grace.page.locator('#stage').waitFor({ state: 'hidden' })
+    await late.page.locator('#presenting').waitFor({ state: 'hidden' })
+  })
+
   test('what is published from outside is seen at once', async (t) => {
     const ada = await open(t, { document: 'outside' })
     assert.match(await ada.text('#curl'), new RegExp(`curl -X POST http://localhost:${new URL(inkcast.apiUrl).port}/v1/documents/outside/broadcast`))

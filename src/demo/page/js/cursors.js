@@ -56,6 +56,7 @@ export function createCursors ({ sheet, people, signal }) {
       const { element } = cursor
       element.style.setProperty('--color', person.color)
       if (element.firstElementChild.textContent !== person.name) element.firstElementChild.textContent = person.name
+      element.classList.toggle('at-the-edge', cursor.x > 0.85)
       element.style.transform = `translate(${(cursor.x * sheet.table.offsetWidth).toFixed(1)}px, ${(cursor.y * sheet.table.offsetHeight).toFixed(1)}px)`
     }
     moved.clear()

@@ -96,9 +96,9 @@ link = opened
 const { client, doc, reload } = opened
 const drop = createDrop({ client, doc })
 
-/** @param {import('./model.js').Change[]} changes @param {{ offset?: number }} meta */
+/** @param {import('./model.js').Change[]} changes @param {{ offset?: number, ts: number }} meta */
 function apply (changes, meta) {
-  for (const { id } of changes) underneath.came(id)
+  for (const { id } of changes) underneath.came(id, meta.ts)
   if (!model.apply(changes)) reload()
   arrived(meta)
 }

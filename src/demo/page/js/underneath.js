@@ -3,6 +3,8 @@ import { byId, oncePerFrame, svg } from './dom.js'
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 /** Latencies that are kept, for the curve and the median. */
 const KEPT = 60
+/** What takes longer was missed and comes out of the log, ms. */
+const TOO_LONG = 2000
 /** Own changes whose echo is waited for. */
 const MAX_WAITING = 200
 
@@ -19,7 +21,7 @@ const SENTENCES = {
 export function createUnderneath ({ model }) {
   /** @type {{ client: any, doc: any } | null} */
   let link = null
-  /** @type {number[]} ms from typing to the change's return */
+  /** @type {number[]} ms from a key to this screen: of own changes to their return, of others' by the clocks of both machines */
   const latencies = []
   /** @type {Map<string, number>} when an own change was sent, by its id */
   const waiting = new Map()
@@ -80,12 +82,14 @@ export function createUnderneath ({ model }) {
       if (waiting.size >= MAX_WAITING) waiting.delete(waiting.keys().next().value)
       waiting.set(id, at)
     },
-    /** @param {string} id of a change that has come */
-    came (id) {
+    /** @param {string} id of a change that has come @param {number} ts when it was sent, by the gateway's clock */
+    came (id, ts) {
       const at = waiting.get(id)
-      if (at === undefined) return
       waiting.delete(id)
-      latencies.push(performance.now() - at)
+      const latency = at === undefined ? Date.now() - ts : performance.now() - at
+      // what was missed comes later, and clocks differ: neither says how long it takes
+      if (latency < 0 || latency > TOO_LONG) return
+      latencies.push(latency)
       if (latencies.length > KEPT) latencies.shift()
     },
     record () {
