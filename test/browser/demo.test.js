@@ -61,8 +61,11 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 120_000 }, () 
     await grace.reads('td[data-cell="B3"] .mark', /^Ada$/)
     await ada.field('C4').hover()
     await grace.reads('.pointer span', /^Ada$/)
-    const [box, cell] = [await grace.page.locator('.pointer').boundingBox(), await grace.field('C4').boundingBox()]
-    assert.ok(box && cell && box.x >= cell.x && box.x <= cell.x + cell.width, 'the pointer is where hers is')
+    await waitFor(() => grace.page.evaluate(`{
+      const { x, y } = document.querySelector('.pointer').getBoundingClientRect()
+      const cell = document.querySelector('input[data-cell="C4"]').getBoundingClientRect()
+      x > cell.left && x < cell.right && y > cell.top && y < cell.bottom
+    }`), { message: 'the pointer to be where hers is' })
 
     const late = await open(t, { document, name: 'Edsger' })
     await late.reads('td[data-cell="B3"] .mark', /^Ada$/)
