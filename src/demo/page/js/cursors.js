@@ -48,6 +48,8 @@ export function createCursors ({ sheet, people, signal }) {
   }
 
   const draw = oncePerFrame(() => {
+    // before anything is written: in between, each reading would lay out the page anew
+    const { offsetWidth: width, offsetHeight: height } = sheet.table
     for (const connection of moved) {
       const cursor = cursors.get(connection)
       const person = people.at(connection)
@@ -57,7 +59,7 @@ export function createCursors ({ sheet, people, signal }) {
       element.style.setProperty('--color', person.color)
       if (element.firstElementChild.textContent !== person.name) element.firstElementChild.textContent = person.name
       element.classList.toggle('at-the-edge', cursor.x > 0.85)
-      element.style.transform = `translate(${(cursor.x * sheet.table.offsetWidth).toFixed(1)}px, ${(cursor.y * sheet.table.offsetHeight).toFixed(1)}px)`
+      element.style.transform = `translate(${(cursor.x * width).toFixed(1)}px, ${(cursor.y * height).toFixed(1)}px)`
     }
     moved.clear()
     for (const cell of marked) drawMark(cell)
