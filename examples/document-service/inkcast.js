@@ -67,6 +67,6 @@ async function readProblem (answer) {
     return null
   }
   const { error } = /** @type {any} */ (await answer.json().catch(() => ({})))
-  // a wrong token is put right here, and what waits shall not be lost by it
-  return { retryable: error?.retryable ?? (answer.status >= 500 || answer.status === 401), text: error?.code ?? `status ${answer.status}` }
+  // who sets a wrong token sets it right, and what waits is not lost by it
+  return { retryable: answer.status === 401 || (error?.retryable ?? answer.status >= 500), text: error?.code ?? `status ${answer.status}` }
 }

@@ -9,11 +9,12 @@ const [, , url, guid, count] = process.argv
 /** Between two moves of one person, ms: what the page itself does where so many are here. */
 const PAUSE = 40 + 4 * Number(count)
 
+const COLORS = ['#b3202c', '#1f6f50', '#1d4ed8', '#7c3aed', '#9a3412', '#0e7490']
+
 /** @param {number} index */
 async function arrive (index) {
   const client = connect(url, { id: `crowd-${index}` })
-  const doc = await client.open(guid, { state: { id: `crowd-${index}`, name: `Person ${index}`, color: '#1d4ed8' } })
-  return doc
+  return client.open(guid, { state: { id: `crowd-${index}`, name: `Person ${index}`, color: COLORS[index % COLORS.length] } })
 }
 
 /** @param {import('inkcast/client').Document} doc @param {number} index */
@@ -23,7 +24,7 @@ async function live (doc, index) {
   for (let step = 0; ; step++) {
     await delay(PAUSE)
     doc.signal('pointer', { x: 0.5 + 0.45 * Math.sin(step / 9 + index), y: 0.5 + 0.45 * Math.cos(step / 7 + index) })
-    if (step % 10 === 0) doc.signal('select', { cell: `${'ABCDE'[(step / 10 + index) % 5 | 0]}${row}` })
+    if (step % 10 === 0) doc.signal('select', { cell: `${'ABCDE'[Math.floor(step / 10 + index) % 5]}${row}` })
     if (step % 4 === 0) {
       typed = typed.length > 20 ? '' : `${typed}x`
       await doc.send({ id: `crowd-${index}:${step}`, cells: { [`E${row}`]: typed } }, { event: 'sheet:edit' })

@@ -5,6 +5,8 @@ const STAYS = 8000
 /** Between two signals of a moving pointer, ms: with few people, and for each of many. */
 const PAUSE = 40
 const PAUSE_PER_PERSON = 4
+/** With more people than this, pointers have no names. */
+const CROWD = 15
 /** Selections are told again to who comes, together for those who come within this, ms. */
 const TELL_AGAIN = 1500
 
@@ -90,6 +92,7 @@ export function createCursors ({ sheet, people, signal }) {
 
   people.addEventListener('change', () => {
     for (const connection of [...cursors.keys()]) if (people.at(connection) === undefined) remove(connection)
+    layer.classList.toggle('crowded', people.others().length > CROWD)
     draw()
   })
   people.addEventListener('follow', () => {
