@@ -1,4 +1,4 @@
-import { h, svg } from './dom.js'
+import { h } from './dom.js'
 
 /**
  * What is presented: four slides, drawn from the document as it is at the moment, so that an edit shows on the slide as well.
@@ -58,8 +58,5 @@ function route () {
   return h('article', { class: 'slide route' },
     h('h2', {}, 'The way of a change'),
     h('ol', {}, ...stops.map(([name, what]) => h('li', {}, h('strong', {}, name), h('span', {}, what)))),
-    h('p', {}, 'A client that was away says which offset it has, and gets the rest.'),
-    svgArrow())
+    h('p', {}, 'A client that was away says which offset it has, and gets the rest.'))
 }
-
-const svgArrow = () => svg('svg', { viewBox: '0 0 100 8', class: 'flow', 'aria-hidden': 'true', preserveAspectRatio: 'none' }, svg('line', { x1: 0, y1: 4, x2: 100, y2: 4 }))

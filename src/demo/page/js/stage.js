@@ -23,11 +23,18 @@ export function createStage ({ model, people, tell, signal }) {
   /** What this page does: null, present, or follow somebody. @type {{ role: 'presenter' } | { role: 'follower', connection: string } | null} */
   let role = null
   let slide = 0
+  /** The slide that is on the screen. @type {number | null} */
+  let drawn = null
   let laserTimer = 0
 
   const draw = oncePerFrame(() => {
     if (role === null) return
-    screen.replaceChildren(SLIDES[slide]({ model, people }))
+    const next = SLIDES[slide]({ model, people })
+    if (slide !== drawn) next.classList.add('arriving')
+    // what has not changed is not read out again
+    else if (screen.firstElementChild?.textContent === next.textContent) return
+    drawn = slide
+    screen.replaceChildren(next)
     byId('slide-number').textContent = `${slide + 1} / ${SLIDES.length}`
     byId('previous').disabled = slide === 0
     byId('next').disabled = slide === SLIDES.length - 1
@@ -59,6 +66,7 @@ export function createStage ({ model, people, tell, signal }) {
     if (role.role === 'presenter') tell(undefined)
     role = null
     dialog.close()
+    drawn = null
     screen.replaceChildren()
     offer()
   }
