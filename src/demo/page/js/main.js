@@ -132,8 +132,16 @@ doc.on('presence', ({ joined }) => {
   people.update()
   if (joined.length > 0) cursors.tellAgain()
 })
-doc.on('joined', ({ recovered }) => underneath.joined(recovered ? 'resumed' : 'joined'))
-doc.on('resync', ({ reason }) => underneath.joined(`resynced (${reason})`))
+/** Why the join under way could not go on from where this page was. */
+let gap = ''
+doc.on('resync', ({ reason }) => {
+  gap = ` (${reason})`
+  underneath.joined(`resynced${gap}`)
+})
+doc.on('joined', ({ recovered }) => {
+  underneath.joined(recovered ? 'resumed' : gap === '' ? 'joined' : `resynced${gap}`)
+  gap = ''
+})
 
 underneath.opened(opened)
 people.update()

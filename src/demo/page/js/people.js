@@ -66,7 +66,8 @@ export class People extends EventTarget {
     const shown = others.length > SHOWN ? others.slice(0, SHOWN - 1) : others
     const known = new Map(Array.from(this.list.children, (item) => [item.dataset.id, item]))
     const items = shown.map((person) => {
-      const item = known.get(person.id) ?? h('li', { 'data-id': person.id }, h('button', { type: 'button', class: 'avatar', onclick: () => this.follow(person.id) }))
+      const item = known.get(person.id) ?? h('li', { 'data-id': person.id }, h('button', { type: 'button', class: 'avatar', onclick: () => this.follow(person.id) },
+        h('span', {}), h('span', { class: 'visually-hidden' })))
       dress(item.firstElementChild, person, person.id === this.following)
       return item
     })
@@ -79,10 +80,10 @@ export class People extends EventTarget {
 /** @param {HTMLButtonElement} button @param {Person} person @param {boolean} followed */
 function dress (button, { name, color, presenting }, followed) {
   const initials = name.split(/\s+/).map((word) => word[0]).join('').slice(0, 2).toUpperCase()
-  if (button.textContent !== initials) button.textContent = initials
+  button.firstElementChild.textContent = initials
+  button.lastElementChild.textContent = `, ${name}: follow`
   button.style.setProperty('--color', color)
   button.title = followed ? `You follow ${name}` : `Follow ${name}`
-  button.setAttribute('aria-label', `${name}: follow`)
   button.setAttribute('aria-pressed', String(followed))
   button.classList.toggle('presenting', presenting !== undefined)
 }
