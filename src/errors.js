@@ -28,7 +28,7 @@ export const ERRORS = Object.freeze({
 
   state_too_large: { message: 'the presence state is too large', retryable: false, status: 413, when: 'A presence state is larger than `PRESENCE_MAX_STATE_BYTES` as JSON.' },
 
-  request_in_progress: { message: 'a request with this idempotency key is in work', retryable: true, status: 409, when: 'The first request with the same `Idempotency-Key` has no answer yet, or its process died less than 30 s ago; try again after a pause, with the same key.' },
+  request_in_progress: { message: 'a request with this idempotency key is in work', retryable: true, status: 409, when: 'The first request with the same `Idempotency-Key` has no answer yet, or its process died less than 5 s ago; try again after a pause, with the same key.' },
   idempotency_mismatch: { message: 'this idempotency key was used for another request', retryable: false, status: 422, when: 'The same caller has used the same `Idempotency-Key` with another target, value or header less than 15 minutes ago; use a new key for each publication.' },
 
   // who asks may not

@@ -1,8 +1,10 @@
 import { IDEMPOTENCY } from '../bus/idempotency.js'
-import { LEASE } from './requests.js'
 
 /** Requests that are known; each has some hundred bytes. Beyond it the oldest is forgotten. */
 const MAX_REQUESTS = 10_000
+
+/** Longer than any publication takes, ms. */
+export const LEASE = 30_000
 
 /**
  * For one process, which forgets with it.

@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { IDEMPOTENCY } from '../bus/idempotency.js'
 import { toInkcastError } from '../redis/errors.js'
 import { requestState } from '../redis/keys.js'
-import { LEASE } from './requests.js'
+
+/** Who has not said for so long that he is at it is dead, ms. */
+const LEASE = 5000
+/** How often it is said, ms. */
+const RENEW = 1000
 
 /**
  * For all api processes that share a Redis.
@@ -12,29 +16,53 @@ import { LEASE } from './requests.js'
  */
 export function createRedisRequests ({ redis: { scripts } }) {
   const process = randomUUID()
-  /** What this process is at, by id: if Redis says that it is at anything else, an answer of Redis was lost. @type {Map<string, string>} */
+  /** What this process is at, by id: if Redis says that it is at anything else, an answer of Redis was lost. @type {Map<string, { fingerprint: string, traceId: string, since: number }>} */
   const working = new Map()
+  /** @type {NodeJS.Timeout | undefined} */
+  let renewing
+
+  /** @param {string} id @param {string} fingerprint @param {string} traceId @returns {Promise<[state: string, text?: string]>} */
+  const request = (id, fingerprint, traceId) => scripts.request([requestState(id)], [fingerprint, traceId, LEASE, IDEMPOTENCY.ttl, process])
+
+  /** Most are done within milliseconds, and nothing is said of them. */
+  function renew () {
+    const now = performance.now()
+    for (const [id, { fingerprint, traceId, since }] of working) {
+      // the next time is soon
+      if (now - since >= RENEW) request(id, fingerprint, traceId).catch(() => {})
+    }
+  }
+
+  /** @param {string} id */
+  function done (id) {
+    working.delete(id)
+    if (working.size > 0) return
+    clearInterval(renewing)
+    renewing = undefined
+  }
 
   /** @param {string} id @param {[answer: string, fingerprint: string, ttl: number]} args */
   async function settle (id, args) {
-    working.delete(id)
+    done(id)
     await scripts.settle([requestState(id)], args).catch(rethrow)
   }
 
   return {
     async begin (id, fingerprint, traceId) {
       const own = working.get(id)
-      if (own !== undefined) return { state: own === fingerprint ? 'busy' : 'other' }
-      working.set(id, fingerprint)
+      if (own !== undefined) return { state: own.fingerprint === fingerprint ? 'busy' : 'other' }
+      const work = { fingerprint, traceId, since: performance.now() }
+      working.set(id, work)
+      renewing ??= setInterval(renew, RENEW).unref()
       /** @type {string | undefined} */
       let state
       try {
         let text
-        [state, text = ''] = await scripts.request([requestState(id)], [fingerprint, traceId, LEASE, IDEMPOTENCY.ttl, process]).catch(rethrow)
-        if (state === 'new') return { state, traceId: text }
+        [state, text = ''] = await request(id, fingerprint, traceId).catch(rethrow)
+        if (state === 'new') return { state, traceId: work.traceId = text }
         return state === 'done' ? { state, answer: text } : { state: /** @type {'busy' | 'other'} */ (state) }
       } finally {
-        if (state !== 'new') working.delete(id)
+        if (state !== 'new') done(id)
       }
     },
     finish: (id, fingerprint, answer) => settle(id, [answer, fingerprint, IDEMPOTENCY.ttl]),

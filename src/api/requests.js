@@ -13,8 +13,7 @@
 /**
  * @typedef {{ state: 'new', traceId: string } | { state: 'done', answer: string } | { state: 'busy' } | { state: 'other' }} Begun
  *   `new`: do it, with this trace id, which is that of an earlier try if there was one; `busy`: somebody is at it, and is
- *   taken to be dead after `LEASE`; `other`: the fingerprint is not that of the first request with this id
+ *   taken to be dead when it has not been heard of for a while; `other`: the fingerprint is not that of the first request with this id
  */
 
-/** Longer than any publication takes, ms. */
-export const LEASE = 30_000
+export {}

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemoryRequests } from '../../src/api/memory-requests.js'
-import { LEASE } from '../../src/api/requests.js'
+import { createMemoryRequests, LEASE } from '../../src/api/memory-requests.js'
 import { systemClock } from '../../src/clock.js'
 import { manualClock } from '../helpers/manual-clock.js'
 import { requestsContract } from './requests.js'
