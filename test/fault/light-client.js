@@ -97,8 +97,10 @@ export class LightClient extends Member {
       this.connected = true
       this.connects++
       this.#tries = 0
-    } else if (packet.startsWith('44') || packet.startsWith('41') || packet === '1') {
-      this.#giveUp(packet.slice(0, 100))
+    } else if (packet.startsWith('44')) {
+      this.#giveUp(JSON.parse(packet.slice(2)).data?.code ?? packet)
+    } else if (packet.startsWith('41') || packet === '1') {
+      this.#giveUp('disconnected')
     }
   }
 
