@@ -125,7 +125,7 @@ export class Client {
     if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
     let membership = this.#memberships.get(guid)
     if (membership === undefined) {
-      membership = new Membership(guid, this.#link, { position: options.position ?? this.#positions.load(guid), state: options.state })
+      membership = new Membership(guid, this.#link, { ...options, position: options.position ?? this.#positions.load(guid) })
       this.#memberships.set(guid, membership)
       this.#joinIfPossible(membership)
     }
@@ -176,7 +176,7 @@ export class Client {
   }
 
   #handshakeDocuments () {
-    const documents = [...this.#memberships.values()].filter(({ guid, plain }) => plain && !this.#leaving.has(guid))
+    const documents = [...this.#memberships.values()].filter(({ guid }) => !this.#leaving.has(guid))
     return Object.fromEntries(documents.map((membership) => [membership.guid, membership.handshake()]))
   }
 

@@ -58,7 +58,10 @@ export class Document {
   /** Where this client is in the document's log; what is to be kept with a snapshot. @returns {import('./positions.js').Position | null} */
   get position () { return this.#membership.position && { ...this.#membership.position } }
 
-  /** Who has the document open, by user id; kept up to date. @returns {ReadonlyMap<string, import('./presence.js').Member> & { readonly count: number }} */
+  /**
+   * Who is present, by user id, kept up to date; empty unless it was opened with `state` or `presence`.
+   * @returns {ReadonlyMap<string, import('./presence.js').Member> & { readonly count: number }}
+   */
   get presence () { return this.#membership.presence.members }
 
   /** Whether it is joined at the moment. */

@@ -22,6 +22,7 @@ import { Presence } from './presence.js'
 /**
  * @typedef {object} OpenOptions
  * @property {Position | null} [position] where the caller's copy of the document is: what came after it is sent first. Default: what was kept, or now
+ * @property {boolean} [presence] whether to be listed in `presence`, and to be told who else is; default: if there is a state
  * @property {Record<string, any>} [state] what others see of this member in `presence`
  * @property {boolean} [echo] whether to get what this client itself has sent; default false
  */
@@ -30,6 +31,8 @@ import { Presence } from './presence.js'
 const TIMEOUT = 10_000
 /** A join may take long, as all that was missed comes first, ms. */
 const JOIN_TIMEOUT = 30_000
+/** Members that are asked for at a time. */
+const PAGE = 500
 /** Requests that may wait until the document is joined. */
 const MAX_WAITING = 1000
 
@@ -42,6 +45,8 @@ export class Membership {
   #waiting = new Set()
   /** @type {Record<string, any> | undefined} */
   #state
+  /** Whether it takes part in the presence. */
+  #listed
   #failures = 0
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
@@ -49,16 +54,17 @@ export class Membership {
   /**
    * @param {string} guid
    * @param {Link} link
-   * @param {{ position: Position | null, state: Record<string, any> | undefined }} from
+   * @param {OpenOptions} options
    */
-  constructor (guid, link, { position, state }) {
+  constructor (guid, link, { position = null, state, presence = state !== undefined }) {
     this.guid = guid
     this.link = link
     /** Without an epoch until the gateway has told it. */
     this.position = position && { ...position }
     this.#state = state
+    this.#listed = presence
     this.presence = new Presence(
-      (cursor) => this.link.request('doc:members', cursor === undefined ? { guid } : { guid, cursor }, TIMEOUT),
+      (cursor) => this.link.request('doc:members', { guid, limit: PAGE, ...cursor !== undefined && { cursor } }, TIMEOUT),
       (diff) => this.#emit('presence', diff)
     )
   }
@@ -70,7 +76,7 @@ export class Membership {
    * @param {OpenOptions} options
    * @returns {Promise<Document>} when it is joined
    */
-  async open ({ echo = false, position, state }) {
+  async open ({ echo = false, position, state, presence }) {
     const first = this.#documents.size === 0
     const document = new Document(this, echo)
     this.#documents.add(document)
@@ -80,7 +86,8 @@ export class Membership {
       document.close()
       throw error
     }
-    if (state !== undefined && state !== this.#state) this.setState(state).catch(() => {}) // told again with the next join
+    if (state !== undefined && state !== this.#state) this.setState(state).catch(() => {}) // told with the next join
+    else if (presence && !this.#listed) this.#takePart('doc:join', { members: true }).catch(() => {})
     if (!first && position && this.position && (position.epoch !== this.position.epoch || position.offset < this.position.offset)) {
       document._emit('resync', [{ position: { ...this.position }, reason: 'opened' }])
     }
@@ -126,13 +133,16 @@ export class Membership {
     this.reject(error)
   }
 
-  /** Whether the handshake can join it: it has no place for a state. */
-  get plain () { return this.#state === undefined }
-
-  /** It is joined with the handshake. @returns {Position | null} from where */
+  /** It is joined with the handshake. @returns {object | null} from where, and as whom */
   handshake () {
     this.#status = 'joining'
-    return this.position
+    const opening = { ...this.position, ...this.#presenceFields() }
+    return Object.keys(opening).length > 0 ? opening : null
+  }
+
+  #presenceFields () {
+    if (this.#state !== undefined) return { state: this.#state }
+    return this.#listed ? { members: true } : {}
   }
 
   /** Joins it over a connection that is there. */
@@ -141,7 +151,7 @@ export class Membership {
     clearTimeout(this.#timer)
     try {
       this.onJoined(await this.link.request('doc:join', {
-        guid: this.guid, ...this.position && { position: this.position }, ...this.#state && { state: this.#state }
+        guid: this.guid, ...this.position && { position: this.position }, ...this.#presenceFields()
       }, JOIN_TIMEOUT))
     } catch (error) {
       this.onRefused(/** @type {ClientError} */ (error))
@@ -156,11 +166,16 @@ export class Membership {
     // what is newer may have come before the answer
     const newer = this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch) ? this.position.offset : 0
     this.#moveTo({ epoch: position.epoch, offset: Math.max(position.offset, newer) })
-    if (page.members !== undefined) this.presence.joined(/** @type {import('./presence.js').Page} */ (page))
+    this.#onMembers(page)
     this.#emit('joined', { position: { ...position }, recovered })
     const waiting = [...this.#waiting]
     this.#waiting.clear()
     for (const { resolve } of waiting) resolve()
+  }
+
+  /** What an answer has of the presence; without members they are told later. @param {Partial<import('./presence.js').Page>} page */
+  #onMembers (page) {
+    if (page.members !== undefined) this.presence.joined(/** @type {import('./presence.js').Page} */ (page))
   }
 
   /** @param {ClientError} error */
@@ -237,7 +252,13 @@ export class Membership {
   /** @param {Record<string, any>} state */
   async setState (state) {
     this.#state = state
-    await this.request('doc:state', { state })
+    await this.#takePart('doc:state', { state })
+  }
+
+  /** @param {string} event @param {object} argument */
+  async #takePart (event, argument) {
+    this.#listed = true
+    this.#onMembers(await this.request(event, argument))
   }
 
   /** @param {string} event @param {unknown[]} args */

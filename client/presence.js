@@ -1,8 +1,8 @@
 /**
- * Who has a document open, kept up to date by the gateway's diffs. Diffs are numbered; where one is missing, all
- * members are asked for again.
+ * Who is present in a document, kept up to date by the gateway's diffs (docs/protocol.md). Diffs are numbered; where one is missing,
+ * all members are asked for again.
  *
- * @typedef {object} Member a user who has the document open, however often
+ * @typedef {object} Member a user who is present, with one tab or several
  * @property {string} uid
  * @property {string} id connection id, of the newest where there are several
  * @property {string} [name] from the token
@@ -18,10 +18,11 @@
  * @property {number} count how many there are now, also where they are too many to be listed
  */
 
-/** @typedef {{ members: Member[], count: number, version: number, cursor?: string, countOnly?: boolean }} Page */
+/** @typedef {{ members: Member[], count: number, version: number, cursor?: string }} Page */
 /**
  * @typedef {{ from: number, version: number, count: number, joined: Member[], left: string[], changed: Member[],
- *   members?: Member[], cursor?: string, countOnly?: boolean }} Update a diff, or a list of all members in its place; `left` are connection ids
+ *   members?: Member[], cursor?: string, countOnly?: boolean }} Update leads from any version since `from` to `version`; or a list of all members
+ *   in its place. `left` are connection ids
  */
 
 /** Updates kept while all members are being asked for; with more, they are asked for once more. */
@@ -57,8 +58,7 @@ export class Presence {
   /** The members at the time of a join. @param {Page} page */
   joined (page) {
     this.lost()
-    if (page.cursor === undefined) this.#replace(page)
-    else this.repair()
+    this.#take(page)
   }
 
   /** @param {Update} update */
@@ -66,18 +66,18 @@ export class Presence {
     const { from, version, count, members, cursor, countOnly } = update
     if (this.#pending !== null) {
       if (this.#pending.length < MAX_PENDING) this.#pending.push(update)
-      else this.repair()
+      else this.#repair()
     } else if (this.#version !== undefined && version <= this.#version) {
       // it was in the list already
-    } else if (members !== undefined && cursor === undefined) {
-      this.#replace({ members, version, count })
+    } else if (members !== undefined) {
+      this.#take({ members, version, count, cursor })
     } else if (countOnly) {
       this.#replace({ members: [], version, count })
-    } else if (from === this.#version) {
+    } else if (this.#version !== undefined && from <= this.#version) {
       this.#version = version
       this.#change(update, update.left)
     } else {
-      this.repair()
+      this.#repair()
     }
   }
 
@@ -88,16 +88,25 @@ export class Presence {
     this.#version = undefined
   }
 
-  /** Asks for all members. Where that fails, so has the connection, or the next diff asks again, as it does not fit. */
-  async repair () {
+  /** @param {Page} page the first */
+  #take (page) {
+    if (page.cursor === undefined) this.#replace(page)
+    else this.#repair(page)
+  }
+
+  /**
+   * Asks for all members. Where that fails, so has the connection, or the next diff asks again, as it does not fit.
+   * @param {Page} [first] what is there already
+   */
+  async #repair (first) {
     const question = ++this.#question
     this.#pending = []
     try {
+      let page = first ?? await this.ask(undefined)
+      // diffs that came since the first page was made are applied once more, which does no harm
+      const { version } = page
       /** @type {Member[]} */
       const members = []
-      let page = await this.ask(undefined)
-      // updates that came since the first page was made are applied once more, which does no harm
-      const { version } = page
       while (question === this.#question) {
         members.push(...page.members)
         if (page.cursor === undefined) break

@@ -16,8 +16,7 @@ async function opened (t, options, clientOptions) {
   const { client, socket } = scripted
   const opening = client.open('doc', options)
   socket.accepts()
-  if (options?.state === undefined) socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
-  else socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(5), recovered: false })
+  socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
   const doc = await opening
   /** @type {any[]} */
   const seen = []
@@ -167,16 +166,40 @@ describe('a document over reconnects', () => {
     assert.deepEqual(doc.position, at(12))
   })
 
-  test('tells its state again, with the join, as the handshake has no place for it', async (t) => {
+  test('takes part in the presence again, with its state', async (t) => {
     const { client, socket, doc, back } = await opened(t, { state: { colour: 'red' } })
     const changing = doc.setState({ colour: 'blue' })
     assert.deepEqual(socket.last('doc:state').argument, { guid: 'doc', state: { colour: 'blue' } })
-    socket.last('doc:state').answer({ ok: true })
+    socket.last('doc:state').answer({ ok: true, guid: 'doc' })
     await changing
     client.drop(1000)
     back()
-    assert.deepEqual(socket.handshakes[1].documents, {})
-    assert.deepEqual(socket.last('doc:join').argument, { guid: 'doc', position: at(5), state: { colour: 'blue' } })
+    assert.deepEqual(socket.handshakes.map(({ documents }) => documents), [{ doc: { state: { colour: 'red' } } }, { doc: { ...at(5), state: { colour: 'blue' } } }])
+  })
+
+  test('takes part in the presence only when somebody wants to, also later', async (t) => {
+    const { client, socket, doc, back } = await opened(t)
+    /** @type {any[]} */
+    const told = []
+    doc.on('presence', ({ joined, count }) => { told.push([joined.map(({ uid }) => uid), count]) })
+    await client.open('doc', { presence: true })
+    assert.deepEqual(socket.last('doc:join').argument, { guid: 'doc', members: true })
+    socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(5), recovered: false, members: [{ uid: 'ada', id: 'a' }], count: 1, version: 1 })
+    await settle()
+    socket.tells('doc:presence', { guid: 'doc', from: 1, version: 2, joined: [{ uid: 'bob', id: 'b' }], left: [], changed: [], count: 2 })
+    assert.deepEqual(told, [[['ada'], 1], [['bob'], 2]])
+    assert.deepEqual([...doc.presence.keys()], ['ada', 'bob'])
+    client.drop(1000)
+    back()
+    assert.deepEqual(socket.handshakes[1].documents, { doc: { ...at(5), members: true } })
+  })
+
+  test('is listed from the first state on', async (t) => {
+    const { socket, doc } = await opened(t)
+    const listed = doc.setState({ line: 1 })
+    socket.last('doc:state').answer({ ok: true, guid: 'doc', members: [{ uid: 'ada', id: 'a', state: { line: 1 } }], count: 1, version: 1 })
+    await listed
+    assert.equal(doc.presence.count, 1)
   })
 
   test('is closed when the gateway takes the client off, or refuses it then', async (t) => {

@@ -45,6 +45,14 @@ describe('presence', () => {
     assert.deepEqual(told[1], { joined: [], left: [], changed: ['ada'] })
   })
 
+  test('takes a diff that begins before what it has, and keeps who has come back within it', () => {
+    const { presence, there } = scripted()
+    presence.joined({ members: [member('ada'), member('bob')], count: 2, version: 5 })
+    presence.apply(update({ from: 3, version: 6, joined: [member('ada', { id: 'ada2' })], left: ['ada1', 'bob1'], count: 1 }))
+    assert.deepEqual(there(), ['ada'])
+    assert.equal(presence.members.get('ada')?.id, 'ada2')
+  })
+
   test('drops a diff that is in the list already', () => {
     const { presence, there, questions } = scripted()
     presence.joined({ members: [member('ada')], count: 1, version: 5 })
@@ -96,9 +104,11 @@ describe('presence', () => {
   test('asks for the rest of a list that is longer than the answer to a join', async () => {
     const { presence, questions, there } = scripted()
     presence.joined({ members: [member('ada')], count: 2, version: 1, cursor: 'ada' })
-    questions[0].answer({ members: [member('ada'), member('bob')], count: 2, version: 1 })
+    assert.equal(questions[0].cursor, 'ada')
+    questions[0].answer({ members: [member('bob')], count: 2, version: 3 })
+    presence.apply(update({ from: 1, version: 2, joined: [member('cy')], count: 3 }))
     await settle()
-    assert.deepEqual(there(), ['ada', 'bob'])
+    assert.deepEqual(there(), ['ada', 'bob', 'cy'])
   })
 
   test('is a list anew where the gateway tells one, and a number where there are too many', () => {
