@@ -41,7 +41,7 @@ export function checkEventName (name) {
  */
 export function encodeData (connection, data) {
   try {
-    if (connection.codec === 'msgpack' || containsBinary(data)) return { value: encodeMsgpack(data), contentType: 'application/msgpack' }
+    if (connection.codec === 'msgpack' || containsBinary(data)) return { value: encodeMsgpack(withViews(data)), contentType: 'application/msgpack' }
     return { value: Buffer.from(JSON.stringify(data)), contentType: 'application/json' }
   } catch (error) {
     // nested deeper than the stack or the encoder allows
@@ -53,4 +53,19 @@ export function encodeData (connection, data) {
 export function containsBinary (data) {
   if (typeof data !== 'object' || data === null) return false
   return ArrayBuffer.isView(data) || data instanceof ArrayBuffer || Object.values(data).some(containsBinary)
+}
+
+/**
+ * ArrayBuffers, which Node's msgpack clients send as an extension type, as views of them: the encoder takes an ArrayBuffer for an object
+ * without fields.
+ * @param {any} data is changed
+ */
+function withViews (data) {
+  if (data instanceof ArrayBuffer) return new Uint8Array(data)
+  if (typeof data !== 'object' || data === null || ArrayBuffer.isView(data)) return data
+  for (const [key, value] of Object.entries(data)) {
+    const viewed = withViews(value)
+    if (viewed !== value) data[key] = viewed
+  }
+  return data
 }

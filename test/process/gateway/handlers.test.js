@@ -138,6 +138,17 @@ describe('what clients send', () => {
     }
   })
 
+  test('may hold ArrayBuffers of a msgpack client', async () => {
+    const { buffer } = new Uint8Array([0, 255])
+    const bytes = Buffer.from(buffer)
+    for (const to of [client, binary]) {
+      to.received.length = 0
+      assert.equal((await binary.ask('doc:send', { guid: 'doc', data: { bytes: buffer, list: [buffer] } })).ok, true)
+      await waitFor(() => to.received.length === 1)
+      assert.deepEqual(to.received[0].payload, { bytes, list: [bytes] })
+    }
+  })
+
   test('pollutes no prototype', async () => {
     const raw = await rawWebSocket(file, server.url)
     await raw.connect()

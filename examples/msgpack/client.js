@@ -1,0 +1,20 @@
+/**
+ * A client that speaks msgpack: less to send, and binary as it is. JSON clients of the same document get binary as attachments.
+ *
+ *   npm install inkcast socket.io-client socket.io-msgpack-parser
+ *   node examples/msgpack/client.js [URL of the gateway]
+ */
+import parser from 'socket.io-msgpack-parser'
+import { connect } from 'inkcast/client'
+
+const [url = 'http://localhost:3000'] = process.argv.slice(2)
+const client = connect(url, { parser })
+const doc = await client.open('drawing', { echo: true })
+
+doc.on('stroke', ({ colour, points }) => {
+  // an ArrayBuffer in browsers, a Buffer in Node
+  console.log(colour, new Float32Array(new Uint8Array(points).buffer))
+  client.close()
+})
+// an ArrayBuffer: the parser of browsers takes a typed array for an object
+await doc.send({ colour: 'red', points: new Float32Array([0.5, 1.5, 2.25]).buffer }, { event: 'stroke' })

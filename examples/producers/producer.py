@@ -1,0 +1,29 @@
+"""Publishes to everyone who has a document open.
+
+    pip install confluent-kafka
+    python producer.py localhost:9092 minutes "hello from Python"
+"""
+import json
+import sys
+
+from confluent_kafka import Producer
+
+brokers, guid, text = sys.argv[1:4]
+producer = Producer({"bootstrap.servers": brokers, "enable.idempotence": True})
+
+
+def done(error, message):
+    if error is not None:
+        sys.exit(f"not published: {error}")
+    print(f"partition {message.partition()}, offset {message.offset()}")
+
+
+# the key is the guid, so that a document's records keep their order; headers say what to do, the value is passed on as it is
+producer.produce(
+    "documents.downlink",
+    key=guid,
+    value=json.dumps({"text": text}),
+    headers={"x-operator": "broadcast", "x-guid": guid},
+    on_delivery=done,
+)
+producer.flush()
