@@ -24,12 +24,15 @@ module.exports = {
     forbid('leaves-import-leaves', leaves, `${roots}|${roles}|${domain}|${drivers}`, 'leaves import leaves only'),
     forbid('leaves-import-no-root', leaves, roots, 'leaves import leaves only'),
     forbid('only-roots-import-the-demo', '^(src/(?!demo/)|cluster)', '^(src/demo|examples)/', 'production contains nothing of the demo'),
-    { name: 'examples-stand-alone', severity: 'error', comment: 'people start from them: they need no file outside', from: { path: '^examples/' }, to: { path: '^(src|test|client)/' } },
+    { name: 'examples-stand-alone', severity: 'error', comment: 'people start from them: they need no file outside', from: { path: '^examples/' }, to: { path: '^(src|test)/|^client/(?!index\\.js)' } },
+    { name: 'client-stands-alone', severity: 'error', comment: 'it runs in browsers', from: { path: '^client/' }, to: { path: '^(src|test|examples|cluster)|node_modules/(?!socket\\.io-client/)' } },
+    { name: 'no-client-in-the-server', severity: 'error', comment: 'it is served as files only', from: { path: '^(src|cluster)' }, to: { path: '^client/' } },
     onlyIn('kafkajs', 'kafka'), onlyIn('ioredis', 'redis'),
     onlyIn('socket\\.io', 'gateway'), onlyIn('engine\\.io', 'gateway'), onlyIn('@socket\\.io', 'gateway'), onlyIn('ws', 'gateway'),
     onlyIn('fastify', 'api')
   ].map((rule) => rule.name === 'roles-keep-apart'
     ? { ...rule, from: { path: '^src/(gateway|api|ingest)/' }, to: { path: '^src/(gateway|api|ingest)/', pathNot: '^src/$1/' }, comment: 'roles talk over the bus, never by import' }
     : rule),
-  options: { doNotFollow: { path: 'node_modules' }, tsPreCompilationDeps: false, exclude: { path: '^src/demo/page/' } }
+  // exports: ours as well, so that examples import the client as others do
+  options: { enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] }, doNotFollow: { path: 'node_modules' }, tsPreCompilationDeps: false, exclude: { path: '^src/demo/page/' } }
 }
