@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { pauseAfter } from '../../../src/presence/cycle.js'
+import { Merge } from '../../../src/presence/merge.js'
+
+/** @param {number} version @param {Partial<import('../../../src/presence/contract.js').Diff>} [fields] @returns {import('../../../src/presence/contract.js').Diff} */
+const diff = (version, fields = {}) => ({ from: version - 1, version, count: 1, kind: 'diff', joined: [], changed: [], left: [], closed: [], removed: [], ...fields })
+/** @param {string} uid @param {string} id */
+const member = (uid, id) => ({ uid, id })
+
+describe('diffs of one cycle', () => {
+  test('are told as one that leads from before the first to after the last', () => {
+    const merge = new Merge(4)
+    merge.add(diff(5, { joined: [member('a', '1')] }))
+    merge.add(diff(6, { joined: [member('b', '2')], count: 7 }))
+    assert.deepEqual([merge.from, merge.version, merge.count, [...merge.joined.keys()]], [4, 6, 7, ['a', 'b']])
+  })
+
+  test('have each member once, as it is at the end', () => {
+    const merge = new Merge(0)
+    merge.add(diff(1, { joined: [member('came', '1')], changed: [member('changed', '2')] }))
+    merge.add(diff(2, { changed: [member('came', '3'), member('changed', '4')] }))
+    assert.deepEqual([[...merge.joined.values()], [...merge.changed.values()]], [[member('came', '3')], [member('changed', '4')]])
+  })
+
+  test('tell who left, also of those whose coming was not told; who came back has changed', () => {
+    const merge = new Merge(0)
+    merge.add(diff(1, { joined: [member('a', '1')], changed: [member('b', '2')] }))
+    merge.add(diff(2, { left: [{ uid: 'a', ids: ['1'] }, { uid: 'b', ids: ['2'] }, { uid: 'c', ids: ['3'] }] }))
+    assert.deepEqual([merge.joined.size, merge.changed.size, [...merge.left.values()].flat()], [0, 0, ['1', '2', '3']])
+    merge.add(diff(3, { joined: [member('c', '4')] }))
+    assert.deepEqual([[...merge.changed.keys()], [...merge.left.keys()]], [['c'], ['a', 'b']])
+  })
+
+  test('tell the number alone, or the list, as soon as one of them does', () => {
+    const merge = new Merge(0)
+    merge.add(diff(1, { joined: [member('a', '1')] }))
+    merge.add(diff(2, { kind: 'count', count: 600 }))
+    assert.deepEqual([merge.kind, merge.size, merge.count], ['count', 0, 600])
+    merge.add(diff(3, { kind: 'list', count: 400 }))
+    merge.add(diff(4, { joined: [member('b', '2')], count: 401 }))
+    assert.deepEqual([merge.kind, merge.size, merge.version, merge.count], ['list', 0, 4, 401])
+  })
+})
+
+describe('the cycle', () => {
+  test('is as long as a room has members, so that all rooms cost the same', () => {
+    for (const members of [25, 100, 1000, 1500]) assert.equal(members / pauseAfter(members), 0.5)
+  })
+
+  test('has an end on both sides', () => {
+    assert.deepEqual([0, 1, 10].map((members) => pauseAfter(members)), [50, 50, 50])
+    assert.equal(pauseAfter(100_000), 3000)
+  })
+
+  test('is longer after much was told', () => { assert.equal(pauseAfter(1, 2 ** 20), 32_000) })
+})

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { createMetrics } from '../../../src/metrics.js'
+import { createMemoryPresence, createMemoryPresenceHub } from '../../../src/presence/memory-presence.js'
+import { Room } from '../../../src/presence/room.js'
+import { createSessionIds } from '../../../src/wire/session-id.js'
+
+/**
+ * Two rooms of one document, on two workers with one store, in a time that the test moves. The store of the first can
+ * be away, and lose what it should tell.
+ * @param {{ maxMembers?: number }} [settings]
+ */
+async function setUp ({ maxMembers = 500 } = {}) {
+  const hub = createMemoryPresenceHub({ maxMembers })
+  let time = 0
+  /** @param {number} workerNumber */
+  async function worker (workerNumber) {
+    const newId = createSessionIds(workerNumber)
+    const control = { away: false, deaf: false, updates: /** @type {string[][]} */ ([]), pages: 0 }
+    const onDiff = (/** @type {string} */ _, /** @type {import('../../../src/presence/contract.js').Diff} */ diff) => { if (!control.deaf) room.receive(diff) }
+    const memory = createMemoryPresence({ hub, workerNumber, incarnation: String(workerNumber), handlers: { onDiff, onInterrupted: () => {}, onLost: () => {} } })
+    const check = () => { if (control.away) throw new Error('away') }
+    /** @type {import('../../../src/presence/contract.js').PresenceStore} */
+    const store = {
+      ...memory,
+      async watch (guid) { check(); await memory.watch(guid) },
+      async page (guid, query) { check(); control.pages++; return memory.page(guid, query) },
+      async mine (guid) { check(); return memory.mine(guid) },
+      async update (guid, changes) {
+        check()
+        control.updates.push(changes.map(({ op }) => op))
+        await memory.update(guid, changes)
+      }
+    }
+    await store.start()
+    const metrics = createMetrics({ processMetrics: false })
+    const room = new Room('doc', { store, createDelivery: (_, payload) => ({ payload, bytes: 0 }), onBusy: () => {}, gate: { open: true, failed: () => {}, ok: () => {} }, now: () => time, maxMembers, metrics })
+    return {
+      room, control, metrics,
+      /** @param {string} uid @param {string} [client] */
+      join (uid, client) {
+        /** @type {any[]} */
+        const told = []
+        const participant = { id: newId(), uid, client, identity: {}, deliver: (/** @type {any} */ { payload }) => { told.push(payload) } }
+        return { told, participant, membership: room.join(participant, '{}') }
+      }
+    }
+  }
+  const [one, two] = [await worker(1), await worker(2)]
+  return {
+    one, two, hub,
+    /** Lets everything happen that is due. @param {number} [ms] */
+    async pass (ms = 0) {
+      time += ms
+      for (let i = 0; i < 10; i++) {
+        for (const { room } of [one, two]) room.work(time)
+        await turn()
+      }
+    }
+  }
+}
+
+/** @param {any[]} told */
+const uidsJoined = (told) => told.flatMap(({ joined }) => joined.map((/** @type {any} */ { uid }) => uid))
+
+/** @param {any[] | undefined} members */
+const uidsOf = (members) => members?.map(({ uid }) => uid)
+
+describe('a room', () => {
+  test('writes what happens within a cycle at once, and tells it in one message', async () => {
+    const { one, two, pass } = await setUp()
+    const watcher = two.join('watcher')
+    await pass()
+    for (let i = 0; i < 50; i++) one.join(`user-${i}`)
+    await pass()
+    assert.deepEqual(one.control.updates.map((ops) => ops.length), [50])
+    await pass(100)
+    assert.equal(watcher.told.length, 1)
+    assert.equal(uidsJoined(watcher.told).length, 50)
+    for (let i = 0; i < 50; i++) {
+      one.join(`more-${i}`)
+      await pass(1)
+    }
+    await pass(1000)
+    await pass(1000)
+    assert.ok(one.control.updates.length <= 5, `${one.control.updates.length} writes`)
+    assert.ok(watcher.told.length <= 6, `${watcher.told.length} messages`)
+    assert.equal(uidsJoined(watcher.told).length, 100)
+    for (let i = 1; i < watcher.told.length; i++) assert.equal(watcher.told[i].from, watcher.told[i - 1].version)
+  })
+
+  test('is nothing but its members when nothing happens', async () => {
+    const { one, pass } = await setUp()
+    one.join('ada')
+    assert.equal(one.room.quiet, false)
+    await pass()
+    await pass(10_000)
+    assert.equal(one.room.quiet, true)
+  })
+
+  test('who comes and goes before it was written was never there', async () => {
+    const { one, two, pass } = await setUp()
+    const watcher = two.join('watcher')
+    await pass(1000)
+    const { membership } = one.join('ada')
+    one.room.leave(membership, '-')
+    await pass(1000)
+    assert.deepEqual([one.control.updates, watcher.told], [[], []])
+    assert.equal(one.room.unused, false)
+    await pass(10_000)
+    assert.equal(one.room.unused, true)
+  })
+
+  test('reads the list and tells it when a diff is missing', async () => {
+    const { one, two, pass } = await setUp()
+    const watcher = two.join('watcher')
+    await pass(1000)
+    two.control.deaf = true
+    one.join('lost')
+    await pass(1000)
+    two.control.deaf = false
+    assert.equal(watcher.told.length, 0)
+    one.join('next')
+    await pass(1000)
+    await pass(1000)
+    assert.deepEqual(watcher.told.map(({ members }) => uidsOf(members)), [['lost', 'next', 'watcher']])
+    assert.equal((await two.metrics.presence_repairs.get()).values.find(({ labels }) => labels.reason === 'gap')?.value, 1)
+  })
+
+  test('goes on when the store is back, with what has happened meanwhile', async () => {
+    const { one, two, pass } = await setUp()
+    const watcher = two.join('watcher')
+    const leaver = one.join('leaver')
+    await pass(1000)
+    one.control.away = true
+    one.join('ada')
+    one.room.leave(leaver.membership, '-')
+    await pass(1000)
+    await pass(1000)
+    one.control.away = false
+    await pass(1000)
+    await pass(1000)
+    assert.deepEqual([watcher.told.at(-1).count, uidsJoined(watcher.told)], [2, ['ada']])
+    assert.deepEqual(watcher.told.at(-1).left, [leaver.participant.id])
+  })
+
+  test('finds by comparing who has gone while the store was away, when they are very many', async () => {
+    const { one, two, pass } = await setUp({ maxMembers: 10_000 })
+    const watcher = two.join('watcher')
+    const many = Array.from({ length: 1500 }, (_, i) => one.join(`user-${i}`))
+    for (let i = 0; i < 10; i++) await pass(4000)
+    assert.equal(watcher.told.at(-1).count, 1501)
+    one.control.away = true
+    for (const { membership } of many.slice(0, 1400)) one.room.leave(membership, '~')
+    await pass(4000)
+    one.control.away = false
+    for (let i = 0; i < 10; i++) await pass(4000)
+    assert.equal(watcher.told.at(-1).count, 101)
+  })
+
+  test('writes its members again when the store has lost everything', async () => {
+    const { one, two, hub, pass } = await setUp()
+    const watcher = two.join('watcher')
+    one.join('ada')
+    await pass(1000)
+    await pass(1000)
+    hub.documents.clear()
+    one.room.lose('silent')
+    await pass(1000)
+    await pass(1000)
+    await pass(1000)
+    assert.ok(watcher.told.some(({ members }) => members))
+    assert.deepEqual((await two.room.page()).members.map(({ uid }) => uid), ['ada', 'watcher'])
+    assert.equal(watcher.told.at(-1).count, 2)
+  })
+
+  test('who is there stays, whatever another worker has made of it', async () => {
+    const { one, two, hub, pass } = await setUp()
+    const watcher = two.join('watcher')
+    const { participant } = one.join('ada')
+    await pass(1000)
+    hub.update('doc', [{ op: '~', id: participant.id, uid: 'ada', client: '', body: '' }], 'x')
+    await pass(1000)
+    await pass(1000)
+    assert.deepEqual([watcher.told.at(-1).count, uidsJoined(watcher.told)], [2, ['ada', 'ada'].slice(0, uidsJoined(watcher.told).length)])
+    assert.equal(one.control.updates.at(-1)?.join(), '=')
+  })
+
+  test('reads the list once for all who join until members are told of something later', async () => {
+    const { one, two, pass } = await setUp()
+    for (let i = 0; i < 30; i++) one.join(`user-${i}`)
+    await pass(1000)
+    two.join('first')
+    await pass(1000)
+    await pass(10_000)
+    const { pages } = two.control
+    const read = await Promise.all(Array.from({ length: 20 }, () => two.room.page()))
+    assert.equal(two.control.pages - pages, 1)
+    assert.equal(new Set(read).size, 1)
+    one.join('later')
+    await pass(1000)
+    assert.equal((await two.room.page()).count, 32)
+  })
+})
