@@ -28,7 +28,7 @@ import { diffPayload, listPayload } from './payload.js'
 
 /** Members in the answer to a join, and on a page by default. */
 export const PAGE = 100
-/** Changes that are written at a time. */
+/** Changes in one call of the store, which may hold it up for others. */
 const WRITE_BATCH = 500
 /** Diffs kept aside while the list is read. */
 const MAX_EARLY = 1000
@@ -211,16 +211,17 @@ export class Room {
   /** @param {Busy} busy */
   async #write (busy) {
     const { store, gate, now } = this.#shared
-    const changes = [...busy.pending.values()].slice(0, WRITE_BATCH)
-    for (const { id } of changes) busy.pending.delete(id)
+    const changes = [...busy.pending.values()]
+    busy.pending.clear()
     busy.writing = true
+    let written = 0
     try {
-      await store.update(this.guid, changes)
+      for (; written < changes.length; written += WRITE_BATCH) await store.update(this.guid, changes.slice(written, written + WRITE_BATCH))
       gate.ok()
     } catch (error) {
       gate.failed('update', error)
       // what has happened since counts; of who came and left again it is not known whether it was written
-      for (const change of changes) if (!busy.pending.has(change.id)) busy.pending.set(change.id, change)
+      for (const change of changes.slice(written)) if (!busy.pending.has(change.id)) busy.pending.set(change.id, change)
     } finally {
       busy.writing = false
       busy.writeAt = now() + pauseAfter(this.count)

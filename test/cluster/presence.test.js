@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { Redis } from 'ioredis'
+import { WORKERS } from '../../src/redis/keys.js'
+import { workerOfSid } from '../../src/wire/session-id.js'
+import { connectToWorkers } from '../helpers/clients.js'
+import { startCluster } from '../helpers/cluster.js'
+import { redisUrl } from '../helpers/env.js'
+import { SECRET, signToken } from '../helpers/tokens.js'
+import { waitFor } from '../helpers/wait.js'
+
+test('members of two workers are one list; a tab that is closed, and a worker that is killed, leave once', { timeout: 120_000 }, async (t) => {
+  const cluster = await startCluster(t, { WORKERS: '2', REDIS_URL: redisUrl(), AUTH_JWT_SECRET: SECRET, PRESENCE_GRACE: '1000' })
+  const guid = `doc-${randomUUID()}`
+  const tokens = await Promise.all(Array.from({ length: 520 }, (_, i) => signToken({ sub: `user-${i}` })))
+  const clients = await connectToWorkers(t, cluster.url, 2, 12, (i) => ({ auth: { token: tokens[i] } }))
+  const workerOf = (/** @type {{ id?: string }} */ { id }) => /** @type {number} */ (workerOfSid(String(id)))
+  const watcher = clients[0]
+  const here = clients.filter((client) => client !== watcher && workerOf(client) === workerOf(watcher))
+  const there = clients.filter((client) => workerOf(client) !== workerOf(watcher))
+  assert.ok(here.length > 0 && there.length > 1, 'both workers have clients')
+
+  /** @type {any[]} */
+  const told = []
+  watcher.on('doc:presence', (diff) => { told.push(diff) })
+  const uids = () => told.flatMap(({ joined, members = [] }) => [...joined, ...members]).map(({ uid }) => uid)
+  await watcher.ask('doc:join', { guid, state: { watching: true } })
+  const others = [...here, ...there]
+  const answers = await Promise.all(others.map((client, i) => client.ask('doc:join', { guid, state: { i } })))
+  assert.ok(answers.every(({ ok }) => ok))
+  await waitFor(() => told.at(-1)?.count === clients.length, { timeout: 20_000, message: () => JSON.stringify(told.at(-1)) })
+  assert.equal(new Set(uids().filter((uid) => uid !== 'user-0')).size, others.length)
+  const listed = /** @type {any} */ (await (await fetch(`${cluster.apiUrl}/v1/documents/${guid}/presence`)).json())
+  assert.deepEqual([listed.count, listed.members.length], [clients.length, Math.min(100, clients.length)])
+
+  const [closed, ...rest] = there
+  const closedId = closed.id
+  closed.disconnect()
+  await waitFor(() => told.some(({ left }) => left.includes(closedId)), { timeout: 20_000, message: 'the tab to be gone' })
+  assert.equal(told.at(-1).count, clients.length - 1)
+
+  const redis = new Redis(redisUrl())
+  t.after(() => redis.disconnect())
+  const victim = JSON.parse(String(await redis.hget(WORKERS.owners, String(workerOf(rest[0])))))
+  const gone = rest.map(({ id }) => id)
+  process.kill(victim.pid, 'SIGKILL')
+  // the lease ends when the next process takes the number, or after 10 s
+  await waitFor(() => told.at(-1).count === clients.length - 1 - gone.length, { timeout: 30_000, message: () => JSON.stringify(told.at(-1)) })
+  const left = told.flatMap(({ left }) => left)
+  assert.deepEqual(left.sort(), [closedId, ...gone].sort())
+})
