@@ -257,12 +257,16 @@ describe('opening', () => {
 
   test('a document that is being left waits, so that nothing of the old one gets into the new one', async (t) => {
     const { client, socket, doc, record } = await opened(t)
+    client.on('message', () => assert.fail('it is of a document'))
     doc.close()
+    record('of the old one', 8)
     const opening = client.open('doc', { position: at(3) })
     record('of the old one', 9)
+    socket.tells('doc:resync', { guid: 'doc', position: at(9), reason: 'trimmed' })
     assert.throws(() => socket.last('doc:join'))
     socket.last('doc:leave').answer({ ok: true, guid: 'doc' })
     await settle()
+    assert.deepEqual(socket.last('doc:join').argument.position, at(3))
     socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(4), recovered: true })
     record('four', 4)
     const again = await opening
