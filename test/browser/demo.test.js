@@ -147,8 +147,12 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 120_000 }, () 
 
   test('where no WebSocket gets through, long polling does the same', async (t) => {
     const document = 'polling'
-    const prepare = (/** @type {import('playwright-core').BrowserContext} */ context) => context.routeWebSocket(/socket\.io/, (socket) => socket.close())
-    const [ada, grace] = [await open(t, { document, prepare, mayComplain: /WebSocket/ }), await open(t, { document })]
+    // as behind a proxy that answers the upgrade with an error
+    const prepare = (/** @type {import('playwright-core').BrowserContext} */ context) => context.addInitScript(`globalThis.WebSocket = class {
+      constructor () { setTimeout(() => { this.onerror(new Event('error')); this.onclose({ code: 1006 }) }) }
+      close () {}
+    }`)
+    const [ada, grace] = await Promise.all([open(t, { document, prepare }), open(t, { document })])
     await ada.reads('#transport', /^polling$/)
     await ada.type('A7', 'over polling')
     await grace.shows('A7', 'over polling')
