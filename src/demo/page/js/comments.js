@@ -16,9 +16,10 @@ const MAX_MESSAGES = 20
  */
 export function createComments ({ model, me, send, newId, selected, onShow }) {
   const list = byId('comments')
-  const form = byId('comment-form')
-  const field = byId('comment')
+  const form = byId('comment-form', HTMLFormElement)
+  const field = byId('comment', HTMLInputElement)
   const about = byId('comment-about')
+  const submit = byId('comment-send', HTMLButtonElement)
   /** @type {{ id: string, text: string, name: string, color: string, at: number, outside: true }[]} */
   const messages = []
   /** @type {string | null} */
@@ -28,8 +29,7 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
     event.preventDefault()
     const text = field.value.trim()
     if (text === '') return
-    const button = form.querySelector('button')
-    button.disabled = true
+    submit.disabled = true
     try {
       await send('sheet:comment', { id: newId(), text, name: me.name, color: me.color, ...(cell === null ? {} : { cell }) })
       field.value = ''
@@ -38,7 +38,7 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
     } catch (error) {
       tell(`Not sent: ${/** @type {Error} */ (error).message}`)
     }
-    button.disabled = false
+    submit.disabled = false
   })
   field.addEventListener('focus', () => setCell(selected()))
   about.addEventListener('click', () => setCell(null))
@@ -57,7 +57,7 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
   model.addEventListener('comments', draw)
 
   function draw () {
-    const known = new Map(Array.from(list.children, (item) => [item.dataset.id, item]))
+    const known = new Map(Array.from(list.children, (item) => [item.getAttribute('data-id'), item]))
     const entries = [...model.comments, ...messages].sort((a, b) => b.at - a.at)
     const items = entries.map((entry) => known.get(entry.id) ?? itemOf(entry))
     arrange(list, items)

@@ -20,7 +20,7 @@ const TELL_AGAIN = 1500
  */
 export function createCursors ({ sheet, people, signal }) {
   const layer = byId('pointers')
-  /** @typedef {{ x: number, y: number, at: number, element: HTMLElement | null, cell: string | null }} Cursor */
+  /** @typedef {{ x: number, y: number, at: number, pointer: { element: HTMLElement, name: HTMLElement } | null, cell: string | null }} Cursor */
   /** @type {Map<string, Cursor>} by connection id; of no more than are here */
   const cursors = new Map()
   /** @type {Set<string>} */
@@ -35,7 +35,7 @@ export function createCursors ({ sheet, people, signal }) {
   const point = withPauses((x, y) => signal('pointer', { x: Math.round(x * 1000) / 1000, y: Math.round(y * 1000) / 1000 }), pause)
   const select = withPauses(() => signal('select', { cell: selected }), pause)
 
-  sheet.table.addEventListener('pointermove', ({ clientX, clientY, pointerType }) => {
+  sheet.table.addEventListener('pointermove', (/** @type {PointerEvent} */ { clientX, clientY, pointerType }) => {
     if (pointerType === 'touch') return
     const { left, top, width, height } = sheet.table.getBoundingClientRect()
     point((clientX - left) / width, (clientY - top) / height)
@@ -45,7 +45,7 @@ export function createCursors ({ sheet, people, signal }) {
   function cursorOf (connection) {
     if (connection === undefined || people.at(connection) === undefined) return null
     let cursor = cursors.get(connection)
-    if (cursor === undefined) cursors.set(connection, cursor = { x: 0, y: 0, at: 0, element: null, cell: null })
+    if (cursor === undefined) cursors.set(connection, cursor = { x: 0, y: 0, at: 0, pointer: null, cell: null })
     return cursor
   }
 
@@ -56,10 +56,9 @@ export function createCursors ({ sheet, people, signal }) {
       const cursor = cursors.get(connection)
       const person = people.at(connection)
       if (cursor === undefined || person === undefined) continue
-      cursor.element ??= layer.appendChild(h('div', { class: 'pointer' }, h('span', {})))
-      const { element } = cursor
+      const { element, name } = cursor.pointer ??= makePointer()
       element.style.setProperty('--color', person.color)
-      if (element.firstElementChild.textContent !== person.name) element.firstElementChild.textContent = person.name
+      if (name.textContent !== person.name) name.textContent = person.name
       element.classList.toggle('at-the-edge', cursor.x > 0.85)
       element.style.transform = `translate(${(cursor.x * width).toFixed(1)}px, ${(cursor.y * height).toFixed(1)}px)`
     }
@@ -67,6 +66,11 @@ export function createCursors ({ sheet, people, signal }) {
     for (const cell of marked) drawMark(cell)
     marked.clear()
   })
+
+  function makePointer () {
+    const name = h('span', {})
+    return { element: layer.appendChild(h('div', { class: 'pointer' }, name)), name }
+  }
 
   /** @param {string} cell */
   function drawMark (cell) {
@@ -86,7 +90,7 @@ export function createCursors ({ sheet, people, signal }) {
   function remove (connection) {
     const cursor = cursors.get(connection)
     cursors.delete(connection)
-    cursor?.element?.remove()
+    cursor?.pointer?.element.remove()
     if (cursor?.cell) marked.add(cursor.cell)
   }
 
@@ -96,15 +100,14 @@ export function createCursors ({ sheet, people, signal }) {
     draw()
   })
   people.addEventListener('follow', () => {
-    const followed = [...cursors].find(([connection, { cell }]) => cell !== null && people.at(connection)?.id === people.following)
-    if (followed !== undefined) sheet.bringIntoView(followed[1].cell)
+    for (const [connection, { cell }] of cursors) if (cell !== null && people.at(connection)?.id === people.following) sheet.bringIntoView(cell)
   })
   setInterval(() => {
     const now = performance.now()
     for (const cursor of cursors.values()) {
-      if (cursor.element === null || now - cursor.at < STAYS) continue
-      cursor.element.remove()
-      cursor.element = null
+      if (cursor.pointer === null || now - cursor.at < STAYS) continue
+      cursor.pointer.element.remove()
+      cursor.pointer = null
     }
   }, 1000)
 
@@ -126,8 +129,8 @@ export function createCursors ({ sheet, people, signal }) {
 
     /** @param {{ x: unknown, y: unknown }} payload @param {{ from?: string }} meta */
     onPointer ({ x, y }, { from }) {
-      const cursor = typeof x === 'number' && typeof y === 'number' ? cursorOf(from) : null
-      if (cursor === null) return
+      const cursor = cursorOf(from)
+      if (cursor === null || from === undefined || typeof x !== 'number' || typeof y !== 'number') return
       Object.assign(cursor, { x: Math.min(1, Math.max(0, x)), y: Math.min(1, Math.max(0, y)), at: performance.now() })
       moved.add(from)
       draw()

@@ -26,13 +26,15 @@ export function svg (name, attributes, ...children) {
 }
 
 /**
+ * @template {Element} [T=HTMLElement]
  * @param {string} id
- * @returns {any} the element, of whatever kind it is
- * @throws {Error} if the page has none
+ * @param {new () => T} [type] default: any of HTML
+ * @returns {T}
+ * @throws {Error} if the page has no such element
  */
-export function byId (id) {
+export function byId (id, type = /** @type {any} */ (HTMLElement)) {
   const element = document.getElementById(id)
-  if (element === null) throw new Error(`the page has no #${id}`)
+  if (!(element instanceof type)) throw new Error(`the page has no ${type.name} #${id}`)
   return element
 }
 

@@ -12,7 +12,7 @@ const AWAY = 4
  * @param {any} dependencies.doc
  */
 export function createDrop ({ client, doc }) {
-  const button = byId('drop')
+  const button = byId('drop', HTMLButtonElement)
   const story = byId('drop-story')
   /** @type {{ from: { epoch: string, offset: number }, seen: Set<number> } | null} */
   let away = null

@@ -11,7 +11,7 @@ const MAX = 12
  * @param {{ guid: string }} settings
  */
 export function createGuests ({ guid }) {
-  const button = byId('guests')
+  const button = byId('guests', HTMLButtonElement)
   const leave = byId('guests-leave')
   /** @type {Worker | null} */
   let worker = null

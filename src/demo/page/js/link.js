@@ -18,8 +18,9 @@ const PAUSE = 2000
  */
 export async function openLink ({ guid, me, onLoad, onProblem, onState, transports, msgpack = false }) {
   // another build of the same library, which is no module
-  if (msgpack) await import('/client/socket.io.msgpack.min.js')
-  const client = connect(location.origin, { id: me.id, ...transports && { transports }, ...msgpack && { io: globalThis.io } })
+  const other = '/client/socket.io.msgpack.min.js'
+  if (msgpack) await import(other)
+  const client = connect(location.origin, { id: me.id, ...transports && { transports }, ...msgpack && { io: /** @type {any} */ (globalThis).io } })
   client.on('state', onState)
 
   /** @returns {Promise<{ epoch: string, offset: number } | null>} */
@@ -44,6 +45,6 @@ export async function openLink ({ guid, me, onLoad, onProblem, onState, transpor
   const doc = await client.open(guid, { position, state: me, echo: true })
   doc.on('resync', reload)
   // it was not known where to begin: something may have happened between
-  if (position === null && doc.position.offset > 0) await reload()
+  if (position === null && (doc.position?.offset ?? 0) > 0) await reload()
   return { client, doc, reload }
 }

@@ -58,7 +58,7 @@ function setState (change) {
 }
 
 byId('title').textContent = guid
-const name = byId('name')
+const name = byId('name', HTMLInputElement)
 name.value = me.name
 name.addEventListener('change', () => {
   const wanted = name.value.trim().slice(0, MAX_NAME)

@@ -64,11 +64,11 @@ export class People extends EventTarget {
     const others = this.others()
     if (this.following !== null && !others.some(({ id }) => id === this.following)) this.following = null
     const shown = others.length > SHOWN ? others.slice(0, SHOWN - 1) : others
-    const known = new Map(Array.from(this.list.children, (item) => [item.dataset.id, item]))
+    const known = new Map(Array.from(this.list.children, (item) => [item.getAttribute('data-id'), item]))
     const items = shown.map((person) => {
       const item = known.get(person.id) ?? h('li', { 'data-id': person.id }, h('button', { type: 'button', class: 'avatar', onclick: () => this.follow(person.id) },
         h('span', {}), h('span', { class: 'visually-hidden' })))
-      dress(item.firstElementChild, person, person.id === this.following)
+      dress(item.children[0], person, person.id === this.following)
       return item
     })
     if (others.length > shown.length) items.push(h('li', {}, h('span', { class: 'avatar more', title: others.slice(shown.length).map(({ name }) => name).join(', ') }, `+${others.length - shown.length}`)))
@@ -77,11 +77,12 @@ export class People extends EventTarget {
   }
 }
 
-/** @param {HTMLButtonElement} button @param {Person} person @param {boolean} followed */
+/** @param {any} button @param {Person} person @param {boolean} followed */
 function dress (button, { name, color, presenting }, followed) {
   const initials = name.split(/\s+/).map((word) => word[0]).join('').slice(0, 2).toUpperCase()
-  button.firstElementChild.textContent = initials
-  button.lastElementChild.textContent = `, ${name}: follow`
+  const [shown, spoken] = button.children
+  shown.textContent = initials
+  spoken.textContent = `, ${name}: follow`
   button.style.setProperty('--color', color)
   button.title = followed ? `You follow ${name}` : `Follow ${name}`
   button.setAttribute('aria-pressed', String(followed))

@@ -17,7 +17,7 @@ const COLUMN_NAMES = ['task', 'owner', 'hours', 'status', 'note']
 export function createSheet ({ model, onType, onSelect, colorOf }) {
   /** @type {Map<string, HTMLInputElement>} */
   const fields = new Map()
-  const table = byId('sheet')
+  const table = byId('sheet', HTMLTableElement)
   build()
 
   function build () {
@@ -40,14 +40,14 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
   table.addEventListener('input', ({ target }) => {
     const cell = cellOf(target)
     if (cell === undefined) return
-    onType(cell, target.value)
+    onType(cell, /** @type {HTMLInputElement} */ (target).value)
     dress(cell)
   })
   table.addEventListener('focusin', ({ target }) => onSelect(cellOf(target) ?? null))
   table.addEventListener('focusout', ({ relatedTarget }) => { if (cellOf(relatedTarget) === undefined) onSelect(null) })
   table.addEventListener('keydown', (event) => {
     const cell = cellOf(event.target)
-    const step = { Enter: event.shiftKey ? -1 : 1, ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const step = event.key === 'Enter' ? (event.shiftKey ? -1 : 1) : event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : undefined
     if (cell === undefined || step === undefined || event.isComposing) return
     const next = fields.get(cell[0] + (Number(cell.slice(1)) + step))
     if (next === undefined) return
@@ -57,7 +57,8 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
   })
 
   model.addEventListener('load', () => { for (const cell of fields.keys()) show(cell) })
-  model.addEventListener('cells', ({ detail: { cells, id } }) => {
+  model.addEventListener('cells', (event) => {
+    const { cells, id } = /** @type {CustomEvent<{ cells: string[], id: string }>} */ (event).detail
     const color = colorOf(id)
     for (const cell of cells) {
       show(cell)
@@ -78,10 +79,11 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
   /** @param {string} cell */
   function dress (cell) {
     const field = fields.get(cell)
-    const { parentElement } = field
-    parentElement.classList.toggle('number', /^-?\d+([.,]\d+)?$/.test(field.value))
-    parentElement.classList.toggle('waiting', model.pending.has(cell))
-    if (cell[0] === 'D') parentElement.dataset.status = field.value.trim().toLowerCase()
+    const box = field?.parentElement
+    if (field === undefined || !box) return
+    box.classList.toggle('number', /^-?\d+([.,]\d+)?$/.test(field.value))
+    box.classList.toggle('waiting', model.pending.has(cell))
+    if (cell[0] === 'D') box.dataset.status = field.value.trim().toLowerCase()
   }
 
   /** @param {string} cell @param {string} color */
@@ -95,6 +97,6 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
     /** @param {string} cell @returns {HTMLElement | null} */
     box: (cell) => fields.get(cell)?.parentElement ?? null,
     /** @param {string} cell */
-    bringIntoView (cell) { fields.get(cell)?.parentElement.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'smooth' }) }
+    bringIntoView (cell) { fields.get(cell)?.parentElement?.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'smooth' }) }
   }
 }

@@ -17,7 +17,7 @@ const LASER_PAUSE = 33
  * @param {(event: string, data: object) => boolean} dependencies.signal
  */
 export function createStage ({ model, people, tell, signal }) {
-  const dialog = byId('stage')
+  const dialog = byId('stage', HTMLDialogElement)
   const screen = byId('slide')
   const laser = byId('laser')
   /** What this page does: null, present, or follow somebody. @type {{ role: 'presenter' } | { role: 'follower', connection: string } | null} */
@@ -36,12 +36,14 @@ export function createStage ({ model, people, tell, signal }) {
     drawn = slide
     screen.replaceChildren(next)
     byId('slide-number').textContent = `${slide + 1} / ${SLIDES.length}`
-    byId('previous').disabled = slide === 0
-    byId('next').disabled = slide === SLIDES.length - 1
+    byId('previous', HTMLButtonElement).disabled = slide === 0
+    byId('next', HTMLButtonElement).disabled = slide === SLIDES.length - 1
   })
 
-  /** @returns {import('./people.js').Person | undefined} */
-  const presenter = () => people.others().find(({ presenting }) => presenting !== undefined)
+  /** @typedef {import('./people.js').Person & { presenting: { slide: number } }} Presenter */
+  /** @param {import('./people.js').Person | undefined} person @returns {person is Presenter} */
+  const presents = (person) => person?.presenting !== undefined
+  const presenter = () => people.others().find(presents)
 
   /** @param {number} number */
   function show (number) {
@@ -114,7 +116,7 @@ export function createStage ({ model, people, tell, signal }) {
     const following = role?.role === 'follower' ? people.at(role.connection) : undefined
     if (role?.role === 'follower') {
       // who presents may come back under another connection
-      const now = following?.presenting !== undefined ? following : presenter()
+      const now = presents(following) ? following : presenter()
       if (now === undefined) close()
       else {
         role.connection = now.connection

@@ -8,6 +8,7 @@ const TOO_LONG = 2000
 /** Own changes whose echo is waited for. */
 const MAX_WAITING = 200
 
+/** @type {Record<string, string>} */
 const SENTENCES = {
   connecting: 'connecting', connected: 'connected', reconnecting: 'reconnecting', draining: 'moving to another worker', refused: 'refused', closed: 'closed'
 }
@@ -43,7 +44,7 @@ export function createUnderneath ({ model }) {
     show('joined', joined)
     const median = [...latencies].sort((a, b) => a - b)[latencies.length >> 1]
     show('latency', median === undefined ? '–' : `${median < 10 ? median.toFixed(1) : Math.round(median)} ms`)
-    byId('curve').replaceChildren(...latencies.length < 2 ? [] : [svg('polyline', { points: curve(latencies) })])
+    byId('curve', SVGElement).replaceChildren(...latencies.length < 2 ? [] : [svg('polyline', { points: curve(latencies) })])
   })
 
   /** @param {string} id @param {string} text */
@@ -79,7 +80,7 @@ export function createUnderneath ({ model }) {
     },
     /** @param {number} at performance.now() @param {string} id */
     sent (at, id) {
-      if (waiting.size >= MAX_WAITING) waiting.delete(waiting.keys().next().value)
+      if (waiting.size >= MAX_WAITING) waiting.delete(waiting.keys().next().value ?? '')
       waiting.set(id, at)
     },
     /** @param {string} id of a change that has come @param {number} ts when it was sent, by the gateway's clock */

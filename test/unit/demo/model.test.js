@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createEdits } from '../../../src/demo/page/js/edits.js'
+import { Model } from '../../../src/demo/page/js/model.js'
+
+/** @param {Record<string, string>} [cells] */
+function modelWith (cells = {}) {
+  const model = new Model()
+  model.load({ version: 3, title: 'Plan', cells, comments: [] })
+  return model
+}
+
+test('changes are applied in the order of their versions, each once', () => {
+  const model = modelWith({ A1: 'x' })
+  assert.equal(model.apply([{ version: 3, id: 'b:1', cells: { A1: 'old' } }, { version: 4, id: 'b:2', cells: { A1: 'y', B1: 'z' } }]), true)
+  assert.deepEqual([model.version, model.text('A1'), model.text('B1'), model.duplicates], [4, 'y', 'z', 1])
+})
+
+test('where one is missing the document has to be loaded again, and is not changed before', () => {
+  const model = modelWith({ A1: 'x' })
+  assert.equal(model.apply([{ version: 5, id: 'b:1', cells: { A1: 'y' } }]), false)
+  assert.deepEqual([model.version, model.text('A1')], [3, 'x'])
+})
+
+test('what is typed here stays until the service has confirmed it, whatever others write meanwhile', () => {
+  const model = modelWith({ A1: 'x' })
+  model.type('A1', 'mine')
+  model.pending.set('A1', { id: 'me:1', text: 'mine' })
+  model.apply([{ version: 4, id: 'b:1', cells: { A1: 'theirs' } }])
+  assert.equal(model.text('A1'), 'mine')
+  model.apply([{ version: 5, id: 'me:1', cells: { A1: 'mine' } }, { version: 6, id: 'b:2', cells: { A1: 'theirs again' } }])
+  assert.deepEqual([model.text('A1'), model.pending.size], ['theirs again', 0])
+})
+
+test('a document that is loaded again has what was sent; what was not sent yet stays', () => {
+  const model = modelWith()
+  model.pending.set('A1', { id: 'me:1', text: 'sent' })
+  model.type('B1', 'not sent')
+  model.load({ version: 9, title: 'Plan', cells: { A1: 'of the service' }, comments: [] })
+  assert.deepEqual([model.text('A1'), model.text('B1')], ['of the service', 'not sent'])
+})
+
+test('what is refused is seen no more', () => {
+  const model = modelWith({ A1: 'x' })
+  model.pending.set('A1', { id: 'me:1', text: 'too long' })
+  /** @type {string[]} */
+  const shown = []
+  model.addEventListener('cells', (event) => { shown.push(...(/** @type {CustomEvent} */ (event).detail.cells)) })
+  model.refuse('me:1')
+  assert.deepEqual([model.text('A1'), shown], ['x', ['A1']])
+})
+
+test('comments come and go', () => {
+  const model = modelWith()
+  const comment = { id: 'c', text: 'hm', name: 'Ada', color: '#1d3557', at: 1 }
+  model.apply([{ version: 4, id: 'b:1', comment }])
+  assert.deepEqual(model.comments, [comment])
+  model.apply([{ version: 5, id: 'b:2', resolved: 'c' }])
+  assert.deepEqual(model.comments, [])
+})
+
+test('without a document service changes have no version and are taken as they come', () => {
+  const model = modelWith()
+  assert.equal(model.apply([{ id: 'b:1', cells: { A1: 'y' } }]), true)
+  assert.deepEqual([model.version, model.text('A1')], [3, 'y'])
+})
+
+/** @param {Model} model */
+function startEdits (model) {
+  /** @type {{ data: any, resolve: (value?: unknown) => void, reject: (error: unknown) => void }[]} */
+  const requests = []
+  let ids = 0
+  const edits = createEdits({
+    model, newId: () => `me:${++ids}`, onSent () {},
+    send: (_event, data) => new Promise((resolve, reject) => { requests.push({ data, resolve, reject }) })
+  })
+  return { ...edits, requests }
+}
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('letters that are typed while others are on their way go together', async () => {
+  const model = modelWith()
+  const { type, requests } = startEdits(model)
+  type('A1', 'a')
+  type('A1', 'ab')
+  type('A1', 'abc')
+  type('B1', 'x')
+  assert.deepEqual(requests.map(({ data }) => data.cells), [{ A1: 'a' }])
+  requests[0].resolve()
+  await turn()
+  assert.deepEqual(requests.map(({ data }) => data.cells), [{ A1: 'a' }, { A1: 'abc', B1: 'x' }])
+  requests[1].resolve()
+  await turn()
+  assert.equal(requests.length, 2)
+})
+
+test('what cannot be sent now is sent later, as it is then', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const model = modelWith()
+  const { type, requests } = startEdits(model)
+  type('A1', 'a')
+  requests[0].reject(Object.assign(new Error('disconnected'), { retryable: true }))
+  await turn()
+  type('A1', 'ab')
+  t.mock.timers.tick(1000)
+  await turn()
+  assert.deepEqual(requests.map(({ data }) => data.cells), [{ A1: 'a' }, { A1: 'ab' }])
+})
+
+test('what the gateway does not take is given up', async () => {
+  const model = modelWith({ A1: 'x' })
+  const { type, requests } = startEdits(model)
+  type('A1', 'forbidden')
+  requests[0].reject(Object.assign(new Error('forbidden'), { retryable: false }))
+  await turn()
+  assert.deepEqual([requests.length, model.text('A1')], [1, 'x'])
+})
