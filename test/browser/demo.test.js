@@ -43,8 +43,10 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 120_000 }, () 
 
     // both at once in one cell: whoever comes last has written it, for both
     await Promise.all([ada.field('B7').fill('Ada'), grace.field('B7').fill('Grace')])
-    await ada.reads('#version', new RegExp(`^${await waitForSame(ada, grace)}$`))
-    assert.equal(await ada.field('B7').inputValue(), await grace.field('B7').inputValue())
+    await waitFor(async () => {
+      const [one, other] = await Promise.all([ada, grace].map(async (page) => [await page.text('#version'), await page.field('B7').inputValue(), await page.page.locator('.waiting').count()]))
+      return one[2] === 0 && other[2] === 0 && one[0] === other[0] && one[1] === other[1]
+    }, { timeout: 20_000, message: 'both to have the same' })
 
     const late = await open(t, { document })
     await late.shows('A7', 'Paint the sign red')
@@ -220,12 +222,4 @@ async function passesAxe ({ page }) {
   await page.evaluate(axe.source)
   const { violations } = /** @type {any} */ (await page.evaluate('axe.run()'))
   assert.deepEqual(violations.map((/** @type {any} */ { id, nodes }) => [id, nodes.map((/** @type {any} */ { html, failureSummary }) => [html, failureSummary])]), [])
-}
-
-/** @param {DemoPage} one @param {DemoPage} other @returns {Promise<string>} their version, once it is the same */
-async function waitForSame (one, other) {
-  for (;;) {
-    const versions = await Promise.all([one.text('#version'), other.text('#version')])
-    if (versions[0] === versions[1]) return versions[0]
-  }
 }
