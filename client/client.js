@@ -32,6 +32,10 @@ import { createPositions } from './positions.js'
 
 /** Own connections remembered, to recognise what this client has sent. */
 const MAX_OWN = 100
+/** Documents that are joined with the handshake; it would be refused as a whole where they are too many. Others are joined right after it. */
+const MAX_IN_HANDSHAKE = 50
+/** Longest guid, UTF-8 bytes. */
+const MAX_GUID = 256
 /** How long it may take the gateway to answer that a document was left, ms. */
 const LEAVE_TIMEOUT = 10_000
 
@@ -123,6 +127,8 @@ export class Client {
   async open (guid, options = {}) {
     const { state, reason } = this
     if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
+    // a handshake with it would be refused, and with it all documents
+    if (!isGuid(guid)) throw new ClientError({ code: 'bad_request', message: `guid must be a string of 1 to ${MAX_GUID} bytes without control characters` })
     let membership = this.#memberships.get(guid)
     if (membership === undefined) {
       membership = new Membership(guid, this.#link, { ...options, position: options.position ?? this.#positions.load(guid) })
@@ -176,7 +182,7 @@ export class Client {
   }
 
   #handshakeDocuments () {
-    const documents = [...this.#memberships.values()].filter(({ guid }) => !this.#leaving.has(guid))
+    const documents = [...this.#memberships.values()].filter(({ guid }) => !this.#leaving.has(guid)).slice(0, MAX_IN_HANDSHAKE)
     return Object.fromEntries(documents.map((membership) => [membership.guid, membership.handshake()]))
   }
 
@@ -203,6 +209,12 @@ export class Client {
       else if (!this.#leaving.has(guid)) this.#emitter.emit(event === 'state' ? 'record:state' : event, payload, meta, acknowledge)
     })
   }
+}
+
+/** @param {unknown} guid */
+function isGuid (guid) {
+  // eslint-disable-next-line no-control-regex
+  return typeof guid === 'string' && guid !== '' && !/[\u0000-\u001f\u007f]/.test(guid) && new TextEncoder().encode(guid).length <= MAX_GUID
 }
 
 /** Not crypto.randomUUID: pages without TLS have none. */

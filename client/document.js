@@ -28,7 +28,7 @@ import { ClientError } from './error.js'
 /** Events of the document itself. A record of such a name comes as `record:<name>`, so that nobody can play the gateway. */
 const OWN = new Set(['joined', 'resync', 'presence', 'closed'])
 
-/** What may wait for a listener; when there is more, it is dropped for a `resync`. */
+/** What may wait for a listener; when there is more, all of it is dropped for one `resync`. */
 const MAX_HELD = 10_000
 
 /**
@@ -38,8 +38,9 @@ const MAX_HELD = 10_000
 export class Document {
   #membership
   #emitter = new Emitter()
-  /** What came before `open` has returned, or while a listener of `resync` reloads. @type {[string, unknown[]][] | null} */
+  /** What came before anybody listens, or while a listener of `resync` reloads. @type {[string, unknown[]][] | null} */
   #held = []
+  #listened = false
   #closed = false
 
   /**
@@ -108,7 +109,14 @@ export class Document {
    * @param {Function} listener
    * @returns {() => void} takes the listener off again
    */
-  on (event, listener) { return this.#emitter.on(event, listener) }
+  on (event, listener) {
+    if (!this.#listened) {
+      this.#listened = true
+      // after whatever else the caller listens to
+      setTimeout(() => this._release())
+    }
+    return this.#emitter.on(event, listener)
+  }
 
   /** @param {string} event @param {Function} listener */
   off (event, listener) { this.#emitter.off(event, listener) }

@@ -91,8 +91,6 @@ export class Membership {
     if (!first && position && this.position && (position.epoch !== this.position.epoch || position.offset < this.position.offset)) {
       document._emit('resync', [{ position: { ...this.position }, reason: 'opened' }])
     }
-    // after whatever the caller does as soon as it has the document, however many promises are between
-    setTimeout(() => document._release())
     return document
   }
 

@@ -72,7 +72,7 @@ describe('records', () => {
     assert.deepEqual(seen, [])
   })
 
-  test('that arrive before open() has returned wait, bounded', async (t) => {
+  test('that arrive before anybody listens wait, bounded', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     for (const count of [3, 10_001]) {
       const { client, socket } = scriptedClient(t)
@@ -81,6 +81,8 @@ describe('records', () => {
       for (let i = 1; i <= count; i++) socket.tells('message', i, { guid: 'doc', offset: i })
       socket.tells('doc:joined', { guid: 'doc', position: at(count), recovered: true })
       const doc = await opening
+      t.mock.timers.tick(1000)
+      await settle() // the page loads the document
       /** @type {any[]} */
       const seen = []
       doc.on('message', (payload) => { seen.push(payload) })
@@ -271,6 +273,19 @@ describe('opening', () => {
     record('four', 4)
     const again = await opening
     assert.deepEqual(again.position, at(4))
+  })
+
+  test('what can be no guid is refused here, as the gateway would refuse the handshake', async (t) => {
+    const { client } = await opened(t)
+    for (const guid of ['', 'a\nb', 'x'.repeat(257), '世'.repeat(86), 7, undefined]) await assert.rejects(client.open(/** @type {any} */ (guid)), { code: 'bad_request' })
+  })
+
+  test('very many documents at once joins those that have no place in the handshake after it', async (t) => {
+    const { client, socket } = scriptedClient(t)
+    for (let i = 0; i < 120; i++) client.open(`doc-${i}`).catch(() => {})
+    socket.accepts()
+    assert.equal(Object.keys(socket.handshakes[0].documents).length, 50)
+    assert.deepEqual(socket.sent.map(({ event, argument }) => [event, argument.guid]), Array.from({ length: 70 }, (_, i) => ['doc:join', `doc-${i + 50}`]))
   })
 
   test('is refused with the gateway\'s error', async (t) => {
