@@ -323,7 +323,7 @@ export function createGateway ({
       await io.close()
       httpServer.closeAllConnections()
       await receipts.stop()
-      await presence.stop(!alone)
+      await presence.stop(alone ? 0 : Math.max(0, deadline - clock.now()))
       await sessions?.stop()
       await uplink.stop()
       await bus.stop()

@@ -285,10 +285,10 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
       }
     },
 
-    /** Waits for those who may come back, but no longer than the grace, and writes what has happened last. @param {boolean} wait */
+    /** Waits for those who may come back, but no longer than the grace, and writes what has happened last. @param {number} wait ms at most */
     async stop (wait) {
-      const end = now() + settings.grace
-      while (wait && lapsing.size > 0 && now() < end) await clock.sleep(TICK)
+      const end = now() + Math.min(wait, settings.grace)
+      while (lapsing.size > 0 && now() < end) await clock.sleep(TICK)
       for (const { membership } of lapsing.values()) membership.room.leave(membership, '~')
       lapsing.clear()
       stopping.abort(new InkcastError('unavailable', 'presence is stopped'))
