@@ -48,13 +48,17 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   const directory = path.dirname(privatePath)
   /** @type {import('./sessions/registry.js').Sessions | undefined} */
   let sessions
+  let renewPresence = () => {}
   const lease = createWorkerLease({
     redis,
     slot: `${machine}:${directory}:${launcher.slot}`,
     address: { machine, pid: process.pid, path: privatePath, ...(peerListener ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port() } } : {}) },
     // who has the number now would get our requests, and we its: we are started again, with another one
     onLost: () => process.exit(1),
-    onReborn: (incarnation) => sessions?.reborn(incarnation),
+    onReborn: (incarnation) => {
+      sessions?.reborn(incarnation)
+      renewPresence()
+    },
     log
   })
   await lifecycle.start('worker lease', lease)
@@ -130,6 +134,7 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     log,
     clock
   })
+  renewPresence = () => gateway.presence.renew()
   // While we drain, what other workers pass on still reaches us; only then is our number given back.
   const own = {
     handleRequest: gateway.engine.handleOwnRequest.bind(gateway.engine),

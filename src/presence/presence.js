@@ -1,6 +1,7 @@
 import { Backoff } from '../backoff.js'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
+import { checkRooms, CYCLE } from './check.js'
 import { encodeBody } from './member.js'
 import { joinAnswer } from './payload.js'
 import { PAGE, READS, Room } from './room.js'
@@ -15,10 +16,6 @@ import { PAGE, READS, Room } from './room.js'
 
 /** What is due is looked for so often, while there is something, ms. */
 const TICK = 20
-/** Every document is compared with the store once in this time, ms, as long as there are no more than MAX_BATCH * CYCLE / CHECK_TICK. */
-const CYCLE = 15_000
-const CHECK_TICK = 250
-const MAX_BATCH = 500
 /** How long a worker that stops takes to write what has happened last, ms. */
 const STOP_TIME = 2000
 
@@ -31,8 +28,9 @@ const STOP_TIME = 2000
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} [dependencies.clock] for pauses
  * @param {() => number} [dependencies.now] ms, monotonic
+ * @param {number} [dependencies.cycle] of checkRooms, ms
  */
-export function createPresence ({ createStore, settings, createDelivery, metrics, log, clock = systemClock, now = () => performance.now() }) {
+export function createPresence ({ createStore, settings, createDelivery, metrics, log, clock = systemClock, now = () => performance.now(), cycle = CYCLE }) {
   /** @type {Map<string, Room>} bounded by what connections may join */
   const rooms = new Map()
   /** @type {Set<Room>} */
@@ -55,9 +53,9 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     onDiff: (guid, diff) => rooms.get(guid)?.receive(diff),
     onInterrupted: (guids) => { for (const guid of guids) rooms.get(guid)?.lose('interrupted') },
     // what it lacks is found by comparing, in order and at once
-    onLost: () => { checkSoon = true }
+    onLost: () => { check.soon = true }
   })
-  let checkSoon = false
+  const check = { soon: false }
 
   const backoff = new Backoff({ min: 100 })
   let closedUntil = 0
@@ -137,42 +135,6 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     if (Buffer.byteLength(text) > settings.maxStateBytes) throw new InkcastError('state_too_large')
   }
 
-  /** Compares documents where nothing happens with the store, round and round. */
-  async function check () {
-    let round = rooms.values()
-    /** @type {{ room: Room, version: number | null }[]} */
-    let suspects = []
-    while (!stopping.signal.aborted) {
-      await clock.sleep(CHECK_TICK, stopping.signal)
-      // what they lacked may have been on its way
-      for (const { room, version } of suspects) {
-        if (rooms.get(room.guid) === room && room.quiet && room.version !== version) room.lose('silent')
-      }
-      suspects = []
-      if (checkSoon) round = rooms.values()
-      /** @type {Room[]} */
-      const batch = []
-      for (let left = Math.min(MAX_BATCH, checkSoon ? MAX_BATCH : Math.ceil(rooms.size * CHECK_TICK / CYCLE)); left > 0; left--) {
-        const { value: room } = round.next()
-        if (room === undefined) {
-          round = rooms.values()
-          checkSoon = false
-          break
-        }
-        if (room.quiet) batch.push(room)
-      }
-      if (batch.length === 0 || !gate.open) continue
-      try {
-        const versions = await store.versions(batch.map(({ guid }) => guid))
-        batch.forEach((room, i) => { if (room.quiet && room.version !== versions[i]) suspects.push({ room, version: versions[i] }) })
-        gate.ok()
-      } catch (error) {
-        gate.failed('versions', error)
-        checkSoon = true
-      }
-    }
-  }
-
   metrics.onCollect(() => {
     metrics.presence_members.set(members)
     metrics.presence_documents.set(rooms.size)
@@ -185,7 +147,7 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     /** @throws {InkcastError} unavailable */
     async start () {
       await store.start()
-      check().catch((error) => {
+      checkRooms({ rooms, store, gate, wanted: check, cycle, clock, signal: stopping.signal }).catch((error) => {
         if (!stopping.signal.aborted) log.error({ err: error }, 'presence is no longer compared with its store')
       })
     },
@@ -284,6 +246,9 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
         room.lose('gap')
       }
     },
+
+    /** To others, what this worker held before is gone, or about to be: it is written again. */
+    renew () { for (const room of rooms.values()) room.renew() },
 
     /** Waits for those who may come back, but no longer than the grace, and writes what has happened last. @param {number} wait ms at most */
     async stop (wait) {

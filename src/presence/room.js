@@ -123,6 +123,9 @@ export class Room {
     this.#restore(membership)
   }
 
+  /** Writes all of its members again. */
+  renew () { for (const membership of this.members) this.#restore(membership) }
+
   /** @param {Membership} membership */
   #restore ({ id, uid, client, body }) { this.#change(id, { op: '=', id, uid, client, body }) }
 

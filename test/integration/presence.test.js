@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { createLog } from '../../src/log.js'
+import { createMetrics } from '../../src/metrics.js'
+import { createPresence } from '../../src/presence/presence.js'
+import { createRedisPresence } from '../../src/presence/redis-presence.js'
+import { createRedis } from '../../src/redis/client.js'
+import { createSessionIds } from '../../src/wire/session-id.js'
+import { waitFor } from '../helpers/wait.js'
+import { startRedis } from '../services/redis.js'
+
+const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+
+/** @param {import('node:test').TestContext} t @param {string} url @param {number} workerNumber */
+async function worker (t, url, workerNumber) {
+  const metrics = createMetrics({ processMetrics: false })
+  const redis = createRedis({ urls: [url], name: 'test', log })
+  const newId = createSessionIds(workerNumber)
+  await redis.start()
+  const presence = createPresence({
+    createStore: (handlers) => createRedisPresence({ redis, workerNumber, incarnation: () => 'one', handlers, maxMembers: 500, metrics, log }),
+    settings: { maxMembers: 500, maxStateBytes: 1000, grace: 200 },
+    createDelivery: (_, payload) => ({ payload, bytes: 0 }),
+    metrics, log, cycle: 1000
+  })
+  await presence.start()
+  t.after(async () => {
+    await presence.stop(0)
+    await redis.stop()
+  })
+  return {
+    presence, redis,
+    /** @param {string} uid @param {string} guid */
+    async join (uid, guid) {
+      const place = { presence: null }
+      /** @type {any[]} */
+      const told = []
+      const participant = { id: newId(), uid, client: undefined, identity: {}, deliver: (/** @type {any} */ { payload }) => { told.push(payload) } }
+      return { place, told, participant, answer: await presence.join(participant, guid, place, {}) }
+    }
+  }
+}
+
+/** @param {{ members?: any[] } | undefined} list */
+const uids = (list) => list?.members?.map(({ uid }) => uid).join()
+
+describe('a Redis that does not keep what it was given', () => {
+  test('is given it again, and members are told', { timeout: 60_000 }, async (t) => {
+    const server = await startRedis()
+    t.after(() => server.stop())
+    const [one, two] = await Promise.all([1, 2].map((number) => worker(t, server.url, number)))
+    const guid = randomUUID()
+    const ada = await one.join('ada', guid)
+    const bob = await two.join('bob', guid)
+    assert.equal(uids(/** @type {any} */ (bob.answer)), 'ada,bob')
+    await waitFor(() => ada.told.at(-1)?.count === 2)
+    await one.redis.client.flushall()
+    const all = () => one.presence.members(guid, {})
+    await waitFor(async () => uids(await all()) === 'ada,bob', { timeout: 20_000, message: 'both to be there again' })
+    const wasTold = (/** @type {{ told: any[] }} */ { told }) => told.at(-1).count === 2 && told.some(({ members }) => members)
+    await waitFor(() => wasTold(ada) && wasTold(bob), { timeout: 20_000, message: () => JSON.stringify([ada.told, bob.told]) })
+  })
+
+  test('and is away for a while learns what has happened meanwhile', { timeout: 60_000 }, async (t) => {
+    const server = await startRedis()
+    const [one, two] = await Promise.all([1, 2].map((number) => worker(t, server.url, number)))
+    const guid = randomUUID()
+    const ada = await one.join('ada', guid)
+    const bob = await two.join('bob', guid)
+    await waitFor(() => ada.told.at(-1)?.count === 2)
+    await server.stop()
+    await waitFor(() => !one.redis.ready && !two.redis.ready, { timeout: 20_000 })
+    two.presence.leave(bob.place, false)
+    const cyd = await two.join('cyd', guid)
+    assert.deepEqual(cyd.answer, {})
+    const again = await startRedis({ port: Number(new URL(server.url).port) })
+    t.after(() => again.stop())
+    await waitFor(async () => uids(await two.presence.members(guid, {})) === 'ada,cyd', { timeout: 30_000, message: 'those who are there now' })
+    await waitFor(() => ada.told.at(-1).count === 2 && cyd.told.some(({ members }) => members), { timeout: 20_000, message: () => JSON.stringify([ada.told, cyd.told]) })
+    const seen = new Set((ada.told.findLast(({ members }) => members)?.members ?? []).map((/** @type {any} */ { uid }) => uid))
+    for (const { joined } of ada.told.slice(ada.told.findLastIndex(({ members }) => members) + 1)) for (const { uid } of joined) seen.add(uid)
+    assert.deepEqual([...seen].sort(), ['ada', 'cyd'])
+  })
+})
