@@ -34,6 +34,7 @@ describe('the demo with a cluster, Kafka and the document service', { skip: noBr
     const document = 'killed'
     const options = { document, mayComplain: /ERR_CONNECTION|WebSocket|503/ }
     const [ada, grace] = [await openDemo(t, browser, inkcast.url, { ...options, name: 'Ada' }), await openDemo(t, browser, inkcast.url, { ...options, name: 'Grace' })]
+    await grace.reads('#people', /^A, Ada: follow$/)
     await ada.type('A8', 'before')
     await grace.shows('A8', 'before')
     for (const { pid, role } of await childrenOf(inkcast.pid)) if (role === 'gateway') process.kill(pid, 'SIGKILL')
