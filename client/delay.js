@@ -23,9 +23,9 @@ export function delayBefore (failures, hint) {
 export function hintOf (error) {
   const { retryInMs } = error.data ?? {}
   if (typeof retryInMs === 'number') return retryInMs
-  let seconds = NaN
-  // it is an XMLHttpRequest, of whatever library
-  try { seconds = parseFloat(error.context.getResponseHeader('retry-after')) } catch {}
+  // an XMLHttpRequest, of whatever library. A browser complains on its console where a page asks another origin's answer for a header that is not exposed
+  const request = error.context
+  const seconds = request?.status === 503 ? parseFloat(request.getResponseHeader('retry-after')) : NaN
   // the server's granularity is a second: spread within it
   return seconds >= 0 ? (seconds + Math.random()) * 1000 : undefined
 }

@@ -146,7 +146,7 @@ describe('an attempt', () => {
   test('that is answered with 503 is followed by one when the answer says', (t) => {
     mockTime(t)
     const { socket } = scriptedClient(t)
-    socket.fails({ context: { getResponseHeader: (/** @type {string} */ name) => name === 'retry-after' ? '5' : null } })
+    socket.fails({ context: { status: 503, getResponseHeader: (/** @type {string} */ name) => name === 'retry-after' ? '5' : null } })
     t.mock.timers.tick(4999)
     assert.equal(socket.attempts.length, 1)
     t.mock.timers.tick(1001)
