@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -220,6 +220,27 @@ describe('other blocks', () => {
     }
   })
 })
+
+test('links of the pages lead somewhere', () => {
+  /** @type {string[]} */
+  const broken = []
+  for (const file of pages()) {
+    const text = readFileSync(ROOT + file, 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
+    for (const [, link] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(link)) continue
+      const [path, anchor] = link.split('#')
+      const target = path === '' ? file : join(dirname(file), path)
+      const there = existsSync(ROOT + target) && (anchor === undefined || headingsOf(target).includes(anchor))
+      if (!there) broken.push(`${file}: ${link}`)
+    }
+  }
+  assert.deepEqual(broken, [])
+})
+
+/** @param {string} file @returns {string[]} anchors, as GitHub makes them */
+function headingsOf (file) {
+  return [...readFileSync(ROOT + file, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title]) => title.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'))
+}
 
 /** @param {string} text */
 function isJson (text) {
