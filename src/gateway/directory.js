@@ -6,7 +6,7 @@
 export class Directory {
   /** @type {Map<string, Connection>} */
   #connections = new Map()
-  /** @type {Map<string, Set<Connection>>} */
+  /** The connection itself where there is but one: a set takes as much memory as all else here. @type {Map<string, Connection | Set<Connection>>} */
   #users = new Map()
 
   get size () { return this.#connections.size }
@@ -15,23 +15,27 @@ export class Directory {
   add (connection) {
     this.#connections.set(connection.id, connection)
     const tabs = this.#users.get(connection.uid)
-    if (tabs === undefined) this.#users.set(connection.uid, new Set([connection]))
-    else tabs.add(connection)
+    if (tabs === undefined) this.#users.set(connection.uid, connection)
+    else if (tabs instanceof Set) tabs.add(connection)
+    else this.#users.set(connection.uid, new Set([tabs, connection]))
   }
 
   /** @param {Connection} connection */
   remove (connection) {
     if (!this.#connections.delete(connection.id)) return
     const tabs = this.#users.get(connection.uid)
-    tabs?.delete(connection)
-    if (tabs?.size === 0) this.#users.delete(connection.uid)
+    if (tabs instanceof Set) tabs.delete(connection)
+    if (tabs === connection || (tabs instanceof Set && tabs.size === 0)) this.#users.delete(connection.uid)
   }
 
   /** @param {string} id */
   connection (id) { return this.#connections.get(id) }
 
   /** @param {string} uid @returns {Iterable<Connection>} */
-  user (uid) { return this.#users.get(uid) ?? [] }
+  user (uid) {
+    const tabs = this.#users.get(uid) ?? []
+    return Symbol.iterator in tabs ? tabs : [tabs]
+  }
 
   /** @param {string} uid */
   hasUser (uid) { return this.#users.has(uid) }

@@ -8,7 +8,7 @@
  * @param {import('../log.js').Log} dependencies.log
  */
 export function createUsers ({ bus, metrics, log }) {
-  /** @type {Map<string, { count: number, ready: Promise<void> }>} bounded by the connections there are */
+  /** @type {Map<string, { count: number, ready: Promise<void> | null }>} bounded by the connections there are */
   const users = new Map()
 
   return {
@@ -19,6 +19,8 @@ export function createUsers ({ bus, metrics, log }) {
       user.count++
       try {
         await user.ready
+        // there are as many as there are users
+        user.ready = null
       } catch (error) {
         metrics.bus_errors.inc({ operation: 'addUser' })
         // the next one asks again

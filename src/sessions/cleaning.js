@@ -10,7 +10,7 @@ import { incarnationName } from './worker-watch.js'
  */
 
 /** Events on their way to the uplink at a time. */
-const MAX_TELLING = 500
+const MAX_TELLING = 2000
 /** The reason told where a worker could not say more. */
 const REASON = 'worker_gone'
 

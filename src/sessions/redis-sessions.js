@@ -10,7 +10,7 @@ const HOLD_BATCH = 200
 /** Users written in one command. */
 const WRITE_BATCH = 500
 /** Users read at a time. */
-const PAGE = 200
+const PAGE = 1000
 
 /**
  * Sessions in Redis: contract.js.

@@ -1,0 +1,183 @@
+/**
+ * Many connections, and a worker that is killed: what is told, when, how often, and whether all counts are right.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import kafkajs from 'kafkajs'
+import { createLog } from '../../src/log.js'
+import { createRedis } from '../../src/redis/client.js'
+import { WORKERS, workerUsers } from '../../src/redis/keys.js'
+import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
+import { startKafka } from '../../test/services/kafka.js'
+import { startRedis } from '../../test/services/redis.js'
+import { createClientPool } from '../client/pool.js'
+import { guidOf } from '../job.js'
+import { startInkcast } from '../systems/inkcast.js'
+
+/**
+ * @typedef {object} SessionSettings
+ * @property {number} connections
+ * @property {number} documents they are dealt out among
+ * @property {number} alone more connections, each in a document of its own
+ *
+ * @typedef {object} RoundResult
+ * @property {string} kind
+ * @property {number} connections
+ * @property {number} onlineMs from the last handshake until all were told to be online and to have joined
+ * @property {number} killed connections of the worker that was killed
+ * @property {number} goneMs until readers no longer found any of them
+ * @property {number} firstMs until the first was told to be offline
+ * @property {number} lastMs until all were, and everything was told that was expected
+ * @property {Record<string, number>} events that were expected, by operator
+ * @property {number} missing
+ * @property {number} doubled
+ * @property {number} unexpected
+ * @property {number} wrongCounts documents whose members or connections are not exactly those that are left
+ */
+
+const SECRET = 'a secret for benchmarks, of more than 32 characters'
+/** Documents that one client has for itself have numbers from here on. */
+const ALONE = 1_000_000
+const TIMEOUT = 60_000
+/** What comes twice comes within this time, ms. */
+const LATE = 8000
+
+/** Whether a launcher takes the place of the worker that was killed. */
+export const KINDS = /** @type {const} */ (['started again', 'not replaced'])
+
+/**
+ * @param {typeof KINDS[number]} kind
+ * @param {SessionSettings} settings
+ * @param {(what: string) => void} onPhase
+ * @returns {Promise<RoundResult>}
+ */
+export async function runRound (kind, { connections, documents, alone }, onPhase) {
+  /** @type {(() => unknown)[]} */
+  const closers = []
+  try {
+    onPhase('starting')
+    const server = await startRedis()
+    closers.push(server.stop)
+    const broker = await startKafka({ longLived: true })
+    closers.push(broker.stop)
+    const system = await startInkcast({ workers: 2, redisUrl: server.url, secret: SECRET, kafkaBrokers: broker.brokers })
+    closers.push(system.stop)
+    const redis = createRedis({ urls: [server.url], name: 'bench', log: createLog({ level: 'silent', pretty: false, role: 'bench', slot: 0 }) })
+    await redis.start()
+    closers.push(() => redis.stop())
+    const store = createRedisSessions({ redis })
+    const { events, stop } = await collect(broker.brokers)
+    closers.push(stop)
+    const clients = createClientPool(3)
+    closers.push(() => clients.stop())
+
+    onPhase('connecting')
+    const options = { kind: /** @type {const} */ ('websocket'), target: system.target, secret: SECRET, concurrency: 128, timeoutMs: 20_000 }
+    const { failures } = await clients.open({ ...options, first: 0, count: connections, documents }, () => {})
+    const { failures: others } = await clients.open({ ...options, first: ALONE, count: alone, documents: 2 * ALONE }, () => {})
+    if (Object.keys({ ...failures, ...others }).length > 0) throw new Error(`connections failed: ${JSON.stringify({ ...failures, ...others })}`)
+    const total = connections + alone
+    const connected = Date.now()
+    await until(() => count(events, 'online') >= total && count(events, 'joined') >= total, 'all to be told to be online')
+    const onlineMs = Date.now() - connected
+
+    onPhase('killing')
+    const usersOf = await Promise.all(Object.entries(await redis.client.hgetall(WORKERS.incarnations)).map(([number, incarnation]) => redis.client.hkeys(workerUsers(`${number}.${incarnation}`))))
+    const [launcher] = system.processes
+    const worker = system.processes.find(({ role }) => role === 'gateway')
+    if (worker === undefined) throw new Error('there is no gateway worker')
+    if (kind === 'not replaced') {
+      process.kill(launcher.pid, 'SIGSTOP')
+      closers.push(() => process.kill(launcher.pid, 'SIGCONT'))
+    }
+    const from = events.length
+    process.kill(worker.pid, 'SIGKILL')
+    const begin = Date.now()
+    const { open } = await untilSome(async () => {
+      const status = await clients.status()
+      return status.open < total ? status : undefined
+    })
+    const left = usersOf.find((users) => users.length === open)
+    if (left === undefined) throw new Error(`${open} connections are left, workers have ${usersOf.map((users) => users.length)} users`)
+    const gone = usersOf.filter((users) => users !== left).flat()
+
+    const document = (/** @type {string} */ uid) => { const number = Number(uid.slice(5)); return guidOf(number < ALONE ? number % documents : number) }
+    /** @type {Map<string, number>} */
+    const membersLeft = new Map()
+    for (const uid of left) membersLeft.set(document(uid), (membersLeft.get(document(uid)) ?? 0) + 1)
+    const guids = new Set([...left, ...gone].map(document))
+    const expected = [...gone.flatMap((uid) => [`offline ${uid}`, `left ${uid} ${document(uid)}`]), ...[...guids].filter((guid) => !membersLeft.has(guid)).map((guid) => `vacated ${guid}`)]
+
+    const [guid] = guids
+    await until(async () => await store.connections(guid) === (membersLeft.get(guid) ?? 0), 'readers to find nobody of the worker that was killed')
+    const goneMs = Date.now() - begin
+    await until(() => count(events.slice(from), 'offline') > 0, 'the first to be told to be offline')
+    const firstMs = events.slice(from).find(({ what }) => what.startsWith('offline'))?.at ?? 0
+    await until(() => new Set(events.slice(from).map(({ what }) => what)).size >= expected.length, 'everything to be told')
+    const lastMs = events.at(-1)?.at ?? 0
+    await delay(LATE)
+    const told = events.slice(from).map(({ what }) => what)
+    const [toldOnce, wanted] = [new Set(told), new Set(expected)]
+
+    onPhase('counting')
+    let wrongCounts = 0
+    for (const guid of guids) {
+      const right = membersLeft.get(guid) ?? 0
+      if (await store.connections(guid) !== right || (await store.members(guid)).length !== right) wrongCounts++
+    }
+    return {
+      kind, connections: total, onlineMs, killed: gone.length, goneMs, firstMs: firstMs - begin, lastMs: lastMs - begin,
+      events: Object.fromEntries(['offline', 'left', 'vacated'].map((operator) => [operator, expected.filter((what) => what.startsWith(operator)).length])),
+      missing: expected.filter((what) => !toldOnce.has(what)).length,
+      doubled: told.length - toldOnce.size,
+      unexpected: [...toldOnce].filter((what) => !wanted.has(what)).length,
+      wrongCounts
+    }
+  } finally {
+    for (const closer of closers.reverse()) await closer()
+  }
+}
+
+/** @typedef {{ what: string, at: number }} Told at: when it came, ms since 1970 */
+
+/** @param {string} brokers @returns {Promise<{ events: Told[], stop: () => Promise<void> }>} life-cycle events as they come */
+async function collect (brokers) {
+  const kafka = new kafkajs.Kafka({ clientId: 'bench', brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING })
+  const consumer = kafka.consumer({ groupId: 'bench' })
+  /** @type {Told[]} */
+  const events = []
+  await consumer.connect()
+  await consumer.subscribe({ topic: 'documents.uplink', fromBeginning: true })
+  await consumer.run({
+    eachMessage: async ({ message: { headers = {} } }) => {
+      const what = ['x-operator', 'x-uid', 'x-guid'].flatMap((name) => headers[name] === undefined ? [] : String(headers[name])).join(' ')
+      events.push({ what, at: Date.now() })
+    }
+  })
+  return { events, stop: () => consumer.disconnect() }
+}
+
+/** @param {Told[]} events @param {string} operator */
+const count = (events, operator) => events.reduce((sum, { what }) => what.startsWith(operator) ? sum + 1 : sum, 0)
+
+/** @param {() => unknown} condition @param {string} what */
+async function until (condition, what) {
+  const end = Date.now() + TIMEOUT
+  while (!await condition()) {
+    if (Date.now() > end) throw new Error(`waited ${TIMEOUT} ms for ${what}`)
+    await delay(20)
+  }
+}
+
+/** @template T @param {() => Promise<T | undefined>} look @returns {Promise<T>} once it stays the same */
+async function untilSome (look) {
+  /** @type {T | undefined} */
+  let found
+  await until(async () => {
+    const next = await look()
+    const same = found !== undefined && JSON.stringify(next) === JSON.stringify(found)
+    found = next
+    if (!same) await delay(100)
+    return same
+  }, 'connections of the killed worker to end')
+  return /** @type {T} */ (found)
+}
