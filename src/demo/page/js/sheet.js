@@ -88,6 +88,7 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
 
   /** @param {string} cell @param {string} color */
   function flash (cell, color) {
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return
     const box = fields.get(cell)?.parentElement
     box?.animate([{ backgroundColor: `${color}55` }, { backgroundColor: `${color}00` }], { duration: 900, easing: 'ease-out' })
   }
