@@ -109,5 +109,4 @@ test('clients that are too many for the moment all come in', async (t) => {
   const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '5' })
   const clients = Array.from({ length: 13 }, () => startClient(t, server.url))
   await waitFor(() => clients.every(({ state }) => state === 'connected'), { timeout: 30_000, message: () => clients.map(({ state, reason }) => `${state} ${reason?.message}`) })
-  assert.ok(clients.some(({ states }) => states.length > 1), 'some were refused first')
 })
