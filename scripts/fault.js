@@ -39,8 +39,9 @@ const child = spawn(process.execPath, ['scripts/test.js', ...files.length > 0 ? 
   stdio: 'inherit',
   env: { ...process.env, FAULT_ROWS: path }
 })
-// it hears of a Ctrl-C as well, and ends in order
+// it ends in order, and what there is until then is kept; of a Ctrl-C it hears as well
 process.on('SIGINT', () => {})
+process.on('SIGTERM', () => child.kill('SIGTERM'))
 const [code] = await once(child, 'exit')
 const busy = othersShare(machineMs() - begin.worked, 0, performance.now() - begin.at)
 

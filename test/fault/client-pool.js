@@ -26,11 +26,11 @@ export function createClientPool (t, size) {
   return {
     /**
      * Deals clients out to the processes; resolves when all have joined.
-     * @param {{ kind?: 'stock' | 'light', url: string, guids: string[][] }} options guids: of each client
+     * @param {{ kind?: 'stock' | 'light', url: string, guids: string[][], first?: number }} options guids: of each client; first: number of the first one
      */
-    async open ({ kind = 'stock', url, guids }) {
+    async open ({ kind = 'stock', url, guids, first = opened }) {
       const share = Math.ceil(guids.length / size)
-      await Promise.all(processes.map((process, i) => process.call('open', { kind, url, first: opened + i * share, guids: guids.slice(i * share, (i + 1) * share) })))
+      await Promise.all(processes.map((process, i) => process.call('open', { kind, url, first: first + i * share, guids: guids.slice(i * share, (i + 1) * share) })))
       opened += guids.length
     },
 

@@ -12,8 +12,8 @@ import { freshTopics } from '../helpers/kafka.js'
 import { childrenOf } from '../helpers/processes.js'
 import { startProxy } from '../helpers/proxy.js'
 import { waitFor } from '../helpers/wait.js'
-import { openScene } from './scene.js'
-import { StockClient } from './stock-client.js'
+import { createClientPool } from './client-pool.js'
+import { openScene, say } from './scene.js'
 import { watchUsage } from './usage.js'
 
 const TIMEOUT = 300_000
@@ -52,28 +52,31 @@ describe('a line of 1 KB/s', () => {
   // of KINDS in stock-client.js
   for (const [name, number] of /** @type {[string, number][]} */ ([['WebSocket', 0], ['long polling', 6]])) {
     test(name, { timeout: TIMEOUT }, async (t) => {
+      const before = scene.publisher.published
       const line = await startProxy(cluster.port)
       t.after(() => line.stop())
-      const slow = new StockClient({ url: `http://127.0.0.1:${line.port}`, number, guids: scene.guids }, () => {})
-      t.after(() => slow.close())
-      await waitFor(() => slow.ready, { timeout: 20_000, message: 'the slow client to join' })
+      const slow = createClientPool(t, 1)
+      await slow.open({ url: `http://127.0.0.1:${line.port}`, guids: [scene.guids], first: number })
+      const complete = async () => (await slow.progress(scene.publisher.published)).missing === 0
       // the first record of each document says where it begins
       scene.publisher.start()
-      await waitFor(() => [...slow.documents.values()].every(({ last }) => last > 0), { timeout: 20_000, message: 'the slow client to get something' })
+      await waitFor(() => scene.guids.every((guid) => scene.publisher.published[guid] > before[guid]), { timeout: 20_000, message: 'every document to be published' })
       await scene.publisher.stop()
+      await waitFor(complete, { timeout: 20_000, message: 'the slow client to get something' })
 
       const [gateway] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
       const usage = watchUsage([gateway.pid])
-      let seen = { before: 0, most: 0, busiest: 0 }
+      let seen = { before: 0, most: 0 }
       await scene.fault(`a client with a line of 1 KB/s, ${name}`, async () => {
         line.throttle(SPEED)
         await delay(LASTS)
         line.heal()
         line.throttle(Infinity)
-      }, { more: () => ({ 'gateway worker before, MB': (seen = usage.stop()).before, 'gateway worker at most, MB': seen.most, 'connections of the slow client': slow.connects }) })
-      const { published } = scene.publisher
-      await waitFor(() => slow.missing(published) === 0, { timeout: 60_000, message: () => `${slow.missing(published)} records missing` })
-      assert.deepEqual([...slow.documents.values()].flatMap(({ faults }) => faults), [])
+      }, { more: () => ({ 'gateway worker before, MB': (seen = usage.stop()).before, 'gateway worker at most, MB': seen.most }) })
+      await waitFor(complete, { timeout: 60_000, message: 'the slow client to have everything' })
+      const { clients: [report] } = await slow.report()
+      assert.deepEqual(report.details, [])
+      say(`the slow client got ${report.received} records over ${report.connects} connections, dropped ${report.repeated}, was told to resync ${report.resyncs} times`)
       assert.ok(seen.most - seen.before < MAY_GROW, `from ${seen.before} to ${seen.most} MB`)
     })
   }
