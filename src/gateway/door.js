@@ -19,6 +19,12 @@ import { BACKLOG, listen } from './http.js'
 export const createPortDoor = ({ host, port }) => ({ open: (server) => listen(server, { host, port }), leave: leavePort })
 
 /**
+ * libuv accepts one connection per descriptor and turn of the event loop; a turn in which thousands of clients are written to takes tens of
+ * ms. So many descriptors of its socket a worker has.
+ */
+const DESCRIPTORS = 8
+
+/**
  * The socket of our slot, which the launcher keeps: what waits there when we end is not lost. While nobody serves
  * another slot, we stand in at its socket as well.
  * Why: docs/decisions/0004-direct-accept.md
@@ -30,6 +36,8 @@ export function createSlotDoor ({ port }) {
   let leaving = false
   /** @type {Map<number, net.Server>} */
   const standIns = new Map()
+  /** Those of our own socket, besides the first. @type {net.Server[]} */
+  const others = []
   /** Servers that take connections, or have some that have not ended. @type {Set<net.Server>} */
   const open = new Set()
 
@@ -46,11 +54,20 @@ export function createSlotDoor ({ port }) {
     })
   }
 
+  /** @param {Server} server @returns {net.Server} that passes its connections on to it */
+  const passingOn = (server) => net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
+
   return {
     async open (server) {
       const socket = await askForSocket()
       // Node does not know the port of a handle
       await listenAt(server, socket).catch((error) => { throw Object.assign(error, { port }) })
+      while (others.length < DESCRIPTORS - 1 && !leaving) {
+        const handle = await askForSocket()
+        const other = passingOn(server)
+        others.push(other)
+        await listenAt(other, handle)
+      }
 
       process.on('message', (/** @type {any} */ message, /** @type {any} */ handle) => {
         if (message?.type === 'stand-down') {
@@ -59,7 +76,7 @@ export function createSlotDoor ({ port }) {
         } else if (message?.type === 'stand-in' && handle) {
           // the launcher hears that we leave, and asks another one
           if (leaving) return handle.close()
-          const standIn = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
+          const standIn = passingOn(server)
           standIns.set(message.slot, standIn)
           // somebody else will be asked when we end, and clients try again
           listenAt(standIn, handle).catch(() => standIn.close())
@@ -78,7 +95,7 @@ export function createSlotDoor ({ port }) {
           if (open.size === 0) onEnd?.()
         })
       }
-      for (const standIn of standIns.values()) standIn.close()
+      for (const other of [...others, ...standIns.values()]) other.close()
       await leavePort(server)
     }
   }

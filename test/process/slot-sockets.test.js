@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { fork } from 'node:child_process'
+import { connect, createServer } from 'node:net'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { bindTogether, canReusePort } from '../../src/launcher/reuse-port.js'
 import { createSlotSockets } from '../../src/launcher/slot-sockets.js'
 import { noSlotSockets } from '../helpers/slot-sockets.js'
+import { waitFor } from '../helpers/wait.js'
 
 test('what this Node and system can do is seen', () => {
   assert.equal(canReusePort(), noSlotSockets === false)
@@ -114,4 +117,35 @@ describe('slot sockets', () => {
     sockets.cover()
     assert.deepEqual(told(), ['0: socket 0'])
   })
+})
+
+test('a worker takes several connections in one turn of its event loop, and leaves nothing open', skip, async (t) => {
+  const [handle] = bindTogether('127.0.0.1', 0, 1)
+  t.after(() => handle.close())
+  const { port } = (() => {
+    const address = { port: 0 }
+    handle.getsockname(address)
+    return address
+  })()
+  const worker = fork(fileURLToPath(new URL('../helpers/slot-worker.js', import.meta.url)))
+  t.after(() => { worker.kill('SIGKILL') })
+  /** @type {any} */
+  let told
+  let asked = 0
+  worker.on('message', (/** @type {any} */ message) => {
+    if (message.type === 'listen') {
+      asked++
+      worker.send({ type: 'socket' }, handle)
+    } else if (message.type === undefined) {
+      told = message
+    }
+  })
+  await waitFor(() => told?.ready, { timeout: 20_000, message: 'the worker to listen' })
+  assert.equal(asked, 8)
+  worker.send({ connections: 80 })
+  const clients = Array.from({ length: 80 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  t.after(() => { for (const client of clients) client.destroy() })
+  await waitFor(() => told?.turns, { timeout: 20_000, message: 'the connections to be taken' })
+  assert.ok(told.turns < 40, `${told.turns} turns`)
+  await once(worker, 'exit')
 })
