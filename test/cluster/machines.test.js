@@ -31,7 +31,7 @@ const skip = await lacksHosts() || await lacks(['haproxy', 'redis-server', 'java
 const scope = fileScope()
 const here = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url))
 const { ca } = certificate
-const [, documented] = /```sh\n(NODE_ENV=[^`]*)```/.exec(readFileSync(here('../../docs/deployment.md'), 'utf8')) ?? []
+const [, documented] = /```env\n(NODE_ENV=[^`]*)```/.exec(readFileSync(here('../../docs/deployment.md'), 'utf8')) ?? []
 const settings = /** @type {Record<string, string>} */ (parseEnv(documented))
 
 /** @typedef {Awaited<ReturnType<typeof startMachine>>} Machine */

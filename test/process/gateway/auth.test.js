@@ -75,7 +75,7 @@ describe('a handshake', () => {
     const position = { epoch: 'e', offset: 0 }
     for (const auth of [
       { token: 5 }, { token: {} }, { token: ['x'] }, { token, client: 5 }, { token, client: '' }, { token, client: 'x'.repeat(257) }, { token, client: 'a\nb' },
-      { token, documents: [] }, { token, documents: 'x' }, { token, documents: { a: 1 } }, { token, documents: { a: {} } }, { token, documents: { a: { ...position, more: 1 } } },
+      { token, documents: [] }, { token, documents: 'x' }, { token, documents: { a: 1 } }, { token, documents: { a: { epoch: 'e' } } }, { token, documents: { a: { state: 5 } } }, { token, documents: { a: { ...position, more: 1 } } },
       { token, documents: { a: { epoch: 'e', offset: -1 } } }, { token, documents: { '': null } }, { token, documents: { ['x'.repeat(257)]: null } }, { token, documents: { 'a\nb': null } }
     ]) {
       assert.deepEqual((await refused(t, auth)).data, { code: 'bad_request', retryable: false }, JSON.stringify(auth).slice(-60))

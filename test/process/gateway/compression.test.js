@@ -67,7 +67,7 @@ describe('compression', () => {
     const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) => [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports })))
     const clients = await Promise.all(kinds.map((kind) => connectClient(t, server.url, kind)))
     await waitFor(() => clients.every(({ io }, i) => io.engine.transport.name === kinds[i].transports.at(-1)), { message: 'the upgrades' })
-    for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'doc', state: {} })).ok, true)
+    for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'doc' })).ok, true)
     server.gateway.bus.publish([entry('doc', LARGE), entry('doc', 1), entry('doc', LARGE)])
     await waitFor(() => clients.every(({ received }) => received.length === 3), { message: () => clients.map(({ received }) => received.length) })
     server.gateway.io.emit('own', { bytes: Buffer.alloc(5000, 'own'), LARGE })
