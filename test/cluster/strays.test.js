@@ -15,7 +15,7 @@ import { waitFor } from '../helpers/wait.js'
 /** @typedef {Awaited<ReturnType<typeof startCluster>>} Cluster */
 
 const UNKNOWN = { status: 400, text: '{"code":1,"message":"Session ID unknown"}' }
-const CLIENTS = Number(process.env.STRAY_CLIENTS ?? 3000)
+const CLIENTS = Number(process.env.STRAY_CLIENTS ?? 1000)
 
 /** @param {Cluster} cluster @param {string} result @returns {Promise<number>} */
 async function strays (cluster, result) {
