@@ -23,6 +23,8 @@ const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection', 'te'
 const CONNECT_TIMEOUT = 2000
 /** How long an unused connection to an owner is kept, ms: less than the owner keeps it, which would close it under a request. */
 const IDLE_TIME = 30_000
+/** The same to another machine, ms: one that has vanished answers nothing on an old connection, and only a new one shows it. */
+const PEER_IDLE_TIME = 1000
 /** How long an owner's route is believed, ms: a poll asks for it several times a second. */
 const ROUTE_TIME = 1000
 /** Nothing is known of an owner that does not accept connections. */
@@ -44,7 +46,10 @@ const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
  * @param {import('../clock.js').Clock} dependencies.clock
  */
 export function createStrays ({ workerNumber, findRoute, secret, metrics, log, clock }) {
-  const agent = new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME })
+  const agents = {
+    path: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME }),
+    host: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: PEER_IDLE_TIME })
+  }
   /** @type {Map<number, { route: Promise<Route | undefined>, until: number }>} bounded by the worker numbers there are */
   const routes = new Map()
 
@@ -119,7 +124,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
   const proof = ({ listener }, method, { url }) => 'host' in listener ? { [HOP_HEADER]: hopProof(secret(), method ?? '', url ?? '', clock.now()) } : {}
 
   /** @param {Route} route @returns {http.RequestOptions} */
-  const address = ({ listener }) => 'path' in listener ? { socketPath: listener.path } : listener
+  const address = ({ listener }) => 'path' in listener ? { socketPath: listener.path, agent: agents.path } : { ...listener, agent: agents.host }
 
   return {
     /** @param {string | undefined} sid @returns {boolean} whether the session lives in another worker */
@@ -171,7 +176,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
         const { route, req, client } = one
         // a poll may reach its owner after this, which is asked again then
         const again = () => { if (!client.destroyed) passing.add(one) }
-        const asked = http.request({ ...address(route), agent, method: LET_GO, path: req.url, headers: proof(route, LET_GO, req), timeout: CONNECT_TIMEOUT }, (answer) => {
+        const asked = http.request({ ...address(route), method: LET_GO, path: req.url, headers: proof(route, LET_GO, req), timeout: CONNECT_TIMEOUT }, (answer) => {
           answer.resume()
           if (answer.statusCode !== 204) again()
         })
@@ -179,7 +184,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
       }
     },
 
-    stop () { agent.destroy() }
+    stop () { for (const agent of Object.values(agents)) agent.destroy() }
   }
 
   /**
@@ -192,7 +197,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
     return new Promise((resolve) => {
       const headers = { ...Object.fromEntries(Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== HOP_HEADER)), ...proof(route, req.method, req) }
       let connected = false
-      const out = http.request({ ...address(route), agent, method: req.method, path: req.url, headers }, (answer) => {
+      const out = http.request({ ...address(route), method: req.method, path: req.url, headers }, (answer) => {
         metrics.stray_requests.inc({ result: 'forwarded' })
         res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.rawHeaders))
         answer.pipe(res)
