@@ -153,7 +153,8 @@ test('a session of one machine is served by each worker of the other, request by
 
 test('what is published on one machine, signals and rooms of Socket.IO reach the members on both', { skip, timeout: 60_000 }, async (t) => {
   const guid = `both-${randomUUID()}`
-  const clients = await connectAllKinds(t, url, { each: 2, options: await asUser() })
+  const options = await asUser()
+  const clients = (await Promise.all([first, second].map((machine) => connectAllKinds(t, machine.url, { each: 1, options })))).flat()
   await joinAll(clients, guid)
   const machines = new Set((await Promise.all([first, second].map((machine) => machine.metrics()))).map((text) => sum(text, 'inkcast_documents') > 0))
   assert.deepEqual([...machines], [true], 'members on both machines')
