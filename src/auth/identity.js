@@ -27,20 +27,47 @@ export const ANONYMOUS_PREFIX = 'anonymous:'
 
 /** Most grants in a token; who needs more wants a prefix or the access hook. */
 const MAX_GRANTS = 1000
+/** Characters. */
+const MAX_NAME = 256
 // Beyond what a Date can hold, sums with it are no longer exact (ECMA-262, 21.4.1.1: 8.64e15 ms).
 const MAX_SECONDS = 8.64e12
 
 const id = z.string().refine(isId, 'is not a valid id')
 const seconds = z.number().min(-MAX_SECONDS).max(MAX_SECONDS)
 
-const claims = z.object({
+export const claims = z.object({
   sub: id.refine((sub) => !sub.startsWith(ANONYMOUS_PREFIX), `must not begin with ${ANONYMOUS_PREFIX}`),
   exp: seconds.optional(),
   nbf: seconds.optional(),
-  name: z.string().max(256).optional(),
+  name: z.string().max(MAX_NAME).optional(),
   tier: z.string().max(64).optional(),
   documents: z.array(z.object({ guid: id, access: z.enum(['read', 'write']) })).max(MAX_GRANTS).optional()
 })
+
+/**
+ * What most tokens claim and `claims` would pass: that is seen at a glance, and the schema takes three times as long.
+ * @param {any} payload
+ * @returns {payload is Pick<import('zod').output<typeof claims>, 'sub' | 'exp' | 'name'> & { nbf?: undefined, tier?: undefined, documents?: undefined }}
+ */
+export function isPlain (payload) {
+  const { sub, exp, nbf, name, tier, documents } = payload
+  return isId(sub) && !sub.startsWith(ANONYMOUS_PREFIX) &&
+    (exp === undefined || (typeof exp === 'number' && exp >= -MAX_SECONDS && exp <= MAX_SECONDS)) &&
+    (name === undefined || (typeof name === 'string' && name.length <= MAX_NAME)) &&
+    nbf === undefined && tier === undefined && documents === undefined
+}
+
+/**
+ * @param {unknown} payload
+ * @returns {import('zod').output<typeof claims>}
+ * @throws {InkcastError} unauthorized
+ */
+function parseClaims (payload) {
+  const parsed = claims.safeParse(payload)
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]
+  throw new InkcastError('unauthorized', `the token's claim ${path.join('.')}: ${message}`)
+}
 
 /**
  * @param {unknown} payload the claims of a token whose signature was verified; claims not named here are ignored
@@ -48,12 +75,7 @@ const claims = z.object({
  * @throws {InkcastError} unauthorized, naming the claim that is wrong
  */
 export function identityFromClaims (payload) {
-  const parsed = claims.safeParse(payload)
-  if (!parsed.success) {
-    const { path, message } = parsed.error.issues[0]
-    throw new InkcastError('unauthorized', `the token's claim ${path.join('.')}: ${message}`)
-  }
-  const { sub, exp, nbf, name, tier, documents } = parsed.data
+  const { sub, exp, nbf, name, tier, documents } = isPlain(payload) ? payload : parseClaims(payload)
   /** @type {Identity} */
   const identity = {
     uid: sub,
