@@ -64,7 +64,7 @@ class Busy {
   pageAt = 0
   /** @type {Promise<Page> | null} */
   reading = null
-  /** Called when something was written, or could not be. @type {(() => void)[]} */
+  /** Called when something was written, or could not be, or need not be any more. @type {(() => void)[]} */
   waiters = []
 
   get idle () {
@@ -153,6 +153,8 @@ export class Room {
       pending.set(id, before === undefined ? change : { ...change, op: '=' })
     } else if (before?.op === '+') {
       pending.delete(id)
+      // it may be that nothing else is to be written
+      this.#wake(busy)
     } else {
       pending.set(id, change)
     }
@@ -230,7 +232,7 @@ export class Room {
       busy.writeAt = now() + pauseAfter(this.count)
       // what was read before lacks it
       busy.page = busy.reading = null
-      for (const written of busy.waiters.splice(0)) written()
+      this.#wake(busy)
     }
   }
 
@@ -323,8 +325,11 @@ export class Room {
   async written ({ id }) {
     const busy = this.#work()
     while (pauseAfter(this.count) <= SHORTEST && busy.pending.has(id) && this.#shared.gate.open) await this.#nextWrite(busy)
-    if (busy.writing && pauseAfter(this.count) <= SHORTEST) await this.#nextWrite(busy)
+    while (busy.writing && pauseAfter(this.count) <= SHORTEST) await this.#nextWrite(busy)
   }
+
+  /** Whoever waits looks again. @param {Busy} busy */
+  #wake (busy) { for (const look of busy.waiters.splice(0)) look() }
 
   /** @param {Busy} busy @returns {Promise<void>} */
   #nextWrite (busy) { return new Promise((resolve) => { busy.waiters.push(resolve) }) }

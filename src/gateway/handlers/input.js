@@ -7,7 +7,7 @@ import { isId, isReservedEvent } from '../../wire/publication.js'
 export const guid = z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'guid must be a string of 1 to 256 bytes without control characters')
 export const event = z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'event must be a string of 1 to 256 bytes')
 export const position = z.strictObject({ epoch: z.string().max(64), offset: z.int().min(0) })
-export const state = z.record(z.string(), z.unknown()).refine((state) => !containsBinary(state), 'state must be what JSON can hold')
+export const state = z.record(z.string(), z.unknown()).refine(isPlain, 'state must be what JSON can hold')
 
 /** Characters of an error message. */
 const MAX_MESSAGE = 300
@@ -49,7 +49,16 @@ export function encodeData (connection, data) {
   }
 }
 
-/** @param {unknown} data @returns {boolean} */
+/** @param {object} state @returns {boolean} */
+function isPlain (state) {
+  try {
+    return !containsBinary(state)
+  } catch {
+    return false // nested deeper than the stack allows
+  }
+}
+
+/** @param {unknown} data @returns {boolean} @throws {RangeError} for what is nested deeper than the stack allows */
 export function containsBinary (data) {
   if (typeof data !== 'object' || data === null) return false
   return ArrayBuffer.isView(data) || data instanceof ArrayBuffer || Object.values(data).some(containsBinary)

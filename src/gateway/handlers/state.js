@@ -20,5 +20,8 @@ export async function handle (connection, { guid, state }, { presence }) {
     presence.setState(connection, document, state)
     return { guid }
   }
-  return { guid, ...await presence.join(connection, guid, document, state) }
+  const answer = await presence.join(connection, guid, document, state)
+  // access may have been taken away meanwhile
+  if (!document.wanted) throw new InkcastError('not_joined')
+  return { guid, ...answer }
 }

@@ -158,8 +158,19 @@ describe('presence', () => {
     await sees(seen, 'ada', 'plain')
   })
 
+  test('who leaves right after taking part is told nothing of who is there', async (t) => {
+    const { client } = await setUp(t)
+    await (await client('ada')).ask('doc:join', { guid: 'doc', state: {} })
+    const bob = await client('bob')
+    for (const [event, state] of [['doc:state', { here: true }], ['doc:join', { here: true }]]) {
+      if (event === 'doc:state') await bob.ask('doc:join', { guid: 'doc' })
+      const [answer, left] = await Promise.all([bob.ask(/** @type {string} */ (event), { guid: 'doc', state }), bob.ask('doc:leave', { guid: 'doc' })])
+      assert.deepEqual([answer.error?.code, left.ok], ['not_joined', true], String(event))
+    }
+  })
+
   test('what is too large, not JSON, or of a document that is not open is refused with its code', async (t) => {
-    const { client } = await setUp(t, { PRESENCE_MAX_STATE_BYTES: '100' })
+    const { client, server } = await setUp(t, { PRESENCE_MAX_STATE_BYTES: '100' })
     const ada = await client('ada', { codec: 'msgpack' })
     const codeOf = async (/** @type {string} */ event, /** @type {object} */ argument) => (await ada.ask(event, argument)).error?.code
     assert.equal(await codeOf('doc:members', { guid: 'doc' }), 'not_joined')
@@ -170,6 +181,10 @@ describe('presence', () => {
     assert.equal(await codeOf('doc:state', { guid: 'doc', state: { text: 'x'.repeat(100) } }), 'state_too_large')
     assert.equal(await codeOf('doc:state', { guid: 'doc', state: { bytes: Buffer.from('x') } }), 'bad_request')
     assert.equal(await codeOf('doc:state', { guid: 'doc', state: 'text' }), 'bad_request')
+    const raw = await rawWebSocket(t, server.url)
+    await raw.connect({ token: await signToken({ sub: 'raw' }) })
+    raw.send(`421["doc:join",{"guid":"doc","state":{"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}}}]`)
+    assert.match(await raw.text(/^431/), /"code":"bad_request"/)
     assert.deepEqual((await ada.ask('doc:members', { guid: 'doc' })).members[0].state, { text: 'x' })
   })
 

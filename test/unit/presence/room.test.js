@@ -113,6 +113,28 @@ describe('a room', () => {
     assert.equal(one.room.unused, true)
   })
 
+  test('who goes before it was written is not waited for any more, but others are', async () => {
+    const { one, pass } = await setUp()
+    one.join('first')
+    await pass()
+    /** @type {string[]} */
+    const settled = []
+    const wait = (/** @type {ReturnType<typeof one.join>} */ { membership }) => { one.room.written(membership).then(() => settled.push(membership.uid)) }
+    const goer = one.join('goer')
+    wait(goer)
+    wait(one.join('stays'))
+    one.room.leave(goer.membership, '-')
+    await turn()
+    assert.deepEqual(settled, ['goer'])
+    await pass(1000)
+    assert.deepEqual(settled, ['goer', 'stays'])
+    const last = one.join('last')
+    wait(last)
+    one.room.leave(last.membership, '-')
+    await pass(1000)
+    assert.deepEqual(settled, ['goer', 'stays', 'last'])
+  })
+
   test('reads the list and tells it when a diff is missing', async () => {
     const { one, two, pass } = await setUp()
     const watcher = two.join('watcher')
