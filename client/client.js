@@ -138,7 +138,7 @@ export class Client {
     return membership.open(options)
   }
 
-  /** Connects now rather than after the pause; also after it was refused. */
+  /** Connects now rather than after the pause; also after it was refused. Does nothing while an attempt is under way. */
   connect () { this.#connection.connect() }
 
   /** Loses the connection as if the network had failed, and comes back: to see what happens then. @param {number} [ms] after which */

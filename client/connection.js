@@ -50,7 +50,7 @@ export class Connection {
   #hint
   /** Until the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
   #pause
-  /** Ends an attempt that takes too long. @type {ReturnType<typeof setTimeout> | undefined} */
+  /** Ends an attempt that takes too long; there is one while it is under way. @type {ReturnType<typeof setTimeout> | undefined} */
   #watch
   #onOnline = () => { if (this.#pause !== undefined) this.#retryIn(Math.random() * SOON) }
 
@@ -83,9 +83,11 @@ export class Connection {
   get #engine () { return /** @type {any} */ (this.socket.io).engine }
   get transport () { return this.up ? this.#engine?.transport.name : undefined }
 
-  /** Connects now, unless it is connected or closed. */
+  /** Connects now, unless it is connected, about to be, or closed. */
   connect () {
     if (this.up || this.state === 'closed') return
+    // the gateway refuses a second handshake on one transport
+    if (this.#watch !== undefined) return
     if (this.state === 'refused') this.#setState('reconnecting', null)
     this.#try('connect')
   }
@@ -122,7 +124,7 @@ export class Connection {
   #listen () {
     const { socket } = this
     socket.on('connect', () => {
-      clearTimeout(this.#watch)
+      this.#unwatch()
       this.#connectedAt = Date.now()
       this.#askedAgain = false
       this.#farewell = null
@@ -169,7 +171,7 @@ export class Connection {
     if (attempt !== this.#attempt) return
     // WebSocket first; where that failed, long polling, which goes over to WebSocket where it can
     this.socket.io.opts.transports = this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
-    clearTimeout(this.#watch)
+    this.#unwatch()
     this.#watch = setTimeout(() => {
       this.socket.disconnect()
       this.#unreachable(new Error('timeout'))
@@ -200,8 +202,9 @@ export class Connection {
   /** @param {ClientError} reason @param {number} [hint] ms @param {TokenReason} [why] */
   #failed (reason, hint, why = 'connect') {
     this.#down()
-    this.#setState(this.state === 'connecting' ? 'connecting' : 'reconnecting', reason)
+    // before anybody hears of it, who may call connect()
     this.#retryIn(delayBefore(this.#failures++, hint), why)
+    this.#setState(this.state === 'connecting' ? 'connecting' : 'reconnecting', reason)
   }
 
   /** @param {'closed' | 'refused'} state @param {ClientError} reason */
@@ -213,8 +216,13 @@ export class Connection {
     this.socket.disconnect()
   }
 
-  #down () {
+  #unwatch () {
     clearTimeout(this.#watch)
+    this.#watch = undefined
+  }
+
+  #down () {
+    this.#unwatch()
     // what waits in there is not to be sent before the documents are joined again
     this.socket.sendBuffer = []
     this.#events.onDown()

@@ -83,6 +83,23 @@ describe('a connection that was lost', () => {
     assert.deepEqual(states.slice(-2), ['reconnecting: disconnected', 'closed: closed'])
   })
 
+  test('connect() makes no second attempt beside one that is under way', async (t) => {
+    mockTime(t)
+    const { client, socket } = scriptedClient(t)
+    client.connect()
+    assert.equal(socket.attempts.length, 1)
+    socket.handshake()
+    client.connect()
+    assert.equal(socket.attempts.length, 1)
+    socket.accepts()
+    client.on('state', (state) => { if (state === 'reconnecting') client.connect() })
+    socket.disconnects('transport close')
+    assert.equal(socket.attempts.length, 2, 'by the listener')
+    socket.accepts()
+    t.mock.timers.tick(100_000)
+    assert.deepEqual([socket.attempts.length, client.state], [2, 'connected'])
+  })
+
   test('is made again soon after the browser is online', (t) => {
     mockTime(t)
     /** @type {Map<string, Function>} */
