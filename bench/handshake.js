@@ -2,11 +2,11 @@
 /**
  * What a handshake costs, inkcast and the baseline side by side: `npm run bench:handshake`. See bench/README.md.
  */
-import { parseArgs } from 'node:util'
 import { renderReport, summaryTables } from './handshake/report.js'
 import { runRound } from './handshake/round.js'
 import { summarize } from './handshake/summary.js'
 import { environment } from './measure/environment.js'
+import { fail, readOptions } from './options.js'
 import { createProgress } from './report/progress.js'
 import { saveResults } from './report/results.js'
 import { startBaseline, startBaselineWithString } from './systems/baseline.js'
@@ -32,40 +32,18 @@ const SYSTEMS = { 'inkcast': startInkcast, 'baseline': startBaseline, 'baseline-
 /** Phase whose ratio --check looks at: what a user waits for after a restart, and the harder one. */
 const CHECKED_PHASE = 'websocket'
 
-/** @param {string} message @returns {never} */
-function fail (message) {
-  console.error(message)
-  process.exit(2)
-}
-
-function readOptions () {
-  try {
-    return parseArgs({
-      allowNegative: true,
-      options: {
-        rounds: { type: 'string', default: '2' },
-        connections: { type: 'string', default: '10000' },
-        concurrency: { type: 'string', default: '256' },
-        polling: { type: 'string', default: '3000' },
-        workers: { type: 'string', default: '2' },
-        documents: { type: 'string', default: '100' },
-        system: { type: 'string', multiple: true },
-        check: { type: 'boolean', default: false },
-        'max-ratio': { type: 'string', default: '0.35' },
-        save: { type: 'boolean', default: true },
-        help: { type: 'boolean' }
-      }
-    }).values
-  } catch (error) {
-    return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
-  }
-}
-
-const options = readOptions()
-if (options.help) {
-  console.log(USAGE)
-  process.exit()
-}
+const options = readOptions({
+  rounds: { type: 'string', default: '2' },
+  connections: { type: 'string', default: '10000' },
+  concurrency: { type: 'string', default: '256' },
+  polling: { type: 'string', default: '3000' },
+  workers: { type: 'string', default: '2' },
+  documents: { type: 'string', default: '100' },
+  system: { type: 'string', multiple: true },
+  check: { type: 'boolean', default: false },
+  'max-ratio': { type: 'string', default: '0.35' },
+  save: { type: 'boolean', default: true }
+}, USAGE)
 
 /** @param {'rounds' | 'connections' | 'concurrency' | 'polling' | 'workers' | 'documents'} name @param {number} min */
 function count (name, min) {

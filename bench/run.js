@@ -4,7 +4,6 @@
  */
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { faults, judge } from './delivery/limits.js'
 import { runMemory, runRound } from './delivery/phases.js'
 import { renderPlots, renderReport, summaryTables } from './delivery/report.js'
@@ -13,6 +12,7 @@ import { summarize } from './delivery/summary.js'
 import { PHASES, SYSTEMS } from './delivery/systems.js'
 import { environment } from './measure/environment.js'
 import { serviceVersions } from './measure/services.js'
+import { fail, readOptions } from './options.js'
 import { createProgress } from './report/progress.js'
 import { saveResults } from './report/results.js'
 
@@ -28,32 +28,6 @@ const USAGE = `What a delivery costs: inkcast, the baseline and the floor, in tu
   --profile DIR       CPU profiles of all server processes there; the figures are higher then
   --no-save           keep no results`
 
-/** @param {string} message @returns {never} */
-function fail (message) {
-  console.error(message)
-  process.exit(2)
-}
-
-function readOptions () {
-  try {
-    return parseArgs({
-      allowNegative: true,
-      options: {
-        quick: { type: 'boolean', default: false },
-        rounds: { type: 'string' },
-        system: { type: 'string', multiple: true },
-        phase: { type: 'string', multiple: true },
-        check: { type: 'boolean', default: false },
-        profile: { type: 'string' },
-        save: { type: 'boolean' },
-        help: { type: 'boolean' }
-      }
-    }).values
-  } catch (error) {
-    return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
-  }
-}
-
 /** @template {string} T @param {string} option @param {string[]} given @param {T[]} known @returns {T[]} */
 function choose (option, given, known) {
   const unknown = given.find((name) => !known.includes(/** @type {T} */ (name)))
@@ -61,11 +35,15 @@ function choose (option, given, known) {
   return known.filter((name) => given.includes(name))
 }
 
-const options = readOptions()
-if (options.help) {
-  console.log(USAGE)
-  process.exit()
-}
+const options = readOptions({
+  quick: { type: 'boolean', default: false },
+  rounds: { type: 'string' },
+  system: { type: 'string', multiple: true },
+  phase: { type: 'string', multiple: true },
+  check: { type: 'boolean', default: false },
+  profile: { type: 'string' },
+  save: { type: 'boolean' }
+}, USAGE)
 const scale = { ...(options.quick ? QUICK_SCALE : DEFAULT_SCALE) }
 if (options.rounds !== undefined) scale.rounds = Number(options.rounds)
 if (!(Number.isInteger(scale.rounds) && scale.rounds > 0)) fail('--rounds must be a whole number from 1 on')

@@ -1,11 +1,10 @@
 /**
  * A connection that takes part in the presence of one document, and counts what it is told of it.
  */
-import net from 'node:net'
-import { CLOSE, readFrames, TEXT, textFrame } from '../client/frames.js'
+import { FrameSocket } from '../client/frame-socket.js'
+import { textFrame } from '../client/frames.js'
 
 const PONG = textFrame('3')
-const EMPTY = Buffer.alloc(0)
 const PRESENCE = '42["doc:presence"'
 
 export class RoomClient {
@@ -15,45 +14,33 @@ export class RoomClient {
   /** The last that it was told. */
   count = 0
   #socket
-  /** @type {Buffer} */
-  #rest = EMPTY
-  #upgraded = false
   #token
   /** @type {((error: Error | null) => void) | null} */
   #settle
-  #onFrame = (/** @type {number} */ opcode, /** @type {Buffer} */ payload) => this.#frame(opcode, payload)
 
   /**
    * @param {import('../client/websocket-client.js').Target} target
    * @param {{ token?: string, source: string }} member
    * @param {(error: Error | null) => void} settle called once: it is connected, or failed
    */
-  constructor ({ host, port }, { token, source }, settle) {
+  constructor (target, { token, source }, settle) {
     this.#token = token
     this.#settle = settle
-    this.#socket = net.connect({ host, port, localAddress: source, noDelay: true })
-    this.#socket.write('GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n')
-    this.#socket.on('data', (chunk) => this.#data(chunk))
-    this.#socket.on('error', (error) => this.fail(error.message))
-    this.#socket.on('close', () => this.fail('closed by the server'))
+    this.#socket = new FrameSocket(target, source, (payload) => this.#text(payload), (reason) => this.fail(reason))
   }
 
   /** @param {string} guid @param {object} state @returns {Promise<void>} */
   join (guid, state) {
     return new Promise((resolve, reject) => {
       this.#settle = (error) => error === null ? resolve() : reject(error)
-      this.#socket.write(textFrame(`420${JSON.stringify(['doc:join', { guid, state }])}`))
+      this.#socket.send(textFrame(`420${JSON.stringify(['doc:join', { guid, state }])}`))
     })
   }
 
   /** @param {string} guid @param {object} state */
-  setState (guid, state) { this.#socket.write(textFrame(`42${JSON.stringify(['doc:state', { guid, state }])}`)) }
+  setState (guid, state) { this.#socket.send(textFrame(`42${JSON.stringify(['doc:state', { guid, state }])}`)) }
 
-  close () {
-    this.#socket.removeAllListeners('close')
-    this.#socket.destroy()
-  }
+  close () { this.#socket.close() }
 
   /** @param {string} reason */
   fail (reason) {
@@ -67,24 +54,8 @@ export class RoomClient {
     this.#settle = null
   }
 
-  /** @param {Buffer} chunk */
-  #data (chunk) {
-    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    this.#rest = bytes
-    if (!this.#upgraded) {
-      const end = bytes.indexOf('\r\n\r\n')
-      if (end === -1) return
-      if (bytes.toString('latin1', 0, 13) !== 'HTTP/1.1 101 ') return this.fail('not upgraded')
-      this.#upgraded = true
-      bytes = bytes.subarray(end + 4)
-    }
-    this.#rest = readFrames(bytes, this.#onFrame)
-  }
-
-  /** @param {number} opcode @param {Buffer} payload */
-  #frame (opcode, payload) {
-    if (opcode === CLOSE) return this.fail('closed by the server')
-    if (opcode !== TEXT) return
+  /** @param {Buffer} payload */
+  #text (payload) {
     const begin = payload.toString('latin1', 0, PRESENCE.length)
     if (begin === PRESENCE) {
       this.bytes += payload.length
@@ -92,9 +63,9 @@ export class RoomClient {
       // the fields before and after it are long, so it is looked for from the end; a list or a mark may come after it
       this.count = Number(/"count":(\d+)[^{}]*\}\]$|"count":(\d+),"members"/.exec(payload.toString())?.slice(1).find(Boolean))
     } else if (begin === '2') {
-      this.#socket.write(PONG)
+      this.#socket.send(PONG)
     } else if (begin[0] === '0') {
-      this.#socket.write(textFrame(`40${this.#token === undefined ? '' : JSON.stringify({ token: this.#token })}`))
+      this.#socket.send(textFrame(`40${this.#token === undefined ? '' : JSON.stringify({ token: this.#token })}`))
     } else if (begin.startsWith('40')) {
       this.#done(null)
     } else if (begin.startsWith('430')) {

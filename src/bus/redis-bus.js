@@ -1,7 +1,7 @@
 import { retry } from '../backoff.js'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
-import { toInkcastError } from '../redis/errors.js'
+import { createAttempt } from '../redis/attempt.js'
 import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, workerChannel } from '../redis/keys.js'
 import { decodeEnvelope } from '../wire/envelope.js'
 import { newEpoch } from '../wire/position.js'
@@ -56,24 +56,8 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   const positions = createRedisPositions({ redis, subscribed, rolledBack })
   const stopping = new AbortController()
   let running = false
+  const attempt = createAttempt({ stopped: 'the bus is stopped', isRunning: () => running, errors: metrics.bus_errors })
   let loggedAt = -Infinity
-
-  /**
-   * @template T
-   * @param {string} operation
-   * @param {() => Promise<T>} call
-   * @returns {Promise<T>} rejects with InkcastErrors only
-   */
-  async function attempt (operation, call) {
-    if (!running) throw new InkcastError('unavailable', 'the bus is stopped')
-    try {
-      return await call()
-    } catch (error) {
-      if (error instanceof TypeError) throw error
-      metrics.bus_errors.inc({ operation })
-      throw toInkcastError(error)
-    }
-  }
 
   /** @param {string} operation @param {unknown} error @param {string} message */
   function complain (operation, error, message) {

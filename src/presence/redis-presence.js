@@ -1,7 +1,6 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { systemClock } from '../clock.js'
-import { InkcastError } from '../errors.js'
-import { toInkcastError } from '../redis/errors.js'
+import { createAttempt } from '../redis/attempt.js'
 import { documentPresence, presenceForgotten, workerPresence } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
 import { prefixOfWorker } from '../wire/session-id.js'
@@ -52,23 +51,8 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnat
   /** @type {Promise<void> | undefined} */
   let noting
   let running = false
+  const attempt = createAttempt({ stopped: 'presence is stopped', isRunning: () => running, errors: metrics.presence_errors })
   let loggedAt = -Infinity
-
-  /**
-   * @template T
-   * @param {string} operation
-   * @param {() => Promise<T>} call
-   * @returns {Promise<T>} rejects with InkcastErrors only
-   */
-  async function attempt (operation, call) {
-    if (!running) throw new InkcastError('unavailable', 'presence is stopped')
-    try {
-      return await call()
-    } catch (error) {
-      metrics.presence_errors.inc({ operation })
-      throw toInkcastError(error)
-    }
-  }
 
   /** @param {string} guid @param {Buffer} payload */
   function receive (guid, payload) {

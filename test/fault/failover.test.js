@@ -3,13 +3,12 @@
  */
 import { before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
-import { startCluster } from '../helpers/cluster.js'
 import { kafkaBrokers } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { waitFor } from '../helpers/wait.js'
 import { clusterAddresses, clusterArgs, startRedis, startRedisCluster } from '../services/redis.js'
-import { openScene } from './scene.js'
+import { openClusterScene } from './scene.js'
 
 const TIMEOUT = 240_000
 /** After which a master is given up, ms. */
@@ -51,8 +50,7 @@ describe('redis cluster', () => {
     await waitFor(async () => (await Promise.all(clients.map(seenBy))).every((nodes) => nodes.get(String(port))?.includes('slave')), { timeout: 20_000, message: 'everybody to know the replica' })
 
     const topics = freshTopics(scope)
-    const cluster = await startCluster(scope, { ...topics.env, REDIS_URL: nodes.url, WORKERS: '2' })
-    scene = await openScene(scope, { urls: [cluster.url], apiUrl: () => cluster.apiUrl, kafka: { brokers: kafkaBrokers(), topic: topics.downlink } })
+    scene = await openClusterScene(scope, { ...topics.env, REDIS_URL: nodes.url }, { brokers: kafkaBrokers(), topic: topics.downlink })
   }, { timeout: TIMEOUT })
 
   test('a master is killed, its replica takes over', { timeout: TIMEOUT }, () => scene.fault('Redis Cluster: a master is killed, its replica takes over', async () => {

@@ -3,12 +3,11 @@
  */
 import { before, describe, test } from 'node:test'
 import kafkajs from 'kafkajs'
-import { startCluster } from '../helpers/cluster.js'
 import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
-import { openScene } from './scene.js'
+import { openClusterScene } from './scene.js'
 
 const TIMEOUT = 240_000
 const TOPIC = 'documents.downlink'
@@ -26,8 +25,8 @@ describe('kafka', () => {
     broker = await startKafka()
     scope.after(() => broker.stop())
     admin = new kafkajs.Kafka({ brokers: [broker.brokers], logLevel: kafkajs.logLevel.NOTHING }).admin()
-    const cluster = await startCluster(scope, { KAFKA_BROKERS: broker.brokers, KAFKA_TOPIC_PARTITIONS: String(PARTITIONS), REDIS_URL: redisUrl(), WORKERS: '2' })
-    scene = await openScene(scope, { urls: [cluster.url], apiUrl: () => cluster.apiUrl, kafka: { brokers: broker.brokers, topic: TOPIC } })
+    const env = { KAFKA_BROKERS: broker.brokers, KAFKA_TOPIC_PARTITIONS: String(PARTITIONS), REDIS_URL: redisUrl() }
+    scene = await openClusterScene(scope, env, { brokers: broker.brokers, topic: TOPIC })
   }, { timeout: TIMEOUT })
 
   test('restart of the broker', { timeout: TIMEOUT }, () => scene.fault('Kafka: restart of the broker', () => broker.restart()))

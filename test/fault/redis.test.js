@@ -5,12 +5,11 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { startCluster } from '../helpers/cluster.js'
 import { kafkaBrokers } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { startRedis } from '../services/redis.js'
-import { openScene } from './scene.js'
+import { openClusterScene } from './scene.js'
 
 const TIMEOUT = 240_000
 
@@ -29,8 +28,7 @@ describe('redis', () => {
     redis.on('error', () => {})
     scope.after(() => redis.disconnect())
     const topics = freshTopics(scope)
-    const cluster = await startCluster(scope, { ...topics.env, REDIS_URL: server.url, WORKERS: '2' })
-    scene = await openScene(scope, { urls: [cluster.url], apiUrl: () => cluster.apiUrl, kafka: { brokers: kafkaBrokers(), topic: topics.downlink } })
+    scene = await openClusterScene(scope, { ...topics.env, REDIS_URL: server.url }, { brokers: kafkaBrokers(), topic: topics.downlink })
   }, { timeout: TIMEOUT })
 
   test('CLIENT KILL TYPE pubsub, five times', { timeout: TIMEOUT }, () => scene.fault('Redis: CLIENT KILL TYPE pubsub, five times', async () => {

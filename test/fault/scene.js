@@ -4,6 +4,7 @@ import { loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
 import { quantiles } from '../../bench/measure/quantiles.js'
+import { startCluster } from '../helpers/cluster.js'
 import { waitFor } from '../helpers/wait.js'
 import { createClientPool } from './client-pool.js'
 import { createPublisher, throughApi, throughKafka } from './publisher.js'
@@ -156,6 +157,17 @@ export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200,
 }
 
 /** @typedef {Awaited<ReturnType<typeof openScene>>} Scene */
+
+/**
+ * A cluster of two workers and its scene.
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {Record<string, string>} env
+ * @param {{ brokers: string, topic: string }} kafka
+ */
+export async function openClusterScene (t, env, kafka) {
+  const cluster = await startCluster(t, { ...env, WORKERS: '2' })
+  return openScene(t, { urls: [cluster.url], apiUrl: () => cluster.apiUrl, kafka })
+}
 
 /** @param {import('./client-pool.js').ClientReport[]} reports */
 function assertComplete (reports) {

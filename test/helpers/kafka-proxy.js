@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { startRelay } from './relay.js'
 
 /** Kafka's number of the request that a consumer gets its records with. */
 const FETCH = 1
@@ -11,26 +10,14 @@ const FETCH = 1
  * @param {number} port of the broker, on the loopback interface
  */
 export async function startKafkaProxy (port) {
-  /** @type {Set<import('node:net').Socket>} */
-  const sockets = new Set()
   /** @type {{ wedged: boolean }[]} */
   const connections = []
   let wedging = false
   let swallowed = 0
 
-  const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1')
+  const { port: own, stop } = await startRelay(port, (client, upstream) => {
     const state = { wedged: wedging }
     connections.push(state)
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        client.destroy()
-        upstream.destroy()
-      })
-    }
     /** @type {Set<number>} correlation ids of fetches that are under way */
     const fetches = new Set()
     framed(client, (frame) => {
@@ -42,11 +29,10 @@ export async function startKafkaProxy (port) {
       else client.write(frame)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
 
   return {
-    port: /** @type {import('node:net').AddressInfo} */ (server.address()).port,
+    port: own,
+    stop,
     get swallowed () { return swallowed },
 
     /** Connections that there are, and those that come until `spareNew`, get no answer to a fetch any more. */
@@ -54,13 +40,7 @@ export async function startKafkaProxy (port) {
       wedging = true
       for (const state of connections) state.wedged = true
     },
-    spareNew () { wedging = false },
-
-    async stop () {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
-    }
+    spareNew () { wedging = false }
   }
 }
 

@@ -1,5 +1,4 @@
-import { createServer, connect } from 'node:net'
-import { once } from 'node:events'
+import { startRelay } from './relay.js'
 
 /** How often a slow line passes something on, ms. */
 const TICK = 100
@@ -10,8 +9,6 @@ const TICK = 100
  * @param {number} port of the server, on the loopback interface
  */
 export async function startProxy (port) {
-  /** @type {Set<import('node:net').Socket>} */
-  const sockets = new Set()
   let losing = false
   let hanging = false
   /** Towards the client; Infinity: as fast as it takes it. */
@@ -19,21 +16,9 @@ export async function startProxy (port) {
   /** What each pair does when hanging or the speed has changed. @type {Set<() => void>} */
   const changed = new Set()
 
-  const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1')
+  const { port: own, stop } = await startRelay(port, (client, upstream) => {
     /** @type {NodeJS.Timeout | undefined} */
     let timer
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        changed.delete(change)
-        clearInterval(timer)
-        client.destroy()
-        upstream.destroy()
-      })
-    }
     client.on('data', (chunk) => upstream.write(chunk))
     // read by hand: what is not taken stays with the server
     upstream.on('readable', () => pass())
@@ -55,13 +40,16 @@ export async function startProxy (port) {
     }
     changed.add(change)
     change()
+    return () => {
+      changed.delete(change)
+      clearInterval(timer)
+    }
   })
   const tell = () => { for (const change of changed) change() }
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
 
   return {
-    port: /** @type {import('node:net').AddressInfo} */ (server.address()).port,
+    port: own,
+    stop,
     /** The next answer of the server, and with it its connection, is lost. */
     loseAnswers () { losing = true },
     /** Nothing arrives any more on either side, and nobody is told. */
@@ -77,11 +65,6 @@ export async function startProxy (port) {
     heal () {
       losing = hanging = false
       tell()
-    },
-    async stop () {
-      for (const socket of sockets) socket.destroy()
-      server.close()
-      await once(server, 'close')
     }
   }
 }

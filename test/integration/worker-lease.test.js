@@ -2,37 +2,18 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createRedis } from '../../src/redis/client.js'
+import { describe, test } from 'node:test'
 import { createWorkerLease, thisMachine } from '../../src/sessions/worker-lease.js'
 import { MAX_WORKERS } from '../../src/wire/session-id.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
+import { startOwnRedis } from '../helpers/own-redis.js'
 import { childrenOf } from '../helpers/processes.js'
-import { recordingLog } from '../helpers/recording-log.js'
 import { waitFor } from '../helpers/wait.js'
-import { startRedis } from '../services/redis.js'
 
 const LEASE_TIME = 600
 
-/** A Redis of our own: it is flushed and stopped. @type {Awaited<ReturnType<typeof startRedis>>} */
-let server
-/** @type {ReturnType<typeof createRedis>} */
-let redis
-const { log, lines } = recordingLog()
-before(async () => {
-  server = await startRedis()
-  redis = createRedis({ urls: [server.url], log, name: 'lease' })
-  await redis.start()
-})
-after(async () => {
-  await redis?.stop()
-  await server?.stop()
-})
-beforeEach(async () => {
-  await redis.client.flushall()
-  lines.length = 0
-})
+const { server, redis, log, lines } = await startOwnRedis('lease')
 
 /** @typedef {import('node:test').TestContext} TestContext */
 

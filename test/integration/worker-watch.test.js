@@ -1,34 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createRedis } from '../../src/redis/client.js'
+import { describe, test } from 'node:test'
 import { createWorkerLease } from '../../src/sessions/worker-lease.js'
 import { createWorkerWatch, incarnationName } from '../../src/sessions/worker-watch.js'
-import { recordingLog } from '../helpers/recording-log.js'
+import { startOwnRedis } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
-import { startRedis } from '../services/redis.js'
 
 const LEASE_TIME = 600
 const FAST = { leaseTime: LEASE_TIME, interval: 100, grace: 150, claimTime: 500 }
 
-/** A Redis of our own: it is flushed and stopped. @type {Awaited<ReturnType<typeof startRedis>>} */
-let server
-/** @type {ReturnType<typeof createRedis>} */
-let redis
-const { log, lines } = recordingLog()
-before(async () => {
-  server = await startRedis()
-  redis = createRedis({ urls: [server.url], log, name: 'watch' })
-  await redis.start()
-})
-after(async () => {
-  await redis?.stop()
-  await server?.stop()
-})
-beforeEach(async () => {
-  await redis.client.flushall()
-  lines.length = 0
-})
+const { server, redis, log } = await startOwnRedis('watch')
 
 /** @typedef {import('node:test').TestContext} TestContext */
 

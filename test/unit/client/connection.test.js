@@ -5,6 +5,21 @@ import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
 /** @param {import('node:test').TestContext} t */
 const mockTime = (t) => t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
 
+/**
+ * The next attempt is made then, and not a moment before.
+ * @param {import('node:test').TestContext} t
+ * @param {import('../../helpers/scripted-socket.js').ScriptedSocket} socket
+ * @param {number} earliest ms
+ * @param {number} [latest]
+ */
+function assertNextAttempt (t, socket, earliest, latest = earliest) {
+  const attempts = socket.attempts.length
+  t.mock.timers.tick(earliest - 1)
+  assert.equal(socket.attempts.length, attempts)
+  t.mock.timers.tick(latest - earliest + 1)
+  assert.equal(socket.attempts.length, attempts + 1)
+}
+
 describe('a connection that was lost', () => {
   test('is made again after a pause that grows while it fails, and is short again once one has lasted', async (t) => {
     mockTime(t)
@@ -14,11 +29,7 @@ describe('a connection that was lost', () => {
     t.mock.timers.tick(10_000)
     socket.disconnects('transport close')
     for (const pause of [1000, 2000, 4000, 8000, 15_000, 15_000]) {
-      const attempts = socket.attempts.length
-      t.mock.timers.tick(pause - 1)
-      assert.equal(socket.attempts.length, attempts)
-      t.mock.timers.tick(1)
-      assert.equal(socket.attempts.length, attempts + 1)
+      assertNextAttempt(t, socket, pause)
       socket.fails()
     }
     assert.equal(client.reason?.code, 'unavailable')
@@ -39,11 +50,7 @@ describe('a connection that was lost', () => {
     for (const pause of [1000, 2000, 4000]) {
       socket.accepts()
       socket.disconnects('transport close')
-      const attempts = socket.attempts.length
-      t.mock.timers.tick(pause - 1)
-      assert.equal(socket.attempts.length, attempts)
-      t.mock.timers.tick(1)
-      assert.equal(socket.attempts.length, attempts + 1)
+      assertNextAttempt(t, socket, pause)
     }
   })
 
@@ -56,10 +63,7 @@ describe('a connection that was lost', () => {
     assert.equal(client.transport, 'websocket')
     socket.disconnects('transport close')
     assert.equal(client.state, 'reconnecting')
-    t.mock.timers.tick(3209)
-    assert.equal(socket.attempts.length, 1)
-    t.mock.timers.tick(1)
-    assert.equal(socket.attempts.length, 2)
+    assertNextAttempt(t, socket, 3210)
   })
 
   test('is made again at once by connect(), and never after close()', (t) => {
@@ -164,10 +168,7 @@ describe('an attempt', () => {
     mockTime(t)
     const { socket } = scriptedClient(t)
     socket.fails({ context: { status: 503, getResponseHeader: (/** @type {string} */ name) => name === 'retry-after' ? '5' : null } })
-    t.mock.timers.tick(4999)
-    assert.equal(socket.attempts.length, 1)
-    t.mock.timers.tick(1001)
-    assert.equal(socket.attempts.length, 2)
+    assertNextAttempt(t, socket, 5000, 6000)
   })
 
   test('ends when nobody answers the handshake, or the transport is lost before', (t) => {

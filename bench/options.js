@@ -1,0 +1,27 @@
+/**
+ * What is said on the command line of a benchmark.
+ */
+import { parseArgs } from 'node:util'
+
+/** Ends the benchmark before it has begun. @param {string} message @returns {never} */
+export function fail (message) {
+  console.error(message)
+  process.exit(2)
+}
+
+/**
+ * @template {import('node:util').ParseArgsOptionsConfig} O
+ * @param {O} options as parseArgs takes them; `--help` is added
+ * @param {string} usage what it prints
+ * @returns {ReturnType<typeof import('node:util').parseArgs<{ options: O }>>['values']}
+ */
+export function readOptions (options, usage) {
+  try {
+    const { help, ...values } = /** @type {any} */ (parseArgs({ allowNegative: true, options: { ...options, help: { type: 'boolean' } } }).values)
+    if (!help) return values
+  } catch (error) {
+    fail(`${error instanceof Error ? error.message : error}\n\n${usage}`)
+  }
+  console.log(usage)
+  process.exit()
+}

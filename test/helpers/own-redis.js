@@ -1,0 +1,26 @@
+import { beforeEach } from 'node:test'
+import { createRedis } from '../../src/redis/client.js'
+import { startRedis } from '../services/redis.js'
+import { fileScope } from './file-scope.js'
+import { recordingLog } from './recording-log.js'
+
+/**
+ * A Redis of a test file's own, which its tests may flush and stop, with a connection and a log; all three are empty when a test
+ * begins. Call it at the top level.
+ *
+ * @param {string} name of the connection
+ */
+export async function startOwnRedis (name) {
+  const scope = fileScope()
+  const { log, lines } = recordingLog()
+  const server = await startRedis()
+  scope.after(() => server.stop())
+  const redis = createRedis({ urls: [server.url], log, name })
+  scope.after(() => redis.stop())
+  await redis.start()
+  beforeEach(async () => {
+    await redis.client.flushall()
+    lines.length = 0
+  })
+  return { server, redis, log, lines }
+}

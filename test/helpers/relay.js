@@ -1,0 +1,38 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+
+/**
+ * The connections of a proxy: for each that a client makes one to the server, and when either ends so does the other. What passes
+ * between the two is up to the caller.
+ *
+ * @param {number} port of the server, on the loopback interface
+ * @param {(client: import('node:net').Socket, upstream: import('node:net').Socket) => (() => void) | void} onPair what it returns is called at the end of the two
+ */
+export async function startRelay (port, onPair) {
+  /** @type {Set<import('node:net').Socket>} */
+  const sockets = new Set()
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1')
+    const end = onPair(client, upstream)
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        end?.()
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: /** @type {import('node:net').AddressInfo} */ (server.address()).port,
+    async stop () {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    }
+  }
+}
