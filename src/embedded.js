@@ -36,14 +36,15 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   // the demo and its documents are loaded in development only
   const documents = config.production ? undefined : (await import('./demo/embedded-documents.js')).createEmbeddedDocuments({ uplink: loopback, bus: () => bus, limits: config.limits })
   const uplink = documents?.uplink ?? loopback
-  const store = createMemorySessions()
+  const store = createMemorySessions({ services: false })
   const gateway = createGateway({
     config,
     createBus: (handlers) => bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock }),
     createPresenceStore: (handlers) => createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER, handlers }),
     uplink,
     createSessions: ({ connectionsOf }) => createSessions({
-      store, uplink, worker: () => ({ number: WORKER_NUMBER, incarnation: clock.now() }), connectionsOf, metrics, log, clock, grace: config.presence.grace
+      store, uplink, worker: () => ({ number: WORKER_NUMBER, incarnation: clock.now() }), connectionsOf, metrics, log, clock,
+      grace: config.presence.grace, silence: config.heartbeat.max + config.heartbeat.timeout
     }),
     authenticator,
     access,

@@ -67,7 +67,8 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   const uplink = config.mode === 'kafka'
     ? createKafkaUplink({ kafka: createKafka({ settings: config.kafka, log, name: 'gateway' }), topic: config.kafka.uplinkTopic, log, metrics, clock })
     : createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
-  const store = createRedisSessions({ redis })
+  // without Kafka there is nobody to tell
+  const store = createRedisSessions({ redis, services: config.mode === 'kafka' })
   const cleanUp = createCleaning({ store, uplink, log, clock })
   /** @type {import('./presence/contract.js').PresenceStore | undefined} */
   let presence
@@ -119,7 +120,10 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
       clock
     }),
     uplink,
-    createSessions: ({ connectionsOf }) => sessions = createSessions({ store, uplink, worker: () => lease, connectionsOf, metrics, log, clock, grace: config.presence.grace }),
+    createSessions: ({ connectionsOf }) => sessions = createSessions({
+      store, uplink, worker: () => lease, connectionsOf, metrics, log, clock,
+      grace: config.presence.grace, silence: config.heartbeat.max + config.heartbeat.timeout
+    }),
     // without Kafka there is nobody to tell
     receiptParts: config.mode === 'kafka' ? createReceiptParts({ redis, workerNumber: lease.number, timeout: config.limits.receiptTimeout }) : undefined,
     authenticator,

@@ -1,4 +1,3 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { systemClock } from '../clock.js'
 import { userWorkers } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
@@ -17,6 +16,18 @@ const RENEWALS = 2000
 const PAUSE = 1000
 /** Users that one call may change. */
 const BATCH = 200
+/** Least time between two calls, ms. */
+const PACE = 5
+
+class Batch {
+  /** @type {string[]} */
+  keys = []
+  /** For each of them `+` or `-`. */
+  ops = ''
+  /** @type {(call: Promise<unknown>) => void} */
+  resolve = () => {}
+  done = new Promise((resolve) => { this.resolve = resolve })
+}
 
 /**
  * @param {object} dependencies
@@ -38,29 +49,44 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
   let renewing = false
 
   /**
-   * What is changed within one turn of the event loop goes to Redis in one call (one per slot with Redis Cluster), in
-   * order: in a storm of connections one call each would cost more than everything else about a handshake.
-   * @type {Map<number, { keys: string[], ops: ('+' | '-')[], done: Promise<unknown> }>}
+   * What is to be sent, by slot with Redis Cluster. A call costs more than ten users in it, so in a storm of connections those of a few ms share
+   * one; who comes alone waits for the end of the turn of the event loop only.
+   * @type {Map<number, Batch>}
    */
   const batches = new Map()
+  let planned = false
+  let sentAt = -Infinity
 
   /** @param {string} uid @param {'+' | '-'} op @returns {Promise<unknown>} */
   function change (uid, op) {
     const key = userWorkers(uid)
     const slot = redis.isCluster ? slotOf(key) : 0
     let batch = batches.get(slot)
-    if (batch === undefined || batch.keys.length === BATCH) {
-      const { keys, ops } = batch = { keys: /** @type {string[]} */ ([]), ops: /** @type {('+' | '-')[]} */ ([]), done: Promise.resolve() }
-      batch.done = endOfTurn().then(() => {
-        if (batches.get(slot)?.keys === keys) batches.delete(slot)
-        return redis.scripts.users(keys, [workerNumber, EXPIRES_AFTER, ...ops])
-      })
-      batches.set(slot, batch)
-    }
+    if (batch === undefined) batches.set(slot, batch = new Batch())
     batch.keys.push(key)
-    batch.ops.push(op)
+    batch.ops += op
+    if (batch.keys.length === BATCH) {
+      batches.delete(slot)
+      send(batch)
+    } else if (!planned) {
+      planned = true
+      const wait = sentAt + PACE - performance.now()
+      if (wait > 0) setTimeout(flush, wait)
+      else setImmediate(flush)
+    }
     return batch.done
   }
+
+  /** In their order: what comes later is sent later. */
+  function flush () {
+    planned = false
+    sentAt = performance.now()
+    for (const batch of batches.values()) send(batch)
+    batches.clear()
+  }
+
+  /** @param {Batch} batch */
+  function send ({ keys, ops, resolve }) { resolve(redis.scripts.users(keys, [workerNumber, EXPIRES_AFTER, ops])) }
 
   /** Renews those that are due, oldest first. */
   async function renew () {

@@ -12,7 +12,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number, ...envelopes: Buffer[]]>} history
  * @property {(keys: string[], args: Argument[]) => Promise<(string | null)[]>} positions
  * @property {(keys: string[], args: Argument[]) => Promise<number>} users
- * @property {(keys: string[], args: Argument[]) => Promise<('' | '0' | '1')[]>} hold
+ * @property {(keys: string[], args: Argument[]) => Promise<string>} hold
  * @property {(keys: string[], args: Argument[]) => Promise<number>} reset
  * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string]>} request
  * @property {(keys: string[], args: Argument[]) => Promise<number>} settle
@@ -47,7 +47,8 @@ export function defineScripts (client) {
     const counted = keyCount === 'n'
     client.defineCommand(command, { lua: readFileSync(new URL(file, FOLDER), 'utf8'), ...(counted ? {} : { numberOfKeys: Number(keyCount) }) })
     const method = BINARY.has(name) ? `${command}Buffer` : command
-    scripts[name] = (keys, args) => /** @type {any} */ (client)[method](...counted ? [keys.length] : [], ...keys, ...args)
+    // ioredis flattens what it is given, once: that spares copies of long lists
+    scripts[name] = counted ? (keys, args) => /** @type {any} */ (client)[method](keys.length, keys, args) : (keys, args) => /** @type {any} */ (client)[method](keys, args)
   }
   return /** @type {Scripts} */ (/** @type {unknown} */ (scripts))
 }

@@ -11,7 +11,7 @@
  * @property {string} sid connection id
  * @property {string} [client] stable id of the client across reconnects, if it gave one
  * @property {'websocket' | 'polling'} transport
- * @property {number} lastSeen when something was heard from it last, ms since 1970; a minute old at most
+ * @property {number} lastSeen when something was heard from it last, ms since 1970; as of when it was written, or `seen` was called, whichever is later
  * @property {string[]} documents guids
  *
  * @typedef {object} UserSessions what one worker knows of a user
@@ -30,8 +30,9 @@
  *
  * @typedef {object} SessionStore all reject with a retryable InkcastError where the backend is away; what was asked for may have been done then
  * @property {(incarnation: string, users: [uid: string, user: UserSessions | null][]) => Promise<void>} write null: there is nothing about this user any more
+ * @property {(incarnation: string, at: number) => Promise<void>} seen something was heard from each of its sessions that is written at this time, ms since 1970, or later
  * @property {(incarnation: string, changes: Change[]) => Promise<Told[]>} hold in their order, and may be repeated. Answers for each change what the holder has to tell
- *   the services now; until it says that it has (`told`), nobody else tells anything of this holding
+ *   the services now; until it says that it has (`told`), nobody else tells anything of this holding. Where there are no services, nobody has anything to tell
  * @property {(incarnation: string) => AsyncIterable<[uid: string, user: UserSessions][]>} users of an incarnation, page by page; a user may come twice
  * @property {(incarnation: string) => Promise<void>} forget its users
  * @property {(uid: string) => Promise<(Session & { worker: number })[]>} sessions of a user

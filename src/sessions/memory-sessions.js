@@ -1,3 +1,5 @@
+import { asSeen } from './user-sessions.js'
+
 /**
  * Sessions of the embedded mode: in this process, of its one worker (contract.js).
  *
@@ -10,10 +12,16 @@
  * @property {Map<string, number>} holders with their connections
  */
 
-/** @returns {import('./contract.js').SessionStore} */
-export function createMemorySessions () {
+/**
+ * @param {object} [options]
+ * @param {boolean} [options.services] whether there are any to be told; default true
+ * @returns {import('./contract.js').SessionStore}
+ */
+export function createMemorySessions ({ services = true } = {}) {
   /** By incarnation; bounded by the connections. @type {Map<string, Map<string, UserSessions>>} */
   const workers = new Map()
+  /** By incarnation. @type {Map<string, number>} */
+  const seen = new Map()
   /** By user, bounded by the connections. @type {Map<string, Entry>} */
   const users = new Map()
   /** By document and user, '' for the document itself; bounded by the documents that connections have open. @type {Map<string, Map<string, Entry>>} */
@@ -31,6 +39,7 @@ export function createMemorySessions () {
     if (op === '+') entry.holders.set(incarnation, connections)
     if (op === '-') entry.holders.delete(incarnation)
     const held = entry.holders.size > 0 ? '1' : '0'
+    if (!services) entry.told = held
     const answer = entry.teller === incarnation || (entry.teller === '' && held !== entry.told) ? held : ''
     if (answer !== '') entry.teller = incarnation
     if (held === '0' && entry.told === '0' && entry.teller === '') table.delete(uid)
@@ -51,15 +60,24 @@ export function createMemorySessions () {
         else table.set(uid, user)
       }
     },
+    async seen (incarnation, at) { seen.set(incarnation, at) },
     hold: async (incarnation, changes) => changes.map((change) => holdOne(incarnation, change)),
     async* users (incarnation) {
-      const page = [...workers.get(incarnation) ?? []]
+      /** @type {[string, UserSessions][]} */
+      const page = []
+      for (const [uid, user] of workers.get(incarnation) ?? []) page.push([uid, { ...user, sessions: asSeen(user.sessions, seen.get(incarnation)) }])
       if (page.length > 0) yield page
     },
-    async forget (incarnation) { workers.delete(incarnation) },
+    async forget (incarnation) {
+      workers.delete(incarnation)
+      seen.delete(incarnation)
+    },
     async sessions (uid) {
       const holders = [...users.get(uid)?.holders.keys() ?? []]
-      return holders.flatMap((incarnation) => (workers.get(incarnation)?.get(uid)?.sessions ?? []).map((session) => ({ ...session, worker: parseInt(incarnation, 10) })))
+      return holders.flatMap((incarnation) => {
+        const sessions = asSeen(workers.get(incarnation)?.get(uid)?.sessions ?? [], seen.get(incarnation))
+        return sessions.map((session) => ({ ...session, worker: parseInt(incarnation, 10) }))
+      })
     },
     async members (guid) { return [...documents.get(guid) ?? []].filter(([uid, { holders }]) => uid !== '' && holders.size > 0).map(([uid]) => uid) },
     async connections (guid) { return [...documents.get(guid)?.get('')?.holders.values() ?? []].reduce((sum, count) => sum + count, 0) }

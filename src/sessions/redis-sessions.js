@@ -2,7 +2,7 @@ import { InkcastError } from '../errors.js'
 import { toInkcastError } from '../redis/errors.js'
 import { documentHolders, userHolders, workerUsers } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
-import { decodeUser, encodeUser } from './user-sessions.js'
+import { asSeen, decodeUser, encodeUser } from './user-sessions.js'
 import { liveIncarnations } from './worker-watch.js'
 
 /** Changes in one call of the script, so that Redis does other things in between. */
@@ -11,33 +11,37 @@ const HOLD_BATCH = 200
 const WRITE_BATCH = 500
 /** Users read at a time. */
 const PAGE = 1000
+/** Among an incarnation's users: when something was heard from each of them last, or earlier than that. No uid is empty. */
+const SEEN = ''
+/** Neither '0' nor '1', as the script has it. */
+const NOTHING = '.'
+
+/**
+ * @typedef {import('./contract.js').Change} Change
+ * @typedef {import('./contract.js').Told} Told
+ */
 
 /**
  * Sessions in Redis: contract.js.
  *
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
+ * @param {boolean} [dependencies.services] whether there are any to be told; the same for all workers, default true
  * @returns {import('./contract.js').SessionStore}
  */
-export function createRedisSessions ({ redis }) {
+export function createRedisSessions ({ redis, services = true }) {
   const { client, scripts } = redis
 
   /**
    * @param {string} incarnation
-   * @param {import('./contract.js').Change[]} changes
-   * @param {string[]} keys
-   * @param {number[]} indexes which of them
-   * @param {import('./contract.js').Told[]} answers
+   * @param {Change[]} changes of one call
+   * @returns {Promise<Told[]>}
    */
-  async function holdSome (incarnation, changes, keys, indexes, answers) {
-    /** @type {string[]} */
-    const args = [incarnation]
-    for (const index of indexes) {
-      const { uid, guid, op, told, connections } = changes[index]
-      args.push(guid === undefined ? '' : uid ?? '', op, told, connections === undefined ? '' : `=${connections}`)
-    }
-    const told = await scripts.hold(indexes.map((index) => keys[index]), args)
-    told.forEach((answer, i) => { answers[indexes[i]] = answer })
+  async function holdSome (incarnation, changes) {
+    const args = [incarnation, services ? '1' : '0']
+    for (const change of changes) args.push(encodeChange(change))
+    const answers = await scripts.hold(changes.map(holdersKey), args)
+    return changes.map((_, i) => answers[i] === NOTHING ? '' : /** @type {Told} */ (answers[i]))
   }
 
   /** @param {string} guid @returns {Promise<string[]>} names of who holds a document, with its connections: `<incarnation>=<count>` */
@@ -62,33 +66,29 @@ export function createRedisSessions ({ redis }) {
       }
     },
 
+    async seen (incarnation, at) { await client.hset(workerUsers(incarnation), SEEN, at) },
+
     async hold (incarnation, changes) {
-      const keys = changes.map(({ uid, guid }) => guid === undefined ? userHolders(/** @type {string} */ (uid)) : documentHolders(guid))
-      /** @type {Map<number, number[]>} */
-      const bySlot = new Map()
-      for (const [index, key] of keys.entries()) {
-        const slot = redis.isCluster ? slotOf(key) : 0
-        const indexes = bySlot.get(slot)
-        if (indexes === undefined) bySlot.set(slot, [index])
-        else indexes.push(index)
-      }
-      /** @type {import('./contract.js').Told[]} */
-      const answers = Array(changes.length).fill('')
-      const calls = []
-      for (const indexes of bySlot.values()) {
-        for (let at = 0; at < indexes.length; at += HOLD_BATCH) calls.push(holdSome(incarnation, changes, keys, indexes.slice(at, at + HOLD_BATCH), answers))
-      }
-      await Promise.all(calls)
-      return answers
+      const calls = callsOf(changes, redis.isCluster)
+      const answers = await Promise.all(calls.map((call) => holdSome(incarnation, call)))
+      if (calls.length === 1) return answers[0]
+      /** @type {Map<Change, Told>} */
+      const told = new Map(calls.flatMap((call, i) => call.map((change, j) => [change, answers[i][j]])))
+      return changes.map((change) => /** @type {Told} */ (told.get(change)))
     },
 
     async* users (incarnation) {
       let cursor = '0'
+      const seen = Number(await client.hget(workerUsers(incarnation), SEEN))
       do {
         const [next, fields] = await client.hscan(workerUsers(incarnation), cursor, 'COUNT', PAGE)
         /** @type {[string, import('./contract.js').UserSessions][]} */
         const page = []
-        for (let i = 0; i < fields.length; i += 2) page.push([fields[i], decodeUser(fields[i + 1])])
+        for (let i = 0; i < fields.length; i += 2) {
+          if (fields[i] === SEEN) continue
+          const user = decodeUser(fields[i + 1])
+          page.push([fields[i], { ...user, sessions: asSeen(user.sessions, seen) }])
+        }
         if (page.length > 0) yield page
         cursor = next
       } while (cursor !== '0')
@@ -98,8 +98,8 @@ export function createRedisSessions ({ redis }) {
 
     async sessions (uid) {
       const live = [...await liveIncarnations(redis, splitHolders(await client.hget(userHolders(uid), '')))]
-      const found = await Promise.all(live.map((incarnation) => client.hget(workerUsers(incarnation), uid)))
-      return found.flatMap((json, i) => json === null ? [] : decodeUser(json).sessions.map((session) => ({ ...session, worker: parseInt(live[i], 10) })))
+      const found = await Promise.all(live.map((incarnation) => client.hmget(workerUsers(incarnation), uid, SEEN)))
+      return found.flatMap(([json, seen], i) => json === null ? [] : asSeen(decodeUser(json).sessions, Number(seen)).map((session) => ({ ...session, worker: parseInt(live[i], 10) })))
     },
 
     async members (guid) {
@@ -115,6 +115,35 @@ export function createRedisSessions ({ redis }) {
     }
   }
   return withInkcastErrors(store)
+}
+
+/** @param {Change} change @returns {string} the hash of its entry */
+const holdersKey = ({ uid, guid }) => guid === undefined ? userHolders(/** @type {string} */ (uid)) : documentHolders(guid)
+
+/** @param {Change} change @returns {string} as hold-n.lua reads it */
+function encodeChange ({ uid, guid, op, told, connections }) {
+  const start = op + (told === '' ? NOTHING : told)
+  if (guid !== undefined && uid !== undefined) return `${start}:${uid}`
+  return connections === undefined ? start : `${start}=${connections}`
+}
+
+/**
+ * @param {Change[]} changes
+ * @param {boolean} bySlot a call may only touch what is in one slot
+ * @returns {Change[][]} in their order, as far as it is about the same
+ */
+function callsOf (changes, bySlot) {
+  /** @type {Map<number, Change[]>} */
+  const slots = new Map()
+  for (const change of changes) {
+    const slot = bySlot ? slotOf(holdersKey(change)) : 0
+    const list = slots.get(slot)
+    if (list === undefined) slots.set(slot, [change])
+    else list.push(change)
+  }
+  const calls = []
+  for (const all of slots.values()) for (let at = 0; at < all.length; at += HOLD_BATCH) calls.push(all.slice(at, at + HOLD_BATCH))
+  return calls
 }
 
 /** @param {string | null} entry @returns {string[]} */

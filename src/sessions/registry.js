@@ -28,8 +28,8 @@ import { incarnationName } from './worker-watch.js'
 
 /** How often what has changed is brought to the store, ms. */
 const CYCLE = 200
-/** All users are written again within this time, ms: for when they were seen last. */
-const REFRESH = 60_000
+/** How often the store is told that all connections are still heard of, ms. */
+const SEEN_EVERY = 15_000
 /** How long the last changes of a worker that stops may take, ms. */
 const STOP_TIME = 2000
 /** Trouble with the store is logged when it begins, and again after this time, ms. */
@@ -53,8 +53,9 @@ class OpenDocument extends Holding {
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
  * @param {number} dependencies.grace ms
+ * @param {number} dependencies.silence how long nothing may be heard from a connection until it is closed, ms
  */
-export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, grace }) {
+export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, grace, silence }) {
   const begin = clock.now()
   /** Small numbers need no memory of their own. @returns {number} ms since the worker began */
   const now = () => Math.trunc(clock.now() - begin)
@@ -73,9 +74,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   /** @type {Promise<void> | undefined} */
   let running
   let loggedAt = -Infinity
-  /** @type {Iterator<Holding>} */
-  let refreshing = users.values()
-  let refreshedAt = now()
+  let seenAt = now()
 
   /** @param {Holding} user */
   function touch (user) {
@@ -165,16 +164,20 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   /** @param {Holding} user @returns {import('./contract.js').UserSessions} */
   function describe (user) {
     const uid = /** @type {string} */ (user.uid)
-    const sessions = Array.from(connectionsOf(uid), (connection) => ({
-      sid: connection.id,
-      ...connection.client === undefined ? {} : { client: connection.client },
-      transport: /** @type {Session['transport']} */ (connection.transport),
-      lastSeen: connection.lastSeen,
-      documents: connection.openDocuments()
-    }))
+    /** @type {Session[]} */
+    const sessions = []
+    for (const connection of connectionsOf(uid)) {
+      sessions.push({
+        sid: connection.id,
+        client: connection.client,
+        transport: /** @type {Session['transport']} */ (connection.transport),
+        lastSeen: connection.lastSeen,
+        documents: connection.openDocuments()
+      })
+    }
     const away = []
     for (let member = user.next; member !== null; member = member.next) if (member.connections === 0) away.push(/** @type {string} */ (member.guid))
-    return { sessions, away, ...sessions.length > 0 ? {} : { end: { sid: user.sid, reason: user.reason, at: begin + user.at } } }
+    return { sessions, away, end: sessions.length > 0 ? undefined : { sid: user.sid, reason: user.reason, at: begin + user.at } }
   }
 
   async function writeUsers () {
@@ -192,29 +195,20 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     for (const user of gone) if (user.over && !user.has(DIRTY) && users.get(/** @type {string} */ (user.uid)) === user) users.delete(/** @type {string} */ (user.uid))
   }
 
-  /** Some of the users are written again. */
-  function refresh () {
+  /** Whoever were silent for longer would be gone: nothing is to be written for each, however many there are. */
+  async function tellSeen () {
     const time = now()
-    const share = Math.min(1, (time - refreshedAt) / REFRESH)
-    const due = Math.trunc(users.size * share)
-    if (due === 0 && share < 1) return
-    refreshedAt = time
-    for (let i = 0; i < due; i++) {
-      const { value, done } = refreshing.next()
-      if (done) {
-        refreshing = users.values()
-        break
-      }
-      touch(value)
-    }
+    if (time - seenAt < SEEN_EVERY || users.size === 0) return
+    await store.seen(name, clock.now() - silence)
+    seenAt = time
   }
 
   async function cycle () {
     const left = now() - grace
     for (let holding = departures.take(left); holding !== undefined; holding = departures.take(left)) release(holding)
-    refresh()
     try {
       await exchange.run(writeUsers)
+      await tellSeen()
     } catch (error) {
       metrics.session_errors.inc()
       if (clock.now() - loggedAt < LOG_INTERVAL) return

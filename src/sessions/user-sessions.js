@@ -1,12 +1,16 @@
 /**
- * How a worker's user is written: an array without names, because there are as many as there are users.
+ * What a worker knows of a user, as it is written and read.
  *
+ * @typedef {import('./contract.js').Session} Session
  * @typedef {import('./contract.js').UserSessions} UserSessions
  */
 
-/** @param {UserSessions} user @returns {string} */
-export const encodeUser = ({ sessions, away, end }) =>
-  JSON.stringify([sessions.map(({ sid, client, transport, lastSeen, documents }) => [sid, client ?? null, transport, lastSeen, documents]), away, end && [end.sid, end.reason, end.at]])
+/** @param {UserSessions} user @returns {string} an array without names, because there are as many as there are users */
+export function encodeUser ({ sessions, away, end }) {
+  const list = []
+  for (const { sid, client, transport, lastSeen, documents } of sessions) list.push([sid, client ?? null, transport, lastSeen, documents])
+  return JSON.stringify(end === undefined ? [list, away] : [list, away, [end.sid, end.reason, end.at]])
+}
 
 /** @param {string} json @returns {UserSessions} */
 export function decodeUser (json) {
@@ -17,3 +21,6 @@ export function decodeUser (json) {
     ...end ? { end: { sid: end[0], reason: end[1], at: end[2] } } : {}
   }
 }
+
+/** @param {Session[]} sessions @param {number} [seen] when each of them was seen last, or earlier than that, ms since 1970 @returns {Session[]} */
+export const asSeen = (sessions, seen = 0) => sessions.map((session) => session.lastSeen < seen ? { ...session, lastSeen: seen } : session)

@@ -28,7 +28,10 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       await connections[0].client.hset(WORKERS.incarnations, String(number), '1000')
       return `${number}.1000`
     }
-    sessionsContract(name, async () => ({ one, two, first: await live(), second: await live() }))
+    sessionsContract(name, async ({ services } = { services: true }) => {
+      const [one, two] = connections.map((redis) => createRedisSessions({ redis, services }))
+      return { one, two, first: await live(), second: await live() }
+    })
 
     test('what belongs to an incarnation that has ended is passed over at once, also when its number is taken again', async () => {
       const [first, second] = [await live(), await live()]
@@ -52,6 +55,11 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       await one.hold(holder, [{ uid, op: '-', told: '1' }])
       assert.equal(await client.exists(userHolders(uid)), 1)
       await one.hold(holder, [{ uid, op: '=', told: '0' }])
+      assert.equal(await client.exists(userHolders(uid)), 0)
+      const silent = createRedisSessions({ redis: connections[0], services: false })
+      await silent.hold(holder, [{ uid, op: '+', told: '' }])
+      assert.equal(await client.exists(userHolders(uid)), 1)
+      await silent.hold(holder, [{ uid, op: '-', told: '' }])
       assert.equal(await client.exists(userHolders(uid)), 0)
     })
   })

@@ -11,7 +11,8 @@ import { describe, test } from 'node:test'
  * What every store of sessions must do.
  *
  * @param {string} name
- * @param {() => Promise<{ one: SessionStore, two: SessionStore, first: string, second: string }>} open stores as two workers have them, and incarnations of them that live
+ * @param {(options?: { services: boolean }) => Promise<{ one: SessionStore, two: SessionStore, first: string, second: string }>} open stores as two workers have them, and
+ *   incarnations of them that live; services: whether there are any, default true
  */
 export function sessionsContract (name, open) {
   const fresh = (/** @type {string} */ label) => `${label}-${randomBytes(8).toString('hex')}`
@@ -46,6 +47,22 @@ export function sessionsContract (name, open) {
       for await (const page of two.users(first)) for (const [uid, user] of page) found.set(uid, user)
       for (const uid of uids) assert.deepEqual(found.get(uid), { sessions: [], away: ['a', 'b'], end: { sid: `sid of ${uid}`, reason: 'closed', at: 2 } })
       await one.forget(first)
+      for await (const page of two.users(first)) assert.fail(`${page.length} are left`)
+    })
+
+    test('were seen when it was written, or when the worker has said of all of its own, whichever is later', async () => {
+      const { one, two, first, second } = await open()
+      const ada = fresh('ada')
+      const at = session('a1').lastSeen
+      for (const [store, holder, sid] of /** @type {const} */ ([[one, first, 'a1'], [two, second, 'a2']])) {
+        await store.write(holder, [[ada, { sessions: [session(sid), { ...session(`${sid}-later`), lastSeen: at + 1000 }], away: [] }]])
+        await hold(store, holder, { uid: ada }, '+')
+      }
+      await one.seen(first, at + 500)
+      const seenOf = (/** @type {import('../../src/sessions/contract.js').Session[]} */ sessions) => Object.fromEntries(sessions.map(({ sid, lastSeen }) => [sid, lastSeen - at]))
+      assert.deepEqual(seenOf(await two.sessions(ada)), { a1: 500, 'a1-later': 1000, a2: 0, 'a2-later': 1000 })
+      for await (const page of two.users(first)) assert.deepEqual(page.map(([uid, { sessions }]) => [uid, seenOf(sessions)]), [[ada, { a1: 500, 'a1-later': 1000 }]])
+      await two.forget(first)
       for await (const page of two.users(first)) assert.fail(`${page.length} are left`)
     })
 
@@ -106,6 +123,22 @@ export function sessionsContract (name, open) {
       assert.equal(await hold(two, second, document, '=', '0'), '1')
       assert.equal(await hold(two, second, document, '=', '1'), '')
       assert.equal(await hold(one, first, document, '-'), '0')
+    })
+
+    test('where there are no services nobody is asked to tell anything, whatever comes and goes', async () => {
+      const { one, two, first, second } = await open({ services: false })
+      const guid = fresh('doc')
+      for (const what of [{ uid: fresh('user') }, { uid: fresh('user'), guid }, { guid }]) {
+        /** @type {Told[]} */
+        const answers = []
+        for (let i = 0; i < 2; i++) {
+          for (const [store, holder] of /** @type {const} */ ([[one, first], [two, second]])) answers.push(await hold(store, holder, what, '+'))
+          if (what.guid !== undefined) assert.deepEqual(await one.members(guid), what.uid === undefined ? [] : [what.uid])
+          for (const [store, holder] of /** @type {const} */ ([[one, first], [two, second]])) answers.push(await hold(store, holder, what, '='), await hold(store, holder, what, '-'))
+          assert.deepEqual(await one.members(guid), [])
+        }
+        assert.deepEqual(new Set(answers), new Set(['']))
+      }
     })
 
     test('members of a document are those that a worker holds in it; connections are counted', async () => {

@@ -5,18 +5,21 @@
 -- the teller, until it says what it has told; meanwhile nobody else tells anything of this entry, so the services hear of changes in their order.
 --
 -- KEYS  for each change: the hash of its entry
--- ARGV  1 the holder (an incarnation)  2... for each change: field, '+' it holds it now, '-' no more, '=' as before,
---       what the holder has told ('1', '0' or ''; also what is taken for told where there is no entry), '=<count>' or ''
--- Returns for each change what the holder is to tell: '1', '0' or ''. A teller that did not say what came of it is told the state again.
-local holder = ARGV[1]
+-- ARGV  1 the holder (an incarnation)  2 '1' there are services, '0' there are none: they know what is so
+--       3... a change in one, because arguments are what a call costs: '+' it holds it now, '-' no more, '=' as before; what the holder
+--       has told ('1', '0', or '.' nothing; also what is taken for told where there is no entry); then nothing for a user, `:<uid>` for
+--       a member, `=<count>` or nothing for a document. The field of an entry is the uid of a member, '' for the others
+-- Returns a character for each change, what the holder is to tell: '1', '0', or '.' nothing. A teller that did not say what came of it is told the state again.
+local holder, services = ARGV[1], ARGV[2] == '1'
 local answers = {}
 for i, key in ipairs(KEYS) do
-  local at = 4 * i - 2
-  local field, change, told_now, count = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local change, told_now, kind = string.match(ARGV[2 + i], '^(.)(.)(.?)')
+  local field, count = '', ''
+  if kind == ':' then field = string.sub(ARGV[2 + i], 4) elseif kind == '=' then count = string.sub(ARGV[2 + i], 3) end
   local before = redis.call('HGET', key, field)
   local told, teller, holders = '0', '', ''
   if before then told, teller, holders = string.match(before, '^(%d)|([^|]*)|(.*)$') end
-  if told_now ~= '' and (teller == holder or not before) then told, teller = told_now, '' end
+  if told_now ~= '.' and (teller == holder or not before) then told, teller = told_now, '' end
   if change ~= '=' then
     local kept = {}
     for name in string.gmatch(holders, '[^,]+') do
@@ -26,8 +29,10 @@ for i, key in ipairs(KEYS) do
     holders = table.concat(kept, ',')
   end
   local held = holders == '' and '0' or '1'
-  answers[i] = ''
-  if teller == holder or (teller == '' and held ~= told) then
+  answers[i] = '.'
+  if not services and (teller == holder or teller == '') then
+    told, teller = held, ''
+  elseif teller == holder or (teller == '' and held ~= told) then
     teller = holder
     answers[i] = held
   end
@@ -38,4 +43,4 @@ for i, key in ipairs(KEYS) do
     redis.call('HSET', key, field, after)
   end
 end
-return answers
+return table.concat(answers)

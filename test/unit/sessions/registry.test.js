@@ -37,7 +37,7 @@ function cluster () {
     const connections = new Map()
     const metrics = createMetrics({ processMetrics: false })
     const connectionsOf = (/** @type {string} */ uid) => connections.get(uid) ?? []
-    const sessions = createSessions({ store: reached, uplink, worker: () => ({ number, incarnation: 1000 }), connectionsOf, metrics, log, clock, grace: GRACE })
+    const sessions = createSessions({ store: reached, uplink, worker: () => ({ number, incarnation: 1000 }), connectionsOf, metrics, log, clock, grace: GRACE, silence: 45_000 })
     let serial = 0
     /** @param {string} uid @param {string[]} [guids] */
     function connect (uid, guids = []) {

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { createRedisUsers } from '../../../src/bus/redis-users.js'
+import { createMetrics } from '../../../src/metrics.js'
+import { userWorkers } from '../../../src/redis/keys.js'
+
+/** Users with a Redis that notes calls. @param {{ isCluster?: boolean, failing?: boolean }} [options] */
+function fixture ({ isCluster = false, failing = false } = {}) {
+  /** @type {{ keys: string[], ops: string }[]} */
+  const calls = []
+  const scripts = {
+    users: async (/** @type {string[]} */ keys, /** @type {[number, number, string]} */ [, , ops]) => {
+      calls.push({ keys: [...keys], ops })
+      if (failing) throw new Error('away')
+    }
+  }
+  const redis = /** @type {import('../../../src/redis/client.js').RedisConnection} */ (/** @type {unknown} */ ({ isCluster, ready: true, scripts }))
+  return { calls, users: createRedisUsers({ redis, metrics: createMetrics({ processMetrics: false }), workerNumber: 7 }) }
+}
+
+describe('users of a worker in Redis', () => {
+  test('one who comes alone is sent with the turn of the event loop', async () => {
+    const { calls, users } = fixture()
+    const added = users.add('ada')
+    await endOfTurn()
+    assert.deepEqual(calls, [{ keys: [userWorkers('ada')], ops: '+' }])
+    await added
+  })
+
+  test('many that come in a storm share calls, each of 200 at most, and are all sent in their order', async () => {
+    const { calls, users } = fixture()
+    await users.add('first')
+    const changes = []
+    for (let i = 0; i < 500; i++) {
+      changes.push(users.add(`user-${i}`))
+      if (i % 5 === 0) changes.push(users.remove(`user-${i}`), users.add(`user-${i}`))
+      if (i % 50 === 0) await endOfTurn()
+    }
+    await Promise.all(changes)
+    assert.ok(calls.length <= 20, `${calls.length} calls`)
+    assert.ok(calls.every(({ keys, ops }) => keys.length <= 200 && keys.length === ops.length))
+    const sent = calls.flatMap(({ keys, ops }) => keys.map((key, i) => ops[i] + key))
+    const expected = [`+${userWorkers('first')}`]
+    for (let i = 0; i < 500; i++) for (const op of i % 5 === 0 ? '+-+' : '+') expected.push(op + userWorkers(`user-${i}`))
+    assert.deepEqual(sent, expected)
+    assert.equal(users.size, 501)
+  })
+
+  test('of a cluster share a call with those of the same slot only', async () => {
+    const { calls, users } = fixture({ isCluster: true })
+    await Promise.all(['ada', 'bob'].map((uid) => users.add(uid)))
+    assert.deepEqual(calls.map(({ keys }) => keys), [[userWorkers('ada')], [userWorkers('bob')]])
+  })
+
+  test('that could not be sent are told so, and are not there', async () => {
+    const { users } = fixture({ failing: true })
+    const results = await Promise.allSettled(['ada', 'bob'].map((uid) => users.add(uid)))
+    assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])
+    assert.equal(users.size, 0)
+  })
+})
