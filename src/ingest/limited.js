@@ -10,6 +10,7 @@
  *   that were not begun by then stay so
  */
 export async function forEachLimited (items, limit, signal, work) {
+  if (items.length === 0) return
   let next = 0
   /** @type {{ error: unknown } | undefined} */
   let failure

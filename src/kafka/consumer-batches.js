@@ -1,10 +1,24 @@
 import { setMaxListeners } from 'node:events'
 
-/** How often it is looked whether the group still counts on this member, ms. kafkajs itself limits how often it asks. */
+/** How often it is looked whether the group still counts on this member, and which batches take long, ms. kafkajs itself limits how often it asks. */
 const BEAT = 500
 
 /** kafkajs asks a broker for nothing while one of its batches is in progress; a partition whose batch takes longer is paused, and the others go on, ms. */
 const PATIENCE = 2000
+
+/**
+ * @typedef {object} ActiveBatch
+ * @property {number} partition
+ * @property {number} since ms since 1970
+ * @property {boolean} paused kafkajs does not wait for it any more
+ * @property {() => void} outlast called when it takes longer than PATIENCE
+ * @property {Ending} ending
+ * @property {import('kafkajs').EachBatchPayload} payload
+ *
+ * @typedef {object} Ending what aborts all batches of an assignment together
+ * @property {AbortController} controller
+ * @property {unknown} lost what the heartbeat failed with
+ */
 
 /**
  * The batches that a consumer has in progress: hands each to its handler, keeps the membership while that works, and
@@ -19,79 +33,104 @@ const PATIENCE = 2000
  * @param {import('../clock.js').Clock} dependencies.clock
  */
 export function createBatches ({ accepts, handle, commits, onDone, onFailure, clock }) {
-  /** @type {Map<AbortController, { partition: number, since: number, paused: boolean }>} */
-  const active = new Map()
+  /** @type {Set<ActiveBatch>} */
+  const active = new Set()
+  let ending = newEnding()
+  /** One for all: most batches end within a millisecond, and timers of their own would cost more than they do. @type {NodeJS.Timeout | undefined} */
+  let timer
   let closed = false
 
   function abortAll () {
-    for (const abort of active.keys()) abort.abort()
+    const { controller } = ending
+    ending = newEnding()
+    controller.abort()
+  }
+
+  function look () {
+    if (active.size === 0) {
+      clearInterval(timer)
+      timer = undefined
+      return
+    }
+    const now = clock.now()
+    for (const { since, outlast } of active) if (now - since > PATIENCE) outlast()
+    const held = ending
+    // those that were aborted say nothing about the membership that there is now
+    const current = [...active].filter((batch) => batch.ending === held)
+    if (current.length === 0) return
+    if (current.some(({ payload }) => !payload.isRunning() || payload.isStale())) return abortAll()
+    current[0].payload.heartbeat().catch((error) => {
+      held.lost = error
+      if (held === ending) abortAll()
+    })
+  }
+
+  /**
+   * @param {ActiveBatch} batch
+   * @param {import('./consumer.js').Fetched} fetched
+   * @param {number} generation
+   */
+  async function work (batch, fetched, generation) {
+    const { partition, messages } = fetched
+    const { signal } = batch.ending.controller
+    try {
+      const done = await handle(fetched, signal)
+      if (done > 0 && generation === commits.generation) {
+        const { offset } = messages[done - 1]
+        batch.payload.resolveOffset(offset)
+        // behind the last record there may be transaction markers, which belong to it
+        const next = Number(done === messages.length ? batch.payload.batch.lastOffset() : offset) + 1
+        commits.done(generation, partition, next)
+        onDone(partition, next)
+      }
+      // what of it is done has to be known to whoever gets the partition
+      if (batch.paused && signal.aborted) await commits.flush()
+    } finally {
+      active.delete(batch)
+    }
   }
 
   return {
     /** Whether kafkajs waits for one, and asks for nothing meanwhile. */
-    get awaited () { return [...active.values()].some(({ paused }) => !paused) },
+    get awaited () { return [...active].some(({ paused }) => !paused) },
 
     /** @returns {Set<number>} partitions with a batch in progress */
-    busy: () => new Set(Array.from(active.values(), ({ partition }) => partition)),
+    busy: () => new Set(Array.from(active, ({ partition }) => partition)),
 
     /** @returns {number} ms for which the oldest batch is in progress, 0 if there is none */
-    slowest: () => active.size === 0 ? 0 : clock.now() - Math.min(...Array.from(active.values(), ({ since }) => since)),
+    slowest: () => active.size === 0 ? 0 : clock.now() - Math.min(...Array.from(active, ({ since }) => since)),
 
     /**
      * What kafkajs calls.
      * @param {import('kafkajs').EachBatchPayload} payload
      * @throws what the heartbeat failed with: the group goes on without this member, which has to join again
      */
-    async eachBatch ({ batch, resolveOffset, heartbeat, commitOffsetsIfNecessary, isRunning, isStale, pause }) {
+    async eachBatch (payload) {
       // not taken, so it comes again; the pause keeps kafkajs from offering it in a tight loop
       if (closed) return clock.sleep(50)
-      const { partition, messages } = batch
+      const { batch: { partition, messages, highWatermark } } = payload
       const { generation } = commits
-      const fetched = { partition, messages, highWatermark: Number(batch.highWatermark) }
+      const fetched = { partition, messages, highWatermark: Number(highWatermark) }
       if (!await accepts(fetched)) return clock.sleep(50)
-      if (isStale() || generation !== commits.generation) return
-      const abort = new AbortController()
-      setMaxListeners(0, abort.signal) // everything that waits in the batch listens to it
-      /** @type {unknown} */
-      let lost
-      const beat = () => {
-        if (abort.signal.aborted) return clearInterval(timer)
-        if (!isRunning() || isStale()) return abort.abort()
-        heartbeat().catch((error) => {
-          lost = error
-          abort.abort()
-        })
-      }
-      const timer = setInterval(beat, BEAT)
-      const state = { partition, since: clock.now(), paused: false }
-      active.set(abort, state)
-
-      const work = async () => {
-        const done = await handle(fetched, abort.signal)
-        if (done > 0 && generation === commits.generation) {
-          const { offset } = messages[done - 1]
-          resolveOffset(offset)
-          // behind the last record there may be transaction markers, which belong to it
-          const next = Number(done === messages.length ? batch.lastOffset() : offset) + 1
-          commits.done(generation, partition, next)
-          onDone(partition, next)
-        }
-        // what of it is done has to be known to whoever gets the partition
-        if (state.paused && abort.signal.aborted) await commits.flush()
-      }
-      const working = work().finally(() => {
-        clearInterval(timer)
-        active.delete(abort)
+      if (payload.isStale() || generation !== commits.generation) return
+      /** @type {ActiveBatch} */
+      const batch = { partition, since: clock.now(), paused: false, outlast: () => {}, ending, payload }
+      active.add(batch)
+      timer ??= setInterval(look, BEAT)
+      const working = work(batch, fetched, generation)
+      const outlasts = await new Promise((resolve, reject) => {
+        batch.outlast = () => resolve(true)
+        working.then(() => resolve(false), reject)
       })
-      if (await outlasts(working, PATIENCE)) {
-        state.paused = true
-        const resume = pause()
+      if (outlasts) {
+        batch.paused = true
+        const resume = payload.pause()
         working.catch(onFailure).finally(resume)
         return
       }
-      if (lost !== undefined) {
-        await commits.flush(commitOffsetsIfNecessary)
-        throw lost
+      if (batch.ending.lost !== undefined) {
+        await commits.flush(payload.commitOffsetsIfNecessary)
+        throw batch.ending.lost
       }
     },
 
@@ -111,15 +150,9 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
   }
 }
 
-/**
- * A timer of its own, because most batches end within a millisecond, and to abort a clock's sleep costs more than a batch.
- * @param {Promise<void>} promise
- * @param {number} ms
- * @returns {Promise<boolean>} whether it takes longer; rejects as it does until then
- */
-function outlasts (promise, ms) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms, true)
-    promise.then(() => resolve(false), reject).finally(() => clearTimeout(timer))
-  })
+/** @returns {Ending} */
+function newEnding () {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal) // everything that waits in the batches listens to it
+  return { controller, lost: undefined }
 }

@@ -1,7 +1,11 @@
 import { createRequire } from 'node:module'
+import { fetchWith } from './fetch-plan.js'
+import { fetchResponses } from './fetch-protocol.js'
 import { isRecordBatch, readRecordBatches } from './record-batch.js'
 
 const require = createRequire(import.meta.url)
+/** @param {string} path of a private part @returns {any} */
+const load = (path) => require(`kafkajs/src/${path}.js`)
 
 /** The only version whose private parts were read; another one runs as it is. */
 const VERSION = '2.2.4'
@@ -20,7 +24,8 @@ const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/
 let patched
 
 /**
- * Lets kafkajs read what it fetches with record-batch.js. Must come before the first consumer.
+ * Lets kafkajs read what it fetches with record-batch.js and fetch-protocol.js, and ask for it with fetch-plan.js. Must come
+ * before the first consumer.
  *
  * @param {{ log: import('../log.js').Log }} dependencies
  * @returns {boolean} whether it is in place; if not, kafkajs works as it came: a batch that it cannot read stops the
@@ -43,6 +48,18 @@ export function patchFetch ({ log }) {
   const loaded = require.cache[path]
   if (loaded === undefined || typeof stock !== 'function') return patched = false
   loaded.exports = decoderWith(stock)
+
+  const KafkajsDecoder = load('protocol/decoder')
+  const response = load('protocol/requests/fetch/v11/response')
+  response.decode = fetchResponses((payload, at, end) => {
+    const records = payload.subarray(at + 4, end)
+    if (isRecordBatch(records)) return readRecordBatches(records)
+    const decoder = new KafkajsDecoder(payload)
+    decoder.offset = at
+    return stock(decoder)
+  })
+  const { prototype } = load('consumer/consumerGroup')
+  prototype.fetch = fetchWith({ stock: prototype.fetch, Batch: load('consumer/batch'), response })
   return patched = true
 }
 
