@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { LabelCounter } from './label-counter.js'
 
 /**
  * Every metric of inkcast in one table; docs/metrics.md is generated from it. `worry` says what a bad value looks
@@ -67,6 +68,11 @@ export const METRICS = Object.freeze({
   event_loop_lag_milliseconds: { type: 'gauge', labels: ['quantile'], aggregator: 'max', help: 'Event loop delay of the slowest process over the last 10 s: p50, p99, max.', worry: 'p99 above 100: the process is overloaded.' }
 })
 
+/**
+ * @template {MetricEntry['type']} T
+ * @typedef {T extends 'counter' ? LabelCounter : T extends 'gauge' ? Gauge : Histogram} Metric
+ */
+
 /** @typedef {ReturnType<typeof createMetrics>} Metrics */
 
 /**
@@ -83,7 +89,7 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
   const metrics = {}
   for (const [name, entry] of Object.entries(/** @type {Record<string, MetricEntry>} */ (METRICS))) {
     const options = { name: `inkcast_${name}${entry.type === 'counter' ? '_total' : ''}`, help: entry.help, labelNames: entry.labels ?? [], registers: [registry], aggregator: entry.aggregator ?? 'sum' }
-    if (entry.type === 'counter') metrics[name] = new Counter(options)
+    if (entry.type === 'counter') metrics[name] = new LabelCounter(options)
     else if (entry.type === 'gauge') metrics[name] = new Gauge(options)
     else metrics[name] = new Histogram({ ...options, buckets: entry.buckets })
   }
@@ -101,6 +107,6 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
       for (const collector of collectors) collector()
       return /** @type {any} */ (await registry.getMetricsAsJSON())
     },
-    .../** @type {{ [K in keyof typeof METRICS]: (typeof METRICS)[K]['type'] extends 'counter' ? Counter : (typeof METRICS)[K]['type'] extends 'gauge' ? Gauge : Histogram }} */ (metrics)
+    .../** @type {{ [K in keyof typeof METRICS]: Metric<(typeof METRICS)[K]['type']> }} */ (metrics)
   }
 }

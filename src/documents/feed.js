@@ -56,8 +56,9 @@ export class Feed {
   #pending = []
   /** Live records were dropped from #pending, or may have been missed, so the log may have more than we know of. */
   #behind = false
+  #subscribed = false
   /** @type {Promise<void> | undefined} */
-  #opened
+  #subscribing
 
   /** @param {string} guid @param {FeedDependencies} dependencies */
   constructor (guid, { bus, createDelivery, metrics, log, onBehind }) {
@@ -69,10 +70,16 @@ export class Feed {
     this.onBehind = onBehind
   }
 
-  /** Subscribes, once; every caller waits for the same subscription. */
+  /**
+   * Subscribes, once; every caller waits for the same subscription.
+   * @returns {Promise<void> | undefined} undefined: it has
+   */
   open () {
-    return this.#opened ??= (async () => {
+    if (this.#subscribed) return undefined
+    return this.#subscribing ??= (async () => {
       this.position = await this.bus.subscribe(this.guid)
+      this.#subscribed = true
+      this.#subscribing = undefined
       this.#goLive()
     })()
   }

@@ -118,7 +118,8 @@ export function createFeeds (dependencies) {
       }
       feed.joining++
       try {
-        await feed.open()
+        const opening = feed.open()
+        if (opening !== undefined) await opening
         const have = { epoch: '', offset: 0, ...since }
         let gap = /** @type {null | 'epoch' | 'trimmed'} */ (null)
         if (since !== undefined && (since.epoch !== feed.position.epoch || since.offset !== feed.position.offset)) {
@@ -130,7 +131,7 @@ export function createFeeds (dependencies) {
         // Nothing is awaited between the last look at the feed's position and adding the member, so no live record
         // can come between.
         const recovered = since !== undefined && gap === null
-        const position = { ...feed.position, ...(recovered ? { offset: have.offset } : {}) }
+        const position = { epoch: feed.position.epoch, offset: recovered ? have.offset : feed.position.offset }
         if (wanted()) {
           feed.add(member, position.offset)
           if (gap !== null) member.resync(guid, position, gap)

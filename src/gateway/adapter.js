@@ -40,8 +40,9 @@ export function spareOwnRooms (adapter) {
     /** @param {string} id @param {Set<string>} rooms */
     addAll (id, rooms) {
       if (!sids.has(id)) sids.set(id, new Set())
-      if (rooms.has(id)) rooms = new Set([...rooms].filter((room) => room !== id))
-      if (rooms.size > 0) return addAll.call(adapter, id, rooms)
+      if (!rooms.has(id)) return addAll.call(adapter, id, rooms)
+      // mostly no other: each connection begins with its own
+      if (rooms.size > 1) return addAll.call(adapter, id, new Set([...rooms].filter((room) => room !== id)))
     },
 
     /** @param {string} id @param {string} room */

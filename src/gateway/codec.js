@@ -16,6 +16,9 @@ const MAX_CONNECTS = 10
 /** What a client sends is checked by its handler, which allows less; this only protects the decoder's stack. */
 const MAX_DEPTH = 1000
 
+/** What the parser's own decoder allows, and would keep an object for in each connection. */
+const DECODER_OPTIONS = Object.freeze({ reviver: undefined, maxAttachments: 10 })
+
 /** An acknowledgement in the main namespace, also one with attachments, whose id may be a receipt's. */
 const JSON_ACK = /^(?:3|6\d{1,2}-)(\d{10})(?!\d)/
 
@@ -30,30 +33,49 @@ class Decoder extends json.Decoder {
   /** Whose acknowledgements these are. @type {import('./connection.js').Connection | undefined} */
   connection
   #connects = 0
+  /** There is one event and one listener, Socket.IO's Client, until it is destroyed: no table is needed. @type {((packet: json.Packet) => void) | undefined} */
+  #listener
 
-  /**
-   * There is one event and one listener, Socket.IO's Client: a table of the emitter's kind, but no larger.
-   * @override @param {'decoded'} event @param {any} listener @returns {this}
-   */
+  constructor () {
+    super()
+    Object.assign(this, { opts: DECODER_OPTIONS })
+  }
+
+  /** @override @param {'decoded'} event @param {any} listener @returns {this} */
   on (event, listener) {
-    Object.assign(this, { _callbacks: { [`$${event}`]: [listener] } })
+    this.#listener = listener
     return this
   }
+
+  /** @override @returns {this} */
+  removeListener () {
+    this.#listener = undefined
+    return this
+  }
+
+  /** The emitter's table, made for those packets that Socket.IO's decoder reads. */
+  get _callbacks () { return { $decoded: this.#listener === undefined ? [] : [this.#listener] } }
+  set _callbacks (none) {}
 
   /** @override @param {string | Buffer} data @throws {Error} if it is no packet, or not one that may come now */
   add (data) {
     this.codec ??= typeof data === 'string' ? 'json' : 'msgpack'
     if (this.codec === 'json') {
       this.#check(data[0] === '0')
+      const packet = typeof data === 'string' && !this.#assembling ? readPlain(data) : undefined
+      if (packet !== undefined) return void this.#listener?.(packet)
       super.add(data)
       if (typeof data === 'string') this.#acknowledge(Number(JSON_ACK.exec(data)?.[1]))
     } else {
       const packet = decodeMsgpackPacket(/** @type {Buffer} */ (data))
       this.#check(packet.type === json.PacketType.CONNECT)
       if (packet.type === json.PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
-      this.emitReserved('decoded', packet)
+      this.#listener?.(packet)
     }
   }
+
+  /** Attachments of a packet are still to come. */
+  get #assembling () { return Boolean(/** @type {any} */ (this).reconstructor) }
 
   /**
    * Records are sent past Socket.IO, which passes over the acknowledgements that it knows nothing of.
@@ -69,6 +91,29 @@ class Decoder extends json.Decoder {
     if (this.#connects === 0) throw new Error('the first packet must be CONNECT')
     if (this.#connects > MAX_CONNECTS) throw new Error('too many CONNECT packets')
   }
+}
+
+/** The type and where there is one the id of a packet in the main namespace. */
+const PLAIN = /^(?:0(?=\{)|2(\d{0,15})(?=\[))/
+
+/**
+ * Reads what nearly all packets are: CONNECT with a payload, and EVENT, in the main namespace.
+ * @param {string} text
+ * @returns {json.Packet | undefined} undefined: it is something else, or not valid
+ */
+export function readPlain (text) {
+  const head = PLAIN.exec(text)
+  if (head === null) return undefined
+  let data
+  try {
+    data = JSON.parse(text.slice(head[0].length))
+  } catch {
+    return undefined
+  }
+  if (head[1] === undefined) return { type: json.PacketType.CONNECT, nsp: '/', data }
+  if (typeof data[0] !== 'string' || SOCKET_IO_EVENTS.has(data[0])) return undefined
+  if (head[1] === '') return { type: json.PacketType.EVENT, nsp: '/', data }
+  return { type: json.PacketType.EVENT, nsp: '/', id: Number(head[1]), data }
 }
 
 const msgpackDecoder = new msgpack.Decoder()
@@ -92,7 +137,30 @@ function decodeMsgpackPacket (data) {
   return decoded
 }
 
-const encoders = { json: new json.Encoder(), msgpack: new msgpack.Encoder() }
+/** JSON's, which makes less of what nearly all packets are: without binary data, in the main namespace. */
+class Encoder extends json.Encoder {
+  /** @override @param {json.Packet} packet @returns {any} */
+  encode (packet) {
+    const { type, nsp, id, data } = packet
+    if (nsp !== '/' || (type !== json.PacketType.CONNECT && type !== json.PacketType.EVENT && type !== json.PacketType.ACK) || !isPlain(data)) return super.encode(packet)
+    return [`${type}${id ?? ''}${data == null ? '' : JSON.stringify(data)}`]
+  }
+}
+
+/**
+ * Whether a value is made of JSON's kinds only, and so has no binary data, nor a way to become something else.
+ * @param {any} value
+ * @returns {boolean}
+ */
+function isPlain (value) {
+  if (typeof value !== 'object' || value === null) return typeof value !== 'function'
+  if (Array.isArray(value)) return value.every(isPlain)
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false
+  for (const key in value) if (!isPlain(value[key])) return false
+  return true
+}
+
+const encoders = { json: new Encoder(), msgpack: new msgpack.Encoder() }
 
 const kPacket = Symbol('packet')
 const kMsgpack = Symbol('msgpack')

@@ -28,7 +28,14 @@ import { parseInput } from './handlers/input.js'
  * @property {import('../log.js').Log} log
  */
 
-/** @type {Map<unknown, { schema: import('zod').ZodType<any>, handle: (connection: import('./connection.js').Connection, input: any, context: HandlerContext) => Promise<object> }>} */
+/**
+ * @typedef {object} Handler
+ * @property {import('zod').ZodType<any>} schema of its argument
+ * @property {(input: unknown) => boolean} [isPlain] whether the schema is known to return an argument as it is
+ * @property {(connection: import('./connection.js').Connection, input: any, context: HandlerContext) => Promise<object>} handle
+ */
+
+/** @type {Map<unknown, Handler>} */
 const HANDLERS = new Map(Object.entries({
   'doc:join': join,
   'doc:leave': leave,
@@ -57,7 +64,7 @@ export async function handleEvent (connection, event, args, context) {
     const answer = await answerEvent(connection, event, args, context)
     acknowledge?.(answer)
   } else {
-    context.metrics.client_events.inc({ event: labelOf(event), result: 'rate_limited' })
+    context.metrics.client_events.count(labelOf(event), 'rate_limited')
     acknowledge?.(RATE_LIMITED)
   }
 }
@@ -75,12 +82,13 @@ export async function answerEvent (connection, event, args, context) {
     const handler = HANDLERS.get(event)
     if (handler === undefined) throw new InkcastError('unknown_event')
     if (args.length !== 1) throw new InkcastError('bad_request', `${event} takes one argument`)
-    const answer = await handler.handle(connection, parseInput(handler.schema, args[0]), context)
-    context.metrics.client_events.inc({ event: label, result: 'ok' })
+    const input = handler.isPlain?.(args[0]) ? args[0] : parseInput(handler.schema, args[0])
+    const answer = await handler.handle(connection, input, context)
+    context.metrics.client_events.count(label, 'ok')
     return { ok: true, ...answer }
   } catch (error) {
     const shown = publicError(error)
-    context.metrics.client_events.inc({ event: label, result: shown.code })
+    context.metrics.client_events.count(label, shown.code)
     if (shown.code === 'internal') context.log.error({ err: error, event: label }, 'handler failed')
     return { ok: false, error: shown }
   }

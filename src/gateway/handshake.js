@@ -18,13 +18,27 @@ const documents = z.custom((value) => typeof value === 'object' && value !== nul
   .pipe(z.map(guid, opening.nullable()))
 
 /** What a client sends with its CONNECT packet; fields of others pass. */
-const authSchema = z.looseObject({
+export const authSchema = z.looseObject({
   token: z.string().nullish(),
   client: z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'client must be a string of 1 to 256 bytes').nullish(),
   documents: documents.nullish()
 })
 
 /** @typedef {import('zod').output<typeof documents>} HandshakeDocuments */
+
+/**
+ * Whether it is an object with a token and the name of a client at most, both as they are to be: seen at a glance.
+ * @param {any} auth
+ * @returns {auth is { token?: string, client?: string, documents?: undefined }}
+ */
+export function isPlainAuth (auth) {
+  if (typeof auth !== 'object' || auth === null || Array.isArray(auth)) return false
+  for (const field in auth) {
+    const value = auth[field]
+    if (!(field === 'token' ? typeof value === 'string' : field === 'client' && isId(value))) return false
+  }
+  return true
+}
 
 /**
  * The Socket.IO middleware that turns a socket into a Connection, or refuses it with
@@ -65,9 +79,11 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
       /** @type {any} */ (socket.conn).close()
       throw new InkcastError('draining')
     }
-    const { token, client, documents } = parseInput(authSchema, socket.handshake.auth)
+    const { auth } = socket.handshake
+    const { token, client, documents } = isPlainAuth(auth) ? auth : parseInput(authSchema, auth)
     if (documents && documents.size > connectionContext.maxDocuments) throw new InkcastError('too_many_documents')
-    const identity = await authenticator.authenticate(token ?? undefined)
+    const authenticating = authenticator.authenticate(token ?? undefined)
+    const identity = authenticating instanceof Promise ? await authenticating : authenticating
     await users.register(identity.uid)
     const conn = /** @type {any} */ (socket.conn)
     if (conn.readyState !== 'open') {
@@ -89,11 +105,11 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
     /** @param {import('socket.io').Socket} socket @param {(error?: Error) => void} next */
     middleware (socket, next) {
       admit(socket).then(() => {
-        metrics.handshakes.inc({ result: 'ok' })
+        metrics.handshakes.count('ok')
         next()
       }, (error) => {
         const { code, message, retryable } = publicError(error)
-        metrics.handshakes.inc({ result: code })
+        metrics.handshakes.count(code)
         if (code === 'internal') log.error({ err: error }, 'handshake failed')
         next(Object.assign(new Error(message), { data: { code, retryable, ...retryable ? { retryInMs: retryInMs() } : {} } }))
       })

@@ -9,6 +9,17 @@ export const event = z.custom(/** @type {(value: unknown) => value is string} */
 export const position = z.strictObject({ epoch: z.string().max(64), offset: z.int().min(0) })
 export const state = z.record(z.string(), z.unknown()).refine(isPlain, 'state must be what JSON can hold')
 
+/**
+ * Whether a client sent an object with a guid and nothing else, which every schema that asks for no more returns as it is: seen at a glance.
+ * @param {any} input
+ * @returns {input is { guid: string }}
+ */
+export function isGuidOnly (input) {
+  if (typeof input !== 'object' || input === null || Array.isArray(input) || !isId(input.guid)) return false
+  for (const field in input) if (field !== 'guid') return false
+  return true
+}
+
 /** Characters of an error message. */
 const MAX_MESSAGE = 300
 

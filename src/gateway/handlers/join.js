@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { InkcastError } from '../../errors.js'
-import { guid, position, state } from './input.js'
+import { guid, isGuidOnly, position, state } from './input.js'
 import { leaveDocument } from './leave.js'
 
 export const schema = z.strictObject({ guid, position: position.nullish(), state: state.optional(), members: z.boolean().optional() })
+export const isPlain = isGuidOnly
 
 /**
  * Opens a document on a connection; what was missed since `position` comes as ordinary events before the answer. Who gives a
@@ -23,7 +24,8 @@ export async function handle (connection, { guid, position, state, members }, co
   const takesPart = state !== undefined || members === true
   try {
     if (state !== undefined) presence.checkState(state)
-    await mayRead(connection, guid, access)
+    const asked = mayRead(connection, guid, access)
+    if (asked !== undefined) await asked
     assertWanted(document)
     // an open document misses nothing that does not come anyway, so there is nothing to send
     if (known !== undefined) {
@@ -34,7 +36,8 @@ export async function handle (connection, { guid, position, state, members }, co
     assertWanted(document)
     document.joined = true
     lifeCycle.joined(connection, guid, state)
-    await connection.socket.join(`doc:${guid}`)
+    const joining = connection.socket.join(`doc:${guid}`)
+    if (joining !== undefined) await joining
     return takesPart ? { guid, ...answer, ...await takePart(connection, guid, document, state, presence) } : { guid, ...answer }
   } catch (error) {
     if (known === undefined && document.wanted) leaveDocument(connection, guid, 'ended', context)
@@ -66,13 +69,25 @@ function assertWanted ({ wanted }) {
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
  * @param {import('../handlers.js').HandlerContext['access']} access
- * @throws {InkcastError} forbidden
+ * @returns {Promise<void> | undefined} undefined: it may, and nobody had to be asked
+ * @throws {InkcastError} (or rejects with) forbidden
  */
-async function mayRead (connection, guid, access) {
-  let identity
-  do {
-    // a new token may come while the access service is asked about the old one
-    identity = connection.identity
-    if (!await access.check(identity, guid, 'read')) throw new InkcastError('forbidden')
-  } while (identity !== connection.identity)
+function mayRead (connection, guid, access) {
+  const { identity } = connection
+  const allowed = access.check(identity, guid, 'read')
+  if (allowed === false) throw new InkcastError('forbidden')
+  return allowed === true ? undefined : whenAsked(connection, guid, access, identity, allowed)
+}
+
+/**
+ * @param {import('../connection.js').Connection} connection
+ * @param {string} guid
+ * @param {import('../handlers.js').HandlerContext['access']} access
+ * @param {import('../../auth/identity.js').Identity} identity that the service was asked about
+ * @param {Promise<boolean>} allowed
+ */
+async function whenAsked (connection, guid, access, identity, allowed) {
+  if (!await allowed) throw new InkcastError('forbidden')
+  // a new token may have come meanwhile
+  if (identity !== connection.identity) await mayRead(connection, guid, access)
 }
