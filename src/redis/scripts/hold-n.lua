@@ -11,11 +11,16 @@
 --       a member, `=<count>` or nothing for a document. The field of an entry is the uid of a member, '' for the others
 -- Returns a character for each change, what the holder is to tell: '1', '0', or '.' nothing. A teller that did not say what came of it is told the state again.
 local holder, services = ARGV[1], ARGV[2] == '1'
-local answers = {}
-for i, key in ipairs(KEYS) do
-  local change, told_now, kind = string.match(ARGV[2 + i], '^(.)(.)(.?)')
+
+local function hold(key, argument)
+  local change, told_now, kind = string.match(argument, '^(.)(.)(.?)')
   local field, count = '', ''
-  if kind == ':' then field = string.sub(ARGV[2 + i], 4) elseif kind == '=' then count = string.sub(ARGV[2 + i], 3) end
+  if kind == ':' then field = string.sub(argument, 4) elseif kind == '=' then count = string.sub(argument, 3) end
+  -- mostly nobody else holds it: then one look at the hash does, which is a list to go through where the document has some hundred members
+  if change == '+' and count == '' then
+    local known = not services or told_now == '1'
+    if redis.call('HSETNX', key, field, (known and '1||' or '0|' .. holder .. '|') .. holder) == 1 then return known and '.' or '1' end
+  end
   local before = redis.call('HGET', key, field)
   local told, teller, holders = '0', '', ''
   if before then told, teller, holders = string.match(before, '^(%d)|([^|]*)|(.*)$') end
@@ -29,12 +34,11 @@ for i, key in ipairs(KEYS) do
     holders = table.concat(kept, ',')
   end
   local held = holders == '' and '0' or '1'
-  answers[i] = '.'
+  local answer = '.'
   if not services and (teller == holder or teller == '') then
     told, teller = held, ''
   elseif teller == holder or (teller == '' and held ~= told) then
-    teller = holder
-    answers[i] = held
+    teller, answer = holder, held
   end
   local after = told .. '|' .. teller .. '|' .. holders
   if after == '0||' then
@@ -42,5 +46,9 @@ for i, key in ipairs(KEYS) do
   elseif after ~= before then
     redis.call('HSET', key, field, after)
   end
+  return answer
 end
+
+local answers = {}
+for i, key in ipairs(KEYS) do answers[i] = hold(key, ARGV[2 + i]) end
 return table.concat(answers)
