@@ -1,5 +1,6 @@
-import { Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import { LabelCounter } from './label-counter.js'
+import { TalliedHistogram } from './tallied-histogram.js'
 
 /**
  * Every metric of inkcast in one table; docs/metrics.md is generated from it. `worry` says what a bad value looks
@@ -70,7 +71,7 @@ export const METRICS = Object.freeze({
 
 /**
  * @template {MetricEntry['type']} T
- * @typedef {T extends 'counter' ? LabelCounter : T extends 'gauge' ? Gauge : Histogram} Metric
+ * @typedef {T extends 'counter' ? LabelCounter : T extends 'gauge' ? Gauge : TalliedHistogram} Metric
  */
 
 /** @typedef {ReturnType<typeof createMetrics>} Metrics */
@@ -91,7 +92,7 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
     const options = { name: `inkcast_${name}${entry.type === 'counter' ? '_total' : ''}`, help: entry.help, labelNames: entry.labels ?? [], registers: [registry], aggregator: entry.aggregator ?? 'sum' }
     if (entry.type === 'counter') metrics[name] = new LabelCounter(options)
     else if (entry.type === 'gauge') metrics[name] = new Gauge(options)
-    else metrics[name] = new Histogram({ ...options, buckets: entry.buckets })
+    else metrics[name] = new TalliedHistogram({ ...options, buckets: entry.buckets })
   }
   /** @type {(() => void)[]} */
   const collectors = []

@@ -81,12 +81,13 @@ function binaryAsText (key, value) {
  * @param {import('../wire/publication.js').Publication} publication
  * @param {number} offset
  */
-function metaOf (publication, offset) {
-  return {
-    ...(publication.guid === undefined ? {} : { guid: publication.guid }),
-    ...(offset === 0 ? {} : { offset }),
-    traceId: publication.traceId,
-    ts: publication.timestamp,
-    ...(publication.from === undefined ? {} : { from: publication.from })
-  }
+function metaOf ({ guid, traceId, timestamp, from }, offset) {
+  /** @type {{ guid?: string, offset?: number, traceId?: string, ts?: number, from?: string }} */
+  const meta = {}
+  if (guid !== undefined) meta.guid = guid
+  if (offset !== 0) meta.offset = offset
+  meta.traceId = traceId
+  meta.ts = timestamp
+  if (from !== undefined) meta.from = from
+  return meta
 }

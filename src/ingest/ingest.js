@@ -41,7 +41,7 @@ const LETTERS_AT_ONCE = 200
 export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, metrics, clock = systemClock, times }) {
   const { downlinkTopic: topic, deadLetterTopic, uplinkTopic, groupId } = settings.kafka
   const maxBytes = settings.limits.maxRecordBytes
-  const counters = createCounters(metrics)
+  const producedIngested = metrics.stage_milliseconds.labels('produced_ingested')
   /** @type {Set<number>} partitions with a value in the metrics */
   const seen = new Set()
   /** @type {number | undefined} since when the bus takes nothing */
@@ -90,7 +90,7 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
     const refuse = async (index, error) => {
       if (error.cause !== undefined) log.error({ err: error.cause, topic, partition, offset: messages[index].offset }, `${error.message}: it goes to the dead letters`)
       await deadLetter.send({ topic, partition, message: messages[index], error }, signal)
-      counters.count(operatorOf(messages[index]), error.code)
+      metrics.records.count(operatorOf(messages[index]), error.code)
       done[index] = 1
       watchdog.progress(partition)
     }
@@ -106,8 +106,9 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
       onPublished: ({ index, entry: { publication } }, { duplicate }) => {
         done[index] = 1
         watchdog.progress(partition)
-        counters.count(publication.operator, duplicate ? 'duplicate' : 'ok')
-        if (!duplicate) counters.observe(clock.now() - publication.timestamp)
+        metrics.records.count(publication.operator, duplicate ? 'duplicate' : 'ok')
+        // clocks of other machines may be ahead of ours
+        if (!duplicate) producedIngested.observe(Math.max(0, clock.now() - publication.timestamp))
         if (busFailingSince !== undefined) {
           log.info({ failedForMs: clock.now() - busFailingSince }, 'the bus takes records again')
           busFailingSince = undefined
@@ -172,27 +173,6 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
       const reason = status.reason ?? stalled ?? (busFailingFor > BUS_FAILING ? `the bus takes no records for ${Math.round(busFailingFor / 1000)} s` : undefined)
       return { ...status, ready: reason === undefined, reason, busFailingFor, stalled }
     }
-  }
-}
-
-/**
- * The counters of each operator and result, looked up once: the lookup costs more than counting.
- * @param {Pick<import('../metrics.js').Metrics, 'records' | 'stage_milliseconds'>} metrics
- */
-function createCounters (metrics) {
-  const stage = metrics.stage_milliseconds.labels({ stage: 'produced_ingested' })
-  /** @type {Map<string, { inc: () => void }>} */
-  const known = new Map()
-  return {
-    /** @param {string} operator @param {string} result */
-    count (operator, result) {
-      const key = `${operator} ${result}`
-      let counter = known.get(key)
-      if (counter === undefined) known.set(key, counter = metrics.records.labels({ operator, result }))
-      counter.inc()
-    },
-    /** @param {number} ms clocks of other machines may be ahead of ours */
-    observe: (ms) => stage.observe(Math.max(0, ms))
   }
 }
 
