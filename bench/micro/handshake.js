@@ -1,11 +1,18 @@
 /**
- * The parts of a handshake that are computation: who a token stands for, and the ids of the session.
+ * The parts of a handshake that are computation: who a token stands for, the ids of the session, and what is read, checked
+ * and counted between a client's CONNECT packet and the answer to its `doc:join`; what has a shorter way, beside the library's.
  */
 import { createSecretKey } from 'node:crypto'
-import { createSigner } from 'fast-jwt'
+import { createSigner, createVerifier } from 'fast-jwt'
 import jsonwebtoken from 'jsonwebtoken'
 import { pino } from 'pino'
+import { Decoder, Encoder } from 'socket.io-parser'
 import { createAuthenticator } from '../../src/auth/authenticator.js'
+import { encodePacket, parser } from '../../src/gateway/codec.js'
+import { authSchema, isPlainAuth } from '../../src/gateway/handshake.js'
+import { isGuidOnly, parseInput } from '../../src/gateway/handlers/input.js'
+import { schema as joinSchema } from '../../src/gateway/handlers/join.js'
+import { createMetrics } from '../../src/metrics.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { runBenchmarks } from './run.js'
 
@@ -18,14 +25,36 @@ const tokens = Array.from({ length: TOKENS }, (_, i) => sign({ sub: `user-${i}`,
 const key = createSecretKey(Buffer.from(SECRET))
 const authenticator = createAuthenticator({ settings: { secret: SECRET }, log: pino({ level: 'silent' }) })
 await authenticator.start()
+const fastJwt = createVerifier({ key: SECRET, algorithms: ['HS256'], cache: false })
 const newId = createSessionIds(1)
 let next = 0
 const anotherToken = () => tokens[next++ % TOKENS]
+const metrics = createMetrics({ processMetrics: false })
+const auth = { token: tokens[0] }
+const join = { guid: 'document-1' }
+const packets = [`0${JSON.stringify(auth)}`, `20${JSON.stringify(['doc:join', join])}`]
+const answer = { type: 3, nsp: '/', id: 0, data: [{ ok: true, ...join, position: { epoch: 'bQ3xR7', offset: 7 }, recovered: false }] }
+const stockEncoder = new Encoder()
+
+/** @param {any} decoder of a new connection */
+function decode (decoder) {
+  decoder.on('decoded', () => {})
+  for (const packet of packets) decoder.add(packet)
+}
 
 await runBenchmarks('Parts of a handshake', {
   'token seen before': () => authenticator.authenticate(tokens[0]),
   'token verified': () => authenticator.authenticate(anotherToken()),
+  'fast-jwt': () => fastJwt(anotherToken()),
   'jsonwebtoken, KeyObject': () => jsonwebtoken.verify(anotherToken(), key, { algorithms: ['HS256'] }),
   'jsonwebtoken, string secret': () => jsonwebtoken.verify(anotherToken(), SECRET, { algorithms: ['HS256'] }),
-  'session id': () => newId()
+  'session id': () => newId(),
+  'CONNECT and doc:join read': () => decode(new parser.Decoder()),
+  'socket.io-parser': () => decode(new Decoder()),
+  'answer written': () => encodePacket('json', answer),
+  'socket.io-parser\'s encoder': () => stockEncoder.encode(/** @type {any} */ (answer)),
+  'arguments checked': () => isPlainAuth(auth) && isGuidOnly(join),
+  'by their schemas': () => parseInput(authSchema, auth) && parseInput(joinSchema, join),
+  'event counted': () => metrics.client_events.count('doc:join', 'ok'),
+  'prom-client\'s inc': () => metrics.client_events.inc({ event: 'doc:join', result: 'ok' })
 })

@@ -17,6 +17,7 @@ export const MAX_WORKERS = 4096
 const SEQUENCES = 4096
 /** Random bytes are fetched for so many ids at a time; asking the system for each id costs more than the rest of it. */
 const POOLED_IDS = 128
+const RANDOM_DIGITS = 9
 
 /** @type {string[]} all pairs of characters, by their number */
 const PAIRS = Array.from({ length: 4096 }, (_, number) => DIGITS[number >> 6] + DIGITS[number & 63])
@@ -36,7 +37,9 @@ export function createSessionIds (workerNumber, { clock = systemClock, random = 
     throw new RangeError(`worker number ${workerNumber} is not between 0 and ${MAX_WORKERS - 1}`)
   }
   const worker = PAIRS[workerNumber]
-  const pool = Buffer.alloc(9 * POOLED_IDS)
+  // turned into digits all at once: an id that is put together digit by digit is flattened when it becomes a key
+  const pool = Buffer.alloc(RANDOM_DIGITS * POOLED_IDS)
+  let digits = ''
   let used = pool.length
   let sequence = 0
   let lastTime = -1
@@ -52,11 +55,13 @@ export function createSessionIds (workerNumber, { clock = systemClock, random = 
     sequence = (sequence + 1) % SEQUENCES
     if (used === pool.length) {
       random(pool)
+      for (let i = 0; i < pool.length; i++) pool[i] = DIGITS.charCodeAt(pool[i] & 63)
+      digits = pool.toString('latin1')
       used = 0
     }
-    let id = prefix + PAIRS[sequence]
-    for (const end = used + 9; used < end; used++) id += DIGITS[pool[used] & 63]
-    return id
+    const start = used
+    used += RANDOM_DIGITS
+    return prefix + PAIRS[sequence] + digits.slice(start, used)
   }
 }
 
