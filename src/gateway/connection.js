@@ -1,7 +1,8 @@
 import { ERRORS } from '../errors.js'
 import { takesCompressed } from './compression.js'
-import { writeFrames } from './hooks.js'
+import { closeWebSocket, writeFrames } from './hooks.js'
 import { Allowance } from './limits.js'
+import { CloseCode } from './websocket/frame-reader.js'
 
 /**
  * Where a Socket.IO socket and its Engine.IO socket have their Connection. Not in `socket.data`: that is for
@@ -36,8 +37,6 @@ export const kConnection = Symbol('connection')
 const NOTHING = []
 /** What is queued for the end of the turn is written before it when there is this much, bytes: joining more saves nothing. */
 const MAX_QUEUED = 2 ** 16
-/** How a WebSocket of a client that takes too little is closed: "try again later" (RFC 6455, 7.4.1 and the IANA registry), which is to resume. */
-const TRY_AGAIN_LATER = 1013
 /** How long a polling client that was told to go may take to ask once more, ms: where all workers stop, nobody takes its question. */
 const NEXT_POLL = 1000
 
@@ -191,8 +190,8 @@ export class Connection {
   /** Closes it because it takes too little: without an event, which would only wait as well; stock clients come back by themselves. */
   giveUp () {
     const { conn } = this
-    if (this.transport === 'websocket') conn.transport.socket.close(TRY_AGAIN_LATER, 'too slow, resume')
-    conn.close(true)
+    if (this.transport === 'websocket') closeWebSocket(conn, CloseCode.TRY_AGAIN_LATER, 'too slow, resume')
+    else conn.close(true)
   }
 
   /**

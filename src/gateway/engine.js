@@ -5,12 +5,17 @@ import { kConnection } from './connection.js'
 import { deferAddress } from './hooks.js'
 import { createOriginCheck } from './origin.js'
 import { LET_GO } from './stray.js'
+import { EngineSocket } from './websocket/engine-socket.js'
+import { beginsWebSocket, queryOf } from './websocket/request.js'
 
 /**
  * The Engine.IO server of a worker: our session ids, and requests of sessions that live in another worker are
  * passed on before Engine.IO sees them.
  */
 export class Engine extends EngineServer {
+  #mayConnect
+  #opening
+
   /**
    * @param {object} options
    * @param {() => string} options.newSessionId
@@ -18,10 +23,11 @@ export class Engine extends EngineServer {
    * @param {number} options.maxBytes largest message of a client
    * @param {{ max: number, timeout: number }} options.heartbeat ms
    * @param {boolean} options.compress whether clients are offered compression
+   * @param {boolean} options.hooked whether sessions that begin with a WebSocket may be ours (websocket/engine-socket.js) in the place of Engine.IO's
    * @param {ReturnType<typeof import('./handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
    * @param {import('./stray.js').Strays} [options.strays] absent: there is only one worker
    */
-  constructor ({ newSessionId, allowedOrigins, maxBytes, heartbeat, compress, handshakeLimit, strays }) {
+  constructor ({ newSessionId, allowedOrigins, maxBytes, heartbeat, compress, hooked, handshakeLimit, strays }) {
     const mayConnect = createOriginCheck(allowedOrigins)
     super({
       pingInterval: heartbeat.max,
@@ -40,6 +46,11 @@ export class Engine extends EngineServer {
     this.on('initial_headers', (_, { _query, socket }) => { if (_query.transport === 'websocket' && _query.EIO === '4') socket.cork() })
     this.on('connection', ({ request }) => { request.socket.uncork() })
     this.newSessionId = newSessionId
+    this.maxBytes = maxBytes
+    this.#mayConnect = mayConnect
+    /** ws is who knows compression. */
+    this.direct = hooked && !compress
+    this.#opening = JSON.stringify({ upgrades: [], pingInterval: heartbeat.max, pingTimeout: heartbeat.timeout, maxPayload: maxBytes }).slice(1)
     this.handshakeLimit = handshakeLimit
     this.strays = strays
   }
@@ -95,10 +106,46 @@ export class Engine extends EngineServer {
     this.strays.request(/** @type {string} */ (sid), req, res).then((forwarded) => { if (!forwarded) super.handleRequest(req, res) }, () => res.destroy())
   }
 
+  /** Extensions that want to see requests, or to add headers to answers, get Engine.IO's own. */
+  get #extended () {
+    return /** @type {any} */ (this).middlewares.length > 1 || this.listenerCount('initial_headers') > 1 || this.listenerCount('headers') > 0
+  }
+
+  /**
+   * Opens a session that begins with a WebSocket, if there is nothing to refuse and nobody else has a say in it.
+   * @param {import('./websocket/request.js').Upgrade} request
+   * @param {import('net').Socket} netSocket
+   * @param {Buffer} rest what came after the request
+   * @returns {boolean} false: it is for Engine.IO
+   */
+  takeWebSocket (request, netSocket, rest) {
+    if (!this.direct || !beginsWebSocket(request) || this.#extended || !this.#mayConnect(request.headers.origin, request.headers.host)) return false
+    this.handshakeLimit.enter(netSocket, undefined, () => {
+      if (netSocket.destroyed) return
+      const sid = this.newSessionId()
+      const session = new EngineSocket(sid, this, request, netSocket)
+      const server = /** @type {any} */ (this)
+      server.clients[sid] = session
+      server.clientsCount++
+      session.open(`{"sid":"${sid}",${this.#opening}`)
+      this.emit('connection', session)
+      if (rest.length > 0) session.received(Buffer.from(rest))
+    })
+    return true
+  }
+
+  /** @param {EngineSocket} session that has ended */
+  forget (session) {
+    const server = /** @type {any} */ (this)
+    delete server.clients[session.id]
+    server.clientsCount--
+  }
+
   /** @override @param {any} req @param {any} socket @param {Buffer} head */
   handleUpgrade (req, socket, head) {
     const sid = sidOf(req)
     if (sid === undefined) {
+      if (this.takeWebSocket(req, socket, head)) return
       deferAddress(socket)
       return this.handshakeLimit.enter(socket, undefined, () => super.handleUpgrade(req, socket, head))
     }
@@ -132,7 +179,6 @@ export class Engine extends EngineServer {
  * @returns {string | undefined}
  */
 function sidOf (req) {
-  const at = req.url.indexOf('?')
-  req._query = Object.fromEntries(new URLSearchParams(at === -1 ? '' : req.url.slice(at + 1)))
+  req._query = queryOf(req.url)
   return req._query.sid
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { Socket } from 'socket.io'
+import { EngineSocket } from './websocket/engine-socket.js'
 
 /**
  * Every private hook of Socket.IO, Engine.IO and ws that inkcast uses, with the versions it was checked against. The
@@ -116,12 +117,28 @@ export function assignId (socket, id) {
  * @returns {boolean} false: nothing was written
  */
 export function writeFrames (conn, frames) {
+  if (conn instanceof EngineSocket) {
+    if (conn.readyState !== 'open' || !conn.writable) return false
+    conn.writeFrames(frames)
+    return true
+  }
   const { transport } = conn
   if (transport.name !== 'websocket' || !transport.writable || conn.upgrading || conn.writeBuffer.length > 0) return false
   const ws = transport.socket
   if (ws.readyState !== 1 || ws._socket.writableLength > 0) return false
   ws._sender.sendFrame([frames])
   return true
+}
+
+/**
+ * Closes a connection's WebSocket with a word to the client.
+ * @param {any} conn Engine.IO's socket, on WebSocket
+ * @param {number} code @param {string} reason less than 124 bytes
+ */
+export function closeWebSocket (conn, code, reason) {
+  if (conn instanceof EngineSocket) return conn.closeWith(code, reason)
+  conn.transport.socket.close(code, reason)
+  conn.close(true)
 }
 
 /** What extensions find in the place of a handshake. */
@@ -156,6 +173,7 @@ export const heartbeatHooks = {
 
   /** @param {any} conn */
   giveUp (conn) {
+    if (conn instanceof EngineSocket) return conn.terminate('ping timeout')
     const { transport } = conn
     // Engine.IO would wait 30 s for one more poll, and ws for a close frame, each with a timer
     transport.discard()

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
+import { readFirstBytes } from './websocket/first-bytes.js'
 
 /**
  * The HTTP server in front of Engine.IO. Everything under the Socket.IO path is the engine's, everything else
@@ -26,6 +27,7 @@ export function createHttpServer ({ engine, fallback, tls, isDraining }) {
     ? http.createServer(settings)
     : https.createServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
   serveEngine(server, engine, fallback)
+  if (engine.direct) readFirstBytes(server, (request, netSocket, rest) => request.url.startsWith(PATH) && engine.takeWebSocket(request, netSocket, rest))
   return server
 }
 

@@ -76,6 +76,22 @@ export async function openStage (config) {
     /** @returns {net.Socket} bare, to the same port */
     dial: () => secure ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false }) : net.connect({ port, host: '127.0.0.1', noDelay: true }),
 
+    /**
+     * Clients that begin with a WebSocket get a session of Engine.IO's own meanwhile.
+     * @template T
+     * @param {() => Promise<T>} test
+     * @returns {Promise<T>}
+     */
+    async throughEngineIo (test) {
+      const { direct } = gateway.engine
+      gateway.engine.direct = false
+      try {
+        return await test()
+      } finally {
+        gateway.engine.direct = direct
+      }
+    },
+
     /** @param {Codec} codec @param {string} [sid] of a polling session that it takes over */
     async connect (codec, sid) {
       const client = new StageClient(codec, `ws${secure}:${address}&transport=websocket${sid === undefined ? '' : `&sid=${sid}`}`)

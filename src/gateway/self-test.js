@@ -56,9 +56,11 @@ export async function testHooks ({ config, log }) {
 
 /** @type {Record<string, (stage: Stage) => Promise<void>>} */
 const TESTS = {
-  'a JSON client': (stage) => testWebSocket(stage, 'json'),
-  'a msgpack client': (stage) => testWebSocket(stage, 'msgpack'),
-  'a polling client that upgrades': testPolling
+  'a JSON client': (stage) => stage.throughEngineIo(() => testWebSocket(stage, 'json')),
+  'a msgpack client': (stage) => stage.throughEngineIo(() => testWebSocket(stage, 'msgpack')),
+  'a polling client that upgrades': testPolling,
+  'a JSON client that begins with a WebSocket': (stage) => testWebSocket(stage, 'json'),
+  'a msgpack client that begins with a WebSocket': (stage) => testWebSocket(stage, 'msgpack')
 }
 
 /** @param {unknown} condition @param {string} what @returns {asserts condition} */

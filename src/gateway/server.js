@@ -125,6 +125,7 @@ export function createGateway ({
     maxBytes: limits.maxRecordBytes + PACKET_OVERHEAD,
     heartbeat: config.heartbeat,
     compress: config.delivery.compressFrom > 0,
+    hooked,
     handshakeLimit,
     strays
   })

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { Socket } from 'socket.io'
 import { kConnection } from './connection.js'
 import { SmallMap } from './small-map.js'
+import { EngineSocket } from './websocket/engine-socket.js'
 
 /**
  * Small connections: what Socket.IO, Engine.IO and ws make anew for each one, though it is the same for all, is shared.
@@ -135,27 +136,30 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
     error: CLIENT.onerror,
     close: [forgetSession, CLIENT.onclose]
   })
+  const ownListeners = table({ packet: onPacket, packetCreate: onPacketCreate, data: CLIENT.ondata, error: CLIENT.onerror, close: CLIENT.onclose })
   // Socket.IO's listens to nothing with the one for errors: an emitter without any would throw
   const socketListeners = table({ error () {}, disconnect: onDisconnect })
 
   /** @param {any} conn Engine.IO's socket @param {any} client Socket.IO's */
   function slimEngineSocket (conn, client) {
     const { packet, packetCreate, data, error, close } = conn._events
+    const own = conn instanceof EngineSocket
     const stock = conn._eventsCount === 5 && packet === onPacket && packetCreate === onPacketCreate && data === client.ondata && error === client.onerror &&
-      Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose
+      (own ? close === client.onclose : Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose)
     // somebody else listens as well, or not everybody does yet
     if (!stock) return
     // it takes them off when it is destroyed
     client.ondata = CLIENT.ondata
     client.onerror = CLIENT.onerror
     client.onclose = CLIENT.onclose
-    share(conn, engineListeners)
+    share(conn, own ? ownListeners : engineListeners)
     if (client.sockets.size === 1) client.sockets = new SmallMap(client.sockets)
     if (client.nsps.size === 1) client.nsps = new SmallMap(client.nsps)
   }
 
   /** @param {any} conn Engine.IO's socket, on WebSocket */
   function slimConnection (conn) {
+    if (conn instanceof EngineSocket) return slimEngineSocket(conn, clientOf(conn))
     const { transport } = conn
     const ws = transport.socket
     if (isStockWebSocket(ws)) {

@@ -19,12 +19,12 @@ async function start (t, budget) {
   const [socket] = server.gateway.io.sockets.sockets.values()
   /** @type {import('../../../src/gateway/connection.js').Connection} */
   const connection = /** @type {any} */ (socket)[kConnection]
-  const sender = connection.conn.transport.socket._sender
+  const { netSocket } = connection.conn
   const writes = { count: 0 }
-  const { sendFrame } = sender
-  sender.sendFrame = (/** @type {unknown[]} */ ...args) => {
+  const { write } = netSocket
+  netSocket.write = (/** @type {unknown[]} */ ...args) => {
     writes.count++
-    sendFrame.apply(sender, args)
+    return write.apply(netSocket, args)
   }
   return { server, client, socket, connection, writes }
 }

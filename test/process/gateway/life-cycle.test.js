@@ -63,7 +63,7 @@ test('they are told why: revoked, kicked, a socket that broke, a drain', async (
 
   const broken = await connect({ transports: ['websocket'] })
   const [connection] = [...server.gateway.io.sockets.sockets.values()]
-  ;/** @type {any} */ (connection).conn.transport.socket._socket.destroy(new Error('broken'))
+  ;/** @type {any} */ (connection).conn.netSocket.destroy(new Error('broken'))
   await broken.ended()
   assert.deepEqual(broken.own().at(-1), ['disconnected', 'closed'])
 

@@ -10,39 +10,72 @@ const { url, gateway } = server
 
 /** @param {import('socket.io-client').Socket} client @returns {any} Socket.IO's socket of it */
 const socketOf = (client) => gateway.io.sockets.sockets.get(client.id ?? '')
-/** @param {any} socket */
-const emittersOf = (socket) => [socket, socket.conn, socket.conn.transport, socket.conn.transport.socket]
+/** @param {any} socket @returns {any[]} of a client that began with a WebSocket the last three are one */
+const emittersOf = (socket) => [...new Set([socket, socket.conn, socket.conn.transport, socket.conn.transport.socket])]
+/** Those that began with long polling, and those that did not. */
+const KINDS = { upgraded: ['polling', 'websocket'], direct: ['websocket'] }
 
-test('connections on WebSocket share their listeners, whatever they speak and however they began', async (t) => {
-  const clients = await Promise.all([
-    connectClient(t, url), connectClient(t, url, { codec: 'msgpack' }), connectClient(t, url, { transports: ['polling', 'websocket'] })
-  ])
-  await waitFor(() => clients.every((client) => socketOf(client).conn.transport.name === 'websocket'), { message: 'the upgrade' })
-  const [first, ...others] = clients.map((client) => emittersOf(socketOf(client)))
-  for (const other of others) other.forEach((emitter, i) => assert.equal(emitter._events, first[i]._events))
-  for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'shared' })).ok, true)
-})
+/** @param {any} t @param {string[]} transports @param {any} [options] @returns {Promise<any>} on WebSocket */
+async function onWebSocket (t, transports, options) {
+  const client = await connectClient(t, url, { transports, ...options })
+  await waitFor(() => socketOf(client).conn.transport.name === 'websocket', { message: 'the upgrade' })
+  return client
+}
 
-test('who listens to one connection listens to that one, and the others are as they were', async (t) => {
-  const [client, other] = await Promise.all([connectClient(t, url), connectClient(t, url)])
-  const [one, two] = [emittersOf(socketOf(client)), emittersOf(socketOf(other))]
-  const tables = two.map(({ _events }) => _events)
-  /** @type {string[]} */
-  const heard = []
-  one.forEach((emitter, i) => emitter.on('note', () => heard.push(`${i}`)).once('note', () => heard.push(`${i} once`)))
-  one[1].prependListener('close', () => heard.push('close'))
-  one[1].on('close', () => heard.push('closed'))
-  // Socket.IO's own `emit` is for the client
-  for (const emitter of [...two, ...one, ...one]) (emitter.emitReserved ?? emitter.emit).call(emitter, 'note')
-  assert.deepEqual(heard.sort(), ['0', '0', '0 once', '1', '1', '1 once', '2', '2', '2 once', '3', '3', '3 once'])
-  assert.deepEqual(two.map(({ _events }) => _events), tables)
-  two.forEach((emitter, i) => assert.equal(emitter._events, tables[i]))
-  heard.length = 0
-  client.disconnect()
-  await waitFor(() => heard.length === 2, { message: () => heard })
-  assert.equal(other.connected, true)
-  assert.equal((await other.ask('doc:join', { guid: 'still' })).ok, true)
-})
+for (const [kind, transports] of Object.entries(KINDS)) {
+  test(`${kind}: connections on WebSocket share their listeners, whatever they speak`, async (t) => {
+    const clients = await Promise.all([onWebSocket(t, transports), onWebSocket(t, transports, { codec: 'msgpack' })])
+    const [first, second] = clients.map((client) => emittersOf(socketOf(client)))
+    assert.equal(first.length, kind === 'direct' ? 2 : 4)
+    second.forEach((emitter, i) => assert.equal(emitter._events, first[i]._events))
+    for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'shared' })).ok, true)
+  })
+
+  test(`${kind}: who listens to one connection listens to that one, and the others are as they were`, async (t) => {
+    const [client, other] = await Promise.all([onWebSocket(t, transports), onWebSocket(t, transports)])
+    const [one, two] = [emittersOf(socketOf(client)), emittersOf(socketOf(other))]
+    const tables = two.map(({ _events }) => _events)
+    /** @type {string[]} */
+    const heard = []
+    one.forEach((emitter, i) => emitter.on('note', () => heard.push(`${i}`)).once('note', () => heard.push(`${i} once`)))
+    one[1].prependListener('close', () => heard.push('close'))
+    one[1].on('close', () => heard.push('closed'))
+    // Socket.IO's own `emit` is for the client
+    for (const emitter of [...two, ...one, ...one]) (emitter.emitReserved ?? emitter.emit).call(emitter, 'note')
+    assert.deepEqual(heard.sort(), one.flatMap((_, i) => [`${i}`, `${i}`, `${i} once`]))
+    two.forEach((emitter, i) => assert.equal(emitter._events, tables[i]))
+    heard.length = 0
+    client.disconnect()
+    await waitFor(() => heard.length === 2, { message: () => heard })
+    assert.equal(other.connected, true)
+    assert.equal((await other.ask('doc:join', { guid: 'still' })).ok, true)
+  })
+
+  test(`${kind}: an end is noticed once, however it comes, and leaves nothing behind`, async (t) => {
+    /** @type {((socket: any) => void)[]} */
+    const ends = [
+      (socket) => socket.disconnect(true),
+      (socket) => socket.conn.close(),
+      (socket) => socket.conn.close(true),
+      (socket) => socket.conn.transport.close(),
+      (socket) => socket.conn.transport.socket.terminate(),
+      (socket) => (socket.conn.netSocket ?? socket.conn.transport.socket._socket).destroy(new Error('lost')),
+      (socket) => socket.client.onerror(new Error('broken')),
+      (socket) => socket.conn.transport.onError('broken')
+    ]
+    for (const end of ends) {
+      await waitFor(() => gateway.engine.clientsCount === 0, { message: 'those of other tests to be gone' })
+      const client = await onWebSocket(t, transports)
+      const socket = socketOf(client)
+      let count = 0
+      socket.on('disconnect', () => count++)
+      end(socket)
+      await waitFor(() => !client.connected && gateway.engine.clientsCount === 0, { message: () => `${end} ${gateway.engine.clientsCount}` })
+      assert.equal(count, 1, String(end))
+      assert.equal(socketOf(client), undefined)
+    }
+  })
+}
 
 test('listeners can be taken off one connection', async (t) => {
   const [client, other] = await Promise.all([connectClient(t, url), connectClient(t, url)])
@@ -50,31 +83,6 @@ test('listeners can be taken off one connection', async (t) => {
   conn.removeAllListeners('packet')
   assert.equal(conn.listenerCount('packet'), 0)
   assert.ok(socketOf(other).conn.listenerCount('packet') > 0)
-})
-
-test('an end is noticed once, however it comes, and leaves nothing behind', async (t) => {
-  /** @type {((socket: any) => void)[]} */
-  const ends = [
-    (socket) => socket.disconnect(true),
-    (socket) => socket.conn.close(),
-    (socket) => socket.conn.close(true),
-    (socket) => socket.conn.transport.close(),
-    (socket) => socket.conn.transport.socket.terminate(),
-    (socket) => socket.conn.transport.socket._socket.destroy(new Error('lost')),
-    (socket) => socket.client.onerror(new Error('broken')),
-    (socket) => socket.conn.transport.onError('broken')
-  ]
-  for (const end of ends) {
-    await waitFor(() => gateway.engine.clientsCount === 0, { message: 'those of other tests to be gone' })
-    const client = await connectClient(t, url)
-    const socket = socketOf(client)
-    let count = 0
-    socket.on('disconnect', () => count++)
-    end(socket)
-    await waitFor(() => !client.connected && gateway.engine.clientsCount === 0, { message: () => `${end} ${gateway.engine.clientsCount}` })
-    assert.equal(count, 1, String(end))
-    assert.equal(socketOf(client), undefined)
-  }
 })
 
 test('a connection has a room of its own, though nobody keeps it', async (t) => {

@@ -1,0 +1,48 @@
+import { Deadlines } from './deadlines.js'
+
+/**
+ * How the bytes of a connection reach whoever has it: first those who wait for its first bytes, then a session. The
+ * listeners are the same functions for all connections.
+ *
+ * @typedef {object} Carried
+ * @property {(chunk: Buffer, netSocket: import('net').Socket) => void} received
+ * @property {(reason: string) => void} onClose called when nothing more will come; more than once
+ */
+
+const kCarried = Symbol('carried')
+
+/** Those we have closed, and whose client has not: as long as ws waits. */
+export const closing = new Deadlines(30_000)
+
+/** @this {any} net.Socket @param {Buffer} chunk */
+function onData (chunk) { this[kCarried].received(chunk, this) }
+
+/** The client will send no more. @this {any} net.Socket */
+function onEnd () {
+  this[kCarried].onClose('transport close')
+  this.end()
+}
+
+/** `close` follows. @this {any} net.Socket */
+function onError () { this.destroy() }
+
+/** @this {any} net.Socket */
+function onClose () {
+  closing.delete(this)
+  this[kCarried].onClose('transport close')
+}
+
+/**
+ * @param {any} netSocket
+ * @param {Carried} carried from now on
+ */
+export function carry (netSocket, carried) {
+  if (netSocket[kCarried] === undefined) netSocket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
+  netSocket[kCarried] = carried
+}
+
+/** Nobody here has it any more. @param {any} netSocket */
+export function release (netSocket) {
+  netSocket.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
+  netSocket[kCarried] = undefined
+}

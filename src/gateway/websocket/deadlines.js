@@ -1,0 +1,48 @@
+/**
+ * Connections that have a time to do something, and are ended when they don't: one timer for all, because a timer for
+ * each costs more than what it waits for. Their number is bounded by the descriptors of the process.
+ */
+
+/** How often they are looked at, ms. */
+const LOOK_EVERY = 1000
+
+export class Deadlines {
+  /** Since when, in that order. @type {Map<import('net').Socket, number>} */
+  #since = new Map()
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer
+  #patience
+
+  /** @param {number} patience ms */
+  constructor (patience) { this.#patience = patience }
+
+  get size () { return this.#since.size }
+
+  /** @param {import('net').Socket} socket */
+  add (socket) {
+    this.#since.set(socket, performance.now())
+    this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
+  }
+
+  /** @param {import('net').Socket} socket @returns {boolean} whether it was waited for */
+  delete (socket) { return this.#since.delete(socket) }
+
+  /** Ends those whose time is over. @param {number} [now] ms */
+  look (now = performance.now()) {
+    for (const [socket, since] of this.#since) {
+      if (now - since < this.#patience) break
+      this.#since.delete(socket)
+      socket.destroy()
+    }
+    if (this.#since.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** Ends all of them. */
+  end () {
+    for (const socket of this.#since.keys()) socket.destroy()
+    this.#since.clear()
+    this.look()
+  }
+}

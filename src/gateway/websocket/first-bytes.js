@@ -1,0 +1,47 @@
+import https from 'node:https'
+import { carry, release } from './carrier.js'
+import { Deadlines } from './deadlines.js'
+import { readUpgrade } from './request.js'
+
+/** How long a connection may say nothing, ms: as long as Node's HTTP server waits for a request's headers. */
+const PATIENCE = 10_000
+
+/**
+ * Looks at the first bytes of each connection before Node's HTTP parser does: what begins a WebSocket in the usual way is
+ * taken, everything else goes on to Node as it came.
+ *
+ * @param {import('http').Server} server new
+ * @param {(request: import('./request.js').Upgrade, netSocket: import('net').Socket, rest: Buffer) => boolean} take false: it is for Node
+ */
+export function readFirstBytes (server, take) {
+  const event = server instanceof https.Server ? 'secureConnection' : 'connection'
+  const [toNode] = server.listeners(event)
+  server.removeAllListeners(event)
+  const silent = new Deadlines(PATIENCE)
+
+  const first = {
+    /** @param {Buffer} chunk @param {import('net').Socket} netSocket */
+    received (chunk, netSocket) {
+      silent.delete(netSocket)
+      const upgrade = readUpgrade(chunk, netSocket)
+      if (upgrade !== null && take(upgrade.request, netSocket, upgrade.rest)) return
+      release(netSocket)
+      toNode.call(server, netSocket)
+      netSocket.emit('data', chunk)
+    },
+    onClose () {}
+  }
+  server.on(event, (/** @type {import('net').Socket} */ netSocket) => {
+    silent.add(netSocket)
+    carry(netSocket, first)
+  })
+
+  // Node's own know only of connections that it was given
+  for (const name of /** @type {const} */ (['closeIdleConnections', 'closeAllConnections'])) {
+    const close = server[name]
+    server[name] = () => {
+      silent.end()
+      close.call(server)
+    }
+  }
+}

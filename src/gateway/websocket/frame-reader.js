@@ -1,0 +1,166 @@
+import { isUtf8 } from 'node:buffer'
+
+/**
+ * Reads the frames that a WebSocket client sends (RFC 6455, section 5), without extensions.
+ *
+ * Nothing is kept of a connection that sends whole frames. Of what comes in pieces there is one buffer, as large as the frame
+ * says it is and at most `maxPayload`, of which memory is taken as it fills.
+ */
+
+const [CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG] = [0, 1, 2, 8, 9, 10]
+/** The largest header: opcode, length in 8 bytes, mask. */
+const MASK_LENGTH = 4
+/** Browsers send messages of our size in a few pieces. */
+const MAX_FRAGMENTS = 1024
+
+/** How a WebSocket is closed (RFC 6455, 7.4.1). */
+export const CloseCode = Object.freeze({ NORMAL: 1000, PROTOCOL_ERROR: 1002, NO_CODE: 1005, INVALID_TEXT: 1007, TOO_BIG: 1009, TRY_AGAIN_LATER: 1013 })
+
+/** What the client sends is no WebSocket, or more than is allowed. */
+export class FrameError extends Error {
+  /** @param {number} closeCode @param {string} message */
+  constructor (closeCode, message) {
+    super(message)
+    this.closeCode = closeCode
+  }
+}
+
+/**
+ * @typedef {object} FrameSink
+ * @property {(message: string | Buffer) => void} onMessage text, or a view of what was received
+ * @property {(payload: Buffer) => void} onPing
+ * @property {(payload: Buffer) => void} onCloseFrame its code and reason are in order
+ */
+
+export class FrameReader {
+  /** Less than a frame's header. @type {Buffer | null} */
+  #rest = null
+  /** A frame of which not everything has come. @type {Buffer | null} */
+  #frame = null
+  #filled = 0
+  /** A message of which not all frames have come. @type {{ text: boolean, payloads: Buffer[], length: number } | null} */
+  #message = null
+
+  /**
+   * @param {Buffer} chunk overwritten
+   * @param {number} maxPayload bytes of a message
+   * @param {FrameSink} sink
+   * @throws {FrameError}
+   */
+  read (chunk, maxPayload, sink) {
+    let bytes = chunk
+    if (this.#rest !== null) {
+      bytes = Buffer.concat([this.#rest, chunk])
+      this.#rest = null
+    }
+    let at = 0
+    if (this.#frame !== null) {
+      const frame = this.#frame
+      at = bytes.copy(frame, this.#filled)
+      this.#filled += at
+      if (this.#filled < frame.length) return
+      this.#frame = null
+      this.#take(frame, 0, frame.length, sink)
+    }
+    while (at < bytes.length) {
+      const length = this.#lengthOf(bytes, at, maxPayload)
+      if (length === 0) {
+        this.#rest = Buffer.from(bytes.subarray(at))
+        return
+      }
+      if (at + length > bytes.length) {
+        this.#frame = Buffer.allocUnsafeSlow(length)
+        this.#filled = bytes.copy(this.#frame, 0, at)
+        return
+      }
+      this.#take(bytes, at, at + length, sink)
+      at += length
+    }
+  }
+
+  /**
+   * @param {Buffer} bytes
+   * @param {number} at where a frame begins
+   * @param {number} maxPayload
+   * @returns {number} of the whole frame; 0: its header has not come yet
+   */
+  #lengthOf (bytes, at, maxPayload) {
+    const available = bytes.length - at
+    if (available < 2) return 0
+    const opcode = this.#check(bytes[at], bytes[at + 1])
+    let length = bytes[at + 1] & 0x7f
+    let header = 2 + MASK_LENGTH
+    if (length === 126) {
+      if (available < 4) return 0
+      length = bytes.readUInt16BE(at + 2)
+      header += 2
+    } else if (length === 127) {
+      if (available < 10) return 0
+      length = bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6)
+      header += 8
+    }
+    if (opcode < CLOSE && length + (this.#message?.length ?? 0) > maxPayload) throw new FrameError(CloseCode.TOO_BIG, 'message is too long')
+    return header + length
+  }
+
+  /** @param {number} first @param {number} second the bytes that a frame begins with @returns {number} opcode */
+  #check (first, second) {
+    const opcode = first & 0x0f
+    const fin = (first & 0x80) !== 0
+    if ((first & 0x70) !== 0) throw new FrameError(CloseCode.PROTOCOL_ERROR, 'reserved bits are set')
+    if ((second & 0x80) === 0) throw new FrameError(CloseCode.PROTOCOL_ERROR, 'a frame is not masked')
+    if (opcode === CLOSE || opcode === PING || opcode === PONG) {
+      if (!fin || (second & 0x7f) > 125) throw new FrameError(CloseCode.PROTOCOL_ERROR, 'a control frame is too long, or a fragment')
+    } else if (opcode === CONTINUATION ? this.#message === null : (opcode > BINARY || this.#message !== null)) {
+      throw new FrameError(CloseCode.PROTOCOL_ERROR, 'a frame of another kind was expected')
+    }
+    return opcode
+  }
+
+  /** @param {Buffer} bytes @param {number} start @param {number} end of a whole frame, checked @param {FrameSink} sink */
+  #take (bytes, start, end, sink) {
+    const first = bytes[start]
+    const length = bytes[start + 1] & 0x7f
+    const mask = start + (length < 126 ? 2 : length === 126 ? 4 : 10)
+    const payload = unmask(bytes, mask, end)
+    const opcode = first & 0x0f
+    if (opcode === PING) return sink.onPing(payload)
+    if (opcode === PONG) return
+    if (opcode === CLOSE) return sink.onCloseFrame(checkClose(payload))
+    if ((first & 0x80) !== 0 && this.#message === null) return sink.onMessage(opcode === TEXT ? textOf(payload) : payload)
+    this.#message ??= { text: opcode === TEXT, payloads: [], length: 0 }
+    const { text, payloads } = this.#message
+    // a view of a chunk that holds more would keep all of it
+    if (payloads.push(payload.length === bytes.length ? payload : Buffer.from(payload)) > MAX_FRAGMENTS) throw new FrameError(CloseCode.TOO_BIG, 'message has too many fragments')
+    this.#message.length += payload.length
+    if ((first & 0x80) === 0) return
+    this.#message = null
+    const whole = Buffer.concat(payloads)
+    sink.onMessage(text ? textOf(whole) : whole)
+  }
+}
+
+/** @param {Buffer} bytes overwritten @param {number} mask where it is; the payload follows @param {number} end @returns {Buffer} payload */
+function unmask (bytes, mask, end) {
+  const start = mask + MASK_LENGTH
+  for (let i = start; i < end; i++) bytes[i] ^= bytes[mask + ((i - start) & 3)]
+  return bytes.subarray(start, end)
+}
+
+/** @param {Buffer} payload @returns {string} */
+function textOf (payload) {
+  if (!isUtf8(payload)) throw new FrameError(CloseCode.INVALID_TEXT, 'text is not valid UTF-8')
+  return payload.toString()
+}
+
+/** @param {Buffer} payload of a close frame @returns {Buffer} the same */
+function checkClose (payload) {
+  if (payload.length === 0) return payload
+  const code = payload.length === 1 ? 0 : payload.readUInt16BE(0)
+  // RFC 6455, 7.4, and the IANA registry of close codes
+  if (!((code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006) || (code >= 3000 && code <= 4999))) {
+    throw new FrameError(CloseCode.PROTOCOL_ERROR, 'close code is not valid')
+  }
+  if (!isUtf8(payload.subarray(2))) throw new FrameError(CloseCode.INVALID_TEXT, 'close reason is not valid UTF-8')
+  return payload
+}
