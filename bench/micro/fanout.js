@@ -9,6 +9,7 @@ import { Connection } from '../../src/gateway/connection.js'
 import { Delivery } from '../../src/gateway/delivery.js'
 import { ratesOf } from '../../src/gateway/limits.js'
 import { Outbox } from '../../src/gateway/outbox.js'
+import { EngineSocket } from '../../src/gateway/websocket/engine-socket.js'
 import { valueOf } from '../message.js'
 import { META, publicationOf, runBenchmarks } from './run.js'
 
@@ -27,13 +28,9 @@ const connectionContext = {
   listMembers: nothing, lastSeenOf: () => 0, spliced: true
 }
 
-/** As much of Engine.IO's socket as a delivery meets. */
-const engineSocket = () => ({
-  readyState: 'open',
-  upgrading: false,
-  writeBuffer: [],
-  transport: { name: 'websocket', writable: true, socket: { readyState: 1, _socket: { writableLength: 0 }, _sender: { sendFrame: nothing } } }
-})
+/** @type {any} takes everything and does nothing */
+const netSocket = { on () { return this }, write: nothing, writableLength: 0 }
+const engineSocket = () => new EngineSocket('', /** @type {any} */ (null), /** @type {any} */ (null), netSocket)
 
 /** @param {number} count members */
 function inkcast (count) {

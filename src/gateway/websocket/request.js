@@ -88,7 +88,7 @@ export function queryOf (url) {
   const at = url.indexOf('?')
   if (at === -1) return {}
   const text = url.slice(at + 1)
-  if (/[%+#]/.test(text)) return Object.fromEntries(new URLSearchParams(text))
+  if (/[%+?]/.test(text)) return Object.fromEntries(new URLSearchParams(text))
   /** @type {Record<string, string>} */
   const query = {}
   for (const pair of text.split('&')) {
