@@ -12,6 +12,7 @@ import { EngineSocket } from './websocket/engine-socket.js'
  * | hook | used for | without it |
  * |---|---|---|
  * | `wsPreEncodedFrame` option of Engine.IO's `write` | one frame for all members of a document | `write` without it |
+ * | `engine.clients`, `clientsCount`, `middlewares` | sessions that begin with a WebSocket are ours (websocket/engine-socket.js) | Engine.IO's |
  * | `ws._sender.sendFrame`, `ws._socket` of an Engine.IO transport | one write for all that a connection gets in one turn | a `write` for each |
  * | `completeUpgrade` of ws's server; `decompress`, `params`, `_inflate` of its permessage-deflate | one compressed frame for all (compression.js) | none is compressed |
  * | an object with `toString` as a packet's data | text for polling members, made only if there is one | a string |
