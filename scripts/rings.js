@@ -17,10 +17,15 @@ export const RINGS = {
   unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 60_000 },
   // a whole inkcast in one process, or started as a command: no services either, but more than a few seconds
   process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 120_000 },
-  contract: { services: true, byDefault: true, concurrency: 1, timeoutMs: 120_000 },
-  integration: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000 },
-  cluster: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
+  contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 120_000 },
+  integration: { services: true, byDefault: true, concurrency: 3, timeoutMs: 300_000 },
+  // each file with a Redis of its own, and so with clusters of its own
+  cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000 },
+  // how soon processes are replaced, and nobody waits meanwhile
+  launcher: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
   browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
+  // how quick the demo page is, which needs a machine that does nothing else
+  speed: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000 },
   // the services of this folder themselves: they start their own
   services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000 },
   fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000 }

@@ -2,7 +2,7 @@
 /**
  * Runs the tests, ring by ring, with the services they need:
  *
- *   npm test                                            every ring but fault and services
+ *   npm test                                            every ring but fault, services and speed
  *   npm test -- unit contract                           these rings
  *   npm test -- test/unit/clock.test.js                 one file
  *   npm test -- integration -- --test-name-pattern=kick options for node --test

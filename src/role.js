@@ -1,13 +1,11 @@
 import cluster from 'node:cluster'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { rm } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { diagnose, readMachine } from './admin/diagnosis.js'
 import { createAgent } from './admin/agent.js'
 import { createPrivateListener } from './admin/private-listener.js'
 import { createProcesses } from './admin/processes.js'
-import { leaveRunDirectory, openRunDirectory, privateSocket } from './admin/run-directory.js'
+import { leaveRunDirectory, makeRunDirectory, openRunDirectory, privateSocket } from './admin/run-directory.js'
 import { createAdminServer } from './admin/server.js'
 import { createStatus } from './admin/status.js'
 import { systemClock } from './clock.js'
@@ -133,7 +131,7 @@ function configArgument () {
 
 /** @param {ReturnType<typeof createLifecycle>} lifecycle */
 async function privateDirectory (lifecycle) {
-  const directory = await mkdtemp(path.join(tmpdir(), 'inkcast-'))
+  const directory = await makeRunDirectory()
   lifecycle.onStop('run directory', () => rm(directory, { recursive: true, force: true }))
   return directory
 }

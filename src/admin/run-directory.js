@@ -1,4 +1,6 @@
-import { chmod, lstat, mkdir, readdir, rm, rmdir } from 'node:fs/promises'
+import { chmod, lstat, mkdir, mkdtemp, readdir, rm, rmdir } from 'node:fs/promises'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { isAlive } from '../process-alive.js'
 
@@ -10,9 +12,46 @@ import { isAlive } from '../process-alive.js'
 
 /** What a socket's path may have, bytes: 108 on Linux and 104 elsewhere, with a zero at the end. */
 const LONGEST_PATH = 103
+/** inkcast-<pid of who made it>-<random> */
+const MADE = /^inkcast-(\d+)-\w{6}$/
 
 /** @param {string} directory @param {string} role @param {number} slot @returns {string} */
 export const privateSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.sock`)
+
+/**
+ * One that nobody else uses. Those of others that were killed are removed.
+ * @param {string} [parent] default: the system's directory for temporary files
+ * @returns {Promise<string>}
+ */
+export async function makeRunDirectory (parent = tmpdir()) {
+  for (const name of await readdir(parent)) {
+    const maker = MADE.exec(name)?.[1]
+    // another user's, or gone meanwhile: nothing of ours
+    if (maker !== undefined && !isAlive(Number(maker))) await removeAbandoned(path.join(parent, name)).catch(() => {})
+  }
+  return mkdtemp(path.join(parent, `inkcast-${process.pid}-`))
+}
+
+/**
+ * Unless somebody listens there: processes outlive a launcher that was killed, for a moment, and in another container a pid means somebody else.
+ * @param {string} directory
+ */
+async function removeAbandoned (directory) {
+  const listening = await Promise.all((await readdir(directory)).map((file) => mayListen(path.join(directory, file))))
+  if (!listening.includes(true)) await rm(directory, { recursive: true, force: true })
+}
+
+/** @param {string} file @returns {Promise<boolean>} */
+function mayListen (file) {
+  return new Promise((resolve) => {
+    const socket = net.connect(file)
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', (error) => resolve(/** @type {NodeJS.ErrnoException} */ (error).code !== 'ECONNREFUSED'))
+  })
+}
 
 /**
  * Makes it private, and removes what killed processes have left there.

@@ -1,12 +1,11 @@
 import cluster from 'node:cluster'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createAgent } from '../admin/agent.js'
 import { createProcesses } from '../admin/processes.js'
 import { diagnose, readMachine } from '../admin/diagnosis.js'
+import { makeRunDirectory } from '../admin/run-directory.js'
 import { createAdminServer } from '../admin/server.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../banner.js'
@@ -42,7 +41,7 @@ export async function launch (config, { configFile }) {
   const metrics = createMetrics({ role: 'launcher' })
   const status = createStatus({ name: 'launcher', metrics })
   const lifecycle = createLifecycle({ log })
-  const runDirectory = await mkdtemp(path.join(tmpdir(), 'inkcast-'))
+  const runDirectory = await makeRunDirectory()
   lifecycle.onStop('run directory', () => rm(runDirectory, { recursive: true, force: true }))
   let stopping = false
   let reloading = false

@@ -4,18 +4,19 @@ import { before, test } from 'node:test'
 import { encodeMsgpack } from '../../src/wire/msgpack.js'
 import { startCluster } from '../helpers/cluster.js'
 import { connectClient } from '../helpers/clients.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
 
 const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 const topics = freshTopics(scope)
 /** @type {Awaited<ReturnType<typeof startCluster>>} */
 let cluster
 before(async () => {
-  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), MAX_DOCUMENTS_PER_CONNECTION: '1000', ...topics.env })
-}, { timeout: 60_000 })
+  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, MAX_DOCUMENTS_PER_CONNECTION: '1000', ...topics.env })
+}, { timeout: 90_000 })
 
 /** Worker number of a connection id, enough to tell workers apart. @param {{ id?: string }} client */
 const workerOf = (client) => client.id?.slice(0, 2)

@@ -4,13 +4,14 @@ import { before, test } from 'node:test'
 import { startCluster } from '../helpers/cluster.js'
 import { connectClient } from '../helpers/clients.js'
 import { startDocumentService } from '../helpers/document-service.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
 
 const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 const topics = freshTopics(scope)
 /** @type {Awaited<ReturnType<typeof startCluster>>} */
 let cluster
@@ -18,7 +19,7 @@ let cluster
 let service
 before(async () => {
   const port = await freePort()
-  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`, ...topics.env })
+  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`, ...topics.env })
   service = await startDocumentService(scope, { port, apiUrl: cluster.apiUrl, kafka: topics.env })
 }, { timeout: 90_000 })
 

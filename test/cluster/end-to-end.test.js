@@ -4,13 +4,16 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startCluster } from '../helpers/cluster.js'
 import { connectClient } from '../helpers/clients.js'
-import { redisUrl } from '../helpers/env.js'
 import { freshTopics } from '../helpers/kafka.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
+
+const REDIS_URL = await ownRedisUrl(fileScope())
 
 test('a request that is made again reaches clients once, and canaries are seen by nobody but the metrics', { timeout: 90_000 }, async (t) => {
   const topics = freshTopics(t)
-  const cluster = await startCluster(t, { WORKERS: '1', REDIS_URL: redisUrl(), ...topics.env })
+  const cluster = await startCluster(t, { WORKERS: '1', REDIS_URL, ...topics.env })
   const client = await connectClient(t, cluster.url, { codec: 'json', transports: ['websocket'] })
   const guid = randomUUID()
   await client.ask('doc:join', { guid })

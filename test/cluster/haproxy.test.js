@@ -5,8 +5,8 @@ import { certificate, startHaproxy } from '../helpers/balancer.js'
 import { everyKindWorks, nothingIsLost, sum, workerOf, workersOf } from '../helpers/behind-balancer.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { lacks } from '../services/install.js'
 import { freePort, freePorts } from '../services/ports.js'
@@ -15,6 +15,7 @@ const skip = await lacks(['haproxy'])
 const GATEWAY = fileURLToPath(new URL('../../src/gateway.js', import.meta.url))
 const { ca, certFile, keyFile } = certificate
 const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 
 /** @typedef {Awaited<ReturnType<typeof startCluster>> & { env: Record<string, string>, agentPort: number }} Machine */
 
@@ -26,7 +27,7 @@ const scope = fileScope()
  */
 async function startMachine (t, env, options) {
   const agentPort = Number(env.AGENT_PORT ?? await freePort())
-  const machine = await startCluster(t, { REDIS_URL: redisUrl(), AGENT_PORT: String(agentPort), ...env }, options)
+  const machine = await startCluster(t, { REDIS_URL, AGENT_PORT: String(agentPort), ...env }, options)
   return { ...machine, agentPort, env: { ...env, PORT: String(machine.port), ADMIN_PORT: String(machine.adminPort), AGENT_PORT: String(agentPort) } }
 }
 

@@ -7,8 +7,8 @@ import { certificate, startNginx } from '../helpers/balancer.js'
 import { everyKindWorks, nothingIsLost, sum, workerOf, workersOf } from '../helpers/behind-balancer.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { lacks } from '../services/install.js'
 import { freePorts } from '../services/ports.js'
@@ -17,6 +17,7 @@ const skip = await lacks(['nginx', 'nginx-stream'])
 const GATEWAY = fileURLToPath(new URL('../../src/gateway.js', import.meta.url))
 const { ca, certFile, keyFile } = certificate
 const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 
 /** @typedef {Awaited<ReturnType<typeof startCluster>>} Machine */
 
@@ -58,10 +59,10 @@ let passing
 before(async () => {
   if (skip) return
   // passed through, TLS ends at gateways, each of which runs alone here, as in a container
-  const tls = { REDIS_URL: redisUrl(), TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }
+  const tls = { REDIS_URL, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }
   ;[first, second, ...alone] = await Promise.all([
-    startCluster(scope, { REDIS_URL: redisUrl(), WORKERS: '2' }),
-    startCluster(scope, { REDIS_URL: redisUrl(), WORKERS: '2' }),
+    startCluster(scope, { REDIS_URL, WORKERS: '2' }),
+    startCluster(scope, { REDIS_URL, WORKERS: '2' }),
     startCluster(scope, tls, { file: GATEWAY }),
     startCluster(scope, tls, { file: GATEWAY })
   ])
@@ -101,7 +102,7 @@ test('a machine that is told to stop gets nothing new, nobody misses a record, a
   const during = await Promise.all(Array.from({ length: 8 }, (_, i) => connectClient(t, terminating.url, { ca, transports: [i % 2 ? 'polling' : 'websocket'] })))
   assert.deepEqual(during.filter((client) => !staying.has(workerOf(client))), [])
 
-  first = await startCluster(scope, { REDIS_URL: redisUrl(), WORKERS: '2', PORT: String(first.port) })
+  first = await startCluster(scope, { REDIS_URL, WORKERS: '2', PORT: String(first.port) })
   await waitFor(async () => {
     const client = await connectClient(t, terminating.url, { ca })
     return !staying.has(workerOf(client))

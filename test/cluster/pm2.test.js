@@ -4,21 +4,22 @@ import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { before, test } from 'node:test'
 import { connectClient, connectToWorkers } from '../helpers/clients.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { refusedByPm2, startPm2 } from '../helpers/pm2.js'
 import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
 import { GATEWAY_FLAGS } from '../../src/runtime-flags.js'
 
 const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 const topics = freshTopics(scope)
 /** @type {Awaited<ReturnType<typeof startPm2>>} */
 let cluster
 before(async () => {
-  cluster = await startPm2(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '10000', ...topics.env })
-}, { timeout: 60_000 })
+  cluster = await startPm2(scope, { WORKERS: '2', REDIS_URL, DRAIN_TIMEOUT: '10000', ...topics.env })
+}, { timeout: 90_000 })
 
 const KINDS = [
   { codec: /** @type {const} */ ('json'), transports: ['websocket'] },
@@ -110,7 +111,7 @@ test('at the end nothing is left behind', { timeout: 30_000 }, async () => {
 })
 
 test('without REDIS_URL, or with wrong settings, pm2 start says what to do', { timeout: 30_000 }, async (t) => {
-  const [embedded, wrong] = await Promise.all([refusedByPm2(t, {}), refusedByPm2(t, { REDIS_URL: redisUrl(), PORT: 'x' })])
+  const [embedded, wrong] = await Promise.all([refusedByPm2(t, {}), refusedByPm2(t, { REDIS_URL, PORT: 'x' })])
   assert.equal(embedded.code, 1)
   assert.match(embedded.output, /inkcast: PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL/)
   assert.equal(wrong.code, 1)

@@ -6,12 +6,15 @@ import { WORKERS } from '../../src/redis/keys.js'
 import { workerOfSid } from '../../src/wire/session-id.js'
 import { connectToWorkers } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
-import { redisUrl } from '../helpers/env.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { SECRET, signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
 
+const REDIS_URL = await ownRedisUrl(fileScope())
+
 test('members of two workers are one list; a tab that is closed, and a worker that is killed, leave once', { timeout: 120_000 }, async (t) => {
-  const cluster = await startCluster(t, { WORKERS: '2', REDIS_URL: redisUrl(), AUTH_JWT_SECRET: SECRET, PRESENCE_GRACE: '1000' })
+  const cluster = await startCluster(t, { WORKERS: '2', REDIS_URL, AUTH_JWT_SECRET: SECRET, PRESENCE_GRACE: '1000' })
   const guid = `doc-${randomUUID()}`
   const tokens = await Promise.all(Array.from({ length: 520 }, (_, i) => signToken({ sub: `user-${i}` })))
   const clients = await connectToWorkers(t, cluster.url, 2, 12, (i) => ({ auth: { token: tokens[i] } }))
@@ -40,7 +43,7 @@ test('members of two workers are one list; a tab that is closed, and a worker th
   await waitFor(() => told.some(({ left }) => left.includes(closedId)), { timeout: 20_000, message: 'the tab to be gone' })
   assert.equal(told.at(-1).count, clients.length - 1)
 
-  const redis = new Redis(redisUrl())
+  const redis = new Redis(REDIS_URL)
   t.after(() => redis.disconnect())
   const victim = JSON.parse(String(await redis.hget(WORKERS.owners, String(workerOf(rest[0])))))
   const gone = rest.map(({ id }) => id)

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { childrenOf } from '../helpers/processes.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -13,6 +13,7 @@ import { waitFor } from '../helpers/wait.js'
  * Receipts through Kafka and two workers: one summary for each record, and all of them add up.
  */
 const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 const topics = freshTopics(scope)
 const TIMEOUT = 5000
 /** @type {Awaited<ReturnType<typeof startCluster>>} */
@@ -20,9 +21,9 @@ let cluster
 /** @type {Awaited<ReturnType<typeof topics.collect>>} */
 let uplink
 before(async () => {
-  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), RECEIPT_TIMEOUT: String(TIMEOUT), ...topics.env })
+  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, RECEIPT_TIMEOUT: String(TIMEOUT), ...topics.env })
   uplink = await topics.collect(topics.uplink)
-}, { timeout: 60_000 })
+}, { timeout: 90_000 })
 
 /** @param {string} prefix of the trace ids */
 const summaries = (prefix) => uplink.filter(({ headers }) => headers['x-operator'] === 'receipt' && headers['x-trace-id'].startsWith(prefix))

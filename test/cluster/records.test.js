@@ -3,19 +3,21 @@ import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { startCluster } from '../helpers/cluster.js'
 import { connectClient } from '../helpers/clients.js'
-import { kafkaBrokers, kafkaClasspath, redisUrl } from '../helpers/env.js'
+import { kafkaBrokers, kafkaClasspath } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { produceWithJava } from '../services/kafka-console-producer.js'
 
 const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 const topics = freshTopics(scope)
 /** @type {Awaited<ReturnType<typeof startCluster>>} */
 let cluster
 before(async () => {
-  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), ...topics.env })
-}, { timeout: 60_000 })
+  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, ...topics.env })
+}, { timeout: 90_000 })
 
 /**
  * Members of one document, of both codecs.

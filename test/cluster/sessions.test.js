@@ -8,9 +8,9 @@ import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
 import { workerOfSid } from '../../src/wire/session-id.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { childrenOf } from '../helpers/processes.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { SECRET, signToken } from '../helpers/tokens.js'
@@ -23,19 +23,20 @@ const CLIENTS = 200
 const DOCUMENTS = 10
 
 const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 const topics = freshTopics(scope)
 /** @type {Awaited<ReturnType<typeof startCluster>>} */
 let cluster
 /** @type {Awaited<ReturnType<typeof topics.collect>>} */
 let uplink
-const redis = createRedis({ urls: [redisUrl()], name: 'test', log: recordingLog().log })
+const redis = createRedis({ urls: [REDIS_URL], name: 'test', log: recordingLog().log })
 const store = createRedisSessions({ redis })
 before(async () => {
   await redis.start()
   scope.after(() => redis.stop())
-  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), AUTH_JWT_SECRET: SECRET, ...topics.env })
+  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, AUTH_JWT_SECRET: SECRET, ...topics.env })
   uplink = await topics.collect(topics.uplink)
-}, { timeout: 60_000 })
+}, { timeout: 90_000 })
 
 /** @param {string} run part of the ids @returns {string[]} life-cycle events of them, as `operator uid guid reason` */
 const events = (run) => uplink.filter(({ headers }) => `${headers['x-uid']} ${headers['x-guid']}`.includes(run))

@@ -5,12 +5,14 @@ import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { oneToEach, rawConnection, textFrame, upgradeRequest, workerOf } from '../helpers/pinned.js'
 import { childrenOf } from '../helpers/processes.js'
 import { rawWebSocket } from '../helpers/raw-client.js'
 import { waitFor } from '../helpers/wait.js'
+
+const REDIS_URL = await ownRedisUrl(fileScope())
 
 /** @typedef {Awaited<ReturnType<typeof startCluster>>} Cluster */
 
@@ -42,8 +44,8 @@ for (const workers of [2, 3]) {
     /** @type {Cluster} */
     let cluster
     before(async () => {
-      cluster = await startCluster(scope, { WORKERS: String(workers), REDIS_URL: redisUrl(), MAX_BYTES_PER_SECOND: '100000000', DRAIN_TIMEOUT: '1000' })
-    }, { timeout: 60_000 })
+      cluster = await startCluster(scope, { WORKERS: String(workers), REDIS_URL, MAX_BYTES_PER_SECOND: '100000000', DRAIN_TIMEOUT: '1000' })
+    }, { timeout: 90_000 })
 
     test('one kept-alive connection carries the sessions of all workers', { timeout: 30_000 }, async (t) => {
       const connections = await oneToEach(t, cluster.url, workers)
@@ -202,8 +204,8 @@ describe('TLS', () => {
   /** @type {Cluster} */
   let cluster
   before(async () => {
-    cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), TLS_CERT_FILE: file('cert.pem'), TLS_KEY_FILE: file('key.pem') })
-  }, { timeout: 60_000 })
+    cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, TLS_CERT_FILE: file('cert.pem'), TLS_KEY_FILE: file('key.pem') })
+  }, { timeout: 90_000 })
 
   /**
    * A session that goes over to WebSocket through another worker.
@@ -275,7 +277,7 @@ async function upgraded (t, url, more) {
 }
 
 test(`${CLIENTS} clients that begin with polling and upgrade, 64 at a time: not one fails`, { timeout: 280_000 }, async (t) => {
-  const cluster = await startCluster(t, { WORKERS: '3', REDIS_URL: redisUrl() })
+  const cluster = await startCluster(t, { WORKERS: '3', REDIS_URL })
   /** @type {string[]} */
   const failures = []
   let left = CLIENTS

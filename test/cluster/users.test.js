@@ -3,22 +3,23 @@ import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { startCluster } from '../helpers/cluster.js'
 import { connectClient } from '../helpers/clients.js'
-import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
 import { SECRET, signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
 
 const scope = fileScope()
+const REDIS_URL = await ownRedisUrl(scope)
 const topics = freshTopics(scope)
 /** @type {Awaited<ReturnType<typeof startCluster>>} */
 let cluster
 /** @type {Awaited<ReturnType<typeof topics.producer>>} */
 let producer
 before(async () => {
-  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), AUTH_JWT_SECRET: SECRET, ...topics.env })
+  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, AUTH_JWT_SECRET: SECRET, ...topics.env })
   producer = await topics.producer()
-}, { timeout: 60_000 })
+}, { timeout: 90_000 })
 
 /** @param {Record<string, string>} headers @param {unknown} [value] */
 const publish = (headers, value = {}) => producer.send({ topic: topics.downlink, messages: [{ key: headers['x-guid'] ?? headers['x-uid'] ?? '*', value: JSON.stringify(value), headers }] })

@@ -14,11 +14,11 @@ const HERE = { command: (/** @type {string[]} */ args) => args, door: async (/**
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {Record<string, string>} env settings; ports that are not among them are free ones
  * @param {object} [options]
- * @param {number} [options.timeout] ms until it must be ready, default 30,000
+ * @param {number} [options.timeout] ms until it must be ready, default 60,000
  * @param {string} [options.file] what to run, default: the launcher; a role's composition root runs alone
  * @param {Pick<import('./hosts.js').Host, 'command' | 'door'>} [options.host] where to run it, default: here; ports are then the usual ones
  */
-export async function startCluster (t, env, { timeout = 30_000, file = COMMAND, host = HERE } = {}) {
+export async function startCluster (t, env, { timeout = 60_000, file = COMMAND, host = HERE } = {}) {
   const ports = await Promise.all(Object.entries(USUAL).map(([name, usual]) => env[name] ?? (host === HERE ? freePort() : usual)))
   const [port, apiPort, adminPort] = await Promise.all(ports.map((port) => host.door(Number(port))))
   const [program, ...args] = host.command([process.execPath, file])

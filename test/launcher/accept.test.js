@@ -73,7 +73,7 @@ describe('workers accept connections themselves', () => {
   // IPv6 that takes IPv4 as well, and TLS: who stands in must do it for them too
   before(async () => {
     cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '2000', HOST: '::', TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` })
-  }, { timeout: 60_000 })
+  }, { timeout: 90_000 })
 
   /** @returns {Promise<number[]>} */
   const workers = async () => (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway').map(({ pid }) => pid)

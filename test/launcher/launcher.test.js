@@ -81,7 +81,7 @@ describe('a cluster that goes on', () => {
     const begin = performance.now()
     cluster = await start(scope, { ...topics.env, DRAIN_TIMEOUT: '10000' })
     startTime = performance.now() - begin
-  }, { timeout: 60_000 })
+  }, { timeout: 90_000 })
 
   test('gateway workers run with the flags that were measured for them, the others without', async () => {
     const flagsOf = (/** @type {number} */ pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter((arg) => GATEWAY_FLAGS.includes(arg))
