@@ -16,6 +16,13 @@ const [EARLIEST, LATEST] = [1000, 5000]
 export const retryInMs = () => Math.round(EARLIEST + Math.random() * (LATEST - EARLIEST))
 
 /**
+ * So that a page of another origin sees when to come back. Any may: it is no secret, and Engine.IO, which knows who may connect, is not asked.
+ * @param {string | undefined} origin
+ * @returns {Record<string, string>}
+ */
+const corsHeaders = (origin) => origin === undefined ? {} : { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Expose-Headers': 'Retry-After', Vary: 'Origin' }
+
+/**
  * @param {object} dependencies
  * @param {number} dependencies.perSecond
  * @param {import('../metrics.js').Metrics} dependencies.metrics
@@ -57,7 +64,7 @@ export function createHandshakeLimit ({ perSecond, metrics, clock }) {
     const { code, message, retryable } = publicError(new InkcastError('unavailable', 'too many clients at the moment'))
     const body = JSON.stringify({ code, message, retryable })
     const headers = { 'Retry-After': Math.round(retryInMs() / 1000), 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close' }
-    if (res !== undefined) res.writeHead(503, headers).end(body)
+    if (res !== undefined) res.writeHead(503, { ...headers, ...corsHeaders(res.req.headers.origin) }).end(body)
     else socket.end(`HTTP/1.1 503 Service Unavailable\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
   }
 
