@@ -8,6 +8,7 @@ import kafkajs from 'kafkajs'
 import { makeDirectory, removeDirectory } from './directory.js'
 import { spawnGuarded } from './guard.js'
 import { ensureInstalled } from './install.js'
+import { ensureKafkaArchive } from './kafka-archive.js'
 import { ensureKafkaJars } from './kafka-jars.js'
 import { freePort } from './ports.js'
 import { waitUntil } from './wait.js'
@@ -23,7 +24,7 @@ const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
  * @property {number} pid of the process that runs now; another one after a restart
  * @property {string} classpath of Kafka's own tools, for `java -cp`
  * @property {string} directory
- * @property {() => Promise<void>} stop ends it and removes its directory; a second call does nothing
+ * @property {(graceMs?: number) => Promise<void>} stop ends it and removes its directory; a second call does nothing
  * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL; resolves when it has ended. SIGSTOP and SIGCONT
  *   suspend it and wake it up
  * @property {() => Promise<void>} restart ends it where it still runs and starts it with the same port and data
@@ -46,7 +47,21 @@ const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
 export async function startKafka ({ port, parent, longLived = false, host = HOST, advertisedPort } = {}) {
   await ensureInstalled(['java'])
   const classpath = await ensureKafkaJars()
-  return startBroker({ port: port ?? await freePort(), retry: port === undefined, parent, longLived, classpath, host, advertisedPort })
+  const javaOptions = longLived ? [] : [...SHORT_LIVED, ...await sharedClasses(classpath)]
+  return startBroker({ port: port ?? await freePort(), retry: port === undefined, parent, javaOptions, classpath, host, advertisedPort })
+}
+
+/** @param {string} classpath @returns {Promise<string[]>} options for Java */
+async function sharedClasses (classpath) {
+  const archive = await ensureKafkaArchive({
+    classpath,
+    async train (option) {
+      const broker = await startBroker({ port: await freePort(), retry: true, javaOptions: [...SHORT_LIVED, option], classpath, host: HOST })
+      // it writes the archive as it ends
+      await broker.stop(60_000)
+    }
+  })
+  return archive === undefined ? [] : [`-XX:SharedArchiveFile=${archive}`]
 }
 
 /**
@@ -77,11 +92,11 @@ export async function kafkaAnswers (brokers, processes) {
 }
 
 /**
- * @param {{ port: number, retry: boolean, parent?: string, longLived: boolean, classpath: string, host: string, advertisedPort?: number }} options retry: with another port
+ * @param {{ port: number, retry: boolean, parent?: string, javaOptions: string[], classpath: string, host: string, advertisedPort?: number }} options retry: with another port
  * if this is taken
  * @returns {Promise<KafkaBroker>}
  */
-async function startBroker ({ port, retry, parent, longLived, classpath, host, advertisedPort }) {
+async function startBroker ({ port, retry, parent, javaOptions, classpath, host, advertisedPort }) {
   const directory = makeDirectory('kafka', parent)
   const log = join(directory, 'kafka.log')
   const properties = join(directory, 'server.properties')
@@ -90,7 +105,7 @@ async function startBroker ({ port, retry, parent, longLived, classpath, host, a
   const java = (options, ...args) => spawnGuarded('java',
     [...options, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, ...args], { log, directory, cwd: directory })
   const launch = async () => {
-    const broker = java(['-Xmx512m', ...(longLived ? [] : SHORT_LIVED)], 'kafka.Kafka', properties)
+    const broker = java(['-Xmx512m', ...javaOptions], 'kafka.Kafka', properties)
     try {
       await kafkaAnswers(brokers, [broker])
     } catch (error) {
@@ -103,7 +118,7 @@ async function startBroker ({ port, retry, parent, longLived, classpath, host, a
   let broker
   try {
     writeFileSync(properties, serverProperties({ host, port, advertisedPort, controllerPort: await freePort(), directory }))
-    const format = java(['-Xmx128m', ...SHORT_LIVED], 'kafka.tools.StorageTool', 'format',
+    const format = java(['-Xmx128m', ...SHORT_LIVED, ...javaOptions.filter((option) => option.startsWith('-XX:SharedArchiveFile'))], 'kafka.tools.StorageTool', 'format',
       '--cluster-id', clusterId(), '--config', properties)
     const { code, signal } = await format.finished()
     if (code !== 0) throw new Error(`Kafka's storage can't be formatted (${signal ?? `exit code ${code}`})\n${format.lastOutput()}`)
@@ -111,7 +126,7 @@ async function startBroker ({ port, retry, parent, longLived, classpath, host, a
   } catch (error) {
     removeDirectory(directory)
     if (!retry || !String(error).includes('Address already in use')) throw error
-    return startBroker({ port: await freePort(), retry, parent, longLived, classpath, host, advertisedPort })
+    return startBroker({ port: await freePort(), retry, parent, javaOptions, classpath, host, advertisedPort })
   }
   return {
     brokers,
@@ -119,8 +134,8 @@ async function startBroker ({ port, retry, parent, longLived, classpath, host, a
     get pid () { return broker.pid },
     classpath,
     directory,
-    stop: async () => {
-      await broker.stop()
+    stop: async (graceMs) => {
+      await broker.stop(graceMs)
       removeDirectory(directory)
     },
     kill: (signal) => broker.kill(signal),

@@ -1,0 +1,46 @@
+/**
+ * Kafka's classes as Java has read them (class data sharing), kept beside its jars: a broker starts with half the CPU then.
+ */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+import { withLock } from './lock.js'
+
+/**
+ * Makes sure that the archive is there. It is made once for each version of Java, by a broker that starts and ends.
+ *
+ * @param {object} options
+ * @param {string} options.classpath of ensureKafkaJars
+ * @param {(javaOption: string) => Promise<void>} options.train starts a broker with it, and ends it orderly
+ * @param {() => Promise<string>} [options.version] of Java
+ * @returns {Promise<string | undefined>} the file; undefined: it could not be made, as by a Java before 13, and it goes without
+ */
+export async function ensureKafkaArchive ({ classpath, train, version = javaVersion }) {
+  const digest = createHash('sha256').update(await version()).digest('hex').slice(0, 12)
+  const file = `${dirname(classpath)}-${digest}.jsa`
+  if (!existsSync(file)) {
+    await withLock(`${file}.lock`, async () => {
+      if (!existsSync(file)) await make(file, train)
+    })
+  }
+  return existsSync(file) ? file : undefined
+}
+
+async function javaVersion () {
+  return (await promisify(execFile)('java', ['-version'])).stderr
+}
+
+/** @param {string} file @param {(javaOption: string) => Promise<void>} train */
+async function make (file, train) {
+  const unfinished = `${file}.${process.pid}`
+  try {
+    await train(`-XX:ArchiveClassesAtExit=${unfinished}`)
+    renameSync(unfinished, file)
+  } catch (error) {
+    console.error(`services: brokers start without an archive of their classes: ${String(error).split('\n', 1)[0]}`)
+  } finally {
+    rmSync(unfinished, { force: true })
+  }
+}
