@@ -18,11 +18,11 @@ export const RINGS = {
   // a whole inkcast in one process, or started as a command: no services either, but more than a few seconds
   process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 120_000 },
   contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 120_000 },
-  integration: { services: true, byDefault: true, concurrency: 3, timeoutMs: 300_000 },
+  integration: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000 },
   // each file with a Redis of its own, and so with clusters of its own
   cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000 },
-  // how soon processes are replaced, and nobody waits meanwhile
-  launcher: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
+  // clusters as well, with nothing beside them: how soon processes are replaced, and balancers that go by how busy a machine is
+  alone: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
   browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
   // how quick the demo page is, which needs a machine that does nothing else
   speed: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000 },
