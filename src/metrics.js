@@ -1,5 +1,5 @@
 import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
-import { LabelCounter } from './label-counter.js'
+import { TalliedCounter } from './tallied-counter.js'
 import { TalliedHistogram } from './tallied-histogram.js'
 
 /**
@@ -71,7 +71,7 @@ export const METRICS = Object.freeze({
 
 /**
  * @template {MetricEntry['type']} T
- * @typedef {T extends 'counter' ? LabelCounter : T extends 'gauge' ? Gauge : TalliedHistogram} Metric
+ * @typedef {T extends 'counter' ? TalliedCounter : T extends 'gauge' ? Gauge : TalliedHistogram} Metric
  */
 
 /** @typedef {ReturnType<typeof createMetrics>} Metrics */
@@ -90,7 +90,7 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
   const metrics = {}
   for (const [name, entry] of Object.entries(/** @type {Record<string, MetricEntry>} */ (METRICS))) {
     const options = { name: `inkcast_${name}${entry.type === 'counter' ? '_total' : ''}`, help: entry.help, labelNames: entry.labels ?? [], registers: [registry], aggregator: entry.aggregator ?? 'sum' }
-    if (entry.type === 'counter') metrics[name] = new LabelCounter(options)
+    if (entry.type === 'counter') metrics[name] = new TalliedCounter(options)
     else if (entry.type === 'gauge') metrics[name] = new Gauge(options)
     else metrics[name] = new TalliedHistogram({ ...options, buckets: entry.buckets })
   }

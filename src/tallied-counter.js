@@ -4,7 +4,7 @@ import { Counter } from 'prom-client'
  * prom-client's counter, and a way to count by labels that hot paths can afford: its `inc` sorts, checks and joins
  * the labels each time, and so do the children that `labels` makes.
  */
-export class LabelCounter extends Counter {
+export class TalliedCounter extends Counter {
   /** By the value of the first label, then of the second. What came since somebody looked last. @type {Map<string, Map<string, number>>} */
   #counted = new Map()
 

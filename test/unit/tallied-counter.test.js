@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Registry } from 'prom-client'
-import { LabelCounter } from '../../src/label-counter.js'
+import { TalliedCounter } from '../../src/tallied-counter.js'
 
 /** @param {string[]} labelNames */
 function counterWith (labelNames) {
   const registry = new Registry()
-  const counter = new LabelCounter({ name: 'events_total', help: 'Events.', labelNames, registers: [registry] })
+  const counter = new TalliedCounter({ name: 'events_total', help: 'Events.', labelNames, registers: [registry] })
   return { counter, registry, values: async () => (await counter.get()).values }
 }
 
