@@ -35,6 +35,7 @@ test('while the bus fails nothing is lost, reordered or published twice, and the
   const kafka = await testKafka(t)
   const bus = recordingBus()
   const { published, ingest, metrics } = await startIngest(kafka, { bus })
+  const { restarts } = ingest.status() // a broker that has just started may have refused the first one
   const failUntil = Date.now() + 12_500 // longer than the group's session time-out
   let failures = 0
   bus.before = () => {
@@ -52,7 +53,7 @@ test('while the bus fails nothing is lost, reordered or published twice, and the
   assertAllInOrder(bus, 1000, 7)
   assert.ok(bus.duplicates > 0)
   assert.ok(failures > 10 && failures < 5000, `${failures} failures: it waits between tries`)
-  assert.equal(ingest.status().restarts, 0)
+  assert.equal(ingest.status().restarts, restarts)
   await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
   const committed = await committedOffsets(kafka)
   await waitFor(async () => (await committed()).reduce((sum, offset) => sum + Math.max(0, offset)) === 1000, { message: committed })
