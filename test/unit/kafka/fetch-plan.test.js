@@ -76,7 +76,7 @@ describe('kafkajs fetches where', () => {
     'it has joined its group again': (group) => { group.offsetManager = { ...group.offsetManager } },
     'a partition is paused': ({ subscriptionState }) => { subscriptionState.subscriptionStatesByTopic[TOPIC] = { paused: new Set([1]), pauseAll: false } },
     'a partition is to be read from elsewhere': ({ seekOffset }) => { seekOffset.set('["documents",0]', '0') },
-    'an offset has to be asked for': ({ offsetManager }) => { delete offsetManager.committed[TOPIC][0] },
+    'an offset has to be asked for': ({ offsetManager }) => { delete offsetManager.committed[TOPIC][1] },
     'another replica is nearer': (group) => { group.preferredReadReplicasPerTopicPartition[TOPIC] = { 0: { nodeId: 2 } } },
     'the connection has to be opened': (_group, connection) => { connection.isConnected = () => false },
     'the session has to be renewed': (_group, connection) => Object.assign(connection, { sasl: {}, isAuthenticated: () => false }),
