@@ -12,9 +12,15 @@
 /** More than browsers send, and less than Node's parser takes; bytes. */
 const MAX_HEAD = 8192
 const END = Buffer.from('\r\n\r\n')
-/** RFC 9110, 5.1 and 5.5; without the bytes above 0x7e, of which nobody knows what they mean. */
-const FIELD = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e]*)$/
-const TARGET = /^[\x21-\x7e]+$/
+/** Tabs, line ends and printable ASCII: nobody knows what the bytes above 0x7e mean (RFC 9110, 5.5). */
+const PRINTABLE = /^[\t\r\n\x20-\x7e]*$/
+/** A line end of another kind. */
+const NOT_IN_LINE = /[\r\n]/
+/** RFC 9110, 5.1 */
+const NAME = /^[\w!#$%&'*+.^`|~-]+$/
+/** Names as they were sent, and in lower case; there are few of them. @type {Map<string, string>} */
+const names = new Map()
+const MAX_NAMES = 256
 /** With them the request has a body, or wants to be asked for it. */
 const OF_BODIES = ['content-length', 'transfer-encoding', 'expect']
 /** 16 random bytes (RFC 6455, 4.1), as ws reads them. */
@@ -52,22 +58,34 @@ class UpgradeRequest {
 export function readUpgrade (bytes, socket) {
   const end = bytes.indexOf(END)
   if (end === -1 || end > MAX_HEAD) return null
-  const [line, ...fields] = bytes.toString('latin1', 0, end).split('\r\n')
+  const head = bytes.toString('latin1', 0, end)
+  if (!PRINTABLE.test(head)) return null
+  const [line, ...fields] = head.split('\r\n')
   if (!line.startsWith('GET ') || !line.endsWith(' HTTP/1.1')) return null
   const url = line.slice(4, -9)
-  if (!TARGET.test(url)) return null
+  if (url === '' || NOT_IN_LINE.test(url) || url.includes(' ')) return null
   /** @type {Record<string, string>} */
   const headers = {}
   for (const field of fields) {
-    const match = FIELD.exec(field)
-    if (match === null) return null
-    const name = match[1].toLowerCase()
+    const colon = field.indexOf(':')
+    if (colon === -1 || NOT_IN_LINE.test(field)) return null
+    const name = lowerCase(field.slice(0, colon))
     // what two of a kind mean depends on the kind
-    if (name in headers) return null
-    headers[name] = match[2].trim()
+    if (name === null || name in headers) return null
+    headers[name] = field.slice(colon + 1).trim()
   }
   if (headers.upgrade === undefined || OF_BODIES.some((name) => name in headers)) return null
   return { request: new UpgradeRequest(url, headers, socket), rest: bytes.subarray(end + END.length) }
+}
+
+/** @param {string} name of a header @returns {string | null} null: there is no such name */
+function lowerCase (name) {
+  const known = names.get(name)
+  if (known !== undefined) return known
+  if (!NAME.test(name)) return null
+  const lower = name.toLowerCase()
+  if (names.size < MAX_NAMES) names.set(name, lower)
+  return lower
 }
 
 /**
@@ -80,24 +98,17 @@ export function beginsWebSocket ({ method, headers, _query }) {
     headers.upgrade?.toLowerCase() === 'websocket' && headers.connection !== undefined && /\bupgrade\b/i.test(headers.connection)
 }
 
+/** Nearly all clients ask for the same. @type {{ url: string, query: Record<string, string> }} */
+let last = { url: '', query: {} }
+
 /**
  * @param {string} url
  * @returns {Record<string, string>} as Engine.IO reads it, of several with one name the last
  */
 export function queryOf (url) {
-  const at = url.indexOf('?')
-  if (at === -1) return {}
-  const text = url.slice(at + 1)
-  if (/[%+?]/.test(text)) return Object.fromEntries(new URLSearchParams(text))
-  /** @type {Record<string, string>} */
-  const query = {}
-  for (const pair of text.split('&')) {
-    if (pair === '') continue
-    const equals = pair.indexOf('=')
-    const name = equals === -1 ? pair : pair.slice(0, equals)
-    // it would be the prototype
-    if (name === '__proto__') return Object.fromEntries(new URLSearchParams(text))
-    query[name] = equals === -1 ? '' : pair.slice(equals + 1)
+  if (url !== last.url) {
+    const at = url.indexOf('?')
+    last = { url, query: at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1))) }
   }
-  return query
+  return { ...last.query }
 }
