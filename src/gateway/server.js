@@ -35,8 +35,8 @@ const PACKET_OVERHEAD = 16_384
 const kEarly = Symbol('early')
 /** Packets that a client may send before it is admitted. */
 const MAX_EARLY = 100
-/** Connections closed at a time while draining, and the pause between, ms: 500 a second, which others can take. More where half of DRAIN_TIMEOUT would not do. */
-const DRAIN_BATCH = 25
+/** Connections closed at a time while draining, and the pause between, ms: 100 a second, or so many that half of DRAIN_TIMEOUT does. Who takes them has clients of its own. */
+const DRAIN_BATCH = 5
 const DRAIN_PAUSE = 50
 /** How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms; half of DRAIN_TIMEOUT at most. */
 const DRAIN_GRACE = 5000
