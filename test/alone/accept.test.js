@@ -52,17 +52,6 @@ async function trickle (url, rate, more) {
   return Promise.all(outcomes)
 }
 
-/**
- * How long a request may take where nobody is kept waiting: 1 s, or more where this machine has so much else to do that even
- * undisturbed ones take long.
- * @param {string} url
- * @returns {Promise<number>} ms
- */
-async function patience (url) {
-  const undisturbed = await trickle(url, 100, (count) => count < 50)
-  return Math.max(1000, 4 * Math.max(...undisturbed.map(({ took }) => took)))
-}
-
 /** @param {Outcome[]} outcomes @returns {string[]} */
 const errors = (outcomes) => outcomes.flatMap(({ error, took }) => error ? `${error} ${Math.round(took)}ms of ${outcomes.length}` : [])
 
@@ -81,9 +70,16 @@ describe('workers accept connections themselves', () => {
   const scope = fileScope()
   /** @type {Awaited<ReturnType<typeof startCluster>>} */
   let cluster
+  /**
+   * How long a request takes at most, ms: 1 s, or more where this machine has much else to do, but far less than until another
+   * process is there.
+   */
+  let longest = 1000
   // IPv6 that takes IPv4 as well, and TLS: who stands in must do it for them too
   before(async () => {
+    const begin = performance.now()
     cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '2000', HOST: '::', TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` })
+    longest = Math.max(longest, (performance.now() - begin) / 4)
   }, { timeout: 90_000 })
 
   /** @returns {Promise<number[]>} */
@@ -98,10 +94,9 @@ describe('workers accept connections themselves', () => {
     assertEven([...few, ...many], 0.1)
   })
 
-  test('kill -9, again and again: whoever connects afterwards is answered by the other within 1 s', { timeout: 60_000 }, async (t) => {
+  test('kill -9, again and again: whoever connects afterwards is answered by the other within 1 s', { timeout: 120_000 }, async (t) => {
     let asking = true
     t.after(() => { asking = false })
-    const longest = await patience(cluster.url)
     const asked = trickle(cluster.url, 100, () => asking)
     /** @type {number[]} */
     const killed = []
@@ -114,9 +109,9 @@ describe('workers accept connections themselves', () => {
       await waitFor(async () => {
         const now = await workers()
         return now.length === 2 && !now.includes(pid) && others.every((other) => now.includes(other))
-      }, { timeout: 10_000, message: 'another process' })
+      }, { timeout: 20_000, message: 'another process' })
     }
-    await waitFor(() => cluster.ready(), { timeout: 10_000, message: 'a worker that stays' })
+    await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'a worker that stays' })
     asking = false
     const outcomes = await asked
     // what a process has accepted is lost with it
@@ -137,7 +132,7 @@ describe('workers accept connections themselves', () => {
     process.kill(pid, 'SIGKILL')
     assert.deepEqual(errors(await Promise.all(asked)), [])
     if (!noSlotSockets) assert.ok(waiting > 0, `${waiting} waited`)
-    await waitFor(() => cluster.ready(), { timeout: 10_000, message: 'a worker in its place' })
+    await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'a worker in its place' })
   })
 
   test('SIGHUP under load: no connection is reset', { timeout: 60_000 }, async (t) => {
@@ -161,15 +156,14 @@ describe('workers accept connections themselves', () => {
     if (!noSlotSockets) assertEven(await trickle(cluster.url + HANDSHAKE, 200, (count) => count < 600), 0.2)
   })
 
-  test('a worker that is told to end by somebody else leaves nobody waiting', { timeout: 60_000 }, async (t) => {
+  test('a worker that is told to end by somebody else leaves nobody waiting', { timeout: 90_000 }, async (t) => {
     let asking = true
     t.after(() => { asking = false })
-    const longest = await patience(cluster.url)
     const asked = trickle(cluster.url, 100, () => asking)
     const [pid] = await workers()
     process.kill(pid, 'SIGTERM')
-    await waitFor(async () => !(await workers()).includes(pid), { timeout: 10_000, message: 'its end' })
-    await waitFor(() => cluster.ready(), { timeout: 10_000, message: 'another worker' })
+    await waitFor(async () => !(await workers()).includes(pid), { timeout: 20_000, message: 'its end' })
+    await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'another worker' })
     asking = false
     assert.deepEqual((await asked).filter(({ error, took }) => error !== undefined || took > longest), [])
   })
