@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import { WORKERS } from '../../src/redis/keys.js'
 import { workerOfSid } from '../../src/wire/session-id.js'
-import { connectToWorkers } from '../helpers/clients.js'
+import { connectClient, connectToWorkers } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
@@ -19,6 +19,11 @@ test('members of two workers are one list; a tab that is closed, and a worker th
   const tokens = await Promise.all(Array.from({ length: 520 }, (_, i) => signToken({ sub: `user-${i}` })))
   const clients = await connectToWorkers(t, cluster.url, 2, 12, (i) => ({ auth: { token: tokens[i] } }))
   const workerOf = (/** @type {{ id?: string }} */ { id }) => /** @type {number} */ (workerOfSid(String(id)))
+  // two of each worker: which one takes a connection is not even
+  while (clients.filter((client) => workerOf(client) === workerOf(clients[0])).length < 2 || clients.filter((client) => workerOf(client) !== workerOf(clients[0])).length < 2) {
+    assert.ok(clients.length < tokens.length, 'both workers take connections')
+    clients.push(await connectClient(t, cluster.url, { auth: { token: tokens[clients.length] } }))
+  }
   const watcher = clients[0]
   const here = clients.filter((client) => client !== watcher && workerOf(client) === workerOf(watcher))
   const there = clients.filter((client) => workerOf(client) !== workerOf(watcher))
