@@ -1,4 +1,5 @@
 import { InkcastError, publicError } from '../errors.js'
+import { closing } from './websocket/carrier.js'
 
 /**
  * How many clients a worker begins with per second. A burst of one second's worth is served at once, as many more wait,
@@ -65,7 +66,11 @@ export function createHandshakeLimit ({ perSecond, metrics, clock }) {
     const body = JSON.stringify({ code, message, retryable })
     const headers = { 'Retry-After': Math.round(retryInMs() / 1000), 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close' }
     if (res !== undefined) res.writeHead(503, { ...headers, ...corsHeaders(res.req.headers.origin) }).end(body)
-    else socket.end(`HTTP/1.1 503 Service Unavailable\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
+    else {
+      socket.end(`HTTP/1.1 503 Service Unavailable\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
+      // Node has given it out of its hands
+      closing.add(/** @type {import('net').Socket} */ (socket))
+    }
   }
 
   return {

@@ -41,6 +41,9 @@ export function carry (netSocket, carried) {
   netSocket[kCarried] = carried
 }
 
+/** @param {any} netSocket @returns {Carried | undefined} who has it */
+export const carriedBy = (netSocket) => netSocket[kCarried]
+
 /** Nobody here has it any more. @param {any} netSocket */
 export function release (netSocket) {
   netSocket.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)

@@ -1,5 +1,5 @@
 import https from 'node:https'
-import { carry, release } from './carrier.js'
+import { carriedBy, carry, release } from './carrier.js'
 import { Deadlines } from './deadlines.js'
 import { readUpgrade } from './request.js'
 
@@ -19,12 +19,22 @@ export function readFirstBytes (server, take) {
   server.removeAllListeners(event)
   const silent = new Deadlines(PATIENCE)
 
+  /** Its request was taken and not answered yet: who goes on talking would have to be kept for that long. */
+  const waiting = {
+    /** @param {Buffer} _ @param {import('net').Socket} netSocket */
+    received (_, netSocket) { netSocket.destroy() },
+    onClose () {}
+  }
   const first = {
     /** @param {Buffer} chunk @param {import('net').Socket} netSocket */
     received (chunk, netSocket) {
       silent.delete(netSocket)
       const upgrade = readUpgrade(chunk, netSocket)
-      if (upgrade !== null && take(upgrade.request, netSocket, upgrade.rest)) return
+      if (upgrade !== null && take(upgrade.request, netSocket, upgrade.rest)) {
+        // it waits for its turn, or was refused
+        if (carriedBy(netSocket) === first) carry(netSocket, waiting)
+        return
+      }
       release(netSocket)
       toNode.call(server, netSocket)
       netSocket.emit('data', chunk)

@@ -73,3 +73,22 @@ test('a refusal that is not for good says when to come back, and a client that d
   client.connect()
   await waitFor(() => client.connected)
 })
+
+test('who goes on talking while its WebSocket waits for its turn is cut off, and is nobody else\'s either', async (t) => {
+  const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '1' })
+  const sockets = range(2).map(() => connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {}))
+  t.after(() => { for (const socket of sockets) socket.destroy() })
+  for (const socket of sockets) socket.write(UPGRADE)
+  await waitFor(async () => {
+    await server.metrics.collect()
+    return (await server.metrics.handshakes_waiting.get()).values[0].value === 1
+  })
+  const answers = sockets.map(() => '')
+  sockets.forEach((socket, i) => socket.on('data', (chunk) => { answers[i] += chunk }))
+  const closed = sockets.map((socket, i) => new Promise((resolve) => socket.once('close', () => resolve(i))))
+  await waitFor(() => answers.some((answer) => answer.startsWith('HTTP/1.1 101 ')))
+  const waiting = answers.indexOf('')
+  sockets[waiting].write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  assert.equal(await Promise.race(closed), waiting)
+  assert.equal(answers[waiting], '')
+})
