@@ -36,7 +36,7 @@ import { createSessionIds } from './wire/session-id.js'
 async function composeGateway ({ config, launcher, privatePath, log, metrics, lifecycle, status, listenPrivately }) {
   const { peerHost, peerPort } = config.gateway
   // meanwhile the services answer
-  const testing = testHooks({ config, log })
+  const testing = testHooks({ config, log, urgent: launcher.urgent })
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway' }))
   const peerListener = peerHost === undefined ? undefined : await lifecycle.start('peer listener', createPeerListener({
     // while a worker is replaced, the one before it still has the port of the slot

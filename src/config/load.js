@@ -120,6 +120,7 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
  * @property {string | undefined} runDirectory where the private listeners of this machine's processes are; undefined: this process runs alone
  * @property {boolean} servesAdmin this process answers on ADMIN_PORT for all of them
  * @property {boolean} relaysHandles the parent passes connections on to other workers
+ * @property {boolean} urgent clients may be waiting for this process: another one that served before it has died, or nobody says that none has
  * @property {boolean} keepsSockets the parent has a socket for each gateway worker to listen on
  * @property {string | undefined} configFile
  */
@@ -134,6 +135,7 @@ export function launcherContext (env = process.env) {
     runDirectory: env.INKCAST_RUN_DIRECTORY,
     servesAdmin: env.INKCAST_RUN_DIRECTORY === undefined || env.INKCAST_ADMIN === '1',
     relaysHandles: env.INKCAST_RELAY === '1',
+    urgent: env.INKCAST_URGENT !== '0',
     keepsSockets: env.INKCAST_SOCKETS === '1',
     configFile: env.INKCAST_CONFIG_FILE
   }

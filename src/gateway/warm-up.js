@@ -4,10 +4,12 @@
  * What it gains: docs/decisions/0005-warm-up.md
  */
 
-/** Handshakes; more gain little. */
-const HANDSHAKES = 1000
-/** The longest that a start may take longer for it, ms: a worker that was killed is to be replaced within 2 s. */
-const TIME = 600
+/** @typedef {{ handshakes: number, time: number }} Extent how many handshakes, and the longest that a start may take longer for them, ms */
+
+/** A worker that was killed is to be replaced within 2 s. @type {Extent} */
+export const QUICK = Object.freeze({ handshakes: 1000, time: 600 })
+/** More gain nothing. @type {Extent} */
+export const THOROUGH = Object.freeze({ handshakes: 3000, time: 3000 })
 /** Handshakes under way at any time: as many clients come at once. */
 const LANES = 32
 /** Connections are ended when there are so many, which runs that code as well, and keeps descriptors. */
@@ -15,9 +17,9 @@ const OPEN = 64
 
 /** @typedef {Pick<Awaited<ReturnType<typeof import('./self-test-stage.js').openStage>>, 'dial' | 'secret'>} Stage */
 
-/** @param {Stage} stage @returns {Promise<number>} handshakes that were made */
-export async function warmUp ({ dial, secret }) {
-  const end = performance.now() + TIME
+/** @param {Stage} stage @param {Extent} extent @returns {Promise<number>} handshakes that were made */
+export async function warmUp ({ dial, secret }, { handshakes: most, time }) {
+  const end = performance.now() + time
   const says = [
     { bytes: Buffer.from(UPGRADE), answer: 'HTTP/1.1 101 ' },
     { bytes: frame(`40${JSON.stringify({ token: secret })}`), answer: '40{' },
@@ -28,7 +30,7 @@ export async function warmUp ({ dial, secret }) {
   let begun = 0
 
   async function handshakes () {
-    while (begun < HANDSHAKES && performance.now() < end) {
+    while (begun < most && performance.now() < end) {
       begun++
       open.push(await handshake(dial(), says))
       if (open.length > OPEN) open.shift()?.destroy()

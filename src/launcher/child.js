@@ -34,13 +34,13 @@ export class Child extends EventEmitter {
   workerNumber
   startedAt = Date.now()
 
-  /** @param {ChildSettings} settings */
-  constructor ({ role, slot, file, clustered, env, execArgv, stopTimeout }) {
+  /** @param {ChildSettings} settings @param {boolean} urgent the one before it has died */
+  constructor ({ role, slot, file, clustered, env, execArgv, stopTimeout }, urgent) {
     super()
     this.role = role
     this.slot = slot
     this.stopTimeout = stopTimeout
-    const fullEnv = { ...env, INKCAST_SLOT: String(slot), INKCAST_RELAY: '1' }
+    const fullEnv = { ...env, INKCAST_SLOT: String(slot), INKCAST_RELAY: '1', INKCAST_URGENT: urgent ? '1' : '0' }
     try {
       if (clustered) cluster.setupPrimary({ exec: file, execArgv, args: [] })
       this.#process = clustered ? cluster.fork(fullEnv).process : fork(file, [], { env: fullEnv, execArgv })

@@ -52,10 +52,11 @@ export class Slot {
   /** All of its processes that have not ended. @returns {Child[]} */
   get children () { return [this.current, this.#next, ...this.#retired].filter((child) => child !== undefined) }
 
-  start () { this.#use(this.#spawn()) }
+  start () { this.#use(this.#spawn(this.#wasReady)) }
 
-  #spawn () {
-    const child = new Child(this.settings)
+  /** @param {boolean} urgent see Child */
+  #spawn (urgent) {
+    const child = new Child(this.settings, urgent)
     child.on('ready', () => {
       this.#wasReady = true
       this.events.onChange()
@@ -102,7 +103,7 @@ export class Slot {
   async reload (timeout) {
     if (this.#stopping) return 'everything is stopping'
     clearTimeout(this.#restart)
-    const next = this.#next = this.#spawn()
+    const next = this.#next = this.#spawn(this.current === undefined)
     const problem = await readiness(next, timeout)
     this.#next = undefined
     if (problem !== null || this.#stopping) {

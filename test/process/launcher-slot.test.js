@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -70,6 +70,19 @@ test('a process that ends is started again, and says which worker number it has'
   await waitFor(() => slot.ready && slot.current !== first, { message: () => events })
   assert.deepEqual(events, ['ready', { code: null, signal: 'SIGKILL', message: undefined }, 'ready'])
   assert.deepEqual(slot.children, [slot.current])
+})
+
+test('only one whose predecessor has died is told that clients wait for it', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-urgent-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const told = path.join(folder, 'told')
+  const { slot, ready } = startSlot(t, `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(told)}, process.env.INKCAST_URGENT)\n${READY}`)
+  await ready()
+  assert.equal(await slot.reload(10_000), null)
+  const second = slot.current
+  second?.kill()
+  await waitFor(() => slot.ready && slot.current !== second)
+  assert.equal(readFileSync(told, 'utf8'), '001')
 })
 
 test('one that fails at its first start is given up at once, with its reason', async (t) => {
