@@ -69,7 +69,9 @@ export function createHandshakeLimit ({ perSecond, metrics, clock }) {
     else {
       socket.end(`HTTP/1.1 503 Service Unavailable\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
       // Node has given it out of its hands
-      closing.add(/** @type {import('net').Socket} */ (socket))
+      const netSocket = /** @type {import('net').Socket} */ (socket)
+      closing.add(netSocket)
+      socket.once('close', () => closing.delete(netSocket))
     }
   }
 

@@ -6,7 +6,7 @@ import { Deadlines } from './deadlines.js'
  *
  * @typedef {object} Carried
  * @property {(chunk: Buffer, netSocket: import('net').Socket) => void} received
- * @property {(reason: string) => void} onClose called when nothing more will come; more than once
+ * @property {(netSocket: import('net').Socket) => void} ended called when nothing more will come; more than once
  */
 
 const kCarried = Symbol('carried')
@@ -19,7 +19,7 @@ function onData (chunk) { this[kCarried].received(chunk, this) }
 
 /** The client will send no more. @this {any} net.Socket */
 function onEnd () {
-  this[kCarried].onClose('transport close')
+  this[kCarried].ended(this)
   this.end()
 }
 
@@ -29,7 +29,7 @@ function onError () { this.destroy() }
 /** @this {any} net.Socket */
 function onClose () {
   closing.delete(this)
-  this[kCarried].onClose('transport close')
+  this[kCarried].ended(this)
 }
 
 /**

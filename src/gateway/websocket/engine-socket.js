@@ -96,13 +96,16 @@ export class EngineSocket extends EventEmitter {
     }
   }
 
+  /** The connection has ended, or the client sends nothing more. */
+  ended () { this.onClose('transport close') }
+
   /** @param {string | Buffer} message */
   onMessage (message) { this.onPacket(/** @type {any} */ (parser.decodePacket(message, 'nodebuffer'))) }
 
   /** @param {Buffer} payload */
   onPing (payload) {
     // who takes nothing is not told that we are there
-    if (this.readyState === 'open' && !this.#blocked) this.writeFrames(controlFrame(PONG, payload))
+    if (this.readyState === 'open' && !this.#blocked) this.writeFrames(bytesFrame(PONG, payload))
   }
 
   /** @param {Buffer} payload */
@@ -229,7 +232,7 @@ export class EngineSocket extends EventEmitter {
     if (netSocket.destroyed || netSocket.writableEnded) return
     const payload = Buffer.allocUnsafe(code === CloseCode.NO_CODE ? 0 : 2 + Buffer.byteLength(reason))
     if (payload.length > 0) payload.write(reason, payload.writeUInt16BE(code, 0))
-    netSocket.end(controlFrame(CLOSE, payload))
+    netSocket.end(bytesFrame(CLOSE, payload))
     closing.add(netSocket)
   }
 
@@ -247,8 +250,8 @@ export class EngineSocket extends EventEmitter {
 function frameOf ({ type, data, options }) {
   const made = options?.wsPreEncodedFrame
   if (made !== undefined) return made.length === 1 ? made[0] : Buffer.concat(made)
-  if (ArrayBuffer.isView(data)) return binaryFrame(Buffer.from(data.buffer, data.byteOffset, data.byteLength))
-  if (data instanceof ArrayBuffer) return binaryFrame(Buffer.from(data))
+  if (ArrayBuffer.isView(data)) return bytesFrame(BINARY, Buffer.from(data.buffer, data.byteOffset, data.byteLength))
+  if (data instanceof ArrayBuffer) return bytesFrame(BINARY, Buffer.from(data))
   return textFrame(`${TYPES[type]}${data ?? ''}`)
 }
 
@@ -259,15 +262,8 @@ function textFrame (text) {
   return frame
 }
 
-/** @param {Buffer} payload */
-function binaryFrame (payload) {
-  const { frame, at } = frameFor(BINARY, payload.length)
-  payload.copy(frame, at)
-  return frame
-}
-
-/** @param {number} opcode @param {Buffer} payload up to 125 bytes */
-function controlFrame (opcode, payload) {
+/** @param {number} opcode @param {Buffer} payload of a control frame up to 125 bytes */
+function bytesFrame (opcode, payload) {
   const { frame, at } = frameFor(opcode, payload.length)
   payload.copy(frame, at)
   return frame

@@ -23,7 +23,7 @@ export function readFirstBytes (server, take) {
   const waiting = {
     /** @param {Buffer} _ @param {import('net').Socket} netSocket */
     received (_, netSocket) { netSocket.destroy() },
-    onClose () {}
+    ended () {}
   }
   const first = {
     /** @param {Buffer} chunk @param {import('net').Socket} netSocket */
@@ -39,7 +39,8 @@ export function readFirstBytes (server, take) {
       toNode.call(server, netSocket)
       netSocket.emit('data', chunk)
     },
-    onClose () {}
+    /** @param {import('net').Socket} netSocket */
+    ended (netSocket) { silent.delete(netSocket) }
   }
   server.on(event, (/** @type {import('net').Socket} */ netSocket) => {
     silent.add(netSocket)

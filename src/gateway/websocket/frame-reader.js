@@ -8,13 +8,13 @@ import { isUtf8 } from 'node:buffer'
  */
 
 const [CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG] = [0, 1, 2, 8, 9, 10]
-/** The largest header: opcode, length in 8 bytes, mask. */
+/** It stands between the length and the payload. */
 const MASK_LENGTH = 4
 /** Browsers send messages of our size in a few pieces. */
 const MAX_FRAGMENTS = 1024
 
 /** How a WebSocket is closed (RFC 6455, 7.4.1). */
-export const CloseCode = Object.freeze({ NORMAL: 1000, PROTOCOL_ERROR: 1002, NO_CODE: 1005, INVALID_TEXT: 1007, TOO_BIG: 1009, TRY_AGAIN_LATER: 1013 })
+export const CloseCode = Object.freeze({ PROTOCOL_ERROR: 1002, NO_CODE: 1005, INVALID_TEXT: 1007, TOO_BIG: 1009, TRY_AGAIN_LATER: 1013 })
 
 /** What the client sends is no WebSocket, or more than is allowed. */
 export class FrameError extends Error {

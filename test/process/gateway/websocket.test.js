@@ -7,6 +7,7 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { rawHttp } from '../../helpers/raw-http.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
+import { Deadlines } from '../../../src/gateway/websocket/deadlines.js'
 import { EngineSocket } from '../../../src/gateway/websocket/engine-socket.js'
 
 const server = await startEmbedded({ after })
@@ -129,6 +130,14 @@ test('what is no WebSocket is Node\'s: bad requests, other paths, connections th
   const resetting = await dial(t)
   resetting.socket.resetAndDestroy()
   assert.equal((await fetch(`${url}/socket.io/?EIO=4&transport=polling`)).status, 200)
+})
+
+test('a connection that ends before it has said anything is no longer waited for', async (t) => {
+  const { mock } = t.mock.method(Deadlines.prototype, 'delete')
+  const silent = await dial(t)
+  await new Promise((resolve) => gateway.httpServer.getConnections(resolve))
+  silent.socket.resetAndDestroy()
+  await waitFor(() => mock.calls.some(({ result }) => result === true), { message: () => mock.callCount() })
 })
 
 test('connections that say nothing do not keep a gateway from stopping', async (t) => {
