@@ -70,7 +70,7 @@ export class Document {
 
   /**
    * Listens to records of an event name (`message` where the publisher names none), or to one of:
-   * `resync` (Resync): what was missed cannot be had any more; load the document again. What arrives while a returned promise is pending waits for it;
+   * `resync` (Resync): what was missed cannot be had any more; load the document again. What arrives while promises that listeners returned are pending waits for all of them;
    * `joined` ({ position, recovered }): also after each reconnect;
    * `presence` (PresenceDiff): `doc.presence` has changed;
    * `closed` (ClientError): the gateway took this client off the document.
@@ -207,6 +207,8 @@ export class Document {
     const loading = results.filter((result) => typeof /** @type {any} */ (result)?.then === 'function')
     if (loading.length === 0) return
     this.#held = []
-    Promise.all(loading).finally(() => this._release())
+    let pending = loading.length
+    // each for itself: a rejection that nobody catches is shown outside, and the others still load
+    for (const load of loading) Promise.resolve(load).finally(() => { if (--pending === 0) this._release() })
   }
 }

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
+
+const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
+
+/** Node 20 has no Promise.withResolvers. */
+function deferred () {
+  let resolve = () => {}
+  let reject = (/** @type {Error} */ _error) => {}
+  /** @type {Promise<void>} */
+  const promise = new Promise((...functions) => { [resolve, reject] = functions })
+  return { promise, resolve, reject }
+}
+
+/**
+ * Rejections that nobody has caught, which would fail the test, until it ends.
+ * @param {import('node:test').TestContext} t
+ */
+function catchUnhandled (t) {
+  const listeners = process.listeners('unhandledRejection')
+  /** @type {unknown[]} */
+  const caught = []
+  process.removeAllListeners('unhandledRejection')
+  process.on('unhandledRejection', (error) => { caught.push(error) })
+  t.after(() => {
+    process.removeAllListeners('unhandledRejection')
+    for (const listener of listeners) process.on('unhandledRejection', listener)
+  })
+  return caught
+}
+
+describe('what arrives while listeners of resync reload', () => {
+  test('waits until all of them are settled, also where one fails', async (t) => {
+    const unhandled = catchUnhandled(t)
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const { client, socket } = scriptedClient(t)
+    const opening = client.open('doc')
+    socket.accepts()
+    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
+    const doc = await opening
+    /** @type {any[]} */
+    const seen = []
+    doc.on('message', (payload) => { seen.push(payload) })
+    doc.on('resync', ({ reason }) => { seen.push(`resync ${reason}`) })
+    t.mock.timers.tick(1)
+    const [failing, slow, last] = [deferred(), deferred(), deferred()]
+    for (const { promise } of [failing, slow, last]) doc.on('resync', () => promise)
+    socket.tells('doc:resync', { guid: 'doc', position: at(9), reason: 'trimmed' })
+    socket.tells('message', 'ten', { guid: 'doc', offset: 10 })
+    failing.reject(new Error('the first'))
+    await settle()
+    assert.deepEqual(seen, ['resync trimmed'])
+    slow.resolve()
+    await settle()
+    assert.deepEqual(seen, ['resync trimmed'])
+    last.reject(new Error('the last'))
+    await settle()
+    assert.deepEqual(seen, ['resync trimmed', 'ten'])
+    assert.deepEqual(unhandled.map((error) => /** @type {Error} */ (error).message), ['the first', 'the last'], 'the page is told of each')
+  })
+})
