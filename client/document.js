@@ -5,6 +5,7 @@ import { ClientError } from './error.js'
  * @typedef {object} Meta
  * @property {string} [guid] of the document
  * @property {number} [offset] place in the document's log; absent on what is not kept
+ * @property {string} [epoch] of the log. `{ epoch, offset }` is the position of this record: what to go on from once it has been dealt with; absent as offset is
  * @property {string} traceId
  * @property {number} ts ms since 1970, at the publisher
  * @property {string} [from] connection id, on what a client sent
@@ -56,7 +57,11 @@ export class Document {
 
   get guid () { return this.#membership.guid }
 
-  /** Where this client is in the document's log; what is to be kept with a snapshot. @returns {import('./positions.js').Position | null} */
+  /**
+   * Where this client is in the document's log. Ahead of the listeners while something waits for them: what they have dealt with is at the
+   * position that the record (Meta), or `resync`, came with.
+   * @returns {import('./positions.js').Position | null}
+   */
   get position () { return this.#membership.position && { ...this.#membership.position } }
 
   /**
@@ -182,6 +187,14 @@ export class Document {
     if (this.#held === null) return this.#dispatch(event, args)
     if (this.#held.length < MAX_HELD) return void this.#held.push([event, args])
     this.#held = [['resync', [{ position: this.position, reason: 'overflow' }]]]
+  }
+
+  /** @internal tells what came before it was known, and so is held, of which log it is @param {string} epoch */
+  _complete (epoch) {
+    for (const [event, [first, meta]] of /** @type {[string, any[]][]} */ (this.#held ?? [])) {
+      const position = event === 'resync' ? first.position : meta
+      if (position?.epoch === '') position.epoch = epoch
+    }
   }
 
   /** @internal forgets what was held */

@@ -161,6 +161,7 @@ export class Membership {
     if (this.#status !== 'joining') return
     this.#status = 'joined'
     this.#failures = 0
+    if (this.position?.epoch === '') for (const document of this.#documents) document._complete(position.epoch)
     // what is newer may have come before the answer
     const newer = this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch) ? this.position.offset : 0
     this.#moveTo({ epoch: position.epoch, offset: Math.max(position.offset, newer) })
@@ -219,7 +220,10 @@ export class Membership {
     if (this.#status === 'idle' || (offset !== undefined && this.position !== null && offset <= this.position.offset)) return
     const own = from !== undefined && this.link.isOwn(from)
     if (own) acknowledge?.()
-    if (offset !== undefined) this.#moveTo({ epoch: this.position?.epoch ?? '', offset })
+    if (offset !== undefined) {
+      meta.epoch = this.position?.epoch ?? ''
+      this.#moveTo({ epoch: meta.epoch, offset })
+    }
     for (const document of this.#documents) if (!own || document.echo) document._record(event, own ? [payload, meta] : [payload, meta, acknowledge])
   }
 

@@ -13,13 +13,17 @@ client.on('state', (state, reason) => console.error(state, reason?.message ?? ''
 
 const doc = await client.open(guid, { position: load() })
 console.error(`${guid} is open`)
-doc.on('message', (payload, { offset }) => {
-  console.log(JSON.stringify({ offset, payload }))
-  save(doc.position) // when it has been dealt with: what is lost in between comes again
+doc.on('joined', ({ position }) => {
+  if (load() === null) save(position) // for the first time: what comes from now on is not to be missed
 })
-doc.on('resync', ({ reason }) => {
+doc.on('message', (payload, { epoch, offset }) => {
+  console.log(JSON.stringify({ offset, payload }))
+  // when it has been dealt with: what is lost in between comes again. doc.position would be ahead of what has arrived and waits
+  if (epoch !== undefined && offset !== undefined) save({ epoch, offset })
+})
+doc.on('resync', ({ position, reason }) => {
   console.error(`what was missed is not in the log any more (${reason}): a service would read the document anew`)
-  save(doc.position)
+  save(position)
 })
 doc.on('closed', (error) => {
   console.error(error.message)

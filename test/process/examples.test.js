@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -12,6 +12,14 @@ import { spawnGuarded } from '../services/guard.js'
 import { onPath } from '../services/install.js'
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
+/** A program that puts a file in its place does nothing after that. */
+const KILLED_WHEN_SAVED = `data:text/javascript,${encodeURIComponent(`
+  import fs from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  const rename = fs.renameSync
+  fs.renameSync = (...args) => { rename(...args); process.kill(process.pid, 'SIGKILL') }
+  syncBuiltinESMExports()
+`)}`
 const server = await startEmbedded({ after })
 
 /** @param {import('node:test').TestContext} t */
@@ -24,24 +32,30 @@ function temporaryFolder (t) {
 describe('the examples', () => {
   test('node: a program that follows a document goes on where it was when it was killed', async (t) => {
     const folder = temporaryFolder(t)
-    const follow = () => {
+    const follow = (/** @type {string[]} */ ...flags) => {
       const log = join(folder, `log-${Math.random()}`)
-      const run = spawnGuarded(process.execPath, [join(EXAMPLES, 'node', 'follow.js'), 'followed', server.url, join(folder, 'position.json')], { log })
+      const run = spawnGuarded(process.execPath, [...flags, join(EXAMPLES, 'node', 'follow.js'), 'followed', server.url, join(folder, 'position.json')], { log })
       t.after(() => run.stop(1000))
       return run
     }
+    /** @param {ReturnType<typeof follow>} run */
+    const printed = (run) => run.lastOutput().split('\n').filter((line) => line.startsWith('{'))
     const publish = (/** @type {number} */ value) => server.post('/v1/documents/followed/broadcast', value)
     const first = follow()
-    await waitFor(() => first.lastOutput().includes('followed is open'), { timeout: 15_000, message: () => first.lastOutput() })
-    await publish(1)
-    await waitFor(() => first.lastOutput().includes('{"offset":1,"payload":1}'), { timeout: 15_000, message: () => first.lastOutput() })
+    await waitFor(() => existsSync(join(folder, 'position.json')), { timeout: 15_000, message: () => first.lastOutput() })
     await first.stop(0)
-    await publish(2)
-    await publish(3)
-    const second = follow()
-    await waitFor(() => second.lastOutput().includes('"payload":3}'), { timeout: 15_000, message: () => second.lastOutput() })
-    assert.deepEqual(second.lastOutput().split('\n').filter((line) => line.startsWith('{')), ['{"offset":2,"payload":2}', '{"offset":3,"payload":3}'])
-    await second.stop(5000)
+    for (let value = 1; value <= 4; value++) await publish(value)
+    // all of them have arrived when it is killed, which happens as soon as it has dealt with one
+    const second = follow('--import', KILLED_WHEN_SAVED)
+    assert.deepEqual(await second.finished(), { code: null, signal: 'SIGKILL' })
+    assert.deepEqual(printed(second), ['{"offset":1,"payload":1}'])
+    const third = follow()
+    await waitFor(() => printed(third).length === 3, { timeout: 15_000, message: () => third.lastOutput() })
+    assert.deepEqual(printed(third), ['{"offset":2,"payload":2}', '{"offset":3,"payload":3}', '{"offset":4,"payload":4}'])
+    await publish(5)
+    await waitFor(() => printed(third).length === 4, { timeout: 15_000, message: () => third.lastOutput() })
+    assert.equal(JSON.parse(readFileSync(join(folder, 'position.json'), 'utf8')).offset, 5)
+    await third.stop(5000)
   })
 
   test('msgpack: binary comes back as it was sent', async () => {

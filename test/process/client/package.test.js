@@ -30,7 +30,7 @@ import { connect, ClientError, type Client, type Document, type Member, type Pos
 const client: Client = connect('http://localhost:3000', { token: async (why) => why === 'refused' ? 'new' : 'old', storage: sessionStorage })
 client.on('state', (state, reason) => { if (state === 'refused') console.log(reason?.code) })
 const doc: Document = await client.open('minutes', { position: { epoch: 'e', offset: 1 }, state: { colour: 'red' } })
-const off: () => void = doc.on('message', (payload, { offset, from }) => { console.log(payload, offset?.toFixed(), from?.length) })
+const off: () => void = doc.on('message', (payload, { epoch, offset, from }) => { console.log(payload, epoch?.length, offset?.toFixed(), from?.length) })
 doc.on('resync', async ({ reason }) => { await fetch('/documents/minutes?' + reason) })
 doc.on('presence', ({ joined, left }) => { console.log(joined.map(({ uid }) => uid), left.length) })
 const members: Member[] = [...doc.presence.values()]

@@ -60,3 +60,27 @@ describe('what arrives while listeners of resync reload', () => {
     assert.deepEqual(unhandled.map((error) => /** @type {Error} */ (error).message), ['the first', 'the last'], 'the page is told of each')
   })
 })
+
+describe('a record that waits for a listener', () => {
+  test('says where it is in the log, wherever the client itself is by then, also what came before the epoch was known', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    for (const position of [null, at(5)]) {
+      const { client, socket } = scriptedClient(t)
+      const opening = client.open('doc', { position })
+      socket.accepts()
+      socket.tells('message', 'six', { guid: 'doc', offset: 6 })
+      socket.tells('message', 'signal', { guid: 'doc' })
+      socket.tells('doc:joined', { guid: 'doc', position: at(6), recovered: true })
+      const doc = await opening
+      socket.tells('message', 'seven', { guid: 'doc', offset: 7 })
+      socket.tells('doc:resync', { guid: 'doc', position: at(2, 'f'), reason: 'epoch' })
+      socket.tells('message', 'three', { guid: 'doc', offset: 3 })
+      /** @type {any[]} */
+      const seen = []
+      doc.on('message', (payload, { epoch, offset }) => { seen.push([payload, epoch, offset]) })
+      doc.on('resync', ({ position }) => { seen.push(position) })
+      t.mock.timers.tick(1)
+      assert.deepEqual(seen, [['six', 'e', 6], ['signal', undefined, undefined], ['seven', 'e', 7], at(2, 'f'), ['three', 'f', 3]])
+    }
+  })
+})
