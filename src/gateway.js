@@ -15,7 +15,6 @@ import { testHooks } from './gateway/self-test.js'
 import { createGateway } from './gateway/server.js'
 import { createStrays } from './gateway/stray.js'
 import { createLoopbackUplink } from './gateway/uplink-loopback.js'
-import { InkcastError } from './errors.js'
 import { createKafka } from './kafka/client.js'
 import { createKafkaUplink } from './kafka/uplink.js'
 import { createRedisPresence } from './presence/redis-presence.js'
@@ -70,24 +69,8 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   // without Kafka there is nobody to tell
   const store = createRedisSessions({ redis, services: config.mode === 'kafka' })
   const cleanUp = createCleaning({ store, uplink, log, clock })
-  /** @type {import('./presence/contract.js').PresenceStore | undefined} */
+  /** @type {import('./presence/contract.js').PresenceStore} */
   let presence
-  /** @param {number} number @param {number} incarnation */
-  const forget = async (number, incarnation) => {
-    if (presence === undefined) throw new InkcastError('unavailable', 'this worker has not started')
-    await presence.forget(number, incarnationName(number, incarnation))
-  }
-  await lifecycle.start('worker watch', createWorkerWatch({
-    redis,
-    grace: config.presence.grace,
-    // at once, and for sure
-    onWorkerGone: [(number, incarnation) => { forget(number, incarnation).catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there')) }],
-    clean: async (number, incarnation, signal) => {
-      await forget(number, incarnation)
-      await cleanUp(number, incarnation, signal)
-    },
-    log
-  }))
   const strays = createStrays({
     workerNumber: lease.number,
     secret: () => lease.secrets[0],
@@ -149,6 +132,19 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   redis.onBack(() => sessions?.lost())
   await lifecycle.start('gateway', gateway)
   peerListener?.serve(gateway.engine, () => lease.secrets)
+  const forget = (/** @type {number} */ number, /** @type {number} */ incarnation) => presence.forget(number, incarnationName(number, incarnation))
+  // last, and so stopped first: to clean up takes presence and the uplink, which start and stop with the gateway
+  await lifecycle.start('worker watch', createWorkerWatch({
+    redis,
+    grace: config.presence.grace,
+    // at once, and for sure
+    onWorkerGone: [(number, incarnation) => { forget(number, incarnation).catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there')) }],
+    clean: async (number, incarnation, signal) => {
+      await forget(number, incarnation)
+      await cleanUp(number, incarnation, signal)
+    },
+    log
+  }))
   status.addCheck(() => redis.ready ? null : 'Redis is away')
   status.addCheck(() => lease.held ? null : 'the worker number could not be renewed: other workers do not find our sessions')
   return { workerNumber: lease.number, banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`] }

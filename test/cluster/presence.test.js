@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
+import { createMetrics } from '../../src/metrics.js'
+import { createRedisPresence } from '../../src/presence/redis-presence.js'
+import { createRedis } from '../../src/redis/client.js'
 import { WORKERS } from '../../src/redis/keys.js'
-import { workerOfSid } from '../../src/wire/session-id.js'
+import { incarnationName } from '../../src/sessions/worker-watch.js'
+import { createSessionIds, workerOfSid } from '../../src/wire/session-id.js'
 import { connectClient, connectToWorkers } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
+import { recordingLog } from '../helpers/recording-log.js'
 import { SECRET, signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
 
+const GATEWAY = fileURLToPath(new URL('../../src/gateway.js', import.meta.url))
 const REDIS_URL = await ownRedisUrl(fileScope())
 
 test('members of two workers are one list; a tab that is closed, and a worker that is killed, leave once', { timeout: 120_000 }, async (t) => {
@@ -57,4 +64,23 @@ test('members of two workers are one list; a tab that is closed, and a worker th
   await waitFor(() => told.at(-1).count === clients.length - 1 - gone.length, { timeout: 30_000, message: () => JSON.stringify(told.at(-1)) })
   const left = told.flatMap(({ left }) => left)
   assert.deepEqual(left.sort(), [closedId, ...gone].sort())
+})
+
+test('a gateway that starts beside a worker that has died cleans up after it, without a warning', { timeout: 60_000 }, async (t) => {
+  const { log } = recordingLog()
+  const redis = createRedis({ urls: [REDIS_URL], log, name: 'dead worker' })
+  t.after(() => redis.stop())
+  await redis.start()
+  const [number, dead, guid] = [900, incarnationName(900, 7), `doc-${randomUUID()}`]
+  const store = createRedisPresence({ redis, workerNumber: number, incarnation: () => dead, maxMembers: 500, metrics: createMetrics({ processMetrics: false }), log })
+  t.after(() => store.stop())
+  await store.start()
+  await store.update(guid, [{ op: '+', id: createSessionIds(number)(), uid: 'ada', client: '', body: '{}' }])
+  assert.equal((await store.page(guid, { limit: 10 })).count, 1)
+  await redis.client.zadd(WORKERS.unclean, '1', dead)
+
+  const gateway = await startCluster(t, { REDIS_URL }, { file: GATEWAY })
+  await waitFor(async () => await redis.client.zscore(WORKERS.unclean, dead) === null, { timeout: 20_000, message: () => gateway.output() })
+  assert.equal((await store.page(guid, { limit: 10 })).count, 0)
+  assert.doesNotMatch(gateway.output(), /cleaned up|not started|is stopped/)
 })
