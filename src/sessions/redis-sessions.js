@@ -1,4 +1,3 @@
-import { InkcastError } from '../errors.js'
 import { toInkcastError } from '../redis/errors.js'
 import { documentHolders, userHolders, workerUsers } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
@@ -155,7 +154,7 @@ function withInkcastErrors ({ users, ...calls }) {
     try {
       return await /** @type {Function} */ (call)(...args)
     } catch (error) {
-      throw error instanceof InkcastError ? error : toInkcastError(error)
+      throw toInkcastError(error)
     }
   }]))
   return { users, .../** @type {any} */ (wrapped) }
