@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
 import { connect } from 'node:tls'
-import { fileURLToPath } from 'node:url'
 import { certificate, startNginx } from '../helpers/balancer.js'
-import { everyKindWorks, nothingIsLost, sum, workerOf, workersOf } from '../helpers/behind-balancer.js'
+import { killingCostsNothing, stoppingCostsNothing, testBehind, workerOf } from '../helpers/behind-balancer.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
@@ -14,8 +13,7 @@ import { lacks } from '../services/install.js'
 import { freePorts } from '../services/ports.js'
 
 const skip = await lacks(['nginx', 'nginx-stream'])
-const GATEWAY = fileURLToPath(new URL('../../src/gateway.js', import.meta.url))
-const { ca, certFile, keyFile } = certificate
+const { ca } = certificate
 const scope = fileScope()
 const REDIS_URL = await ownRedisUrl(scope)
 
@@ -46,74 +44,28 @@ async function startBalancer (machines, kind) {
   return { ...balancer, url: `https://127.0.0.1:${port}`, plainUrl: `http://127.0.0.1:${plainPort}` }
 }
 
-/** @type {Machine} */
-let first
-/** @type {Machine} */
-let second
-/** @type {Machine[]} */
-let alone
-/** @type {Awaited<ReturnType<typeof startBalancer>>} */
-let terminating
-/** @type {Awaited<ReturnType<typeof startBalancer>>} */
-let passing
-before(async () => {
-  if (skip) return
-  // passed through, TLS ends at gateways, each of which runs alone here, as in a container
-  const tls = { REDIS_URL, TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }
-  ;[first, second, ...alone] = await Promise.all([
-    startCluster(scope, { REDIS_URL, WORKERS: '2' }),
-    startCluster(scope, { REDIS_URL, WORKERS: '2' }),
-    startCluster(scope, tls, { file: GATEWAY }),
-    startCluster(scope, tls, { file: GATEWAY })
-  ])
-  terminating = await startBalancer([first, second], 'terminate')
-  passing = await startBalancer(alone, 'passthrough')
-}, { timeout: 90_000 })
-
-test('clients of every kind work behind nginx that ends TLS and deals out requests in turn', { skip, timeout: 60_000 }, async (t) => {
-  await everyKindWorks(t, { url: terminating.url, machines: [first, second], options: { ca } })
-  for (const machine of [first, second]) assert.ok(sum(await machine.metrics(), 'inkcast_stray_requests_total', 'result="forwarded"') > 0, 'requests came to other machines than that of their session')
-})
-
-test('a page that was opened without TLS is sent to where TLS is', { skip }, async () => {
-  const answer = await fetch(`${terminating.plainUrl}/socket.io/?EIO=4&transport=polling`, { redirect: 'manual' })
-  assert.equal(answer.status, 308)
-  assert.equal(answer.headers.get('location'), `https://${new URL(terminating.plainUrl).host}/socket.io/?EIO=4&transport=polling`)
-})
+/**
+ * @param {Record<string, string>} env
+ * @param {Parameters<typeof startCluster>[2]} [options]
+ */
+const startMachine = (env, options) => startCluster(scope, { REDIS_URL, ...env }, options)
+const scene = testBehind({ name: 'nginx', skip, startMachine, startBalancer })
 
 test('a page of the same origin may connect, also on a port of its own', { skip }, async (t) => {
+  const { url } = scene.terminating
   for (const transports of [['websocket'], ['polling']]) {
-    await connectClient(t, terminating.url, { ca, transports, extraHeaders: { origin: terminating.url } })
-    await assert.rejects(connectClient(t, terminating.url, { ca, transports, extraHeaders: { origin: 'https://elsewhere.example' } }))
+    await connectClient(t, url, { ca, transports, extraHeaders: { origin: url } })
+    await assert.rejects(connectClient(t, url, { ca, transports, extraHeaders: { origin: 'https://elsewhere.example' } }))
   }
 })
 
-test('clients of every kind work behind nginx that passes TLS through', { skip, timeout: 60_000 }, async (t) => {
-  const machines = alone.map((machine) => ({ ...machine, post: first.post }))
-  await everyKindWorks(t, { url: passing.url, machines, options: { ca } })
-})
-
 test('a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back', { skip, timeout: 90_000 }, async (t) => {
-  const staying = await workersOf(t, second.url, 2)
-  await nothingIsLost(t, { url: terminating.url, publisher: second, options: { ca } }, async () => {
-    assert.deepEqual(await first.stop(), { code: 0, signal: null })
-  }, (clients) => clients.every((client) => staying.has(workerOf(client))))
-
-  const during = await Promise.all(Array.from({ length: 8 }, (_, i) => connectClient(t, terminating.url, { ca, transports: [i % 2 ? 'polling' : 'websocket'] })))
-  assert.deepEqual(during.filter((client) => !staying.has(workerOf(client))), [])
-
-  first = await startCluster(scope, { REDIS_URL, WORKERS: '2', PORT: String(first.port) })
+  const staying = await stoppingCostsNothing(t, scene)
+  scene.first = await startMachine({ WORKERS: '2', PORT: String(scene.first.port) })
   await waitFor(async () => {
-    const client = await connectClient(t, terminating.url, { ca })
+    const client = await connectClient(t, scene.terminating.url, { ca })
     return !staying.has(workerOf(client))
   }, { timeout: 15_000, message: 'a client of the machine that is back' })
 })
 
-test('a gateway that is killed costs nobody a record', { skip, timeout: 60_000 }, async (t) => {
-  const [victim, other] = alone
-  const staying = await workersOf(t, other.url, 1, { ca })
-  await nothingIsLost(t, { url: passing.url, publisher: second, options: { ca } }, async () => {
-    process.kill(victim.pid, 'SIGKILL')
-    await victim.exited
-  }, (clients) => clients.every((client) => staying.has(workerOf(client))))
-})
+test('a gateway that is killed costs nobody a record', { skip, timeout: 60_000 }, (t) => killingCostsNothing(t, scene))

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { certificate } from './balancer.js'
 import { connectClient, createClient } from './clients.js'
 import { waitFor } from './wait.js'
 
@@ -9,8 +12,12 @@ import { waitFor } from './wait.js'
  *
  * @typedef {import('node:test').TestContext} TestContext
  * @typedef {Awaited<ReturnType<typeof connectClient>>} Client
- * @typedef {Pick<Awaited<ReturnType<typeof import('./cluster.js').startCluster>>, 'url' | 'metrics' | 'post'>} Machine
+ * @typedef {Awaited<ReturnType<typeof import('./cluster.js').startCluster>>} Cluster
+ * @typedef {Pick<Cluster, 'url' | 'metrics' | 'post'>} Machine
  */
+
+const GATEWAY = fileURLToPath(new URL('../../src/gateway.js', import.meta.url))
+const { ca, certFile, keyFile } = certificate
 
 /** Each way to connect, with each codec. */
 export const KINDS = [['websocket'], ['polling'], ['polling', 'websocket']].flatMap((transports) =>
@@ -45,6 +52,99 @@ export async function connectAllKinds (t, url, { each = 3, options } = {}) {
 export async function joinAll (clients, guid) {
   const answers = await Promise.all(clients.map((client) => client.ask('doc:join', { guid })))
   assert.deepEqual(answers.filter(({ ok }) => !ok), [])
+}
+
+/**
+ * What runs behind the balancer of a test file, in both ways to have TLS.
+ *
+ * @template M, B
+ * @typedef {object} Scene
+ * @property {M} first
+ * @property {M} second
+ * @property {M[]} alone two gateways that end TLS themselves, each of which runs alone, as in a container
+ * @property {B} terminating ends TLS, in front of the first and the second
+ * @property {B} passing passes TLS through to those that run alone
+ */
+
+/**
+ * Starts them before the tests of a file, and has the tests that hold behind each balancer. Call it at the top level.
+ *
+ * @template {Cluster} M
+ * @template {{ url: string, plainUrl: string }} B
+ * @param {object} options
+ * @param {string} options.name of the balancer
+ * @param {string | false} options.skip why it cannot be tested here
+ * @param {(env: Record<string, string>, options?: { file: string }) => Promise<M>} options.startMachine
+ * @param {(machines: readonly M[], kind: 'terminate' | 'passthrough') => Promise<B>} options.startBalancer
+ * @param {Record<string, string>} [options.settings] of the first and the second
+ * @returns {Scene<M, B>} empty until the tests begin
+ */
+export function testBehind ({ name, skip, startMachine, startBalancer, settings }) {
+  const scene = /** @type {Scene<M, B>} */ ({})
+  before(async () => {
+    if (skip) return
+    const tls = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }
+    const machine = { WORKERS: '2', ...settings }
+    ;[scene.first, scene.second, ...scene.alone] = await Promise.all([
+      startMachine(machine),
+      startMachine(machine),
+      startMachine(tls, { file: GATEWAY }),
+      startMachine(tls, { file: GATEWAY })
+    ])
+    scene.terminating = await startBalancer([scene.first, scene.second], 'terminate')
+    scene.passing = await startBalancer(scene.alone, 'passthrough')
+  }, { timeout: 90_000 })
+
+  test(`clients of every kind work behind ${name} that ends TLS and deals out requests in turn`, { skip, timeout: 60_000 }, async (t) => {
+    const machines = [scene.first, scene.second]
+    await everyKindWorks(t, { url: scene.terminating.url, machines, options: { ca } })
+    for (const machine of machines) assert.ok(sum(await machine.metrics(), 'inkcast_stray_requests_total', 'result="forwarded"') > 0, 'requests came to other machines than that of their session')
+  })
+
+  test('a page that was opened without TLS is sent to where TLS is', { skip }, async () => {
+    const { plainUrl } = scene.terminating
+    const answer = await fetch(`${plainUrl}/socket.io/?EIO=4&transport=polling`, { redirect: 'manual' })
+    assert.equal(answer.status, 308)
+    assert.equal(answer.headers.get('location'), `https://${new URL(plainUrl).host}/socket.io/?EIO=4&transport=polling`)
+  })
+
+  test(`clients of every kind work behind ${name} that passes TLS through`, { skip, timeout: 60_000 }, async (t) => {
+    const machines = scene.alone.map((machine) => ({ ...machine, post: scene.first.post }))
+    await everyKindWorks(t, { url: scene.passing.url, machines, options: { ca } })
+  })
+
+  return scene
+}
+
+/**
+ * One of the gateways that run alone is killed.
+ * @param {TestContext} t
+ * @param {Scene<Cluster, { url: string }>} scene
+ */
+export async function killingCostsNothing (t, { alone: [victim, other], second, passing }) {
+  const staying = await workersOf(t, other.url, 1, { ca })
+  await nothingIsLost(t, { url: passing.url, publisher: second, options: { ca } }, async () => {
+    process.kill(victim.pid, 'SIGKILL')
+    await victim.exited
+  }, (clients) => clients.every((client) => staying.has(workerOf(client))))
+}
+
+/**
+ * The first machine is told to stop: its clients go to the second and miss nothing, and nobody comes to it any more.
+ * @param {TestContext} t
+ * @param {Scene<Cluster, { url: string }>} scene
+ * @param {() => Promise<unknown>} [noticed] when the balancer has
+ * @returns {Promise<Set<string>>} workers of the second
+ */
+export async function stoppingCostsNothing (t, { first, second, terminating: { url } }, noticed) {
+  const staying = await workersOf(t, second.url, 2)
+  await nothingIsLost(t, { url, publisher: second, options: { ca } }, async () => {
+    assert.deepEqual(await first.stop(), { code: 0, signal: null })
+  }, (clients) => clients.every((client) => staying.has(workerOf(client))))
+  await noticed?.()
+  const during = await Promise.all(Array.from({ length: 8 }, (_, i) => connectClient(t, url, { ca, transports: [i % 2 ? 'polling' : 'websocket'] })))
+  assert.deepEqual(during.filter((client) => !staying.has(workerOf(client))), [])
+  return staying
 }
 
 /**
