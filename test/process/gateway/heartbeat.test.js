@@ -11,10 +11,10 @@ import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
 
 const MAX = 2500
-const TIMEOUT = 2000
+const TIMEOUT = 3000
 const SETTINGS = { HEARTBEAT_MIN: '1000', HEARTBEAT_MAX: String(MAX), HEARTBEAT_TIMEOUT: String(TIMEOUT) }
-/** What a busy machine may add to a time, ms. */
-const PATIENCE = 3000
+/** What a busy machine may add to a time, ms: what is due comes in its order, and no sooner, but how soon is only known of an idle one. */
+const PATIENCE = 30_000
 
 const file = { after }
 const server = await startEmbedded(file, { ...SETTINGS, AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: 'true', HEARTBEAT_TIERS: 'editors:1000:1000:1000' })
@@ -37,11 +37,23 @@ function pingsOf (client) {
 /** @param {number[]} times @returns {number[]} */
 const gaps = (times) => times.slice(1).map((time, i) => time - times[i])
 
-/** @param {() => unknown} condition @param {number} begin ms @returns {Promise<number>} ms until it held */
-async function timeUntil (condition, begin) {
-  await waitFor(condition, { timeout: MAX + TIMEOUT + PATIENCE })
-  return performance.now() - begin
+/**
+ * How sessions end, in their order.
+ * @param {Record<string, string>} sids by what they are called
+ * @returns {string[]} filled with name and reason
+ */
+function endsOf (sids) {
+  /** @type {string[]} */
+  const ends = []
+  for (const [name, sid] of Object.entries(sids)) gateway.engine.sessionOf(sid).on('close', (/** @type {string} */ reason) => ends.push(`${name}: ${reason}`))
+  return ends
 }
+
+/** @param {() => unknown} condition that a heartbeat brings about */
+const inTime = (condition) => waitFor(condition, { timeout: MAX + TIMEOUT + PATIENCE })
+
+/** @param {Awaited<ReturnType<typeof rawWebSocket>>} client @returns {{ sid: string, pingInterval: number, pingTimeout: number }} */
+const openOf = (client) => JSON.parse(client.received[0].slice(1).toString())
 
 describe('the heartbeat', { concurrency: true }, () => {
   for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
@@ -49,10 +61,11 @@ describe('the heartbeat', { concurrency: true }, () => {
       const client = await connectClient(t, url, { transports })
       const pings = pingsOf(client)
       client.on('disconnect', (reason) => assert.fail(reason))
-      await waitFor(() => pings.length > 6, { timeout: 6 * MAX + PATIENCE })
+      // a ping that is held up makes one gap longer and the next one shorter
+      const hasGrown = () => pings.length > 6 && gaps(pings).slice(-2).every((gap) => gap > 1800)
+      await waitFor(hasGrown, { timeout: 6 * MAX + PATIENCE, message: () => gaps(pings).map(Math.round) })
       client.off('disconnect')
-      const intervals = gaps(pings)
-      assert.ok(intervals[1] < 1500 && intervals[5] > 1800 && Math.max(...intervals) < MAX + 200, intervals.join())
+      assert.ok(Math.min(...gaps(pings)) < 1500, gaps(pings).join())
       assert.equal(client.io.engine.transport.name, transports.at(-1))
     })
   }
@@ -61,36 +74,33 @@ describe('the heartbeat', { concurrency: true }, () => {
     const client = await connectClient(t, url)
     const conn = gateway.engine.sessionOf(/** @type {any} */ (client.io.engine).id)
     const pings = pingsOf(client)
-    await waitFor(() => pings.length > 2)
+    await inTime(() => pings.length > 2)
     assert.deepEqual([conn.pingIntervalTimer ?? null, conn.pingTimeoutTimer ?? null], [null, null])
   })
 
-  test('drops a WebSocket that does not answer, in time and with its descriptor', async (t) => {
+  test('drops a WebSocket that does not answer, not before its time, and with its descriptor', async (t) => {
+    const [before, begin] = [await count('expired_connections'), performance.now()]
     const client = await rawWebSocket(t, url)
     await client.connect()
-    const begin = performance.now()
-    const { sid, pingInterval, pingTimeout } = JSON.parse(client.received[0].slice(1).toString())
+    const { sid, pingInterval, pingTimeout } = openOf(client)
     assert.deepEqual([pingInterval, pingTimeout], [MAX, TIMEOUT])
     const { netSocket } = gateway.engine.sessionOf(sid)
-    /** @type {string[]} */
-    const reasons = []
-    gateway.engine.sessionOf(sid).on('close', (/** @type {string} */ reason) => reasons.push(reason))
-    const time = await timeUntil(() => reasons.length > 0, begin)
-    assert.deepEqual(reasons, ['ping timeout'])
-    assert.ok(time >= 1000 + TIMEOUT - 200 && time <= MAX + TIMEOUT, `${time} ms`)
+    const ends = endsOf({ silent: sid })
+    await inTime(() => ends.length > 0)
+    const time = performance.now() - begin
+    assert.deepEqual(ends, ['silent: ping timeout'])
+    assert.ok(time > 1000 + TIMEOUT - 10, `${time} ms`)
+    assert.ok(await count('expired_connections') > before, 'by this heartbeat')
     assert.ok(netSocket.destroyed)
     await client.closed
-    assert.equal(client.received.filter((packet) => packet === '2').length, 1)
+    assert.ok(client.received.includes('2'), 'it was asked before')
   })
 
   test('drops what never connected, over either transport', async (t) => {
     const before = await count('expired_connections')
     const client = await rawWebSocket(t, url)
     const { sid } = await rawPolling(url)
-    // both are there: how long it took them is not the heartbeat's
-    const begin = performance.now()
-    const time = await timeUntil(() => !client.open && gateway.engine.sessionOf(sid) === undefined, begin)
-    assert.ok(time <= MAX + TIMEOUT, `${time} ms`)
+    await inTime(() => !client.open && gateway.engine.sessionOf(sid) === undefined)
     assert.ok(await count('expired_connections') >= before + 2)
   })
 
@@ -98,11 +108,11 @@ describe('the heartbeat', { concurrency: true }, () => {
     const [silent, polling] = [await rawPolling(url), await rawPolling(url)]
     await silent.connect()
     await polling.connect()
+    const ends = endsOf({ silent: silent.sid, polling: polling.sid })
     const transports = [silent, polling].map(({ sid }) => gateway.engine.sessionOf(sid).transport)
-    const begin = performance.now()
     assert.equal((await polling.poll()).text, '2')
-    const time = await timeUntil(() => gateway.engine.sessionOf(silent.sid) === undefined && gateway.engine.sessionOf(polling.sid) === undefined, begin)
-    assert.ok(time <= MAX + TIMEOUT, `${time} ms`)
+    await inTime(() => ends.length === 2)
+    assert.deepEqual(ends.sort(), ['polling: ping timeout', 'silent: ping timeout'])
     assert.deepEqual(transports.map(({ readyState }) => readyState), ['closed', 'closed'], 'no poll is waited for')
   })
 
@@ -119,11 +129,14 @@ describe('the heartbeat', { concurrency: true }, () => {
   })
 
   test('is that of the tier', async (t) => {
-    const client = await rawWebSocket(t, url)
-    await client.connect({ token: await signToken({ sub: 'ada', tier: 'editors' }) })
-    const begin = performance.now()
-    const time = await timeUntil(() => !client.open, begin)
-    assert.ok(time <= 1000 + 1000 + 500, `${time} ms`)
+    // the first one would also be the first to go, had both the same figures; as it is, it has 2 s more
+    const usual = await rawWebSocket(t, url)
+    await usual.connect()
+    const editor = await rawWebSocket(t, url)
+    await editor.connect({ token: await signToken({ sub: 'ada', tier: 'editors' }) })
+    const ends = endsOf({ usual: openOf(usual).sid, editor: openOf(editor).sid })
+    await inTime(() => ends.length === 2)
+    assert.deepEqual(ends, ['editor: ping timeout', 'usual: ping timeout'])
   })
 
   test('without private hooks Engine.IO\'s own heartbeat goes on', async (t) => {
@@ -143,9 +156,10 @@ describe('the heartbeat', { concurrency: true }, () => {
     const client = await connectClient(t, address)
     const pings = pingsOf(client)
     await waitFor(() => pings.length > 2, { timeout: 3 * MAX + PATIENCE })
-    assert.ok(gaps(pings).every((gap) => gap > MAX - 300), JSON.stringify(gaps(pings)))
+    // ours would have taken 2 s for both
+    assert.ok(pings[2] - pings[0] > 1.5 * MAX, JSON.stringify(gaps(pings)))
     assert.ok(client.connected)
-    await waitFor(() => !silent.open, { timeout: MAX + TIMEOUT + PATIENCE })
+    await inTime(() => !silent.open)
     child.kill('SIGKILL')
     await once(child, 'close')
   })
