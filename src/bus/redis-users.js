@@ -16,8 +16,9 @@ const RENEWALS = 2000
 const PAUSE = 1000
 /** Users that one call may change. */
 const BATCH = 200
-/** Least time between two calls, ms. */
-const PACE = 5
+/** Time from one call to the next, ms: for each user that the last one was about, and at most. */
+const PACE = 2
+const MAX_PACE = 20
 
 class Batch {
   /** @type {string[]} */
@@ -55,7 +56,8 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
    */
   const batches = new Map()
   let planned = false
-  let sentAt = -Infinity
+  /** Not before: `performance.now()`. */
+  let nextAt = -Infinity
 
   /** @param {string} uid @param {'+' | '-'} op @returns {Promise<unknown>} */
   function change (uid, op) {
@@ -70,7 +72,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
       send(batch)
     } else if (!planned) {
       planned = true
-      const wait = sentAt + PACE - performance.now()
+      const wait = nextAt - performance.now()
       if (wait > 0) setTimeout(flush, wait)
       else setImmediate(flush)
     }
@@ -80,9 +82,13 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
   /** In their order: what comes later is sent later. */
   function flush () {
     planned = false
-    sentAt = performance.now()
-    for (const batch of batches.values()) send(batch)
+    let sent = 0
+    for (const batch of batches.values()) {
+      sent += batch.keys.length
+      send(batch)
+    }
     batches.clear()
+    nextAt = performance.now() + Math.min(MAX_PACE, sent * PACE)
   }
 
   /** @param {Batch} batch */

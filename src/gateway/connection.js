@@ -60,6 +60,8 @@ export class Connection {
   backlog = null
   /** How open receipts know it; null until it is asked for the first one. @type {import('./receipt.js').Receiver | null} */
   receiver = null
+  /** The second in which expiry.js has to do with it; 0: there is none. */
+  expiresIn = 0
   /** Why the gateway ends it, once it does. @type {import('../errors.js').ErrorCode | null} */
   endCode = null
 
@@ -93,7 +95,11 @@ export class Connection {
   documents () { return this.#documents?.keys() ?? [] }
 
   /** @returns {string[]} guids of those that are not only being joined */
-  openDocuments () { return this.#documents === undefined ? [] : [...this.#documents].flatMap(([guid, { joined }]) => joined ? guid : []) }
+  openDocuments () {
+    const guids = []
+    for (const [guid, { joined }] of this.#documents ?? []) if (joined) guids.push(guid)
+    return guids
+  }
 
   /** @param {string} guid @returns {OpenDocument | null} null: no more documents are allowed */
   addDocument (guid) {

@@ -15,6 +15,8 @@ import { beginsWebSocket, queryOf } from './websocket/request.js'
 export class Engine extends EngineServer {
   #mayConnect
   #opening
+  /** Those that began with a WebSocket, by id; Engine.IO's own are in `clients`, an object, which is slow with keys that are all new. @type {Map<string, EngineSocket>} */
+  #sessions = new Map()
 
   /**
    * @param {object} options
@@ -58,6 +60,15 @@ export class Engine extends EngineServer {
   /** @override */
   generateId () { return this.newSessionId() }
 
+  /** @returns {any[]} Engine.IO's sockets, then those that are ours */
+  sessions () { return [...Object.values(/** @type {any} */ (this).clients), ...this.#sessions.values()] }
+
+  /** @override */
+  close () {
+    for (const session of [...this.#sessions.values()]) session.close(true)
+    return super.close()
+  }
+
   /**
    * A session id is a credential: an upgrade that names a session which is on WebSocket already would take it over.
    * @override @param {any} req @param {boolean} upgrade @param {any} decide
@@ -73,6 +84,8 @@ export class Engine extends EngineServer {
 
   /** @param {string} sid @returns {any} Engine.IO's socket */
   sessionOf (sid) {
+    const own = this.#sessions.get(sid)
+    if (own !== undefined) return own
     const clients = /** @type {Record<string, any>} */ (/** @type {any} */ (this).clients)
     return Object.hasOwn(clients, sid) ? clients[sid] : undefined
   }
@@ -125,7 +138,7 @@ export class Engine extends EngineServer {
       const sid = this.newSessionId()
       const session = new EngineSocket(sid, this, request, netSocket)
       const server = /** @type {any} */ (this)
-      server.clients[sid] = session
+      this.#sessions.set(sid, session)
       server.clientsCount++
       session.open(`{"sid":"${sid}",${this.#opening}`)
       this.emit('connection', session)
@@ -136,9 +149,7 @@ export class Engine extends EngineServer {
 
   /** @param {EngineSocket} session that has ended */
   forget (session) {
-    const server = /** @type {any} */ (this)
-    delete server.clients[session.id]
-    server.clientsCount--
+    if (this.#sessions.delete(session.id)) /** @type {any} */ (this).clientsCount--
   }
 
   /** @override @param {any} req @param {any} socket @param {Buffer} head */

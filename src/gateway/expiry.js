@@ -17,8 +17,6 @@ const TICK = 1000
 export function createExpiry ({ clock }) {
   /** @type {Map<number, Set<Connection>>} by second; at most one entry per connection */
   const due = new Map()
-  /** @type {WeakMap<Connection, number>} */
-  const seconds = new WeakMap()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let done = 0
@@ -29,14 +27,14 @@ export function createExpiry ({ clock }) {
     let connections = due.get(second)
     if (connections === undefined) due.set(second, connections = new Set())
     connections.add(connection)
-    seconds.set(connection, second)
+    connection.expiresIn = second
   }
 
   /** @param {Connection} connection */
   function forget (connection) {
-    const second = seconds.get(connection)
-    if (second === undefined) return
-    seconds.delete(connection)
+    const second = connection.expiresIn
+    if (second === 0) return
+    connection.expiresIn = 0
     const connections = due.get(second)
     connections?.delete(connection)
     if (connections?.size === 0) due.delete(second)
@@ -46,7 +44,7 @@ export function createExpiry ({ clock }) {
     const now = clock.now()
     for (let second = Math.floor(now / TICK); done < second; done++) {
       for (const connection of due.get(done + 1) ?? []) {
-        seconds.delete(connection)
+        connection.expiresIn = 0
         const { expiresAt } = connection.identity
         if (expiresAt === null) continue
         if (now >= expiresAt) {

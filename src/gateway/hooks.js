@@ -12,7 +12,7 @@ import { EngineSocket } from './websocket/engine-socket.js'
  * | hook | used for | without it |
  * |---|---|---|
  * | `wsPreEncodedFrame` option of Engine.IO's `write` | one frame for all members of a document | `write` without it |
- * | `engine.clients`, `clientsCount`, `middlewares` | sessions that begin with a WebSocket are ours (websocket/engine-socket.js) | Engine.IO's |
+ * | `engine.clientsCount`, `middlewares` | sessions that begin with a WebSocket are ours (websocket/engine-socket.js) | Engine.IO's |
  * | `ws._sender.sendFrame`, `ws._socket` of an Engine.IO transport | one write for all that a connection gets in one turn | a `write` for each |
  * | `completeUpgrade` of ws's server; `decompress`, `params`, `_inflate` of its permessage-deflate | one compressed frame for all (compression.js) | none is compressed |
  * | an object with `toString` as a packet's data | text for polling members, made only if there is one | a string |
@@ -21,7 +21,8 @@ import { EngineSocket } from './websocket/engine-socket.js'
  * | `_events`, `_eventsCount` of emitters, what Engine.IO, Socket.IO and ws listen with, `conn.cleanupFn` | listeners shared by all connections (slim.js) | each has its own |
  * | `socket.acks`, `socket._anyListeners`, `client.sockets`, `client.nsps`, `decoder._callbacks`, `ws._receiver._mask` | no Map and no array that is larger than needed | they are |
  * | `socket.handshake` replaced, `conn.request` dropped once the client is admitted | 1 KB less per connection, and no token in memory | they stay |
- * | `namespace._preConnectSockets` | self-routing connection ids | required |
+ * | `base64id.generateId` replaced | no random bytes for ids that are replaced before anybody sees them | they are made |
+| `namespace._preConnectSockets` | self-routing connection ids | required |
  * | `conn.pingIntervalTimer` emptied, `sendPacket`, `onClose`, `transport.discard`, `transport.socket` | one heartbeat for all connections | Engine.IO's, with `HEARTBEAT_MAX` |
  */
 const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3' }
@@ -84,15 +85,22 @@ class Handshake {
 function buildHandshake (auth) { return new Handshake(this, auth) }
 
 const socketPrototype = /** @type {any} */ (Socket.prototype)
+const { base64id } = createRequire(require.resolve('socket.io'))('./contrib/base64id.js')
 const stock = { buildHandshake: socketPrototype.buildHandshake }
+let counted = 0
 const isLight = () => socketPrototype.buildHandshake === buildHandshake
 
 /** Handshakes cost what is read of them. */
-export function lightenHandshakes () { socketPrototype.buildHandshake = buildHandshake }
+export function lightenHandshakes () {
+  socketPrototype.buildHandshake = buildHandshake
+  // none of these ids reaches a client: who is admitted gets one of ours (assignId)
+  base64id.generateId = () => String(counted++)
+}
 
 /** Takes back what was replaced in the libraries. */
 export function useStock () {
   Object.assign(socketPrototype, stock)
+  delete base64id.generateId
   // makeAcksLazily's
   delete socketPrototype.acks
 }

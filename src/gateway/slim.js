@@ -106,9 +106,10 @@ function copyOnWrite (prototype) {
   guarded.add(prototype)
   for (const name of ['on', 'addListener', 'prependListener', 'off', 'removeListener', 'removeAllListeners']) {
     const change = prototype[name]
-    prototype[name] = function (/** @type {unknown[]} */ ...args) {
+    prototype[name] = function (/** @type {unknown} */ event, /** @type {unknown} */ listener) {
       if (shared.has(this._events)) this._events = table(this._events)
-      return change.apply(this, args)
+      // how many there are says whether all events are meant
+      return arguments.length === 0 ? change.call(this) : change.call(this, event, listener)
     }
   }
 }

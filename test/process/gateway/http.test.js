@@ -129,7 +129,7 @@ test('a gateway that stops tells its clients so, closes, and takes no others', a
   const between = await rawPolling(server.url)
   await between.connect()
   const { engine } = server.gateway
-  await waitFor(() => Object.values(/** @type {any} */ (engine).clients).filter(({ transport }) => transport.writable).length === 3, { message: 'a poll to wait for' })
+  await waitFor(() => engine.sessions().filter(({ transport }) => transport.writable).length === 3, { message: 'a poll to wait for' })
   const ends = Promise.all(clients.map((client) => client.next('disconnect')))
   const stopped = server.gateway.stop()
   await createClient(t, server.url).next('connect_error')

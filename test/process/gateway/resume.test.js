@@ -142,7 +142,7 @@ describe('coming back', () => {
     await slow.connect()
     slow.ws.pause()
     slow.send(`420${JSON.stringify(['doc:join', { guid: 'large', position: { epoch, offset: 0 } }])}`)
-    const waiting = () => Math.max(...Object.values(/** @type {any} */ (gateway.engine).clients).map(({ writeBuffer }) => writeBuffer.length))
+    const waiting = () => Math.max(...gateway.engine.sessions().map(({ writeBuffer }) => writeBuffer.length))
     await waitFor(() => waiting() > 0)
     await new Promise((resolve) => setTimeout(resolve, 20))
     assert.ok(waiting() <= 5, `${waiting()} packets wait`)

@@ -18,8 +18,8 @@ const MASK = Buffer.from([1, 2, 3, 4])
 /** @param {number} first @param {string | Buffer} payload shorter than 126 bytes @returns {Buffer} */
 const frame = (first, payload) => Buffer.concat([Buffer.from([first, 0x80 | Buffer.byteLength(payload)]), MASK, Buffer.from(payload).map((byte, i) => byte ^ MASK[i & 3])])
 
-/** @returns {any} Engine.IO's socket of whoever came last */
-const latest = () => Object.values(/** @type {any} */ (gateway.engine).clients).at(-1)
+/** @returns {any} Engine.IO's socket of whoever came last with a WebSocket */
+const latest = () => gateway.engine.sessions().at(-1)
 
 /** @param {import('node:test').TestContext} t @param {...(string | Buffer)} parts each is sent when the one before has arrived */
 async function dial (t, ...parts) {
@@ -41,7 +41,7 @@ describe('a client that begins with a WebSocket', () => {
     assert.ok(latest() instanceof EngineSocket)
     const other = await connectClient(t, url, { transports: ['polling', 'websocket'] })
     await waitFor(() => other.io.engine.transport.name === 'websocket')
-    assert.ok(!(latest() instanceof EngineSocket))
+    assert.ok(!(gateway.engine.sessions()[0] instanceof EngineSocket))
   })
 
   test('has one as well when its request comes in pieces, or after another one', async (t) => {
@@ -70,7 +70,7 @@ describe('a client that begins with a WebSocket', () => {
     const { engine } = extended.gateway
     engine.on('headers', (headers) => { headers['x-extension'] = 'here' })
     const ws = await rawWebSocket(t, extended.url)
-    assert.ok(!Object.values(/** @type {any} */ (engine).clients).some((session) => session instanceof EngineSocket))
+    assert.ok(!engine.sessions().some((session) => session instanceof EngineSocket))
     await ws.connect()
   })
 })
