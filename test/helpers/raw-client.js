@@ -77,7 +77,12 @@ export async function rawPolling (url) {
     /** @param {object} [auth] @returns {Promise<string>} connection id */
     async connect (auth) {
       await this.post(`40${auth === undefined ? '' : JSON.stringify(auth)}`)
-      return JSON.parse((await this.poll()).text.slice(2)).sid
+      // on a busy machine a ping comes before it, or with it
+      for (let polls = 0; polls < 10; polls++) {
+        const answer = (await this.poll()).text.split('\x1e').find((packet) => packet.startsWith('40{'))
+        if (answer !== undefined) return JSON.parse(answer.slice(2)).sid
+      }
+      throw new Error('the connection was not answered')
     }
   }
 }

@@ -65,7 +65,8 @@ describe('the heartbeat', { concurrency: true }, () => {
       const hasGrown = () => pings.length > 6 && gaps(pings).slice(-2).every((gap) => gap > 1800)
       await waitFor(hasGrown, { timeout: 6 * MAX + PATIENCE, message: () => gaps(pings).map(Math.round) })
       client.off('disconnect')
-      assert.ok(Math.min(...gaps(pings)) < 1500, gaps(pings).join())
+      const intervals = gaps(pings)
+      assert.ok(Math.min(...intervals) < 0.75 * intervals[intervals.length - 1], intervals.join())
       assert.equal(client.io.engine.transport.name, transports.at(-1))
     })
   }
@@ -129,11 +130,13 @@ describe('the heartbeat', { concurrency: true }, () => {
   })
 
   test('is that of the tier', async (t) => {
-    // the first one would also be the first to go, had both the same figures; as it is, it has 2 s more
-    const usual = await rawWebSocket(t, url)
-    await usual.connect()
-    const editor = await rawWebSocket(t, url)
-    await editor.connect({ token: await signToken({ sub: 'ada', tier: 'editors' }) })
+    const token = await signToken({ sub: 'ada', tier: 'editors' })
+    // side by side: the second one would go after the first, had both the same figures; as it is, the first has 2 s more
+    const [usual, editor] = await Promise.all([undefined, { token }].map(async (auth) => {
+      const client = await rawWebSocket(t, url)
+      await client.connect(auth)
+      return client
+    }))
     const ends = endsOf({ usual: openOf(usual).sid, editor: openOf(editor).sid })
     await inTime(() => ends.length === 2)
     assert.deepEqual(ends, ['editor: ping timeout', 'usual: ping timeout'])
