@@ -197,6 +197,9 @@ export class Document {
     }
   }
 
+  /** @internal whether something waits for a listener, or would */
+  get _holds () { return this.#held !== null }
+
   /** @internal forgets what was held */
   _forget () { if (this.#held !== null) this.#held = [] }
 
@@ -211,6 +214,7 @@ export class Document {
         return
       }
     }
+    this.#membership.dealtWith()
   }
 
   /** @param {string} event @param {unknown[]} args */

@@ -164,7 +164,8 @@ export class Membership {
     if (this.position?.epoch === '') for (const document of this.#documents) document._complete(position.epoch)
     // what is newer may have come before the answer
     const newer = this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch) ? this.position.offset : 0
-    this.#moveTo({ epoch: position.epoch, offset: Math.max(position.offset, newer) })
+    this.position = { epoch: position.epoch, offset: Math.max(position.offset, newer) }
+    this.dealtWith()
     this.#onMembers(page)
     this.#emit('joined', { position: { ...position }, recovered })
     const waiting = [...this.#waiting]
@@ -201,8 +202,9 @@ export class Membership {
   /** @param {{ position: Position, reason: string }} resync */
   onResync ({ position, reason }) {
     if (this.#status === 'idle') return
-    this.#moveTo(position)
+    this.position = { ...position }
     this.#emit('resync', { position: { ...position }, reason })
+    this.dealtWith()
   }
 
   /** @param {import('./presence.js').Update} update */
@@ -222,15 +224,17 @@ export class Membership {
     if (own) acknowledge?.()
     if (offset !== undefined) {
       meta.epoch = this.position?.epoch ?? ''
-      this.#moveTo({ epoch: meta.epoch, offset })
+      this.position = { epoch: meta.epoch, offset }
     }
     for (const document of this.#documents) if (!own || document.echo) document._record(event, own ? [payload, meta] : [payload, meta, acknowledge])
+    if (offset !== undefined) this.dealtWith()
   }
 
-  /** @param {Position} position */
-  #moveTo (position) {
-    this.position = { ...position }
-    if (position.epoch !== '') this.link.save(this.guid, this.position)
+  /** Keeps where the page is: after a reload it would miss what still waits for its listeners. */
+  dealtWith () {
+    if (this.#documents.size === 0 || !this.position || this.position.epoch === '') return
+    for (const { _holds } of this.#documents) if (_holds) return
+    this.link.save(this.guid, this.position)
   }
 
   /**

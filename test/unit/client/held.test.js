@@ -84,3 +84,44 @@ describe('a record that waits for a listener', () => {
     }
   })
 })
+
+describe('the position that is kept over a reload of the page', () => {
+  test('is not ahead of what waits for a listener, nor of a resync that still loads', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    /** @type {Map<string, string>} */
+    const kept = new Map()
+    const offset = () => JSON.parse([...kept.values()][0] ?? 'null')?.offset
+    const storage = {
+      getItem: (/** @type {string} */ key) => kept.get(key) ?? null,
+      setItem (/** @type {string} */ key, /** @type {string} */ value) { kept.set(key, value) },
+      removeItem (/** @type {string} */ key) { kept.delete(key) }
+    }
+    const { client, socket } = scriptedClient(t, { storage })
+    const opening = client.open('doc')
+    socket.accepts()
+    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
+    const doc = await opening
+    socket.tells('message', 'six', { guid: 'doc', offset: 6 })
+    assert.equal(offset(), undefined, 'nobody listens yet')
+    doc.on('message', () => {})
+    t.mock.timers.tick(1)
+    assert.equal(offset(), 6)
+    const load = deferred()
+    doc.on('resync', () => load.promise)
+    socket.tells('doc:resync', { guid: 'doc', position: at(9), reason: 'trimmed' })
+    socket.tells('message', 'ten', { guid: 'doc', offset: 10 })
+    assert.equal(offset(), 6, 'it loads')
+    load.resolve()
+    await settle()
+    assert.equal(offset(), 10)
+    const other = await client.open('doc')
+    socket.tells('message', 'eleven', { guid: 'doc', offset: 11 })
+    assert.equal(offset(), 10, 'the other one does not listen yet')
+    other.on('message', () => {})
+    t.mock.timers.tick(1)
+    assert.equal(offset(), 11)
+    doc.close()
+    other.close()
+    assert.equal(kept.size, 0)
+  })
+})
