@@ -183,7 +183,8 @@ class Reader {
       this.at += valueLength
       const value = text === undefined ? this.bytes.subarray(valueAt, this.at) : text.slice(valueAt - start, this.at - start)
       const before = headers[name]
-      headers[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value]
+      if (Array.isArray(before)) before.push(value)
+      else headers[name] = before === undefined ? value : [before, value]
     }
     return headers
   }

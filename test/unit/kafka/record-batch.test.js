@@ -91,6 +91,16 @@ describe('headers', () => {
     assert.deepEqual({ ...headers }, {})
   })
 
+  test('of one name take a time that grows with how many there are', async () => {
+    const values = Array.from({ length: 50_000 }, () => 'v')
+    const batch = await batchOf([{ value: '', headers: { twice: values } }])
+    const begin = process.cpuUsage()
+    const [{ headers = {} }] = await readRecordBatches(batch)
+    const { user, system } = process.cpuUsage(begin)
+    assert.equal(headers.twice?.length, 50_000)
+    assert.ok(user + system < 2_000_000, `${user + system} us`)
+  })
+
   test('no name of a header is special', async () => {
     const [message] = await readRecordBatches(await batchOf([{ value: '', headers: { constructor: 'a', toString: 'b', ['__proto__']: 'c' } }]))
     assert.deepEqual(Object.entries(message.headers ?? {}), [['constructor', 'a'], ['toString', 'b'], ['__proto__', 'c']])
