@@ -98,7 +98,10 @@ function chunkEnd (lane, from) {
   let bytes = 0
   let to = from
   while (to < lane.length && to - from < CHUNK_RECORDS) {
-    bytes += lane[to].entry.publication.value.length
+    const { operator, value } = lane[to].entry.publication
+    // of another lane of the bus than the document's records, so it is waited for
+    if (operator === 'revoke') return to === from ? to + 1 : to
+    bytes += value.length
     if (to > from && bytes > CHUNK_BYTES) break
     to++
   }

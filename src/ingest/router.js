@@ -18,7 +18,7 @@ import { canaryOf } from './canary.js'
 
 /**
  * Reads and checks each record of a batch, once, and sorts the good ones into lanes: within one the order is kept,
- * between them there is none.
+ * between them there is none. A lane of a document holds what the bus has in several (`laneOf`): lanes.js takes them apart.
  *
  * @param {import('../kafka/record.js').KafkaMessage[]} messages
  * @param {object} options
@@ -45,7 +45,8 @@ export function route (messages, { source, maxBytes }) {
       if (unreadable !== undefined) throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
       const publication = checkPublication(publicationFromMessage(message), { maxBytes })
       const routed = { index, entry: { publication, origin: { source, sequence: Number(message.offset) } } }
-      const lane = laneOf(publication)
+      // among the document's records, although it goes to workers by the user: who is taken off gets nothing that comes later
+      const lane = laneOf(publication.operator === 'revoke' ? { ...publication, operator: 'broadcast' } : publication)
       const others = lanes.get(lane)
       if (others === undefined) lanes.set(lane, [routed])
       else others.push(routed)

@@ -6,10 +6,10 @@ import { createLanes } from '../../../src/ingest/lanes.js'
 const clock = { now: Date.now, sleep: async (/** @type {number} */ _ms, /** @type {AbortSignal | undefined} */ signal) => signal?.throwIfAborted() }
 const never = new AbortController().signal
 
-/** @param {number} index @param {{ guid?: string, bytes?: number }} [options] @returns {import('../../../src/ingest/router.js').Routed} */
-const routed = (index, { guid = 'd', bytes = 10 } = {}) => ({
+/** @param {number} index @param {{ operator?: string, guid?: string, bytes?: number }} [options] @returns {import('../../../src/ingest/router.js').Routed} */
+const routed = (index, { operator = 'broadcast', guid = 'd', bytes = 10 } = {}) => ({
   index,
-  entry: { origin: { source: 't/0', sequence: index }, publication: /** @type {any} */ ({ operator: 'broadcast', guid, value: Buffer.alloc(bytes) }) }
+  entry: { origin: { source: 't/0', sequence: index }, publication: /** @type {any} */ ({ operator, guid, value: Buffer.alloc(bytes) }) }
 })
 
 /**
@@ -53,6 +53,12 @@ test('a lane is published in its order, in chunks of at most 64 records or 1 MB'
   const large = lanesOver(() => {})
   await large.run([range(0, 5).map((index) => routed(index, { bytes: index === 2 ? 3 * 2 ** 20 : 600_000 }))], never)
   assert.deepEqual(large.told.calls, [[0], [1], [2], [3], [4]])
+})
+
+test('what is revoked is over before what comes after it is published', async () => {
+  const { run, told } = lanesOver(() => {})
+  await run([range(0, 6).map((index) => routed(index, { operator: index === 0 || index === 3 ? 'revoke' : 'broadcast' }))], never)
+  assert.deepEqual(told.calls, [[0], [1, 2], [3], [4, 5]])
 })
 
 test('at most 64 lanes are published at once', async () => {

@@ -38,7 +38,8 @@ test('bad records are refused with their reason and keep nothing from the others
   ], options)
   assert.deepEqual(refused.map(({ index, error }) => [index, error.code]),
     [[0, 'unknown_operator'], [1, 'missing_target'], [3, 'bad_value'], [4, 'bad_utf8'], [5, 'value_too_large'], [6, 'reserved_event']])
-  assert.deepEqual([...lanes.keys()], ['d:a', 'u:u'])
+  assert.deepEqual([...lanes.keys()], ['d:a'])
+  assert.deepEqual(lanes.get('d:a')?.map(({ index }) => index), [2, 7], 'whose access is revoked gets nothing that comes later')
 })
 
 test('a batch that could not be read is refused as one', () => {
