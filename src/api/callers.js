@@ -7,7 +7,7 @@ const LOCAL = 'local'
 const digest = (/** @type {string} */ token) => createHash('sha256').update(token).digest()
 
 /**
- * Who calls the api, by `Authorization: Bearer <token>`. HTTP and gRPC share it.
+ * Who calls the api, by `Authorization: Bearer <token>`.
  *
  * @param {readonly string[]} tokens config.api.tokens: `name:token`. One name may have several, to change them without a gap
  */

@@ -72,7 +72,7 @@ export const auth = block('Authentication', {
 export const api = block('API', {
   API_HOST: { as: 'host', type: text(), default: '127.0.0.1', describe: 'Address of the api for business services.' },
   API_PORT: { as: 'port', type: port(), default: '3001', describe: 'Port of the HTTP api.' },
-  GRPC_PORT: { as: 'grpcPort', type: port(), default: '50051', describe: 'Port of the gRPC api.' },
+  GRPC_PORT: { as: 'grpcPort', type: port(), default: '50051', describe: 'Kept for a gRPC api; nothing listens there.' },
   API_TOKENS: { as: 'tokens', type: list(), secret: true, default: '', describe: 'Callers as `name:token`, comma separated; each sends `Authorization: Bearer <token>`. Required in production; otherwise, when none is set, callers on this machine need none.' }
 })
 
