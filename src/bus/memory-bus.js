@@ -31,12 +31,13 @@ const SWEEP_INTERVAL = 10_000
  *
  * @param {object} settings
  * @param {{ size: number, ttl: number }} settings.history records kept per document, and seconds after its last one
+ * @param {import('./idempotency.js').Idempotency} [settings.idempotency] see createMemoryLogs
  * @param {import('../clock.js').Clock} [settings.clock]
  * @param {number} [settings.maxDocuments] see createMemoryLogs
  * @param {number} [settings.maxBytes] see createMemoryLogs
  */
-export function createMemoryHub ({ history, clock = systemClock, maxDocuments, maxBytes }) {
-  const logs = createMemoryLogs({ history, clock, maxDocuments, maxBytes })
+export function createMemoryHub ({ history, idempotency, clock = systemClock, maxDocuments, maxBytes }) {
+  const logs = createMemoryLogs({ history, idempotency, clock, maxDocuments, maxBytes })
   /** @type {Set<Attached>} */
   const buses = new Set()
   /** @type {(() => void)[]} */

@@ -22,11 +22,12 @@ import { IDEMPOTENCY } from './idempotency.js'
 /**
  * @param {object} settings
  * @param {{ size: number, ttl: number }} settings.history records per document, and seconds they are kept after the last one
+ * @param {import('./idempotency.js').Idempotency} [settings.idempotency] for tests
  * @param {import('../clock.js').Clock} settings.clock
  * @param {number} [settings.maxDocuments] the one that was not used for longest is forgotten, and begins a new epoch when it is used again
  * @param {number} [settings.maxBytes] of all values; beyond it the records of the documents go that were not used for longest
  */
-export function createMemoryLogs ({ history, clock, maxDocuments = 100_000, maxBytes = 256 * 2 ** 20 }) {
+export function createMemoryLogs ({ history, idempotency = IDEMPOTENCY, clock, maxDocuments = 100_000, maxBytes = 256 * 2 ** 20 }) {
   /** @type {Map<string, DocumentLog>} the one used last comes last */
   const logs = new Map()
   let bytes = 0
@@ -90,7 +91,7 @@ export function createMemoryLogs ({ history, clock, maxDocuments = 100_000, maxB
         log.sequences.set(origin.source, origin.sequence)
       }
       const now = clock.now()
-      if (publication.idempotencyKey !== undefined && !isNew(log.keys, publication.idempotencyKey, now)) return { position: positionOf(log), record: null }
+      if (publication.idempotencyKey !== undefined && !isNew(log.keys, publication.idempotencyKey, now, idempotency)) return { position: positionOf(log), record: null }
       const record = { epoch: log.epoch, offset: ++log.offset, publication, ingestedAt: now }
       log.records.push(record)
       log.appendedAt = now
@@ -140,14 +141,15 @@ export function createMemoryLogs ({ history, clock, maxDocuments = 100_000, maxB
  * @param {Map<string, number>} keys it is added to
  * @param {string} key
  * @param {number} now
+ * @param {import('./idempotency.js').Idempotency} idempotency
  */
-function isNew (keys, key, now) {
+function isNew (keys, key, now, idempotency) {
   for (const [oldest, until] of keys) {
-    if (until > now && keys.size < IDEMPOTENCY.keys) break
+    if (until > now && keys.size < idempotency.keys) break
     keys.delete(oldest)
   }
   if (keys.has(key)) return false
-  keys.set(key, now + IDEMPOTENCY.ttl * 1000)
+  keys.set(key, now + idempotency.ttl * 1000)
   return true
 }
 

@@ -41,12 +41,13 @@ const LOG_INTERVAL = 60_000
  * @param {number} [dependencies.workerNumber] undefined: this one only publishes
  * @param {import('./contract.js').BusHandlers} [dependencies.handlers]
  * @param {{ size: number, ttl: number }} dependencies.history records kept per document, and seconds after its last one
+ * @param {import('./idempotency.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../clock.js').Clock} [dependencies.clock]
  * @returns {Bus}
  */
-export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, history, clock = systemClock }) {
+export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, history, idempotency, clock = systemClock }) {
   const { channels, scripts } = redis
-  const publish = createRedisPublish({ redis, history, clock })
+  const publish = createRedisPublish({ redis, history, idempotency, clock })
   const users = workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, clock })
   const metaTtl = Math.max(META_TTL, history.ttl)
   /** Subscribed documents, by what has come live of them; bounded by what the feeds hold. @type {Map<string, Position>} */

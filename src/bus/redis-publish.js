@@ -31,9 +31,10 @@ const DIRECT = Object.freeze({ position: null, duplicate: false })
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {{ size: number, ttl: number }} dependencies.history
+ * @param {import('./idempotency.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../clock.js').Clock} dependencies.clock
  */
-export function createRedisPublish ({ redis, history, clock }) {
+export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY, clock }) {
   const metaTtl = Math.max(META_TTL, history.ttl)
   let pendingBytes = 0
 
@@ -46,7 +47,7 @@ export function createRedisPublish ({ redis, history, clock }) {
       return [DIRECT]
     }
     /** @type {(string | number | Buffer)[]} */
-    const args = [newEpoch(), history.size, history.ttl, metaTtl, IDEMPOTENCY.ttl, IDEMPOTENCY.keys]
+    const args = [newEpoch(), history.size, history.ttl, metaTtl, idempotency.ttl, idempotency.keys]
     for (const { entry: { publication, origin }, envelope } of encoded) {
       args.push(origin?.source ?? '', origin?.sequence ?? '', publication.ephemeral ? '1' : '', publication.idempotencyKey ?? '', envelope)
     }

@@ -15,7 +15,7 @@ export const documentLog = (guid) => `${PREFIX}{d:${guid}}:log`
 /** @param {string} guid @returns {string} hash: epoch, last offset, highest sequence of each source */
 export const documentMeta = (guid) => `${PREFIX}{d:${guid}}:meta`
 
-/** @param {string} guid @returns {string} sorted set: idempotency keys of its last records, by the second they came */
+/** @param {string} guid @returns {string} sorted set: idempotency keys of its last records, by when they came, s since 1970 */
 export const documentKeys = (guid) => `${PREFIX}{d:${guid}}:keys`
 
 /** @param {number | string} workerNumber @returns {string} sharded channel of what is for one worker */

@@ -13,6 +13,7 @@ import { waitFor } from '../helpers/wait.js'
  * @property {[BusHandlers, BusHandlers]} handlers
  * @property {[number, number]} workers
  * @property {{ size: number, ttl: number }} history
+ * @property {import('../../src/bus/idempotency.js').Idempotency} [idempotency]
  *
  * @typedef {object} Pair buses that are started
  * @property {Bus} first
@@ -53,12 +54,13 @@ export function createFixture (createPair) {
 
     /**
      * @param {{ size: number, ttl: number }} history
+     * @param {import('../../src/bus/idempotency.js').Idempotency} [idempotency]
      * @returns {Promise<OpenPair>}
      */
-    async open (history) {
+    async open (history, idempotency) {
       const one = createInbox()
       const two = createInbox()
-      return { ...await createPair({ handlers: [handlersOf(one), handlersOf(two)], workers, history }), one, two }
+      return { ...await createPair({ handlers: [handlersOf(one), handlersOf(two)], workers, history, idempotency }), one, two }
     },
 
     /** Everything published before this has been delivered when it resolves. @param {string} guid subscribed on both */

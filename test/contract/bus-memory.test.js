@@ -6,8 +6,8 @@ import { busContract } from './bus.js'
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 const metrics = createMetrics({ processMetrics: false })
 
-busContract('memory', async ({ handlers, workers, history }) => {
-  const hub = createMemoryHub({ history })
+busContract('memory', async ({ handlers, workers, history, idempotency }) => {
+  const hub = createMemoryHub({ history, idempotency })
   const [first, second] = workers.map((workerNumber, i) => createMemoryBus({ log, metrics, workerNumber, handlers: handlers[i], hub }))
   const publisher = createMemoryBus({ log, metrics, hub })
   const all = [first, second, publisher]

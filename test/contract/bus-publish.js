@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { arrived, entry, fresh, of, offsets, plain, publication, range, texts } from './bus-fixture.js'
 
 /** @param {import('./bus-fixture.js').Fixture} fixture */
@@ -178,6 +179,22 @@ export function publishContract (fixture) {
       await arrived(fixture.pair.one, guid, 4)
       const { records } = await fixture.pair.first.history(guid, position, 10)
       for (const list of [of(fixture.pair.one, guid), records]) assert.deepEqual(texts(list), ['a', 'c', 'd', 'g'])
+    })
+
+    test('is new again when its time is over, also where others came meanwhile', async () => {
+      const pair = await fixture.open({ size: 10, ttl: 60 }, { ttl: 2, keys: 10 })
+      try {
+        const guid = fresh()
+        const keyed = (/** @type {string} */ idempotencyKey) => entry(guid, idempotencyKey, { idempotencyKey })
+        const [first] = await pair.publisher.publish([keyed('k')])
+        await delay(1000)
+        await pair.publisher.publish([keyed('another')])
+        await delay(1050)
+        const [again, once] = await pair.publisher.publish([keyed('k'), keyed('k')])
+        assert.deepEqual([first, again, once].map(({ duplicate }) => duplicate), [false, false, true])
+      } finally {
+        await pair.stop()
+      }
     })
 
     test('of another document is another key', async () => {

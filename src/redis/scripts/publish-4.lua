@@ -2,7 +2,7 @@
 --
 -- KEYS  1 log (stream, entry id "<offset>-0", field "v" the envelope)
 --       2 meta (hash: "e" epoch, "o" last offset, "s:<source>" highest sequence of that source)
---       3 channel (sharded)  4 idempotency keys (sorted set, by the second they came)
+--       3 channel (sharded)  4 idempotency keys (sorted set, by when they came, seconds since 1970)
 -- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
 --       5 seconds to know an idempotency key  6 how many of them
 --       then five for each entry: source ('' for none), sequence, '1' if ephemeral, idempotency key ('' for none), envelope
@@ -13,6 +13,12 @@ local log, meta, channel, keys = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 -- Lua prints numbers from 1e14 on with an exponent; they are whole and exact up to 2^53.
 local function digits (number)
   return string.format('%.0f', number)
+end
+
+-- Seconds since 1970; it stands still while a script runs.
+local function now ()
+  local time = redis.call('TIME')
+  return time[1] + time[2] / 1e6
 end
 
 local epoch, offset
@@ -41,8 +47,14 @@ local function append (envelope)
   appended = true
 end
 
+-- The set lives on with each new key, so that its members may be older than they are known for.
+local function isKnown (key)
+  local at = redis.call('ZSCORE', keys, key)
+  return at and tonumber(at) > now() - tonumber(ARGV[5])
+end
+
 local function remember (key)
-  local now = tonumber(redis.call('TIME')[1])
+  local now = now()
   redis.call('ZADD', keys, now, key)
   redis.call('ZREMRANGEBYSCORE', keys, '-inf', now - tonumber(ARGV[5]))
   redis.call('ZREMRANGEBYRANK', keys, 0, -1 - tonumber(ARGV[6]))
@@ -60,7 +72,7 @@ for i = 7, #ARGV, 5 do
     if source ~= '' then
       last = sequences[source] or tonumber(redis.call('HGET', meta, 's:' .. source) or -1)
     end
-    if (last and sequence <= last) or (key ~= '' and redis.call('ZSCORE', keys, key)) then
+    if (last and sequence <= last) or (key ~= '' and isKnown(key)) then
       results[#results + 1] = -1 - offset
     else
       local failed = append(envelope)
