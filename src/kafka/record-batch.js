@@ -38,19 +38,22 @@ const CODECS = [undefined, DECOMPRESS.gzip, DECOMPRESS.snappy, DECOMPRESS.lz4, D
 
 /** A million empty records fit in a kilobyte, and as objects fill the memory. */
 export const MAX_RECORDS = 200_000
+/** What compressed batches of one answer may become together, bytes; those behind are left for the next one. One alone may be larger (MAX_DECOMPRESSED_BYTES). */
+export const MAX_BYTES = 16 * 2 ** 20
 
 /** @param {Buffer} bytes what a broker has of a partition; @returns {boolean} whether it is in this format */
 export const isRecordBatch = (bytes) => bytes.length > MAGIC_AT && bytes[MAGIC_AT] === MAGIC
 
 /**
- * @param {Buffer} bytes batches, one after the other; the last may be cut off and is left out then
+ * @param {Buffer} bytes batches, one after the other; the last may be cut off and is left out then, as is what would be too much at once
  * @returns {Promise<(DecodedMessage | UnreadableBatch)[]>} keys and values are slices of the bytes
  * @throws {Error} when it cannot be told where the next batch begins
  */
 export async function readRecordBatches (bytes) {
   /** @type {DecodedMessage[]} */
   const messages = []
-  for (let at = 0; at + HEADER_BYTES <= bytes.length;) {
+  let decompressed = 0
+  for (let at = 0; at + HEADER_BYTES <= bytes.length && decompressed <= MAX_BYTES;) {
     const length = bytes.readInt32BE(at + LENGTH_AT)
     if (length < HEADER_BYTES - LENGTH_END || bytes[at + MAGIC_AT] !== MAGIC) throw new Error('kafka: a record batch has no valid header')
     const end = at + LENGTH_END + length
@@ -60,7 +63,9 @@ export async function readRecordBatches (bytes) {
     try {
       const codec = CODECS[attributesOf(batch) & CODEC_MASK]
       const records = batch.subarray(HEADER_BYTES)
-      readRecords(batch, codec === undefined ? records : await codec(records), messages)
+      const plain = codec === undefined ? records : await codec(records)
+      if (codec !== undefined) decompressed += plain.length
+      readRecords(batch, plain, messages)
     } catch (error) {
       messages.length = before
       messages.push(unreadable(batch, error instanceof Error ? error : new Error(String(error))))

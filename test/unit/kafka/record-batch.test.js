@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
 import zlib from 'node:zlib'
 import { decoderWith } from '../../../src/kafka/fetch-patch.js'
-import { MAX_RECORDS, readRecordBatches } from '../../../src/kafka/record-batch.js'
+import { MAX_BYTES, MAX_RECORDS, readRecordBatches } from '../../../src/kafka/record-batch.js'
 
 // kafkajs's own encoder and decoder are the reference
 const load = createRequire(import.meta.url)
@@ -83,6 +83,13 @@ describe('record batches are read as kafkajs reads them', () => {
     const batch = await batchOf(SAMPLES)
     assert.deepEqual(plain(await readRecordBatches(compressed(batch, 1, (records) => zlib.gzipSync(records)))), plain(await readRecordBatches(batch)).map((one) => ({ ...one })))
   })
+})
+
+test('compressed batches that become too much at once are left for the next time, but never all of them', async () => {
+  const value = Buffer.alloc(MAX_BYTES - 1000)
+  const batches = await Promise.all([0, 1, 2, 3].map(async (firstOffset) => compressed(await batchOf([{ value }], { firstOffset }), 1, (records) => zlib.gzipSync(records))))
+  assert.deepEqual((await readRecordBatches(Buffer.concat(batches))).map(({ offset }) => offset), ['0', '1'])
+  assert.deepEqual((await readRecordBatches(Buffer.concat(batches.slice(2)))).map(({ offset }) => offset), ['2', '3'])
 })
 
 describe('headers', () => {
