@@ -194,6 +194,8 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
    * @returns {Promise<true | typeof UNREACHABLE>}
    */
   function forward (route, req, res) {
+    // it has gone while its owner was looked for, and will not say so again
+    if (res.destroyed) return Promise.resolve(true)
     return new Promise((resolve) => {
       const headers = { ...Object.fromEntries(Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== HOP_HEADER)), ...proof(route, req.method, req) }
       let connected = false

@@ -31,8 +31,20 @@ async function startWorker (t, findRoute) {
   const clock = manualClock()
   const strays = createStrays({ workerNumber: 1, findRoute, secret: () => 'secret', metrics, log: recordingLog().log, clock })
   const server = http.createServer()
+  let open = 0
+  server.on('connection', (socket) => {
+    open++
+    socket.on('close', () => { open-- })
+  })
+  let pending = 0
   const sidOf = (/** @type {http.IncomingMessage} */ req) => new URLSearchParams(req.url?.split('?')[1]).get('sid') ?? ''
-  server.on('request', (req, res) => strays.request(sidOf(req), req, res).then((passed) => { if (!passed) res.writeHead(404).end('nobody') }))
+  server.on('request', (req, res) => {
+    pending++
+    strays.request(sidOf(req), req, res).then((passed) => {
+      pending--
+      if (!passed) res.writeHead(404).end('nobody')
+    })
+  })
   server.on('upgrade', (req, socket, head) => strays.upgrade(sidOf(req), req, /** @type {import('net').Socket} */ (socket), head).then((passed) => { if (!passed) socket.end('HTTP/1.1 404 Not Found\r\n\r\n') }))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -45,6 +57,10 @@ async function startWorker (t, findRoute) {
   return {
     port,
     clock,
+    /** Connections of clients. */
+    open: () => open,
+    /** Requests that were neither passed on nor answered yet. */
+    pending: () => pending,
     /** @param {RequestInit} [init] @returns {Promise<{ status: number, text: string }>} */
     async ask (init) {
       const answer = await fetch(`http://127.0.0.1:${port}/socket.io/?sid=${newSid()}`, init)
@@ -238,4 +254,21 @@ test('an upgrade is handed over with what arrived with it and while its owner wa
   assert.equal(bytes.subarray(0, head.length).toString(), head)
   assert.deepEqual([...bytes.subarray(head.length)], [1, 2, 3, 4, 5, 6, 7])
   assert.deepEqual(await worker.counted(), { handed_over: 1 })
+})
+
+test('a client that goes while its owner is looked for leaves nothing behind, neither here nor at the owner', async (t) => {
+  let asked = 0
+  const { route } = await startOwner(t, () => { asked++ })
+  /** @type {((route: Route) => void)[]} */
+  const lookups = []
+  const worker = await startWorker(t, () => new Promise((resolve) => { lookups.push(resolve) }))
+  const ask = new AbortController()
+  const answer = worker.ask({ signal: ask.signal })
+  await waitFor(() => lookups.length === 1, { message: 'it to be looked for' })
+  ask.abort()
+  await assert.rejects(answer, { name: 'AbortError' })
+  await waitFor(() => worker.open() === 0, { message: () => `${worker.open()} connections to end` })
+  lookups[0](route)
+  await waitFor(() => worker.pending() === 0, { message: 'it to be over' })
+  assert.equal(asked, 0)
 })
