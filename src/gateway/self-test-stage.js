@@ -9,6 +9,7 @@ import * as json from 'socket.io-parser'
 import msgpack from 'socket.io-msgpack-parser'
 import { createMemoryBus, createMemoryHub } from '../bus/memory-bus.js'
 import { systemClock as clock } from '../clock.js'
+import { loadConfig } from '../config/load.js'
 import { InkcastError } from '../errors.js'
 import { createLog } from '../log.js'
 import { createMetrics } from '../metrics.js'
@@ -33,11 +34,14 @@ export async function openStage (config) {
   const secret = randomBytes(16).toString('base64url')
   const log = createLog({ level: 'silent', pretty: false, role: 'self-test' })
   const metrics = createMetrics({ processMetrics: false })
-  const hub = createMemoryHub({ history: config.history, clock })
+  // what is tested are hooks: a limit of the worker's may be smaller than what that takes
+  const { history, limits } = loadConfig({ env: {} })
+  const hub = createMemoryHub({ history, clock })
   const gateway = createGateway({
     config: {
       ...config,
-      limits: { ...config.limits, maxHandshakesPerSecond: 1_000_000 },
+      history,
+      limits: { ...limits, maxHandshakesPerSecond: 1_000_000 },
       delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) }
     },
     hooked: true,

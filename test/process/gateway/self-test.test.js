@@ -16,6 +16,7 @@ import { QUICK, warmUp } from '../../../src/gateway/warm-up.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 const PRODUCTION = { NODE_ENV: 'production', AUTH_JWT_SECRET: 'x'.repeat(40), API_TOKENS: 'name:0123456789abcdef', ALLOWED_ORIGINS: 'https://example.com' }
+const SMALL = { MAX_WAITING_BYTES: '1024', MAX_WAITING_RECORDS: '1', MAX_DOCUMENTS_PER_CONNECTION: '1', HISTORY_SIZE: '1' }
 const TLS = { TLS_CERT_FILE: certificate.certFile, TLS_KEY_FILE: certificate.keyFile }
 
 /** @param {Record<string, string>} [env] */
@@ -25,7 +26,7 @@ async function runSelfTest (env = {}) {
 }
 
 describe('the self-test of private hooks', () => {
-  for (const [name, env] of Object.entries({ 'as it comes': {}, 'in production': PRODUCTION, 'with TLS': { ...PRODUCTION, ...TLS } })) {
+  for (const [name, env] of Object.entries({ 'as it comes': {}, 'in production': PRODUCTION, 'with TLS': { ...PRODUCTION, ...TLS }, 'with small limits': SMALL })) {
     test(`finds nothing wrong ${name}, and leaves nothing behind`, async () => {
       assert.deepEqual(await runSelfTest(env), { ok: true, lines: [] })
       await waitFor(() => !process.getActiveResourcesInfo().some((name) => /TCP|TLS|Immediate/.test(name)), { message: () => process.getActiveResourcesInfo() })
