@@ -5,6 +5,7 @@ import { createAttempt } from '../redis/attempt.js'
 import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, workerChannel } from '../redis/keys.js'
 import { decodeEnvelope } from '../wire/envelope.js'
 import { newEpoch } from '../wire/position.js'
+import { hasLost, noteRead, nothingKnown } from './known-end.js'
 import { decodeDirect, decodeRecord } from './redis-payload.js'
 import { createRedisPositions } from './redis-positions.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
@@ -19,8 +20,8 @@ import { createRedisUsers } from './redis-users.js'
  * twice, and so may direct publications: at least once, if the caller tries again, at most once if not.
  *
  * A Redis that fails over to a replica, or restarts from its disk, may have lost the last records. Their offsets would be
- * given again under the same epoch, to other records. A worker that has seen such an offset live notices, and begins
- * another epoch.
+ * given again under the same epoch, to other records. A worker that has seen such an offset live, or has read an end at or
+ * after it, notices, and begins another epoch.
  *
  * @typedef {import('./contract.js').Bus} Bus
  * @typedef {import('../wire/position.js').Position} Position
@@ -50,7 +51,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   const publish = createRedisPublish({ redis, history, idempotency, clock })
   const users = workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, clock })
   const metaTtl = Math.max(META_TTL, history.ttl)
-  /** Subscribed documents, by what has come live of them; bounded by what the feeds hold. @type {Map<string, Position>} */
+  /** Subscribed documents; bounded by what the feeds hold. @type {Map<string, import('./known-end.js').KnownEnd>} */
   const subscribed = new Map()
   /** Documents whose log is about to begin anew. @type {Set<string>} */
   const resetting = new Set()
@@ -104,6 +105,10 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
       }
       seen.epoch = record.epoch
       seen.offset = record.offset
+      if (seen.unsure) {
+        seen.unsure = false
+        if (record.epoch === seen.read.epoch && record.offset <= seen.read.offset) look(guid, record.epoch)
+      }
     }
     to.onRecord(record)
   })
@@ -143,18 +148,44 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   }
 
   /**
+   * Reads the end of a log, which begins another epoch if it has lost records. That end is not remembered: where records
+   * come faster than live delivery brings them, each look would ask for the next one.
+   * @param {string} guid
+   * @param {string} epoch that it has if it has lost nothing
+   */
+  function look (guid, epoch) {
+    attempt('positions', () => positions([guid])).then(([end]) => {
+      if (end?.epoch !== epoch) tellInterrupted([guid])
+    }, () => {
+      // the next record makes us look again
+      const known = subscribed.get(guid)
+      if (known !== undefined) known.unsure = true
+    })
+  }
+
+  /** @param {string} guid @param {Position | null} end that was read */
+  function note (guid, end) {
+    const known = subscribed.get(guid)
+    if (known !== undefined && end !== null) noteRead(known, end)
+  }
+
+  /**
    * @template {{ position: Position }} T
    * @param {string} guid
    * @param {() => Promise<T>} read something with the end of its log
-   * @returns {Promise<T>} with an end that is not before what has come live
+   * @returns {Promise<T>} with an end that is not before what is known of it
    */
   async function readEnd (guid, read) {
+    const known = subscribed.get(guid)
     // as it is now: what comes live while we wait may be newer than the answer
-    const { epoch, offset } = subscribed.get(guid) ?? { epoch: '', offset: 0 }
-    const answer = await read()
-    if (answer.position.epoch !== epoch || answer.position.offset >= offset) return answer
-    await rolledBack(guid, epoch)
-    return read()
+    const before = known && { ...known }
+    let answer = await read()
+    if (hasLost(answer.position, before)) {
+      await rolledBack(guid, answer.position.epoch)
+      answer = await read()
+    }
+    note(guid, answer.position)
+    return answer
   }
 
   /** @param {string} guid @returns {Promise<Position>} of a log that exists from now on */
@@ -209,8 +240,8 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     publish: (entries) => attempt('publish', () => publish(entries)),
 
     subscribe: (guid) => attempt('subscribe', async () => {
-      // what was seen live stays true when somebody subscribes again
-      const call = { ...subscribed.get(guid) ?? { epoch: '', offset: 0 } }
+      // what is known stays true when somebody subscribes again
+      const call = { ...subscribed.get(guid) ?? nothingKnown() }
       subscribed.set(guid, call)
       try {
         await channels.subscribe(documentChannel(guid), onRecord)
@@ -232,7 +263,11 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
 
     history: (guid, since, limit) => attempt('history', () => readEnd(guid, () => readLog(guid, since, limit))),
 
-    positions: (guids) => attempt('positions', () => positions(guids)),
+    positions: (guids) => attempt('positions', async () => {
+      const ends = await positions(guids)
+      ends.forEach((end, i) => note(guids[i], end))
+      return ends
+    }),
 
     addUser: (uid) => attempt('add_user', async () => users?.add(uid)),
 

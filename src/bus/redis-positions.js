@@ -1,5 +1,6 @@
 import { documentMeta } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
+import { hasLost } from './known-end.js'
 
 /** Ends of logs that one call may ask for. */
 const BATCH = 500
@@ -11,7 +12,7 @@ const BATCH = 500
  *
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
- * @param {ReadonlyMap<string, Position>} dependencies.subscribed what has come live
+ * @param {ReadonlyMap<string, import('./known-end.js').KnownEnd>} dependencies.subscribed
  * @param {(guid: string, epoch: string) => Promise<void>} dependencies.rolledBack begins another epoch
  * @returns {(guids: string[]) => Promise<(Position | null)[]>}
  */
@@ -25,15 +26,17 @@ export function createRedisPositions ({ redis, subscribed, rolledBack }) {
     })
   }
 
-  /** @param {string[]} guids of one slot @returns {Promise<(Position | null)[]>} none before what has come live */
+  /** @param {string[]} guids of one slot @returns {Promise<(Position | null)[]>} none before what is known of it */
   async function endsOf (guids) {
     // as it is now: what comes live while we wait may be newer than the answer
-    const seen = guids.map((guid) => ({ ...subscribed.get(guid) }))
+    const before = guids.map((guid) => {
+      const known = subscribed.get(guid)
+      return known && { ...known }
+    })
     const ends = await read(guids)
     return Promise.all(ends.map(async (end, i) => {
-      const { epoch, offset = 0 } = seen[i]
-      if (end === null || end.epoch !== epoch || end.offset >= offset) return end
-      await rolledBack(guids[i], epoch)
+      if (end === null || !hasLost(end, before[i])) return end
+      await rolledBack(guids[i], end.epoch)
       return (await read([guids[i]]))[0]
     }))
   }

@@ -123,10 +123,16 @@ export function createFeeds (dependencies) {
         const have = { epoch: '', offset: 0, ...since }
         let gap = /** @type {null | 'epoch' | 'trimmed'} */ (null)
         if (since !== undefined && (since.epoch !== feed.position.epoch || since.offset !== feed.position.offset)) {
-          do {
+          const backoff = new Backoff({ min: 100 })
+          for (;;) {
+            const { offset } = have
             gap = await replayPage(feed, member, have, wanted)
             if (have.epoch !== feed.position.epoch) gap ??= 'epoch'
-          } while (gap === null && wanted() && have.offset < feed.position.offset)
+            if (gap !== null || !wanted() || have.offset >= feed.position.offset) break
+            // the log has less than the feed, as after a failover; it is not asked in a loop
+            if (have.offset === offset && member.drained() === undefined) await clock.sleep(backoff.next(), stopping.signal)
+            else backoff.reset()
+          }
         }
         // Nothing is awaited between the last look at the feed's position and adding the member, so no live record
         // can come between.

@@ -28,6 +28,7 @@ import { waitFor } from '../helpers/wait.js'
  * @property {Publication[]} directs
  * @property {string[][]} reconnects
  * @property {(record: BusRecord) => void} onRecord may be replaced
+ * @property {(guids: string[]) => void} onReconnect may be replaced
  *
  * @typedef {Pair & { one: Inbox, two: Inbox }} OpenPair
  * @typedef {ReturnType<typeof createFixture>} Fixture
@@ -76,7 +77,7 @@ export function createFixture (createPair) {
 /** @returns {Inbox} */
 export function createInbox () {
   /** @type {Inbox} */
-  const box = { records: [], directs: [], reconnects: [], onRecord: (record) => { box.records.push(record) } }
+  const box = { records: [], directs: [], reconnects: [], onRecord: (record) => { box.records.push(record) }, onReconnect: (guids) => { box.reconnects.push(guids) } }
   return box
 }
 
@@ -85,7 +86,7 @@ export function handlersOf (box) {
   return {
     onRecord: (record) => box.onRecord(record),
     onDirect: (direct) => { box.directs.push(direct) },
-    onReconnect: (guids) => { box.reconnects.push(guids) }
+    onReconnect: (guids) => box.onReconnect(guids)
   }
 }
 

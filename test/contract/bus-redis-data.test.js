@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { documentChannel, documentLog, documentMeta, userWorkers, workerChannel } from '../../src/redis/keys.js'
+import { encodeEnvelope } from '../../src/wire/envelope.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createFixture, entry, fresh, of, offsets, publication, range, texts } from './bus-fixture.js'
-import { createRedisPair } from './bus-redis-pair.js'
+import { createRedisPair, rollBackLog } from './bus-redis-pair.js'
 
 /**
  * What lies in Redis: bounds, expiry, and what the bus makes of data that was lost, restored or never was its own.
@@ -109,13 +110,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       assert.deepEqual(offsets((await first.history(guid, at(40), 10)).records), [41])
     })
 
-    /** As after a failover to a replica that was behind. @param {string} guid @param {number} offset */
-    async function rollBack (guid, offset) {
-      const records = await client().xrangeBuffer(documentLog(guid), '-', '+', 'COUNT', offset)
-      await client().del(documentLog(guid))
-      for (const [id, fields] of records) await client().xadd(documentLog(guid), id, ...fields)
-      await client().hset(documentMeta(guid), 'o', offset)
-    }
+    const rollBack = (/** @type {string} */ guid, /** @type {number} */ offset) => rollBackLog(client(), guid, offset)
 
     test('an offset that comes live a second time begins another epoch, and the worker is told', async () => {
       const { first, second, publisher, one } = fixture.pair
@@ -155,6 +150,77 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       })
     }
 
+    /** What a worker does that reads the end of a log. */
+    const READS = /** @type {const} */ (['positions', 'history', 'subscribe'])
+
+    /**
+     * A document that a worker has subscribed, and whose end it has read and nothing else: five records, none of them came live.
+     * @param {typeof READS[number]} how
+     */
+    async function endRead (how) {
+      const { first } = fixture.pair
+      const guid = fresh()
+      const start = await first.subscribe(guid)
+      for (const i of range(5, 1)) await client().xadd(documentLog(guid), `${i}-0`, 'v', encodeEnvelope(entry(guid, i).publication, 0))
+      await client().hset(documentMeta(guid), 'o', '5')
+      const end = { ...start, offset: 5 }
+      if (how === 'positions') assert.deepEqual(await first.positions([guid]), [end])
+      if (how === 'history') assert.deepEqual((await first.history(guid, start, 1)).position, end)
+      if (how === 'subscribe') assert.deepEqual(await first.subscribe(guid), end)
+      return { guid, start }
+    }
+
+    for (const how of READS) {
+      test(`a record that comes live at or before an end that was read by ${how} makes the worker look: another epoch if the log had lost it`, async () => {
+        const { second, publisher, one } = fixture.pair
+        const { guid, start } = await endRead(how)
+        await rollBack(guid, 2)
+        const [{ position }] = await publisher.publish([entry(guid, 'another third')])
+        assert.deepEqual(position, { ...start, offset: 3 })
+        await waitFor(() => one.reconnects.flat().includes(guid), { message: 'onReconnect' })
+        const [end] = await second.positions([guid])
+        assert.equal(end?.offset, 0)
+        assert.notEqual(end?.epoch, start.epoch)
+      })
+
+      test(`an end before one that was read begins another epoch: seen by ${how}`, async () => {
+        const { first, second } = fixture.pair
+        const { guid, start } = await endRead('subscribe')
+        await rollBack(guid, 2)
+        assert.deepEqual(await second.positions([guid]), [{ ...start, offset: 2 }])
+        if (how === 'positions') assert.equal((await first.positions([guid]))[0]?.offset, 0)
+        if (how === 'history') assert.equal((await first.history(guid, { ...start, offset: 2 }, 10)).gap, 'epoch')
+        if (how === 'subscribe') assert.equal((await first.subscribe(guid)).offset, 0)
+        assert.notEqual((await second.positions([guid]))[0]?.epoch, start.epoch)
+      })
+    }
+
+    test('records that come live after their places were read make the worker look once, and are not taken for a loss', async () => {
+      const { first, publisher, one } = fixture.pair
+      const { guid, start } = await endRead('subscribe')
+      const { scripts } = redisPair.connections[0]
+      const { positions } = scripts
+      let looks = 0
+      scripts.positions = (...args) => {
+        looks++
+        return positions(...args)
+      }
+      try {
+        // as if they were on their way while the end was read
+        for (const i of [3, 4, 5]) {
+          await client().spublish(documentChannel(guid), Buffer.concat([Buffer.from(`${start.epoch}:${i}:`), encodeEnvelope(entry(guid, i).publication, 0)]))
+        }
+        await publisher.publish([entry(guid, 6)])
+        await arrived(one, guid, 4)
+        assert.deepEqual(offsets(of(one, guid)), range(4, 3))
+        assert.equal(looks, 1)
+      } finally {
+        scripts.positions = positions
+      }
+      assert.deepEqual(await first.positions([guid]), [{ ...start, offset: 6 }])
+      assert.ok(!one.reconnects.flat().includes(guid))
+    })
+
     test('reading while records come live is not taken for a loss', async () => {
       const { first, publisher, one } = fixture.pair
       const guid = fresh()
@@ -172,6 +238,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       await reading
       await arrived(one, guid, 300)
       assert.deepEqual(await first.positions([guid]), [{ ...start, offset: 300 }])
+      assert.ok(!one.reconnects.flat().includes(guid))
     })
 
     test('history stops after some megabytes, and the next page goes on', async () => {

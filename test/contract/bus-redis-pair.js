@@ -2,6 +2,7 @@ import { createRedisBus } from '../../src/bus/redis-bus.js'
 import { createLog } from '../../src/log.js'
 import { createMetrics } from '../../src/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
+import { documentLog, documentMeta } from '../../src/redis/keys.js'
 
 /**
  * Two workers and a publisher, each with connections of its own, as in three processes.
@@ -27,4 +28,17 @@ export async function createRedisPair (url, { handlers, workers, history, idempo
   }
   const [first, second, publisher] = buses
   return { first, second, publisher, connections, metrics, stop }
+}
+
+/**
+ * Leaves of a document what a failover to a replica that was behind does.
+ * @param {import('../../src/redis/client.js').RedisConnection['client']} client
+ * @param {string} guid
+ * @param {number} offset of the last record that is left
+ */
+export async function rollBackLog (client, guid, offset) {
+  const records = await client.xrangeBuffer(documentLog(guid), '-', '+', 'COUNT', offset)
+  await client.del(documentLog(guid))
+  for (const [id, fields] of records) await client.xadd(documentLog(guid), id, ...fields)
+  await client.hset(documentMeta(guid), 'o', offset)
 }

@@ -36,6 +36,12 @@ export class ScriptedBus {
     this.records = []
   }
 
+  /** The log loses its last records, and gives their offsets again. @param {number} count */
+  rollBack (count) {
+    this.records.splice(-count)
+    this.#offset -= count
+  }
+
   get end () { return { epoch: this.epoch, offset: this.#offset } }
 
   /** From now on, calls of an operation wait. @param {string} operation @returns {{ waiting: () => number, release: () => void }} release lets those that wait go on, and later ones pass */

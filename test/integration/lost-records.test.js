@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createFeeds } from '../../src/documents/feeds.js'
 import { documentLog, documentMeta } from '../../src/redis/keys.js'
-import { createRedisPair } from '../contract/bus-redis-pair.js'
+import { createRedisPair, rollBackLog } from '../contract/bus-redis-pair.js'
 import { createInbox, entry, fresh, handlersOf, range } from '../contract/bus-fixture.js'
 import { redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
@@ -13,6 +13,7 @@ const worker = createInbox()
 const pair = await createRedisPair(redisUrl(), { handlers: [handlersOf(worker), handlersOf(createInbox())], workers: [3001, 3002], history: { size: 100, ttl: 60 } })
 const feeds = createFeeds({ bus: pair.first, createDelivery: (record) => record, metrics: pair.metrics, log: recordingLog().log })
 worker.onRecord = (record) => feeds.receive(record)
+worker.onReconnect = (guids) => { feeds.check(guids).catch(() => {}) }
 feeds.start()
 after(async () => {
   feeds.stop()
@@ -34,4 +35,52 @@ test('the last record of a document that pub/sub has lost is delivered within se
   await waitFor(() => silent.every(({ member }) => member.offsets.length === 2), { timeout: 10_000, message: 'what was lost' })
   assert.ok(members.every(({ member }, i) => member.offsets.length === (i % 10 === 0 ? 2 : 1) && member.resyncs.length === 0))
   assert.equal((await pair.metrics.silent_losses.get()).values[0].value, silent.length)
+})
+
+/** A document with ten records whose member knows of them only that they are there, when Redis loses the last five. */
+async function rolledBack () {
+  const guid = fresh()
+  await pair.publisher.publish(range(10, 1).map((i) => entry(guid, i)))
+  const member = new FakeMember()
+  const { position } = await feeds.join(guid, member, undefined, () => true)
+  assert.equal(position.offset, 10)
+  await rollBackLog(pair.connections[2].client, guid, 5)
+  return { guid, member, epoch: position.epoch }
+}
+
+test('new records at offsets that Redis has lost are announced by a resync, and those after it delivered', async () => {
+  const { guid, member, epoch } = await rolledBack()
+  await pair.publisher.publish([entry(guid, 'another sixth')])
+  await waitFor(() => member.resyncs.length > 0, { message: 'the resync' })
+  const [{ epoch: next }] = member.resyncs
+  assert.notEqual(next, epoch)
+  const [{ position }] = await pair.publisher.publish([entry(guid, 'after it')])
+  assert.deepEqual(position, { epoch: next, offset: 1 })
+  await waitFor(() => member.offsets.length > 0, { message: 'live delivery' })
+  assert.deepEqual([member.offsets, member.resyncs.length], [[1], 1])
+})
+
+test('that Redis has lost records shows without new ones too', async () => {
+  const { member, epoch } = await rolledBack()
+  await waitFor(() => member.resyncs.length > 0, { timeout: 15_000, message: 'the resync' })
+  assert.notEqual(member.resyncs[0].epoch, epoch)
+})
+
+test('who comes back with the end of a log that has lost records is told to resync, in a few calls', async () => {
+  const { guid, member, epoch } = await rolledBack()
+  const { client } = pair.connections[2]
+  const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1])
+  const before = await commands()
+  const back = new FakeMember('back')
+  let wanted = true
+  const joining = feeds.join(guid, back, { epoch, offset: 5 }, () => wanted)
+  try {
+    await waitFor(() => back.resyncs.length > 0 && member.resyncs.length > 0, { message: 'both resyncs' })
+  } finally {
+    wanted = false
+  }
+  assert.equal((await joining).recovered, false)
+  // others may use this Redis meanwhile
+  const spent = await commands() - before
+  assert.ok(spent < 1000, `${spent} commands`)
 })
