@@ -33,7 +33,7 @@ async function composeApi ({ config, log, metrics, lifecycle, status }) {
   const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus, presence, sessions: createRedisSessions({ redis }), log, metrics })
   await lifecycle.start('api', api)
   lifecycle.onStop('api: leave', () => api.leave())
-  status.addCheck(() => redis.ready ? null : 'Redis is away')
+  status.addCheck(() => redis.trouble)
   return { banner: [`api listens on ${config.api.host}:${api.port()}`] }
 }
 

@@ -43,7 +43,7 @@ export const ERRORS = Object.freeze({
   rate_limited: { message: 'too many events', retryable: true, status: 429, when: 'The connection sends more events or bytes per second than allowed; slow down.' },
 
   // not now
-  unavailable: { message: 'not available at the moment', retryable: true, status: 503, when: 'Redis, Kafka or a key service does not answer in time; try again after a pause.' },
+  unavailable: { message: 'not available at the moment', retryable: true, status: 503, when: 'Redis, Kafka or a key service does not answer in time, or Redis does not let its user; `/ready` says which. Try again after a pause.' },
   timeout: { message: 'no answer in time', retryable: true, status: 504, when: 'The operation was started and its outcome is not known; try again with the same idempotency key.' },
   draining: { message: 'the gateway is shutting down', retryable: true, status: 503, when: 'The worker is being replaced; connect again.' },
   kicked: { message: 'disconnected by the service', retryable: false, status: 403, when: 'A `kick` record named this user or connection.' },

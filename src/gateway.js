@@ -145,7 +145,7 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     },
     log
   }))
-  status.addCheck(() => redis.ready ? null : 'Redis is away')
+  status.addCheck(() => redis.trouble)
   status.addCheck(() => lease.held ? null : 'the worker number could not be renewed: other workers do not find our sessions')
   return { workerNumber: lease.number, banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`] }
 }

@@ -23,7 +23,7 @@ async function composeIngest ({ config, log, metrics, lifecycle, status }) {
   const kafka = createKafka({ settings: config.kafka, log, name: 'ingest' })
   const deadLetter = await lifecycle.start('dead letters', createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock }))
   const ingest = await lifecycle.start('ingest', createIngest({ kafka, bus, echo: createRedisEcho({ redis }), deadLetter, settings: config, log, metrics, clock }))
-  status.addCheck(() => redis.ready ? null : 'Redis is away')
+  status.addCheck(() => redis.trouble)
   status.addCheck(() => ingest.status().stalled ?? null)
   let joinedAt = -Infinity
   status.addCheck(() => {

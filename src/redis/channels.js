@@ -20,10 +20,11 @@ const LOG_INTERVAL = 60_000
  * @param {object} dependencies
  * @param {import('./topology.js').Topology} dependencies.topology
  * @param {string} dependencies.name
+ * @param {(error: Error) => void} [dependencies.onRejected] told what channels could not be subscribed for
  * @param {import('../log.js').Log} dependencies.log
  * @param {{ answer: number, more: number }} [dependencies.patience] see PATIENCE
  */
-export function createChannels ({ topology, name, log, patience = PATIENCE }) {
+export function createChannels ({ topology, name, onRejected = () => {}, log, patience = PATIENCE }) {
   /** @type {Map<string, Entry>} wanted ones, and those to be unsubscribed with the next flush */
   const entries = new Map()
   /** @type {Map<string, SubscriberConnection>} by node */
@@ -199,6 +200,7 @@ export function createChannels ({ topology, name, log, patience = PATIENCE }) {
 
   /** @param {Error} error */
   function retryLater (error) {
+    onRejected(error)
     if (stopped || retrying !== undefined) return
     if (Date.now() - loggedAt > LOG_INTERVAL) {
       loggedAt = Date.now()

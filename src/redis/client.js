@@ -2,6 +2,7 @@ import { Cluster, Redis } from 'ioredis'
 import { createChannels } from './channels.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { clusterOptions, connectionOptions, reconnectForEver } from './options.js'
+import { createRefusals } from './refusals.js'
 import { defineScripts } from './scripts.js'
 import { checkServer } from './server-check.js'
 import { createAdapterSubscriber } from './adapter-subscriber.js'
@@ -35,17 +36,18 @@ export function createRedis ({ urls, name, log }) {
   const client = urls.length === 1
     ? new Redis(urls[0], { ...connectionOptions(name), retryStrategy: reconnect.retryStrategy, reconnectOnError: demoted })
     : new Cluster(urls, clusterOptions(name, urls, reconnect.retryStrategy))
-  catchRejections(client)
+  const refusals = createRefusals({ log })
+  catchRejections(client, refusals.note)
   if (client instanceof Cluster) {
     refuseWhenDown(client)
     client.on('+node', (node) => {
-      catchRejections(node)
+      catchRejections(node, refusals.note)
       tellBack()
     })
   }
   const scripts = defineScripts(client)
   const topology = client instanceof Cluster ? clusterTopology(client) : singleTopology(client)
-  const channels = createChannels({ topology, name, log })
+  const channels = createChannels({ topology, name, onRejected: refusals.note, log })
 
   let downSince = 0
   let loggedAt = -Infinity
@@ -99,8 +101,11 @@ export function createRedis ({ urls, name, log }) {
     scripts,
     channels,
 
-    /** Whether commands have a chance; for the readiness check. */
+    /** Whether commands have a chance. */
     get ready () { return client.status === 'ready' },
+
+    /** Why commands have none, or are refused; null: they are not. For the readiness check. */
+    get trouble () { return refusals.reason ?? (this.ready ? null : 'Redis is away') },
 
     /** @param {() => void} listener called when Redis, or a node of the cluster, is there (again): it may have lost its data */
     onBack (listener) { backListeners.push(listener) },
@@ -146,12 +151,13 @@ const demoted = (error) => error.message.startsWith('READONLY')
  * ioredis sends some commands itself (SELECT, ASKING) and lets go of their promises; one that fails with its connection
  * would end the process. Whoever awaits a command still gets its error.
  * @param {Client} redis
+ * @param {(error: unknown) => void} onRejected told of each
  */
-function catchRejections (redis) {
+function catchRejections (redis, onRejected) {
   const send = /** @type {Function} */ (redis.sendCommand)
   redis.sendCommand = (/** @type {unknown[]} */ ...args) => {
     const sent = send.apply(redis, args)
-    sent?.catch(() => {})
+    sent?.catch(onRejected)
     return sent
   }
 }

@@ -5,20 +5,28 @@ import { InkcastError } from '../errors.js'
  * disk, or the cluster is in motion.
  */
 const TEMPORARY = /^(?:LOADING|OOM|READONLY|BUSY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOSCRIPT|UNBLOCKED)\b/
+/**
+ * A permission of our user was taken away, or its password changed. It may be given back, and nothing is wrong with what was
+ * asked: that is tried again, however long it takes. (Within scripts Redis 7.0 has no code for it.)
+ */
+const FORBIDDEN = /^(?:NOPERM|NOAUTH|WRONGPASS|ERR The user executing the script can't)\b/
 /** Refused at the door; going on trying does not help. */
 const REFUSED = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:invalid password|AUTH|Client sent AUTH))/
 
 /**
  * @param {unknown} error what a command was rejected with
- * @returns {InkcastError} `unavailable` if Redis is away or says "not now": the command was not executed, or its
- *   outcome is unknown; `internal` if Redis refused the command as such
+ * @returns {InkcastError} `unavailable` if Redis is away, says "not now" or does not let our user: the command was
+ *   not executed, or its outcome is unknown; `internal` if Redis refused the command as such
  */
 export function toInkcastError (error) {
   if (error instanceof InkcastError) return error
   if (!(error instanceof Error)) return new InkcastError('internal', undefined, { cause: error })
-  const answered = error.name === 'ReplyError' && !TEMPORARY.test(error.message)
+  const answered = error.name === 'ReplyError' && !TEMPORARY.test(error.message) && !isForbidden(error)
   return new InkcastError(answered ? 'internal' : 'unavailable', undefined, { cause: withoutArguments(error) })
 }
+
+/** @param {Error} error @returns {boolean} our user may not do this now */
+export const isForbidden = (error) => FORBIDDEN.test(error.message)
 
 /** @param {Error} error @returns {boolean} the credentials are wrong or not sufficient */
 export const isRefusal = (error) => REFUSED.test(error.message)

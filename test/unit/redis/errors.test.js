@@ -16,8 +16,15 @@ describe('errors of redis', () => {
     }
   })
 
+  test('about permissions are unavailable: they may be given back', () => {
+    for (const message of ['NOPERM this user has no permissions', 'NOAUTH Authentication required.', 'WRONGPASS invalid username-password pair',
+      'ERR The user executing the script can\'t run this command or subcommand script: 60493, on @user_script:1.', 'NOPERM ACL failure in script']) {
+      assert.equal(toInkcastError(error(message)).code, 'unavailable', message)
+    }
+  })
+
   test('that stay are internal', () => {
-    for (const message of ['WRONGTYPE Operation against a key', 'ERR wrong number of arguments', 'NOPERM this user has no permissions', 'CROSSSLOT Keys in request']) {
+    for (const message of ['WRONGTYPE Operation against a key', 'ERR wrong number of arguments', 'CROSSSLOT Keys in request']) {
       assert.equal(toInkcastError(error(message)).code, 'internal', message)
     }
     assert.equal(toInkcastError('thrown').code, 'internal')

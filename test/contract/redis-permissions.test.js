@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRedisBus } from '../../src/bus/redis-bus.js'
+import { systemClock } from '../../src/clock.js'
+import { createLanes } from '../../src/ingest/lanes.js'
+import { createMetrics } from '../../src/metrics.js'
+import { createRedis } from '../../src/redis/client.js'
+import { startOwnRedis } from '../helpers/own-redis.js'
+import { waitFor } from '../helpers/wait.js'
+import { arrived, createInbox, entry, fresh, handlersOf, of, offsets, range, texts } from './bus-fixture.js'
+
+const { server, redis: admin, log, lines } = await startOwnRedis('admin')
+/** What docs/operations.md says. */
+const ALL = '~inkcast:* &inkcast:* +@all -@admin -@dangerous +info'.split(' ')
+
+/** @param {string} user @param {string[]} rules */
+const allow = (user, ...rules) => admin.client.acl('SETUSER', user, ...rules)
+
+/** @param {import('node:test').TestContext} t a publisher whose user in Redis has permissions of its own, and a worker whose user has all */
+async function setUp (t) {
+  const user = fresh('user')
+  await allow(user, 'on', '>geheim', ...ALL)
+  const redis = createRedis({ urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test' })
+  t.after(() => redis.stop())
+  await redis.start()
+  const inbox = createInbox()
+  const settings = { log, metrics: createMetrics({ processMetrics: false }), history: { size: 100, ttl: 60 } }
+  const publisher = createRedisBus({ redis, ...settings })
+  const worker = createRedisBus({ redis: admin, workerNumber: 1, handlers: handlersOf(inbox), ...settings })
+  for (const bus of [publisher, worker]) {
+    t.after(() => bus.stop())
+    await bus.start()
+  }
+  return { user, redis, publisher, worker, inbox }
+}
+
+for (const [what, taken] of /** @type {[string, string[]][]} */ ([
+  ['its channels', ['resetchannels']],
+  ['SPUBLISH', ['-spublish']],
+  ['HSET', ['-hset']],
+  ['EXPIRE', ['-expire']],
+  ['sorted sets', ['-@sortedset']],
+  ['XADD', ['-xadd']],
+  ['scripts', ['-evalsha', '-eval']],
+  ['its keys', ['resetkeys']]
+])) {
+  test(`while Redis does not let its user have ${what} nothing is published, and all of it when it does again`, async (t) => {
+    const { user, redis, publisher, worker, inbox } = await setUp(t)
+    const guid = fresh()
+    const position = await worker.subscribe(guid)
+    const batch = (/** @type {number} */ from) => range(3, from).map((i) => ({ ...entry(guid, i, { idempotencyKey: i === 1 + from ? `k${i}` : undefined }), origin: { source: 't/0', sequence: i } }))
+    await publisher.publish(batch(0))
+    await allow(user, ...taken)
+    for (let i = 0; i < 2; i++) await assert.rejects(publisher.publish(batch(3)), { code: 'unavailable' })
+    assert.match(redis.trouble ?? '', /^Redis refuses what inkcast needs: (?:NOPERM|ERR The user)/)
+    await allow(user, ...ALL)
+    const published = await publisher.publish(batch(3))
+    assert.deepEqual(published.map(({ duplicate, position }) => [duplicate, position?.offset]), [[false, 4], [false, 5], [false, 6]])
+    await arrived(inbox, guid, 6)
+    assert.deepEqual(offsets(of(inbox, guid)), range(6, 1))
+    const { records, gap } = await worker.history(guid, position, 100)
+    assert.deepEqual([gap, texts(records)], [null, range(6)])
+  })
+}
+
+test('records wait for permissions, and none becomes a dead letter', async (t) => {
+  const { user, publisher, worker, inbox } = await setUp(t)
+  const guid = fresh()
+  await worker.subscribe(guid)
+  await allow(user, 'resetchannels')
+  /** @type {number[]} */
+  const refused = []
+  let retries = 0
+  const run = createLanes({ bus: publisher, onPublished () {}, refuse: async ({ index }) => { refused.push(index) }, onRetry: () => { retries++ }, clock: systemClock })
+  const done = run([[{ index: 0, entry: { ...entry(guid, 0), origin: { source: 't/0', sequence: 0 } } }]], new AbortController().signal)
+  await waitFor(() => retries > 6 || refused.length > 0, { timeout: 20_000, message: () => `${retries} retries` })
+  assert.ok(lines.some(({ level, text }) => level === 'warn' && text.includes('redis refuses what inkcast needs')))
+  await allow(user, ...ALL)
+  await done
+  assert.deepEqual(refused, [])
+  await arrived(inbox, guid, 1)
+})
