@@ -19,7 +19,6 @@ import { parseInput } from './handlers/input.js'
  * @property {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} authenticator
  * @property {ReturnType<typeof import('./expiry.js').createExpiry>} expiry
  * @property {import('./life-cycle.js').LifeCycle} lifeCycle
- * @property {(connection: import('./connection.js').Connection) => Promise<void>} reauthorize leaves what the identity no longer allows
  * @property {import('../bus/contract.js').Bus} bus
  * @property {import('../uplink.js').Uplink} uplink
  * @property {import('../config/load.js').Config['limits']} limits

@@ -133,7 +133,7 @@ export function createGateway ({
   const httpServer = createHttpServer({ engine, fallback, tls, isDraining: () => draining })
   const io = new Server({ parser, serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
 
-  const context = { feeds, presence, access, authenticator, expiry, lifeCycle, reauthorize, bus, uplink, limits, metrics, clock, log }
+  const context = { feeds, presence, access, authenticator, expiry, lifeCycle, bus, uplink, limits, metrics, clock, log }
 
   const handshake = createHandshake({
     authenticator,
@@ -239,15 +239,6 @@ export function createGateway ({
     const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, ...opening }], context)
     if (ok) connection.socket.emit('doc:joined', answer)
     else connection.socket.emit('doc:refused', { guid, ...answer })
-  }
-
-  /** @param {import('./connection.js').Connection} connection */
-  async function reauthorize (connection) {
-    for (const guid of [...connection.documents()]) {
-      if (!await access.check(connection.identity, guid, 'read') && leaveDocument(connection, guid, 'revoked', context)) {
-        connection.socket.emit('doc:revoked', { guid })
-      }
-    }
   }
 
   /** @param {import('./connection.js').Connection} connection @param {string} guid */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { httpService } from '../../helpers/http-service.js'
 import { nothingLeft, watchBus } from '../../helpers/left-over.js'
 import { SECRET, forgeToken, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -171,6 +172,23 @@ describe('grants', () => {
     assert.equal(codeOf(await client.ask('doc:join', { guid: 'b' })), 'forbidden')
     client.disconnect()
     await nothingLeft(server, bus)
+  })
+
+  test('stay as they are when the access service cannot say what the new token of auth:refresh allows, and nothing is widened', async (t) => {
+    let away = true
+    const hook = await httpService(t, ({ body }) => away ? { status: 500, body: '' } : { body: JSON.stringify({ allow: JSON.parse(body).guid !== 'secret' }) })
+    const own = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, AUTH_ACCESS_URL: hook.url })
+    const client = await connectClient(t, own.url, { auth: { token: await signToken({ sub: 'u', documents: [grant('secret', 'read')] }) } })
+    assert.equal(codeOf(await client.ask('doc:join', { guid: 'secret' })), 'ok')
+    const token = await signToken({ sub: 'u', exp: seconds() + 600 })
+    assert.equal(codeOf(await client.ask('auth:refresh', { token })), 'unavailable')
+    // the old token's grants decide about it, and nobody has to be asked
+    assert.equal(codeOf(await client.ask('doc:join', { guid: 'other' })), 'forbidden')
+    assert.equal(codeOf(await client.ask('doc:send', { guid: 'secret', data: 1 })), 'forbidden')
+    away = false
+    assert.equal(codeOf(await client.ask('auth:refresh', { token })), 'ok')
+    assert.deepEqual(client.received, [{ event: 'doc:revoked', payload: { guid: 'secret' }, meta: undefined }])
+    assert.equal(codeOf(await client.ask('doc:join', { guid: 'other' })), 'ok')
   })
 })
 
