@@ -132,15 +132,14 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   redis.onBack(() => sessions?.lost())
   await lifecycle.start('gateway', gateway)
   peerListener?.serve(gateway.engine, () => lease.secrets)
-  const forget = (/** @type {number} */ number, /** @type {number} */ incarnation) => presence.forget(number, incarnationName(number, incarnation))
   // last, and so stopped first: to clean up takes presence and the uplink, which start and stop with the gateway
   await lifecycle.start('worker watch', createWorkerWatch({
     redis,
     grace: config.presence.grace,
-    // at once, and for sure
-    onWorkerGone: [(number, incarnation) => { forget(number, incarnation).catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there')) }],
+    // at once; to clean up makes sure of it
+    onWorkerGone: [(number, incarnation) => { presence.forget(number, incarnationName(number, incarnation)).catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there')) }],
     clean: async (number, incarnation, signal) => {
-      await forget(number, incarnation)
+      await presence.forget(number, incarnationName(number, incarnation), { surely: true })
       await cleanUp(number, incarnation, signal)
     },
     log

@@ -70,8 +70,8 @@
  *   `limit` where their states are large
  * @property {(guids: string[]) => Promise<(number | null)[]>} versions null: nobody is there, as far as is known
  * @property {(guid: string) => Promise<string[]>} mine connections of this worker number that are there
- * @property {(workerNumber: number, incarnation: string) => Promise<void>} forget a worker is gone: its connections are lost. Of several who
- *   call it at once, one does it; who calls it 5 s later makes sure
+ * @property {(workerNumber: number, incarnation: string, how?: { surely?: boolean }) => Promise<void>} forget a worker is gone: its connections are
+ *   lost. Of several who call it at once, one does it, and the others are not told if it fails. With `surely` they are lost when it resolves
  */
 
 /** Connections that are listed of a member; who has more is one member all the same. */

@@ -23,7 +23,7 @@ const RENEW_FOR = 30_000
 const RENEW_EVERY = 600_000
 /** Changes of a worker that is gone, at a time: a call to Redis holds it up for everyone. */
 const LOST_BATCH = 500
-/** Who was about to forget a worker is given so long until somebody else may, s. */
+/** Who is forgetting a worker is given so long until somebody else does it as well, s. */
 const FORGETTING = 4
 /** Malformed messages are counted, and logged at most so often, ms. */
 const LOG_INTERVAL = 60_000
@@ -199,10 +199,17 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnat
 
     mine: (guid) => attempt('mine', async () => (await connectionsOf(guid, /** @type {number} */ (workerNumber))).map(({ id }) => id)),
 
-    forget: (number, gone) => attempt('forget', async () => {
-      if (await redis.client.set(presenceForgotten(number, gone), '1', 'EX', FORGETTING, 'NX') === null) return
-      // The set stays: a process that has the number by now may be using it. It expires.
-      await lose(number, (incarnation) => incarnation === gone)
+    forget: (number, gone, { surely = false } = {}) => attempt('forget', async () => {
+      const key = presenceForgotten(number, gone)
+      // whoever has it may fail or die yet: that spares work, and is no proof
+      if (!surely && await redis.client.set(key, '1', 'EX', FORGETTING, 'NX') === null) return
+      try {
+        // The set stays: a process that has the number by now may be using it. It expires.
+        await lose(number, (incarnation) => incarnation === gone)
+      } catch (error) {
+        await redis.client.del(key).catch(() => {}) // it expires
+        throw error
+      }
     })
   }
 

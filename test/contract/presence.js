@@ -204,6 +204,17 @@ export function presenceContract (name, open) {
       await gone.stop()
     })
 
+    test('who makes sure that a worker is forgotten does so whoever else was at it', async () => {
+      const guid = fresh()
+      const gone = await backend.create({ workerNumber: 4003, incarnation: 'x' })
+      await gone.start()
+      await one.forget(4003, 'x')
+      await gone.update(guid, [change('+', 'ada', createSessionIds(4003)())])
+      await two.forget(4003, 'x', { surely: true })
+      assert.equal((await all(guid)).count, 0)
+      await gone.stop()
+    })
+
     test('the next process with a number finds nothing of the one before, and is not forgotten with it', async () => {
       const guid = fresh()
       const newId = createSessionIds(4002)

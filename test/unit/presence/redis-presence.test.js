@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMetrics } from '../../../src/metrics.js'
+import { createRedisPresence } from '../../../src/presence/redis-presence.js'
+import { createLog } from '../../../src/log.js'
+
+const log = createLog({ level: 'silent', pretty: false, role: 'test' })
+const metrics = createMetrics({ processMetrics: false })
+
+function deferred () {
+  let resolve = () => {}
+  const promise = new Promise((/** @type {(value?: undefined) => void} */ done) => { resolve = done })
+  return { promise, resolve }
+}
+
+/** A store that only reads, over a Redis with one connection of worker 7, and where the first look at that worker's documents waits, to fail. */
+async function setUp () {
+  const connections = new Map([['ghost', '7.1']])
+  /** @type {Set<string>} */
+  const taken = new Set()
+  const failing = deferred()
+  const looked = deferred()
+  let looks = 0
+  const redis = /** @type {any} */ ({
+    isCluster: false,
+    onBack () {},
+    channels: { onRestored () {} },
+    client: {
+      async set (/** @type {string} */ key) {
+        if (taken.has(key)) return null
+        taken.add(key)
+        return 'OK'
+      },
+      del: async (/** @type {string} */ key) => taken.delete(key) ? 1 : 0,
+      async smembers () {
+        if (++looks > 1) return ['document']
+        looked.resolve()
+        await failing.promise
+        throw new Error('Connection is closed.')
+      }
+    },
+    scripts: {
+      mine: async () => [...connections].flat(),
+      presence: async (/** @type {string[]} */ _keys, /** @type {any[]} */ [,,,,,, op, id]) => { if (op === '~') connections.delete(id) }
+    }
+  })
+  const store = createRedisPresence({ redis, maxMembers: 500, metrics, log })
+  await store.start()
+  return { store, connections, looked: looked.promise, fail: failing.resolve }
+}
+
+test('a worker that could not be forgotten may be forgotten by another one at once', async () => {
+  const { store, connections, fail } = await setUp()
+  fail()
+  await assert.rejects(store.forget(7, '7.1'), { code: 'unavailable' })
+  assert.deepEqual([...connections.keys()], ['ghost'])
+  await store.forget(7, '7.1')
+  assert.deepEqual([...connections.keys()], [])
+})
+
+test('who makes sure that a worker is forgotten does not rely on another one that is at it', async () => {
+  const { store, connections, looked, fail } = await setUp()
+  const another = assert.rejects(store.forget(7, '7.1'), { code: 'unavailable' })
+  await looked
+  await store.forget(7, '7.1', { surely: true })
+  assert.deepEqual([...connections.keys()], [])
+  fail()
+  await another
+})
