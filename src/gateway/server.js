@@ -238,7 +238,8 @@ export function createGateway ({
   async function joinAtHandshake (connection, guid, opening) {
     const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, ...opening }], context)
     if (ok) connection.socket.emit('doc:joined', answer)
-    else connection.socket.emit('doc:refused', { guid, ...answer })
+    // not_joined: it was left meanwhile. Whoever did that knows, and the guid may be open again by now
+    else if (answer.error.code !== 'not_joined') connection.socket.emit('doc:refused', { guid, ...answer })
   }
 
   /** @param {import('./connection.js').Connection} connection @param {string} guid */

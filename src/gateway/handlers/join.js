@@ -37,10 +37,15 @@ export async function handle (connection, { guid, position, state, members }, co
     document.joined = true
     lifeCycle.joined(connection, guid, state)
     const joining = connection.socket.join(`doc:${guid}`)
-    if (joining !== undefined) await joining
+    if (joining !== undefined) {
+      await joining
+      assertWanted(document)
+    }
     return takesPart ? { guid, ...answer, ...await takePart(connection, guid, document, state, presence) } : { guid, ...answer }
   } catch (error) {
-    if (known === undefined && document.wanted) leaveDocument(connection, guid, 'ended', context)
+    // who left it, or took it away, knows: what the join fails with after that answers nothing that is wanted
+    assertWanted(document)
+    if (known === undefined) leaveDocument(connection, guid, 'ended', context)
     throw error
   }
 }

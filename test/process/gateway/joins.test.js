@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { entry } from '../../contract/bus-fixture.js'
-import { connectClient } from '../../helpers/clients.js'
+import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { nothingLeft, watchBus } from '../../helpers/left-over.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -69,6 +69,20 @@ describe('a join that is still under way', () => {
     assert.equal(codeOf(await first), 'ok')
     const again = await client.ask('doc:join', { guid: 'doc' })
     assert.deepEqual([again.ok, again.recovered], [true, false])
+  })
+
+  test('is of the handshake and left: nothing is said of it, whose guid may be open again', async (t) => {
+    for (const [error, codes] of /** @type {const} */ ([[undefined, ['ok', 'ok']], [new Error('away'), ['unavailable', 'ok']]])) {
+      const { server, subscribing, goOn } = await setUp(t)
+      const client = createClient(t, server.url, { auth: { documents: { doc: null } } })
+      await subscribing()
+      assert.equal(codeOf(await client.ask('doc:leave', { guid: 'doc' })), 'ok')
+      const second = client.ask('doc:join', { guid: 'doc' })
+      await client.ask('nothing')
+      goOn(error)
+      assert.deepEqual([codeOf(await second), codeOf(await client.ask('doc:join', { guid: 'doc' }))], codes)
+      assert.deepEqual(client.received, [])
+    }
   })
 
   test('ends with its connection', async (t) => {
