@@ -5,26 +5,37 @@ import { useCodec } from './codec.js'
 import { Connection, kConnection } from './connection.js'
 import { retryInMs } from './handshake-limit.js'
 import { assignId } from './hooks.js'
-import { guid, parseInput, position, state } from './handlers/input.js'
+import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
 
 /** As the argument of doc:join, without the guid, and with what a position is made of in place of it. */
 const opening = z.strictObject({ ...position.partial().shape, state: state.optional(), members: z.boolean().optional() })
   .refine(({ epoch, offset }) => (epoch === undefined) === (offset === undefined), 'epoch and offset go together')
   .transform(({ epoch, offset, ...rest }) => ({ position: epoch === undefined || offset === undefined ? null : { epoch, offset }, ...rest }))
+  .nullable()
 
-/** Every guid has a place in a Map, also one that means something to an object. */
-const documents = z.custom((value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'documents must be an object')
-  .transform((value) => new Map(Object.entries(/** @type {object} */ (value))))
-  .pipe(z.map(guid, opening.nullable()))
-
-/** What a client sends with its CONNECT packet; fields of others pass. */
-export const authSchema = z.looseObject({
+/** What a client sends with its CONNECT packet; fields of others pass, unseen. Its documents are left to `readDocuments`. */
+export const authSchema = z.object({
   token: z.string().nullish(),
   client: z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'client must be a string of 1 to 256 bytes').nullish(),
-  documents: documents.nullish()
+  documents: z.custom(isRecord, 'documents must be an object').nullish()
 })
 
-/** @typedef {import('zod').output<typeof documents>} HandshakeDocuments */
+/** Every guid has a place in a Map, also one that means something to an object. @typedef {Map<string, import('zod').output<typeof opening>>} HandshakeDocuments */
+
+/**
+ * One by one, so that the first one that is wrong is the last one looked at.
+ * @param {Record<string, unknown>} documents
+ * @returns {HandshakeDocuments}
+ * @throws {InkcastError} bad_request
+ */
+export function readDocuments (documents) {
+  const read = new Map()
+  for (const name of Object.keys(documents)) {
+    const at = ['documents', name]
+    read.set(parseInput(guid, name, at), parseInput(opening, documents[name], at))
+  }
+  return read
+}
 
 /**
  * Whether it is an object with a token and the name of a client at most, both as they are to be: seen at a glance.
@@ -81,9 +92,11 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
     }
     const { auth } = socket.handshake
     const { token, client, documents } = isPlainAuth(auth) ? auth : parseInput(authSchema, auth)
-    if (documents && documents.size > connectionContext.maxDocuments) throw new InkcastError('too_many_documents')
+    if (documents && Object.keys(documents).length > connectionContext.maxDocuments) throw new InkcastError('too_many_documents')
     const authenticating = authenticator.authenticate(token ?? undefined)
     const identity = authenticating instanceof Promise ? await authenticating : authenticating
+    // they cost much more than a token that is not valid, so nobody unknown may have them read
+    const opened = documents && readDocuments(documents)
     await users.register(identity.uid)
     const conn = /** @type {any} */ (socket.conn)
     if (conn.readyState !== 'open') {
@@ -98,7 +111,7 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
     decoder.connection = connection
     // until it is connected, which a middleware after this one may prevent
     conn.on('close', releaseUser)
-    if (documents) socket.data.documents = documents
+    if (opened) socket.data.documents = opened
   }
 
   return {

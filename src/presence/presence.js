@@ -5,6 +5,7 @@ import { checkRooms, CYCLE } from './check.js'
 import { encodeBody } from './member.js'
 import { joinAnswer } from './payload.js'
 import { PAGE, READS, Room } from './room.js'
+import { checkState } from './state.js'
 
 /**
  * Who is present in the documents of one worker. Only connections that take part have anything here.
@@ -123,18 +124,6 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     wake()
   }
 
-  /** @param {object} state @throws {InkcastError} bad_request, state_too_large */
-  function checkState (state) {
-    let text
-    try {
-      text = JSON.stringify(state)
-    } catch (error) {
-      // nested deeper than the stack allows
-      throw new InkcastError('bad_request', 'state cannot be encoded', { cause: error })
-    }
-    if (Buffer.byteLength(text) > settings.maxStateBytes) throw new InkcastError('state_too_large')
-  }
-
   metrics.onCollect(() => {
     metrics.presence_members.set(members)
     metrics.presence_documents.set(rooms.size)
@@ -197,7 +186,8 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
      */
     setState (participant, { presence }, state) { presence?.room.setState(presence, encodeBody(participant.identity.name, state)) },
 
-    checkState,
+    /** @param {object} state @throws {InkcastError} bad_request, state_too_large */
+    checkState (state) { checkState(state, settings.maxStateBytes) },
 
     /**
      * @param {Place} place of a document that a connection no longer has open

@@ -7,7 +7,20 @@ import { isId, isReservedEvent } from '../../wire/publication.js'
 export const guid = z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'guid must be a string of 1 to 256 bytes without control characters')
 export const event = z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'event must be a string of 1 to 256 bytes')
 export const position = z.strictObject({ epoch: z.string().max(64), offset: z.int().min(0) })
-export const state = z.record(z.string(), z.unknown()).refine(isPlain, 'state must be what JSON can hold')
+/** What is in it is looked at by presence.checkState, which knows how much is allowed. */
+export const state = z.custom(isRecord, 'state must be an object')
+
+/**
+ * Whether it is an object with fields, not binary, a date or a list.
+ * @param {unknown} value
+ * @returns {value is Record<string, unknown>}
+ */
+export function isRecord (value) {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  // msgpack's decoder takes a field `__proto__` that is null for the prototype
+  return prototype === Object.prototype || prototype === null
+}
 
 /**
  * Whether a client sent an object with a guid and nothing else, which every schema that asks for no more returns as it is: seen at a glance.
@@ -27,13 +40,15 @@ const MAX_MESSAGE = 300
  * @template T
  * @param {import('zod').ZodType<T>} schema
  * @param {unknown} input
+ * @param {PropertyKey[]} [at] where the input was found; default: nowhere in particular
  * @returns {T}
  * @throws {InkcastError} bad_request, naming the first field that is wrong
  */
-export function parseInput (schema, input) {
+export function parseInput (schema, input, at = []) {
   const parsed = schema.safeParse(input)
   if (parsed.success) return parsed.data
-  const { path, message } = parsed.error.issues[0]
+  const { path: within, message } = parsed.error.issues[0]
+  const path = [...at, ...within]
   // names of fields are the client's own
   throw new InkcastError('bad_request', (path.length === 0 ? message : `${path.join('.')}: ${message}`).slice(0, MAX_MESSAGE))
 }
@@ -57,15 +72,6 @@ export function encodeData (connection, data) {
   } catch (error) {
     // nested deeper than the stack or the encoder allows
     throw new InkcastError('bad_request', 'data cannot be encoded', { cause: error })
-  }
-}
-
-/** @param {object} state @returns {boolean} */
-function isPlain (state) {
-  try {
-    return !containsBinary(state)
-  } catch {
-    return false // nested deeper than the stack allows
   }
 }
 

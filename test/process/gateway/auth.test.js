@@ -4,6 +4,7 @@ import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { httpService } from '../../helpers/http-service.js'
 import { nothingLeft, watchBus } from '../../helpers/left-over.js'
+import { rawWebSocket } from '../../helpers/raw-client.js'
 import { SECRET, forgeToken, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -85,6 +86,39 @@ describe('a handshake', () => {
     assert.deepEqual((await refused(t, { token, documents: many })).data, { code: 'too_many_documents', retryable: false })
     const client = await connectClient(t, url, { auth: { token, client: null, documents: null, other: { more: 1 }, pid: 'x', offset: 'y', constructor: 1 } })
     client.disconnect()
+    await nothingLeft(server, bus)
+  })
+
+  test('is refused for its token before its documents are looked at, and for their number before either', async (t) => {
+    const token = await signToken({ sub: 'u' })
+    const few = { 'a\nb': 1 }
+    const many = { ...few, b: 1, c: 1, d: 1, e: 1, f: 1 }
+    for (const [auth, code] of [
+      [{ documents: few }, 'unauthorized'], [{ token: 'x', documents: few }, 'unauthorized'], [{ token, documents: few }, 'bad_request'],
+      [{ documents: many }, 'too_many_documents'], [{ token, documents: many }, 'too_many_documents']
+    ]) {
+      assert.equal((await refused(t, auth)).data.code, code)
+    }
+    await nothingLeft(server, bus)
+  })
+
+  test('of a megabyte costs little more than reading it as JSON', async (t) => {
+    const field = (/** @type {string} */ prefix) => Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${prefix}${i}`, 1]))
+    for (const [auth, code] of /** @type {[object, string][]} */ ([
+      [{ documents: field('\n') }, 'too_many_documents'],
+      [{ documents: { wide: field('field ') } }, 'unauthorized'],
+      [field('field '), 'unauthorized']
+    ])) {
+      const raw = await rawWebSocket(t, url)
+      const packet = `40${JSON.stringify(auth)}`
+      const before = process.cpuUsage()
+      raw.send(packet)
+      assert.match(await raw.text(/^44/), new RegExp(`"code":"${code}"`))
+      const { user, system } = process.cpuUsage(before)
+      // 0.1 s; the schema of them all took more than 1 s
+      assert.ok(user + system < 500_000, `${code} took ${(user + system) / 1000} ms of CPU time`)
+      raw.ws.close()
+    }
     await nothingLeft(server, bus)
   })
 

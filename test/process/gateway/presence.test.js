@@ -181,10 +181,14 @@ describe('presence', () => {
     assert.equal(await codeOf('doc:state', { guid: 'doc', state: { text: 'x'.repeat(100) } }), 'state_too_large')
     assert.equal(await codeOf('doc:state', { guid: 'doc', state: { bytes: Buffer.from('x') } }), 'bad_request')
     assert.equal(await codeOf('doc:state', { guid: 'doc', state: 'text' }), 'bad_request')
+    const documents = { large: { state: { text: 'x'.repeat(100) } }, binary: { state: { bytes: Buffer.from('x') } } }
+    const opening = await client('opening', { codec: 'msgpack', auth: { documents } })
+    const codes = () => opening.received.filter(({ event }) => event === 'doc:refused').map(({ payload }) => `${payload.guid} ${payload.error.code}`)
+    await waitFor(() => codes().sort().join() === 'binary bad_request,large state_too_large', { message: codes })
     const raw = await rawWebSocket(t, server.url)
     await raw.connect({ token: await signToken({ sub: 'raw' }) })
     raw.send(`421["doc:join",{"guid":"doc","state":{"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}}}]`)
-    assert.match(await raw.text(/^431/), /"code":"bad_request"/)
+    assert.match(await raw.text(/^431/), /"code":"state_too_large"/)
     assert.deepEqual((await ada.ask('doc:members', { guid: 'doc' })).members[0].state, { text: 'x' })
   })
 

@@ -1,0 +1,45 @@
+import { InkcastError } from '../errors.js'
+
+/**
+ * Checks what a client wants the others to see, walking no more of it than is allowed.
+ *
+ * @param {object} state
+ * @param {number} maxBytes of JSON
+ * @throws {InkcastError} state_too_large; bad_request for what JSON cannot hold
+ */
+export function checkState (state, maxBytes) {
+  let fits
+  try {
+    fits = remaining(state, maxBytes) >= 0 && Buffer.byteLength(JSON.stringify(state)) <= maxBytes
+  } catch (error) {
+    // binary, or nested deeper than the stack allows
+    throw new InkcastError('bad_request', 'state must be what JSON can hold', { cause: error })
+  }
+  if (!fits) throw new InkcastError('state_too_large')
+}
+
+/**
+ * What a value leaves of so many bytes, where it is as short as can be: characters that JSON escapes or UTF-8 makes more of are counted as one.
+ * @param {unknown} value
+ * @param {number} bytes
+ * @returns {number} below 0: it is too large, and what comes after was not looked at
+ * @throws {TypeError} for binary
+ * @throws {RangeError} for what is nested deeper than the stack allows
+ */
+function remaining (value, bytes) {
+  if (typeof value === 'string') return bytes - value.length - 2
+  if (typeof value !== 'object' || value === null) return bytes - 1
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) throw new TypeError('binary')
+  bytes-- // the opening bracket; after each value comes a comma or the closing one
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && bytes >= 0; i++) bytes = remaining(value[i], bytes - 1)
+    return bytes
+  }
+  for (const key of Object.keys(value)) {
+    if (bytes < 0) break
+    const inner = /** @type {Record<string, unknown>} */ (value)[key]
+    // JSON leaves out what is undefined; two quotes, a colon and a comma go with the others
+    if (inner !== undefined) bytes = remaining(inner, bytes - key.length - 4)
+  }
+  return bytes
+}
