@@ -1,10 +1,11 @@
+import { unsentBytes } from './hooks.js'
 import { PresenceDelivery } from './presence-delivery.js'
 
 /**
  * What waits for one connection whose client does not take everything at once. It is there only while something does.
  * When there is too much, ephemeral records go first, of signals all but the newest of each kind and sender; then records
- * of documents, which their feeds send again from the log (documents/catch-up.js). What is for the connection itself
- * has no log: it waits, up to twice the bounds.
+ * of documents, which their feeds send again from the log (documents/catch-up.js). What is for the connection itself,
+ * answers to it above all, has no log: it waits, up to twice the bounds.
  *
  * @typedef {import('./delivery.js').Delivery} Delivery
  */
@@ -13,8 +14,6 @@ import { PresenceDelivery } from './presence-delivery.js'
 const PACKET_COST = 256
 /** Signals kept for a client at a time. */
 const MAX_SIGNALS = 100
-/** Twice as much as may wait is no reason to drop what has no log, but to close. */
-const CLOSE_FROM = 2
 
 export class Backlog {
   #connection
@@ -24,6 +23,12 @@ export class Backlog {
   #bufferBytes = 0
   /** Of the buffer before it: with polling, an answer that the client may still be reading. */
   #handedOver = 0
+  /** What the kernel had not taken at the last look. */
+  #unsent = 0
+  /** The client took something since the last look. */
+  #takes = true
+  /** When it was seen last to have taken something, ms. */
+  #tookAt = 0
   /** @type {Map<string, Delivery> | undefined} the newest ones, the oldest of them first */
   #signals
   /** Documents whose presence it was not told, to be told the list of members. @type {Set<string> | undefined} */
@@ -34,8 +39,6 @@ export class Backlog {
   behind = 0
   /** Since when some are, ms. */
   behindSince = 0
-  /** More waits that has no log than may. */
-  overrun = false
 
   /**
    * @param {import('./connection.js').Connection} connection
@@ -66,15 +69,43 @@ export class Backlog {
     return this.#conn.readyState !== 'open' || (this.records === 0 && this.behind === 0 && this.#signals === undefined && this.#unlisted === undefined && this.bytes === 0)
   }
 
-  /** @param {number} bytes of a frame that has to wait in Engine.IO's buffer */
+  /** So much waits that what has no log may not wait as well: the connection is to be closed. */
+  get overrun () { return this.#isFull(this.#backlogs.closeFromBytes, this.#backlogs.closeFromRecords) }
+
+  /** @param {number} bytes of a packet that Engine.IO is about to put into its buffer */
   wrote (bytes) {
-    if (this.#conn.writeBuffer !== this.#buffer) {
-      this.#buffer = this.#conn.writeBuffer
-      this.#handedOver = this.#bufferBytes
-      this.#bufferBytes = 0
+    this.#noteHandover()
+    if (this.#conn.transport.writable) {
+      // handed over at once, so the client has all that was before it
+      this.#buffer = undefined
+      this.#bufferBytes = bytes + PACKET_COST
+      return
     }
     this.#bufferBytes += bytes + PACKET_COST
     this.#backlogs.added(bytes + PACKET_COST)
+  }
+
+  /** Engine.IO has handed a buffer over since: the client had taken the one before it. */
+  #noteHandover () {
+    if (this.#conn.writeBuffer === this.#buffer) return
+    this.#buffer = this.#conn.writeBuffer
+    this.#handedOver = this.#bufferBytes
+    this.#bufferBytes = 0
+    this.#takes = true
+  }
+
+  /**
+   * Whatever it asks meanwhile is no sign that it takes anything.
+   * @param {number} now ms
+   * @returns {number} how long the client has taken nothing, ms
+   */
+  stalledFor (now) {
+    this.#noteHandover()
+    const unsent = unsentBytes(this.#conn)
+    if (this.#takes || unsent < this.#unsent || this.#conn.transport.writable) this.#tookAt = now
+    this.#takes = false
+    this.#unsent = unsent
+    return now - this.#tookAt
   }
 
   /**
@@ -96,9 +127,8 @@ export class Backlog {
       return false
     }
     if (meta.offset !== undefined) return !this.#isFull(overfull ? low : maxBytes, maxRecords)
-    if (!this.#isFull(CLOSE_FROM * maxBytes, CLOSE_FROM * maxRecords)) return true
-    this.overrun = true
-    return false
+    // or is closed
+    return true
   }
 
   /** @returns {Promise<void> | undefined} resolves when the client has taken something, or has gone; undefined: it can take more now */
@@ -165,9 +195,10 @@ export class Backlog {
   #writeSignals () {
     const signals = this.#signals ?? new Map()
     this.#signals = undefined
+    const { maxBytes, maxRecords } = this.#backlogs
     for (const delivery of signals.values()) {
       // it may have left the document since
-      if (this.#connection.document(/** @type {string} */ (delivery.publication.guid))) this.#connection.deliver(delivery, true)
+      if (this.#connection.document(/** @type {string} */ (delivery.publication.guid))) this.#connection.deliver(delivery, !this.#isFull(maxBytes, maxRecords))
     }
   }
 }

@@ -11,6 +11,8 @@ import { Backlog } from './backlog.js'
 const LOOK_EVERY = 100
 /** A client gets ephemeral records, and what it missed from the log, while less than this waits for it, bytes; the bound for all connections does not matter to it. */
 const LOW = 2 ** 16
+/** Twice as much as may wait is no reason to drop what has no log, but to close. */
+const CLOSE_FROM = 2
 
 export class Backlogs {
   /** @type {Map<Connection, Backlog>} */
@@ -29,7 +31,8 @@ export class Backlogs {
    * @param {number} settings.maxWaitingRecords
    * @param {number} settings.maxWaitingBytesTotal of all connections of this worker
    * @param {number} settings.maxWaitingRecordsTotal
-   * @param {number} settings.slowTimeout how long a connection may be behind, ms
+   * @param {number} settings.maxRecordBytes whatever may wait, one of the largest and what is for the connection itself may
+   * @param {number} settings.slowTimeout how long a connection may be behind, or take nothing, ms
    * @param {import('../metrics.js').Metrics} metrics
    * @param {import('../clock.js').Clock} clock
    */
@@ -40,6 +43,8 @@ export class Backlogs {
     this.maxBytes = settings.maxWaitingBytes
     this.maxRecords = settings.maxWaitingRecords
     this.low = Math.min(LOW, settings.maxWaitingBytes)
+    this.closeFromBytes = CLOSE_FROM * Math.max(settings.maxWaitingBytes, settings.maxRecordBytes)
+    this.closeFromRecords = CLOSE_FROM * settings.maxWaitingRecords
     metrics.onCollect(() => this.#collect())
   }
 
@@ -56,7 +61,7 @@ export class Backlogs {
     return backlog
   }
 
-  /** A record more waits. @param {number} bytes */
+  /** A packet more waits. @param {number} bytes */
   added (bytes) {
     this.#bytes += bytes
     this.#records++
@@ -65,15 +70,18 @@ export class Backlogs {
   /** An ephemeral record was dropped, or gave way to a newer one. */
   dropped () { this.#metrics.dropped_ephemerals.inc() }
 
-  /** Counts anew what waits, forgets where nothing does, and closes what has been behind for too long. */
+  /** @param {Connection} connection that takes too little */
+  giveUp (connection) {
+    this.#metrics.slow_connections.inc()
+    connection.giveUp()
+  }
+
+  /** Counts anew what waits, forgets where nothing does, and closes what has been behind, or has taken nothing, for too long. */
   look () {
     this.#bytes = this.#records = 0
     const now = this.#clock.now()
     for (const [connection, backlog] of this.#all) {
-      if (connection.open && (backlog.overrun || (backlog.behind > 0 && now - backlog.behindSince >= this.#settings.slowTimeout))) {
-        this.#metrics.slow_connections.inc()
-        connection.giveUp()
-      }
+      if (!backlog.done && connection.open && this.#isTooSlow(backlog, now)) this.giveUp(connection)
       if (backlog.done) {
         this.#all.delete(connection)
         connection.backlog = null
@@ -85,6 +93,12 @@ export class Backlogs {
     if (this.#all.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
+  }
+
+  /** @param {Backlog} backlog @param {number} now ms */
+  #isTooSlow (backlog, now) {
+    const { slowTimeout } = this.#settings
+    return backlog.stalledFor(now) >= slowTimeout || (backlog.behind > 0 && now - backlog.behindSince >= slowTimeout)
   }
 
   #collect () {

@@ -176,8 +176,21 @@ export class Connection {
       const frame = outbox.frameOf(message, compressed)
       if (context.spliced) conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
       else conn.write(typeof data === 'string' || Buffer.isBuffer(data) ? data : data.toString())
-      if (conn.writeBuffer.length > 0) (this.backlog ??= context.backlogs.open(this)).wrote(frame.length)
     }
+  }
+
+  /**
+   * Counts a packet that is about to be written, and closes the connection where too much waits already. Called only while
+   * something does.
+   * @param {{ data?: any, options?: any }} packet Engine.IO's
+   */
+  waits (packet) {
+    // flushing may have closed it
+    if (this.conn.readyState !== 'open') return
+    const { backlogs } = this.context
+    const backlog = this.backlog ??= backlogs.open(this)
+    if (backlog.overrun) backlogs.giveUp(this)
+    else backlog.wrote(sizeOf(packet))
   }
 
   /** @returns {Promise<void> | undefined} resolves when it can take more, or has gone; undefined: it can now */
@@ -240,4 +253,12 @@ export class Connection {
     this.socket.emit('gateway:disconnect', { code, message, retryable })
     this.socket.disconnect(true)
   }
+}
+
+/** @param {{ data?: any, options?: any }} packet Engine.IO's @returns {number} bytes of its frames */
+function sizeOf ({ data, options }) {
+  /** @type {Buffer[] | undefined} */
+  const frames = options?.wsPreEncodedFrame
+  if (frames !== undefined) return frames.reduce((sum, { length }) => sum + length, 0)
+  return typeof data === 'string' ? Buffer.byteLength(data) : data?.byteLength ?? 0
 }

@@ -14,6 +14,7 @@ import { EngineSocket } from './websocket/engine-socket.js'
  * | `wsPreEncodedFrame` option of Engine.IO's `write` | one frame for all members of a document | `write` without it |
  * | `engine.clientsCount`, `middlewares` | sessions that begin with a WebSocket are ours (websocket/engine-socket.js) | Engine.IO's |
  * | `ws._sender.sendFrame`, `ws._socket` of an Engine.IO transport | one write for all that a connection gets in one turn | a `write` for each |
+ * | `_handle.writeQueueSize` of a net.Socket | who takes a large frame bit by bit does take something (backlog.js) | whole frames count |
  * | `completeUpgrade` of ws's server; `decompress`, `params`, `_inflate` of its permessage-deflate | one compressed frame for all (compression.js) | none is compressed |
  * | an object with `toString` as a packet's data | text for polling members, made only if there is one | a string |
  * | `client.encoder`, `client.decoder`, `client.writeToEngine` | one port for JSON and msgpack clients, acknowledgements of receipts | required |
@@ -137,6 +138,16 @@ export function writeFrames (conn, frames) {
   if (ws.readyState !== 1 || ws._socket.writableLength > 0) return false
   ws._sender.sendFrame([frames])
   return true
+}
+
+/**
+ * @param {any} conn Engine.IO's socket
+ * @returns {number} bytes of its WebSocket that the kernel has not taken; 0 with polling
+ */
+export function unsentBytes (conn) {
+  /** @type {any} */
+  const netSocket = conn instanceof EngineSocket ? conn.netSocket : conn.transport.socket?._socket
+  return netSocket?._handle?.writeQueueSize ?? netSocket?.writableLength ?? 0
 }
 
 /**

@@ -177,8 +177,17 @@ export function createGateway ({
     conn.on('packet', onPacket)
   })
 
-  /** Whatever else is written comes after the records that were delivered before it. @this {any} Engine.IO's socket */
-  function flushFirst () { this[kConnection].flush() }
+  /**
+   * Whatever else is written comes after the records that were delivered before it, and counts where it has to wait.
+   * @this {any} Engine.IO's socket
+   * @param {{ data?: any, options?: any }} packet
+   */
+  function onPacketCreate (packet) {
+    /** @type {import('./connection.js').Connection} */
+    const connection = this[kConnection]
+    connection.flush()
+    if (connection.backlog !== null || !this.transport.writable) connection.waits(packet)
+  }
 
   /** @this {any} Socket.IO's socket @param {string} event @param {unknown[]} args */
   function onEvent (event, ...args) {
@@ -203,7 +212,7 @@ export function createGateway ({
     lifeCycle.disconnected(connection, ended)
   }
 
-  const slimming = hooked ? createSlimming({ onPacket, onPacketCreate: flushFirst, onDisconnect }) : null
+  const slimming = hooked ? createSlimming({ onPacket, onPacketCreate, onDisconnect }) : null
   io.on('connection', (socket) => {
     /** @type {import('./connection.js').Connection} */
     const connection = /** @type {any} */ (socket)[kConnection]
@@ -212,7 +221,7 @@ export function createGateway ({
     directory.add(connection)
     expiry.watch(connection)
     heartbeat?.replan(connection.conn)
-    connection.conn.on('packetCreate', flushFirst)
+    connection.conn.on('packetCreate', onPacketCreate)
     socket.onAny(onEvent)
     socket.on('disconnect', onDisconnect)
     slimming?.slim(connection)

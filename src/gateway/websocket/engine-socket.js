@@ -27,7 +27,7 @@ const EMPTY = Buffer.alloc(0)
 const TYPES = { open: '0', close: '1', ping: '2', pong: '3', message: '4', upgrade: '5', noop: '6' }
 /** RFC 6455, 1.3 */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
-/** Until the first packet has to wait. @type {Packet[]} */
+/** While none has to wait. @type {Packet[]} */
 const NOTHING = []
 
 export class EngineSocket extends EventEmitter {
@@ -164,8 +164,8 @@ export class EngineSocket extends EventEmitter {
     const packet = { type, data, options, callback }
     this.emit('packetCreate', packet)
     if (!this.#blocked) return this.#put([packet])
-    if (this.writeBuffer === NOTHING) this.writeBuffer = [packet]
-    else this.writeBuffer.push(packet)
+    // who listens may have closed it
+    if (this.readyState === 'open') this.writeBuffer.push(packet)
   }
 
   /** @param {Packet[]} packets handed over together */
@@ -183,6 +183,7 @@ export class EngineSocket extends EventEmitter {
     this.netSocket.write(frames)
     if (this.netSocket.writableLength === 0 || this.#blocked) return
     this.#blocked = true
+    this.writeBuffer = []
     // Called when all that is before it was taken. Only who is slow has a function of its own.
     this.netSocket.write(EMPTY, () => this.#taken())
   }
@@ -190,10 +191,8 @@ export class EngineSocket extends EventEmitter {
   #taken () {
     this.#blocked = false
     const waiting = this.writeBuffer
-    if (waiting.length > 0 && this.readyState !== 'closed') {
-      this.writeBuffer = NOTHING
-      this.#put(waiting)
-    }
+    this.writeBuffer = NOTHING
+    if (waiting.length > 0 && this.readyState !== 'closed') this.#put(waiting)
     if (!this.#blocked) this.emit('ready')
   }
 

@@ -190,3 +190,138 @@ describe('a client that takes nothing', () => {
     }
   })
 })
+
+describe('a client that asks again and again and reads no answer', () => {
+  /**
+   * @param {import('node:test').TestContext} t
+   * @param {Record<string, string>} [env]
+   */
+  async function setUpMembers (t, env = {}) {
+    const { server, read } = await setUp(t, { MAX_RECORD_BYTES: '100000', MAX_BYTES_PER_SECOND: '10000000', ...env })
+    const tabs = await Promise.all(range(20).map(() => connectClient(t, server.url)))
+    for (const tab of tabs) await tab.ask('doc:join', { guid: 'doc', state: { text: 'x'.repeat(2000) } })
+    const answer = JSON.stringify(await tabs[0].ask('doc:members', { guid: 'doc' })).length
+    assert.ok(answer > 20 * 2000)
+    const others = server.gateway.connections
+    let most = 0
+    return {
+      server, read, answer, others,
+      get most () { return most },
+      /** @param {string} id of an Engine.IO session, the last to begin */
+      watch (id) {
+        const conn = /** @type {any} */ (server.gateway.engine.sessions().find((session) => session.id === id))
+        // what waits before each packet
+        conn.on('packetCreate', () => {
+          const waiting = conn.writeBuffer.reduce((/** @type {number} */ sum, /** @type {any} */ { data }) => sum + (data?.length ?? 0), 0)
+          most = Math.max(most, waiting)
+        })
+        return conn
+      },
+      get left () { return server.gateway.connections === others }
+    }
+  }
+
+  /** @param {number} id of the acknowledgement */
+  const question = (id) => `42${id}["doc:members",{"guid":"doc"}]`
+
+  for (const compressed of [false, true]) {
+    test(`is closed when answers take twice the bound, on ${compressed ? 'WebSocket of ws' : 'a WebSocket'}`, async (t) => {
+      const members = await setUpMembers(t, compressed ? { COMPRESS_FROM: '1000' } : {})
+      const client = await rawWebSocket(t, members.server.url)
+      await client.connect({ documents: { doc: null } })
+      await client.text(/doc:joined/)
+      members.watch(await sidOf(client))
+      client.ws.pause()
+      for (let id = 0; id < MANY && !members.left; id += 20) {
+        client.send(...range(20, id).map(question))
+        await new Promise(setImmediate)
+      }
+      await waitFor(() => members.left)
+      assert.ok(members.most > BOUND && members.most <= 2 * BOUND + 2 * members.answer, `${members.most} bytes waited`)
+      assert.equal(await members.read('slow_connections'), 1)
+      await waitFor(async () => await members.read('waiting_bytes') === 0)
+    })
+  }
+
+  test('is closed when answers take twice the bound, with long polling', async (t) => {
+    const members = await setUpMembers(t)
+    const client = await rawPolling(members.server.url)
+    await client.post('40{"documents":{"doc":null}}')
+    assert.ok(await client.until(/doc:joined/))
+    members.watch(client.sid)
+    for (let id = 0; id < MANY && !members.left; id += 20) await client.post(range(20, id).map(question).join('\x1e'))
+    assert.ok(members.left)
+    assert.ok(members.most > BOUND && members.most <= 2 * BOUND + 2 * members.answer, `${members.most} bytes waited`)
+    assert.equal(await members.read('slow_connections'), 1)
+  })
+
+  test('is closed after SLOW_TIMEOUT, however much it says, on a WebSocket', async (t) => {
+    const members = await setUpMembers(t, { SLOW_TIMEOUT: '1000', MAX_WAITING_BYTES: '100000000' })
+    const client = await rawWebSocket(t, members.server.url)
+    await client.connect({ documents: { doc: null } })
+    await client.text(/doc:joined/)
+    client.ws.pause()
+    client.send(...range(MANY).map(question))
+    await waitFor(() => {
+      client.send('42["doc:leave",{"guid":"none"}]')
+      return members.left
+    })
+    assert.equal(await members.read('slow_connections'), 1)
+  })
+
+  test('is closed after SLOW_TIMEOUT, however much it says, with long polling', async (t) => {
+    const members = await setUpMembers(t, { SLOW_TIMEOUT: '1000' })
+    const client = await rawPolling(members.server.url)
+    await client.post('40{"documents":{"doc":null}}')
+    assert.ok(await client.until(/doc:joined/))
+    await waitFor(async () => {
+      await client.post('421["doc:leave",{"guid":"none"}]')
+      return members.left
+    })
+    assert.equal(await members.read('slow_connections'), 1)
+  })
+
+  test('stays when it reads slowly but steadily, and gets every answer', async (t) => {
+    const members = await setUpMembers(t, { SLOW_TIMEOUT: '2500', MAX_WAITING_BYTES: '30000000' })
+    const client = await rawWebSocket(t, members.server.url)
+    await client.connect({ documents: { doc: null } })
+    await client.text(/doc:joined/)
+    const conn = members.watch(await sidOf(client))
+    client.ws.pause()
+    client.send(...range(MANY).map(question))
+    await waitFor(() => !conn.writable)
+    const answers = () => client.received.filter((data) => data.toString().startsWith('43')).length
+    const begin = performance.now()
+    // 3 MB/s of 24 MB
+    while (answers() < MANY && client.open) {
+      const before = answers()
+      client.ws.resume()
+      await waitFor(() => answers() > before || !client.open)
+      client.ws.pause()
+      await waitFor(() => performance.now() - begin >= answers() * 7)
+    }
+    assert.equal(answers(), MANY)
+    assert.equal(await members.read('slow_connections'), 0)
+  })
+
+  test('stays when it asks for the answers now and then, with long polling', async (t) => {
+    const members = await setUpMembers(t, { SLOW_TIMEOUT: '2500' })
+    const client = await rawPolling(members.server.url)
+    await client.post('40{"documents":{"doc":null}}')
+    assert.ok(await client.until(/doc:joined/))
+    let answers = 0
+    const begin = performance.now()
+    for (let id = 1; id <= 35; id++) {
+      const { status } = await client.post(question(id))
+      assert.equal(status, 200)
+      await waitFor(() => performance.now() - begin >= id * 100)
+      if (id % 5 === 0) answers += ((await client.poll()).text.match(/43\d+\[/g) ?? []).length
+    }
+    for (let polls = 0; polls < 10 && answers < 35; polls++) answers += ((await client.poll()).text.match(/43\d+\[/g) ?? []).length
+    assert.equal(answers, 35)
+    assert.equal(await members.read('slow_connections'), 0)
+  })
+})
+
+/** @param {Awaited<ReturnType<typeof rawWebSocket>>} client @returns {Promise<string>} id of its Engine.IO session */
+const sidOf = async (client) => JSON.parse((await client.text(/^0\{/)).slice(1)).sid
