@@ -181,9 +181,12 @@ export class Membership {
   /** @param {ClientError} error */
   onRefused (error) {
     if (this.#status !== 'joining') return
-    this.#status = 'idle'
-    if (error.code === 'disconnected') return // the next connection joins it
+    if (error.code === 'disconnected') {
+      this.#status = 'idle' // the next connection joins it
+      return
+    }
     if (!error.retryable) return this.fail(error)
+    // still joining: where no answer came in time the gateway may be at it, and what it sends now it does not send again
     this.#timer = setTimeout(() => this.join(), delayBefore(this.#failures++))
   }
 

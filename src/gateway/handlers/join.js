@@ -6,9 +6,18 @@ import { leaveDocument } from './leave.js'
 export const schema = z.strictObject({ guid, position: position.nullish(), state: state.optional(), members: z.boolean().optional() })
 export const isPlain = isGuidOnly
 
+/** @typedef {import('../connection.js').OpenDocument} OpenDocument */
+/** @typedef {Awaited<ReturnType<import('../handlers.js').HandlerContext['feeds']['join']>>} Joined */
+
+/** Joins that may wait for another one. A client that asks again every half minute has given up long before. */
+const MAX_FOLLOWERS = 10
+/** @typedef {{ resolve: (joined: Joined) => void, reject: (error: unknown) => void }} Follower */
+/** Joins that wait for another one of the same document, by the same connection. Mostly there are none. @type {WeakMap<OpenDocument, Follower[]>} */
+const followers = new WeakMap()
+
 /**
  * Opens a document on a connection; what was missed since `position` comes as ordinary events before the answer. Who gives a
- * state, or asks for the members, takes part in its presence.
+ * state, or asks for the members, takes part in its presence. Who asks while the document is being joined gets the answer to that.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -17,7 +26,7 @@ export const isPlain = isGuidOnly
 export async function handle (connection, { guid, position, state, members }, context) {
   const { feeds, access, lifeCycle, presence } = context
   const known = connection.document(guid)
-  if (known !== undefined && !known.joined) throw new InkcastError('bad_request', 'this document is being joined already')
+  if (known !== undefined && !known.joined) return follow(connection, { guid, position, state, members }, known, presence)
   // before anything is awaited: a leave or a revocation that follows must find it
   const document = known ?? connection.addDocument(guid)
   if (document === null) throw new InkcastError('too_many_documents')
@@ -41,20 +50,51 @@ export async function handle (connection, { guid, position, state, members }, co
       await joining
       assertWanted(document)
     }
+    tellFollowers(document, ({ resolve }) => resolve(answer))
     return takesPart ? { guid, ...answer, ...await takePart(connection, guid, document, state, presence) } : { guid, ...answer }
   } catch (error) {
     // who left it, or took it away, knows: what the join fails with after that answers nothing that is wanted
-    assertWanted(document)
-    if (known === undefined) leaveDocument(connection, guid, 'ended', context)
-    throw error
+    const shown = document.wanted ? error : leftMeanwhile()
+    if (known === undefined) {
+      if (document.wanted) leaveDocument(connection, guid, 'ended', context)
+      tellFollowers(document, ({ reject }) => reject(shown))
+    }
+    throw shown
   }
+}
+
+/**
+ * A client that got no answer in time asks again, while the first join is still under way.
+ *
+ * @param {import('../connection.js').Connection} connection
+ * @param {import('zod').output<typeof schema>} input
+ * @param {OpenDocument} document that is being joined
+ * @param {import('../handlers.js').HandlerContext['presence']} presence
+ */
+async function follow (connection, { guid, position, state, members }, document, presence) {
+  if (state !== undefined) presence.checkState(state)
+  const waiting = followers.get(document) ?? []
+  if (waiting.length >= MAX_FOLLOWERS) throw new InkcastError('rate_limited', 'this document is being joined already')
+  followers.set(document, waiting)
+  const joined = await new Promise((/** @type {(joined: Joined) => void} */ resolve, reject) => { waiting.push({ resolve, reject }) })
+  assertWanted(document)
+  const answer = { guid, position: joined.position, recovered: joined.recovered && position != null }
+  return state !== undefined || members === true ? { ...answer, ...await takePart(connection, guid, document, state, presence) } : answer
+}
+
+/** @param {OpenDocument} document @param {(follower: Follower) => void} tell */
+function tellFollowers (document, tell) {
+  const waiting = followers.get(document)
+  if (waiting === undefined) return
+  followers.delete(document)
+  waiting.forEach(tell)
 }
 
 /**
  * To be awaited last: nothing may be told to the members between this answer and the client's.
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('../connection.js').OpenDocument} document
+ * @param {OpenDocument} document
  * @param {object | undefined} state
  * @param {import('../handlers.js').HandlerContext['presence']} presence
  */
@@ -67,8 +107,10 @@ async function takePart (connection, guid, document, state, presence) {
 
 /** @param {{ wanted: boolean }} document @throws {InkcastError} not_joined */
 function assertWanted ({ wanted }) {
-  if (!wanted) throw new InkcastError('not_joined', 'the document was left before it was joined')
+  if (!wanted) throw leftMeanwhile()
 }
+
+const leftMeanwhile = () => new InkcastError('not_joined', 'the document was left before it was joined')
 
 /**
  * @param {import('../connection.js').Connection} connection

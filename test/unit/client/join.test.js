@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
+
+const at = (/** @type {number} */ offset) => ({ epoch: 'e', offset })
+
+describe('a join that is not answered in time', () => {
+  /** @param {import('node:test').TestContext} t */
+  async function unanswered (t) {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const scripted = scriptedClient(t)
+    scripted.socket.accepts()
+    const opening = scripted.client.open('doc', { position: at(5) })
+    scripted.socket.last('doc:join').lose()
+    await settle()
+    return { ...scripted, opening }
+  }
+
+  test('is asked for again from what has come meanwhile: the gateway may be at it, and sends nothing twice', async (t) => {
+    const { socket, opening } = await unanswered(t)
+    socket.tells('message', 'six', { guid: 'doc', offset: 6 })
+    t.mock.timers.tick(1000)
+    assert.deepEqual(socket.last('doc:join').argument, { guid: 'doc', position: at(6) })
+    socket.tells('message', 'seven', { guid: 'doc', offset: 7 })
+    socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(7), recovered: true })
+    const doc = await opening
+    /** @type {any[]} */
+    const seen = []
+    doc.on('message', (payload) => { seen.push(payload) })
+    t.mock.timers.tick(1)
+    assert.deepEqual(seen, ['six', 'seven'])
+    assert.deepEqual(doc.position, at(7))
+  })
+
+  test('is left where the document is closed before it is asked for again', async (t) => {
+    const { socket, opening } = await unanswered(t)
+    t.mock.timers.tick(1000)
+    socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(5), recovered: true })
+    const doc = await opening
+    socket.disconnects('transport close')
+    t.mock.timers.tick(1000)
+    socket.accepts()
+    socket.tells('doc:refused', { guid: 'doc', error: { code: 'unavailable', message: 'not now', retryable: true } })
+    t.mock.timers.tick(1000)
+    socket.last('doc:join').lose()
+    await settle()
+    doc.close()
+    assert.deepEqual(socket.last('doc:leave').argument, { guid: 'doc' })
+  })
+})
