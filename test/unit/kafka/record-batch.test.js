@@ -86,8 +86,12 @@ describe('record batches are read as kafkajs reads them', () => {
 })
 
 test('compressed batches that become too much at once are left for the next time, but never all of them', async () => {
-  const value = Buffer.alloc(MAX_BYTES - 1000)
-  const batches = await Promise.all([0, 1, 2, 3].map(async (firstOffset) => compressed(await batchOf([{ value }], { firstOffset }), 1, (records) => zlib.gzipSync(records))))
+  const batch = compressed(await batchOf([{ value: Buffer.alloc(MAX_BYTES - 1000) }]), 1, (records) => zlib.gzipSync(records))
+  const batches = [0n, 1n, 2n, 3n].map((firstOffset) => {
+    const copy = Buffer.from(batch)
+    copy.writeBigInt64BE(firstOffset)
+    return copy
+  })
   assert.deepEqual((await readRecordBatches(Buffer.concat(batches))).map(({ offset }) => offset), ['0', '1'])
   assert.deepEqual((await readRecordBatches(Buffer.concat(batches.slice(2)))).map(({ offset }) => offset), ['2', '3'])
 })
@@ -99,13 +103,13 @@ describe('headers', () => {
   })
 
   test('of one name take a time that grows with how many there are', async () => {
-    const values = Array.from({ length: 50_000 }, () => 'v')
+    const values = Array.from({ length: 20_000 }, () => 'v')
     const batch = await batchOf([{ value: '', headers: { twice: values } }])
     const begin = process.cpuUsage()
     const [{ headers = {} }] = await readRecordBatches(batch)
     const { user, system } = process.cpuUsage(begin)
-    assert.equal(headers.twice?.length, 50_000)
-    assert.ok(user + system < 2_000_000, `${user + system} us`)
+    assert.equal(headers.twice?.length, 20_000)
+    assert.ok(user + system < 1_000_000, `${user + system} us`)
   })
 
   test('no name of a header is special', async () => {
