@@ -52,8 +52,9 @@ export const isRecordBatch = (bytes) => bytes.length > MAGIC_AT && bytes[MAGIC_A
 export async function readRecordBatches (bytes) {
   /** @type {DecodedMessage[]} */
   const messages = []
+  // kafkajs takes an answer without any record for all that there is, and would go on behind the end
   let decompressed = 0
-  for (let at = 0; at + HEADER_BYTES <= bytes.length && decompressed <= MAX_BYTES;) {
+  for (let at = 0; at + HEADER_BYTES <= bytes.length && (decompressed <= MAX_BYTES || messages.length === 0);) {
     const length = bytes.readInt32BE(at + LENGTH_AT)
     if (length < HEADER_BYTES - LENGTH_END || bytes[at + MAGIC_AT] !== MAGIC) throw new Error('kafka: a record batch has no valid header')
     const end = at + LENGTH_END + length

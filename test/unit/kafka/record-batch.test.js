@@ -94,6 +94,9 @@ test('compressed batches that become too much at once are left for the next time
   })
   assert.deepEqual((await readRecordBatches(Buffer.concat(batches))).map(({ offset }) => offset), ['0', '1'])
   assert.deepEqual((await readRecordBatches(Buffer.concat(batches.slice(2)))).map(({ offset }) => offset), ['2', '3'])
+  const empty = Buffer.from(batch)
+  empty.writeInt32BE(0, 57)
+  assert.deepEqual((await readRecordBatches(Buffer.concat([empty, empty, batches[2]]))).map(({ offset }) => offset), ['2'], 'nothing of those before it is kept')
 })
 
 describe('headers', () => {
