@@ -110,3 +110,16 @@ export function scriptedClient (t, options = {}) {
 
 /** Lets promises go on. */
 export const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+/**
+ * Opens `doc`, which the gateway says is joined at a position.
+ * @param {Pick<ReturnType<typeof scriptedClient>, 'client' | 'socket'>} scripted
+ * @param {import('../../client/index.js').Position} position
+ * @param {import('../../client/index.js').OpenOptions} [options]
+ */
+export function openDoc ({ client, socket }, position, options) {
+  const opening = client.open('doc', options)
+  socket.accepts()
+  socket.tells('doc:joined', { guid: 'doc', position, recovered: false })
+  return opening
+}

@@ -65,6 +65,16 @@ describe('a client that begins with a WebSocket', () => {
     assert.match(client.bytes.toString('latin1'), /^HTTP\/1\.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\nSec-WebSocket-Protocol: one\r\n\r\n/)
   })
 
+  test('ends with the engine, and is forgotten then', async (t) => {
+    const { url, gateway: { engine } } = await startEmbedded(t)
+    const ws = await rawWebSocket(t, url)
+    await ws.connect()
+    assert.equal(engine.sessions().length, 1)
+    engine.close()
+    assert.deepEqual([engine.sessions().length, engine.clientsCount], [0, 0])
+    await waitFor(() => ws.ws.readyState === ws.ws.CLOSED, { message: () => ws.ws.readyState })
+  })
+
   test('is answered by Engine.IO where an extension wants to see requests, or to add headers', async (t) => {
     const extended = await startEmbedded(t)
     const { engine } = extended.gateway

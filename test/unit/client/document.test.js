@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
+import { openDoc, scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
 
@@ -14,10 +14,7 @@ async function opened (t, options, clientOptions) {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
   const scripted = scriptedClient(t, clientOptions)
   const { client, socket } = scripted
-  const opening = client.open('doc', options)
-  socket.accepts()
-  socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
-  const doc = await opening
+  const doc = await openDoc(scripted, at(5), options)
   /** @type {any[]} */
   const seen = []
   doc.on('message', (payload) => { seen.push(payload) })

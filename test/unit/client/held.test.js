@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
+import { openDoc, scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
 
@@ -35,10 +35,7 @@ describe('what arrives while listeners of resync reload', () => {
     const unhandled = catchUnhandled(t)
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     const { client, socket } = scriptedClient(t)
-    const opening = client.open('doc')
-    socket.accepts()
-    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
-    const doc = await opening
+    const doc = await openDoc({ client, socket }, at(5))
     /** @type {any[]} */
     const seen = []
     doc.on('message', (payload) => { seen.push(payload) })
@@ -97,10 +94,7 @@ describe('the position that is kept over a reload of the page', () => {
       removeItem (/** @type {string} */ key) { kept.delete(key) }
     }
     const { client, socket } = scriptedClient(t, { storage })
-    const opening = client.open('doc')
-    socket.accepts()
-    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
-    const doc = await opening
+    const doc = await openDoc({ client, socket }, at(5))
     socket.tells('message', 'six', { guid: 'doc', offset: 6 })
     assert.equal(offset(), undefined, 'nobody listens yet')
     doc.on('message', () => {})
