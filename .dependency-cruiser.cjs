@@ -1,5 +1,5 @@
 // Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka, redis -> leaves.
-const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role)\\.js|src/launcher/)'
+const roots = '^(cluster\\.js|src/(gateway|gateway-parts|ingest|api|embedded|role)\\.js|src/launcher/)'
 const roles = '^src/(gateway|api|ingest|admin)/'
 const domain = '^src/(documents|sessions|presence|heartbeat|auth|bus|uplink)/'
 const drivers = '^src/(kafka|redis)/'

@@ -1,11 +1,8 @@
 import path from 'node:path'
 import { apiUrl } from './banner.js'
 import { createAuthenticator } from './auth/authenticator.js'
-import { createRedisBus } from './bus/redis-bus.js'
-import { createReceiptParts } from './bus/redis-receipts.js'
 import { systemClock as clock } from './clock.js'
 import { createAccess } from './documents/access.js'
-import { createRoomAdapter } from './gateway/adapter.js'
 import { createDemo } from './gateway/demo.js'
 import { createSlotDoor } from './gateway/door.js'
 import { acceptHandovers } from './gateway/handover.js'
@@ -14,15 +11,15 @@ import { createPeerListener } from './gateway/peer-listener.js'
 import { testHooks } from './gateway/self-test.js'
 import { createGateway } from './gateway/server.js'
 import { createStrays } from './gateway/stray.js'
+import { QUICK, THOROUGH, warmUp } from './gateway/warm-up.js'
 import { createLoopbackUplink } from './gateway/uplink-loopback.js'
 import { createKafka } from './kafka/client.js'
 import { createKafkaUplink } from './kafka/uplink.js'
-import { createRedisPresence } from './presence/redis-presence.js'
 import { createRedis } from './redis/client.js'
+import { createNullRedis } from './redis/null-redis.js'
+import { createRedisParts } from './gateway-parts.js'
 import { runRole } from './role.js'
 import { createCleaning } from './sessions/cleaning.js'
-import { createRedisSessions } from './sessions/redis-sessions.js'
-import { createSessions } from './sessions/registry.js'
 import { createWorkerLease, thisMachine } from './sessions/worker-lease.js'
 import { createWorkerWatch, incarnationName } from './sessions/worker-watch.js'
 import { createSessionIds } from './wire/session-id.js'
@@ -35,7 +32,7 @@ import { createSessionIds } from './wire/session-id.js'
 async function composeGateway ({ config, launcher, privatePath, log, metrics, lifecycle, status, listenPrivately }) {
   const { peerHost, peerPort } = config.gateway
   // meanwhile the services answer
-  const testing = testHooks({ config, log, urgent: launcher.urgent })
+  const testing = testHooks({ config, log })
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway' }))
   const peerListener = peerHost === undefined ? undefined : await lifecycle.start('peer listener', createPeerListener({
     // while a worker is replaced, the one before it still has the port of the slot
@@ -66,11 +63,8 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   const uplink = config.mode === 'kafka'
     ? createKafkaUplink({ kafka: createKafka({ settings: config.kafka, log, name: 'gateway' }), topic: config.kafka.uplinkTopic, log, metrics, clock })
     : createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
-  // without Kafka there is nobody to tell
-  const store = createRedisSessions({ redis, services: config.mode === 'kafka' })
-  const cleanUp = createCleaning({ store, uplink, log, clock })
-  /** @type {import('./presence/contract.js').PresenceStore} */
-  let presence
+  const { sessionStore, ...parts } = createRedisParts({ redis, config, worker: lease, uplink, metrics, log, clock })
+  const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock })
   const strays = createStrays({
     workerNumber: lease.number,
     secret: () => lease.secrets[0],
@@ -89,31 +83,17 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   const authenticator = await lifecycle.start('authenticator', createAuthenticator({ settings: config.auth, log, clock }))
   const access = createAccess({ settings: config.auth, log, clock })
   lifecycle.onStop('access', () => access.stop())
+  const hooked = await testing
   const gateway = createGateway({
     config,
-    createBus: (handlers) => bus = createRedisBus({ redis, workerNumber: lease.number, handlers, history: config.history, log, metrics, clock }),
-    createPresenceStore: (handlers) => presence = createRedisPresence({
-      redis,
-      workerNumber: lease.number,
-      incarnation: () => incarnationName(lease.number, lease.incarnation),
-      handlers,
-      maxMembers: config.presence.maxMembers,
-      metrics,
-      log,
-      clock
-    }),
+    ...parts,
+    createBus: (handlers) => bus = parts.createBus(handlers),
     uplink,
-    createSessions: ({ connectionsOf }) => sessions = createSessions({
-      store, uplink, worker: () => lease, connectionsOf, metrics, log, clock,
-      grace: config.presence.grace, silence: config.heartbeat.max + config.heartbeat.timeout
-    }),
-    // without Kafka there is nobody to tell
-    receiptParts: config.mode === 'kafka' ? createReceiptParts({ redis, workerNumber: lease.number, timeout: config.limits.receiptTimeout }) : undefined,
+    createSessions: (connections) => sessions = parts.createSessions(connections),
     authenticator,
     access,
     newId: createSessionIds(lease.number),
-    hooked: await testing,
-    adapter: createRoomAdapter({ publisher: redis.client, subscriber: redis.createSubscriber() }),
+    hooked,
     strays,
     fallback: config.production ? undefined : createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0, loadDocument: await documentsFor(config), log }),
     door: launcher.keepsSockets ? createSlotDoor(config.gateway) : undefined,
@@ -122,6 +102,15 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     clock
   })
   renewPresence = () => gateway.presence.renew()
+  const { store: presence } = gateway.presence
+  if (hooked && config.production) {
+    await warmUp({
+      config,
+      extent: launcher.urgent ? QUICK : THOROUGH,
+      createParts: (own) => createRedisParts({ ...own, redis: createNullRedis({ urls: config.redis.urls, log: own.log }), config, worker: lease }),
+      log
+    })
+  }
   // While we drain, what other workers pass on still reaches us; only then is our number given back.
   const own = {
     handleRequest: gateway.engine.handleOwnRequest.bind(gateway.engine),

@@ -43,7 +43,7 @@ export function createHandshakeLimit ({ perSecond, metrics, clock }) {
   function look () {
     const now = clock.now()
     // a clock that was set back allows nothing
-    allowed = Math.min(perSecond, allowed + Math.max(0, now - at) * perSecond / 1000)
+    allowed = Math.min(perSecond, allowed + Math.max(0, now - at) / 1000 * perSecond)
     at = now
     let count = 0
     while (count < waiting.length && allowed >= 1) {

@@ -5,8 +5,7 @@ import { takesCompressed } from './compression.js'
 import { Delivery } from './delivery.js'
 import { heartbeatHooks, useStock, versionsNotChecked, writeFrames } from './hooks.js'
 import { FIRST_ACK_ID } from './receipt.js'
-import { openStage } from './self-test-stage.js'
-import { QUICK, THOROUGH, warmUp } from './warm-up.js'
+import { openStage } from './stage.js'
 
 /**
  * Whether the private hooks (hooks.js) do what they are for, with the libraries that are installed and whatever has
@@ -23,10 +22,9 @@ const PATIENCE = 10_000
  * @param {object} dependencies
  * @param {import('../config/load.js').Config} dependencies.config
  * @param {import('../log.js').Log} dependencies.log
- * @param {boolean} [dependencies.urgent] clients may be waiting for the worker; default true
  * @returns {Promise<boolean>} false, and a warning: Socket.IO's own paths have to be taken; never rejects
  */
-export async function testHooks ({ config, log, urgent = true }) {
+export async function testHooks ({ config, log }) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   /** @type {Stage | undefined} */
@@ -41,7 +39,6 @@ export async function testHooks ({ config, log, urgent = true }) {
       await Promise.race([test(stage), tooLong])
     }
     if (others !== '') log.info(`${others}: inkcast was checked with other versions, but the self-test finds nothing wrong`)
-    if (config.production) await warmUp(stage, urgent ? QUICK : THOROUGH).catch((error) => log.debug({ err: error }, 'the worker was not warmed up'))
     return true
   } catch (error) {
     const { message } = /** @type {Error} */ (error)

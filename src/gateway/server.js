@@ -274,6 +274,7 @@ export function createGateway ({
     engine,
     httpServer,
     bus,
+    sessions,
     lifeCycle,
     presence,
 

@@ -11,8 +11,7 @@ import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { testHooks } from '../../../src/gateway/self-test.js'
-import { openStage } from '../../../src/gateway/self-test-stage.js'
-import { QUICK, warmUp } from '../../../src/gateway/warm-up.js'
+import { openStage } from '../../../src/gateway/stage.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 const PRODUCTION = { NODE_ENV: 'production', AUTH_JWT_SECRET: 'x'.repeat(40), API_TOKENS: 'name:0123456789abcdef', ALLOWED_ORIGINS: 'https://example.com' }
@@ -47,22 +46,6 @@ describe('the self-test of private hooks', () => {
       assert.deepEqual(await runSelfTest(), { ok: true, lines: [] })
     })
   }
-
-  test('is followed by handshakes in production, as many as there is time for, and they leave nothing behind', async (t) => {
-    const stage = await openStage(loadConfig({ env: PRODUCTION }))
-    t.after(() => stage.close())
-    const counts = []
-    for (const extent of [{ handshakes: 100, time: 10_000 }, { handshakes: 1_000_000, time: 200 }]) counts.push(await warmUp(stage, extent))
-    assert.equal(counts[0], 100)
-    assert.ok(counts[1] > 32 && counts[1] < 100_000, `${counts[1]} handshakes`)
-    await waitFor(() => stage.gateway.connections === 0, { message: () => stage.gateway.connections })
-  })
-
-  test('says what is wrong when nobody is admitted', async (t) => {
-    const stage = await openStage(loadConfig({ env: PRODUCTION }))
-    t.after(() => stage.close())
-    await assert.rejects(warmUp({ dial: stage.dial, secret: 'guessed' }, QUICK), { message: 'another answer than 40{' })
-  })
 
   test('admits nobody else', async (t) => {
     const stage = await openStage(loadConfig({ env: {} }))

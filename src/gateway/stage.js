@@ -25,29 +25,37 @@ import { createGateway } from './server.js'
  * test, so a stranger who finds the port meanwhile gets nothing.
  *
  * @typedef {import('../wire/packet.js').Codec} Codec
+ * @typedef {Parameters<typeof createGateway>[0]} Dependencies
+ *
+ * @callback CreateParts what takes the place of the stage's own
+ * @param {Pick<Dependencies, 'uplink' | 'metrics' | 'log' | 'clock'> & { secret: string }} own
+ * @returns {Partial<Dependencies>}
  */
 
 /**
  * @param {import('../config/load.js').Config} config the worker's own; also its certificate is used
+ * @param {CreateParts} [createParts]
  */
-export async function openStage (config) {
-  const secret = randomBytes(16).toString('base64url')
+export async function openStage (config, createParts = () => ({})) {
+  const secret = randomBytes(32).toString('base64url')
   const log = createLog({ level: 'silent', pretty: false, role: 'self-test' })
   const metrics = createMetrics({ processMetrics: false })
   // what is tested are hooks: a limit of the worker's may be smaller than what that takes
   const { history, limits } = loadConfig({ env: {} })
   const hub = createMemoryHub({ history, clock })
+  const uplink = { start: async () => {}, stop: async () => {}, send: async () => {} }
   const gateway = createGateway({
     config: {
       ...config,
       history,
+      gateway: { ...config.gateway, allowedOrigins: [] }, // pages of the stage itself
       limits: { ...limits, maxHandshakesPerSecond: 1_000_000 },
       delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) }
     },
     hooked: true,
     createBus: (handlers) => createMemoryBus({ hub, handlers, workerNumber: 0, log, metrics, clock }),
     createPresenceStore: (handlers) => createMemoryPresence({ hub: createMemoryPresenceHub(config.presence), workerNumber: 0, handlers }),
-    uplink: { start: async () => {}, stop: async () => {}, send: async () => {} },
+    uplink,
     authenticator: /** @type {any} */ ({
       /** @param {string | undefined} token */
       async authenticate (token) {
@@ -59,9 +67,11 @@ export async function openStage (config) {
     newId: createSessionIds(0),
     metrics,
     log,
-    clock
+    clock,
+    ...createParts({ secret, uplink, metrics, log, clock })
   })
   await gateway.bus.start()
+  gateway.sessions?.start()
   // Not the HTTP server's own `listen`: node:cluster would give all workers one port between them.
   const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
   listener.listen({ host: '127.0.0.1', port: 0, exclusive: true })
@@ -128,6 +138,7 @@ export async function openStage (config) {
       listener.close()
       await gateway.io.close()
       gateway.httpServer.closeAllConnections()
+      await gateway.sessions?.stop()
       await gateway.bus.stop()
     }
   }

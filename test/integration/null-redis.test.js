@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { redisUrl } from '../helpers/env.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { createNullRedis } from '../../src/redis/null-redis.js'
+import { createRedis } from '../../src/redis/client.js'
+import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
+
+for (const services of [true, false]) {
+  test(`a Redis that keeps nothing answers a lone worker ${services ? 'with' : 'without'} services as a real one does`, async (t) => {
+    const { log } = recordingLog()
+    const real = createRedis({ urls: [redisUrl()], name: 'test', log })
+    await real.start()
+    t.after(() => real.stop())
+    const nothing = createNullRedis({ urls: [redisUrl()], log })
+    const id = randomUUID()
+    /** @type {import('../../src/sessions/contract.js').Change[][]} */
+    const steps = [
+      [{ uid: id, guid: undefined, op: '+', told: '' }, { uid: id, guid: id, op: '+', told: '' }, { uid: undefined, guid: id, op: '+', told: '1', connections: 1 }],
+      [{ uid: id, guid: undefined, op: '=', told: '1' }, { uid: id, guid: id, op: '=', told: '1' }, { uid: undefined, guid: id, op: '+', told: '1', connections: 2 }],
+      [{ uid: id, guid: id, op: '-', told: '' }, { uid: undefined, guid: id, op: '-', told: '', connections: 0 }, { uid: id, guid: undefined, op: '-', told: '' }],
+      [{ uid: id, guid: id, op: '=', told: '0' }, { uid: undefined, guid: id, op: '=', told: '0', connections: 0 }, { uid: id, guid: undefined, op: '=', told: '0' }]
+    ]
+    const answersOf = async (/** @type {import('../../src/redis/client.js').RedisConnection} */ redis) => {
+      const store = createRedisSessions({ redis, services })
+      const answers = []
+      for (const step of steps) answers.push(await store.hold('1.1', step))
+      return answers
+    }
+    const answers = await answersOf(nothing)
+    assert.deepEqual(answers, await answersOf(real))
+    assert.deepEqual(answers.flat().filter((answer) => answer !== '').length, services ? 5 : 0)
+  })
+}
