@@ -51,8 +51,6 @@ import { byRole, costs, openSession, serversOf } from './session.js'
 /** Documents of the sweeps have numbers of their own. */
 const MEMBERS_BASE = 100_000
 const DOCUMENTS_BASE = 700_000
-/** Before memory is looked at for the first time: a process that has just started is not done with starting. */
-const START_MS = 2000
 /** Roles that hold connections. */
 const WORKERS = new Set(['gateway', 'worker'])
 
@@ -173,7 +171,8 @@ export async function runMemory (entry, { memoryConnections, memoryIdleMs }, nod
   onPhase('starting', 0)
   const session = await openSession(entry, { workers: 1, connections: memoryConnections, nodeArgs })
   try {
-    await delay(START_MS)
+    // what the start has left behind is collected in either system by then, and would be taken for memory that connections do not need
+    await delay(memoryIdleMs)
     const before = serversOf(session.usage())
     const { ok } = await session.open(memoryConnections, memoryConnections / 100, (done, of) => onPhase('memory', done / of))
     const opened = serversOf(session.usage())

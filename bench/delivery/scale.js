@@ -25,7 +25,7 @@
  * @property {number} documentRate records per second
  * @property {number} documentSeconds
  * @property {number} memoryConnections on one worker
- * @property {number} memoryIdleMs before memory is looked at
+ * @property {number} memoryIdleMs before memory is looked at, without connections and with them
  */
 
 /** @type {Scale} */

@@ -1,19 +1,25 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { redisUrl } from '../helpers/env.js'
+import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { createNullRedis } from '../../src/redis/null-redis.js'
 import { createRedis } from '../../src/redis/client.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
 
-for (const services of [true, false]) {
-  test(`a Redis that keeps nothing answers a lone worker ${services ? 'with' : 'without'} services as a real one does`, async (t) => {
+const scenes = [
+  { name: 'with services as a real one does', urlsOf: () => [redisUrl()], services: true },
+  { name: 'without services as a real one does', urlsOf: () => [redisUrl()], services: false },
+  { name: 'as Redis Cluster does', urlsOf: () => redisClusterUrl().split(','), services: true }
+]
+for (const { name, urlsOf, services } of scenes) {
+  test(`a Redis that keeps nothing answers a lone worker ${name}`, async (t) => {
     const { log } = recordingLog()
-    const real = createRedis({ urls: [redisUrl()], name: 'test', log })
+    const urls = urlsOf()
+    const real = createRedis({ urls, name: 'test', log })
     await real.start()
     t.after(() => real.stop())
-    const nothing = createNullRedis({ urls: [redisUrl()], log })
+    const nothing = createNullRedis({ urls, log })
     const id = randomUUID()
     /** @type {import('../../src/sessions/contract.js').Change[][]} */
     const steps = [
