@@ -3,7 +3,7 @@ import { TICK, TimingWheel } from './wheel.js'
 
 /** Where a connection has its Beat. */
 const kBeat = Symbol('beat')
-/** Connections that are looked at in one turn of the event loop: a ping takes 0.03 ms, closing one 0.1 ms, and records that arrive meanwhile wait. */
+/** Connections that are looked at in one turn of the event loop: a ping is a write, closing one takes some 0.1 ms, and records that arrive meanwhile wait. */
 const BATCH = 10
 
 /** Monotonic, whole ms: a clock that is set must neither end connections nor leave them without pings. */

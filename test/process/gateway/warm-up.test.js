@@ -70,7 +70,12 @@ describe('the warm-up of a worker', () => {
   test('that fails does not keep a worker from starting, and says why', async () => {
     const { log, lines } = recordingLog()
     const config = loadConfig({ env: { ...PRODUCTION, REDIS_URL: 'redis://127.0.0.1:1' } })
-    assert.equal(await warmUp({ config, extent: EXTENT, createParts: () => { throw new Error('no parts') }, log }), 0)
+    let stages = 0
+    const partsForOne = () => {
+      if (++stages === 2) throw new Error('no parts')
+      return {}
+    }
+    assert.equal(await warmUp({ config, extent: EXTENT, createParts: partsForOne, log }), 0)
     const refusing = (/** @type {import('../../../src/log.js').Log} */ silent) => {
       const redis = createNullRedis({ urls: config.redis.urls, log: silent })
       Object.assign(redis.client, { sendCommand: async () => { throw new Error('refused') } })
