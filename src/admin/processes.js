@@ -13,6 +13,8 @@ import { isStale } from './run-directory.js'
 
 /** How long a process may take to answer for its status, ms. */
 const TIMEOUT = 2000
+/** How often processes are asked once more because some of them were replaced meanwhile. */
+const MAX_REPEATS = 2
 
 /**
  * @param {object} options
@@ -35,13 +37,22 @@ export function createProcesses ({ directory, expected, own }) {
     }
   }
 
+  const list = async () => (await readdir(directory)).filter((file) => file.endsWith('.sock')).sort()
+
   return {
     /** @returns {Promise<Overview>} */
     async read () {
-      const files = (await readdir(directory)).filter((file) => file.endsWith('.sock'))
-      const answers = await Promise.all([...files.map(ask), ...(own ? [own()] : [])])
-      const processes = answers.filter((answer) => answer !== null).sort((a, b) => a.name.localeCompare(b.name))
-      return { processes, reasons: reasonsOf(processes, expected) }
+      let files = await list()
+      for (let repeats = 0; ; repeats++) {
+        const answers = await Promise.all([...files.map(ask), ...(own ? [own()] : [])])
+        const now = await list()
+        // whoever was asked may have given way to a process that was not in the list yet: neither counts as ready
+        if (now.join() === files.join() || repeats === MAX_REPEATS) {
+          const processes = answers.filter((answer) => answer !== null).sort((a, b) => a.name.localeCompare(b.name))
+          return { processes, reasons: reasonsOf(processes, expected) }
+        }
+        files = now
+      }
     }
   }
 }

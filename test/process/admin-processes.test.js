@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test } from 'node:test'
+import { createPrivateListener } from '../../src/admin/private-listener.js'
+import { createProcesses } from '../../src/admin/processes.js'
+import { makeDirectory, removeDirectory } from '../services/directory.js'
+
+/** @typedef {import('../../src/admin/status.js').ProcessStatus} ProcessStatus */
+
+/**
+ * A run directory, and processes that listen there.
+ * @param {import('node:test').TestContext} t
+ */
+function machine (t) {
+  const directory = makeDirectory('run')
+  t.after(() => removeDirectory(directory))
+  return {
+    directory,
+    /** @param {string} name role and slot @param {number} pid @param {() => Promise<string[]>} notReady */
+    async process (name, pid, notReady) {
+      const status = /** @type {any} */ ({ read: async () => ({ name, notReady: await notReady(), metrics: [] }) })
+      const listener = createPrivateListener({ path: path.join(directory, `${name}.${pid}.sock`), status })
+      t.after(() => listener.stop())
+      await listener.start()
+      return listener
+    }
+  }
+}
+
+const ready = async () => []
+
+test('an api that goes while it is asked, because the one after it is ready, leaves the machine ready', async (t) => {
+  const { directory, process: add } = machine(t)
+  const old = await add('api-0', 1, async () => {
+    await add('api-0', 2, ready)
+    await old.stop()
+    return []
+  })
+  const { reasons, processes } = await createProcesses({ directory, expected: { api: 1 } }).read()
+  assert.deepEqual(reasons, [])
+  assert.deepEqual(processes, [{ name: 'api-0', notReady: [], metrics: [] }], 'the new one, once')
+})
+
+test('an api that says that it stops, because the one after it is ready, leaves the machine ready', async (t) => {
+  const { directory, process: add } = machine(t)
+  await add('api-0', 1, async () => {
+    await add('api-0', 2, ready)
+    return ['stopping']
+  })
+  assert.deepEqual((await createProcesses({ directory, expected: { api: 1 } }).read()).reasons, [])
+})
+
+test('an api that goes with nobody after it is missed', async (t) => {
+  const { directory, process: add } = machine(t)
+  const old = await add('api-0', 1, async () => {
+    await old.stop()
+    return []
+  })
+  assert.deepEqual((await createProcesses({ directory, expected: { api: 1 } }).read()).reasons, ['api: 0 of 1 ready'])
+})
+
+test('where processes come and go all the time, whoever asks is answered all the same', { timeout: 5000 }, async (t) => {
+  const { directory, process: add } = machine(t)
+  let pid = 1
+  const another = async () => {
+    await add('api-0', pid++, another)
+    return ['starting']
+  }
+  await another()
+  const { reasons } = await createProcesses({ directory, expected: { api: 1 } }).read()
+  assert.equal(reasons[0], 'api: 0 of 1 ready')
+})
