@@ -2,7 +2,7 @@
  * What is compared, in the order in which it runs.
  */
 import { startBaseline, startBaselineWithString } from '../systems/baseline.js'
-import { noCFloor, startCFloor, startNodeFloor } from '../systems/floor.js'
+import { noCFloor, startCFloor, startLibrariesFloor, startNodeFloor } from '../systems/floor.js'
 import { startInkcast } from '../systems/inkcast.js'
 
 /** @typedef {'connect' | 'burst' | 'single' | 'steady' | 'idle' | 'members' | 'documents' | 'memory'} PhaseName */
@@ -24,6 +24,7 @@ export const SYSTEMS = {
   'inkcast': { start: startInkcast, clients: 'websocket', services: true, phases: PHASES },
   'baseline': { start: startBaseline, clients: 'websocket', services: true, phases: PHASES },
   'baseline-string': { start: startBaselineWithString, clients: 'websocket', services: true, phases: ['connect'] },
+  'floor-libraries': { start: startLibrariesFloor, clients: 'bare', services: true, phases: ['burst', 'single', 'steady', 'members'] },
   'floor-node': { start: startNodeFloor, clients: 'bare', services: false, phases: ['burst', 'single', 'steady', 'members'] },
   'floor-c': { start: startCFloor, clients: 'bare', services: false, phases: ['burst', 'single', 'steady', 'members'], missing: noCFloor }
 }

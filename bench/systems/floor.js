@@ -1,5 +1,6 @@
 /**
- * The floor (bench/floor): nothing but writes, in one process, without Redis, Kafka, handshakes or Socket.IO.
+ * The floors (bench/floor): nothing but writes, in one process, without Redis, Kafka, handshakes or Socket.IO; and nothing but
+ * the libraries and writes.
  */
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -46,6 +47,22 @@ export async function startCFloor () {
     removeDirectory(directory)
     throw error
   }
+}
+
+/** kafkajs, ioredis and `net.Socket.write`. @type {import('./system.js').StartSystem} */
+export async function startLibrariesFloor ({ workers, redisUrl, kafkaBrokers, nodeArgs = [] }) {
+  const port = await freePort()
+  return startSystem({
+    name: 'floor, libraries',
+    args: [...nodeArgs, fileOf('libraries/primary.js')],
+    port,
+    env: { PORT: String(port), WORKERS: String(workers), REDIS_URL: redisUrl, KAFKA_BROKERS: kafkaBrokers },
+    ready: (output) => {
+      const started = output.match(/^(worker listens|ingest reads)$/gm)?.length ?? 0
+      if (started < workers + 1) throw new Error(`${started} of ${workers + 1} processes have started`)
+    },
+    roleOf: (command) => /libraries\/(\w+)\.js/.exec(command)?.[1] ?? 'primary'
+  })
 }
 
 /** @returns {string | null} why there is no floor in C here */

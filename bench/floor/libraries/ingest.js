@@ -1,0 +1,36 @@
+/**
+ * What reads Kafka for the floor of the libraries (primary.js): kafkajs as inkcast uses it, with batches, without what it does
+ * by itself for each record, and with inkcast's patches of what it wastes.
+ */
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
+import { createKafka } from '../../../src/kafka/client.js'
+
+const { REDIS_URL = '', KAFKA_BROKERS = '' } = process.env
+const TOPIC = 'documents.downlink'
+const COMMIT_INTERVAL = 1000
+
+const redis = new Redis(REDIS_URL)
+const consumer = createKafka({ settings: /** @type {any} */ ({ brokers: KAFKA_BROKERS.split(',') }), log: pino({ level: 'warn' }), name: 'floor' })
+  .consumer({ groupId: 'floor', maxWaitTimeInMs: 500, minBytes: 1 })
+/** @type {Map<number, string>} by partition, the offset that comes next */
+const done = new Map()
+
+await consumer.connect()
+await consumer.subscribe({ topic: TOPIC })
+await consumer.run({
+  autoCommit: false,
+  eachBatchAutoResolve: false,
+  partitionsConsumedConcurrently: 8,
+  eachBatch: async ({ batch, resolveOffset }) => {
+    await Promise.all(batch.messages.map(({ headers, value }) => redis.spublish(String(headers?.['x-guid']), value ?? '')))
+    resolveOffset(batch.lastOffset())
+    done.set(batch.partition, String(Number(batch.lastOffset()) + 1))
+  }
+})
+setInterval(() => {
+  const offsets = Array.from(done, ([partition, offset]) => ({ topic: TOPIC, partition, offset }))
+  done.clear()
+  if (offsets.length > 0) consumer.commitOffsets(offsets).catch((error) => console.error(error.message))
+}, COMMIT_INTERVAL)
+console.log('ingest reads')
