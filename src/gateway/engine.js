@@ -4,9 +4,13 @@ import { CompressingServer } from './compression.js'
 import { kConnection } from './connection.js'
 import { deferAddress } from './hooks.js'
 import { createOriginCheck } from './origin.js'
+import { takesAnswer } from './poll-answer.js'
 import { LET_GO } from './stray.js'
 import { EngineSocket } from './websocket/engine-socket.js'
 import { beginsWebSocket, queryOf } from './websocket/request.js'
+
+/** Engine.IO's number of it. */
+const BAD_REQUEST = 3
 
 /**
  * The Engine.IO server of a worker: our session ids, and requests of sessions that live in another worker are
@@ -70,14 +74,21 @@ export class Engine extends EngineServer {
   }
 
   /**
-   * A session id is a credential: an upgrade that names a session which is on WebSocket already would take it over.
+   * A session id is a credential: an upgrade that names a session which is on WebSocket already would take it over. And a
+   * client that polls again and has not read the last answer is given up.
    * @override @param {any} req @param {boolean} upgrade @param {any} decide
    */
   verify (req, upgrade, decide) {
-    const client = upgrade && req._query.sid ? this.sessionOf(req._query.sid) : undefined
-    if (client !== undefined && (client.transport.name === 'websocket' || client.upgrading)) {
-      // Engine.IO's BAD_REQUEST
-      return decide(3, { name: 'TRANSPORT_MISMATCH' })
+    const client = req._query.sid ? this.sessionOf(req._query.sid) : undefined
+    if (client === undefined) return super.verify(req, upgrade, decide)
+    const onWebSocket = client.transport.name === 'websocket'
+    if (upgrade && (onWebSocket || client.upgrading)) return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
+    if (!onWebSocket && req.method === 'GET' && !upgrade && !takesAnswer(client, req.res)) {
+      /** @type {import('./connection.js').Connection | undefined} */
+      const connection = client[kConnection]
+      if (connection === undefined) client.close(true)
+      else connection.context.backlogs.giveUp(connection)
+      return decide(BAD_REQUEST, { name: 'ANSWER_NOT_READ' })
     }
     return super.verify(req, upgrade, decide)
   }

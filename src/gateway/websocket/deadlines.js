@@ -1,13 +1,15 @@
 /**
  * Connections that have a time to do something, and are ended when they don't: one timer for all, because a timer for
  * each costs more than what it waits for. Their number is bounded by the descriptors of the process.
+ *
+ * @typedef {{ destroy: () => unknown }} Waiting a connection, or an answer that takes its connection with it
  */
 
 /** How often they are looked at, ms. */
 const LOOK_EVERY = 1000
 
 export class Deadlines {
-  /** Since when, in that order. @type {Map<import('net').Socket, number>} */
+  /** Since when, in that order. @type {Map<Waiting, number>} */
   #since = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   #timer
@@ -18,13 +20,13 @@ export class Deadlines {
 
   get size () { return this.#since.size }
 
-  /** @param {import('net').Socket} socket */
+  /** @param {Waiting} socket */
   add (socket) {
     this.#since.set(socket, performance.now())
     this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
   }
 
-  /** @param {import('net').Socket} socket @returns {boolean} whether it was waited for */
+  /** @param {Waiting} socket @returns {boolean} whether it was waited for */
   delete (socket) { return this.#since.delete(socket) }
 
   /** Ends those whose time is over. @param {number} [now] ms */
