@@ -1,6 +1,7 @@
 import { constants, deflateRawSync } from 'node:zlib'
 import { WebSocketServer } from 'ws'
 import { frameFor } from '../wire/packet.js'
+import { WebSockets } from './websocket/server.js'
 
 /**
  * Compression once per record and codec: permessage-deflate (RFC 7692) without context takeover, so that one deflated
@@ -59,7 +60,7 @@ function decompress (data, fin, done) {
 }
 
 /** Engine.IO's `wsEngine` where frames are compressed. Engine.IO itself knows nothing of it, and goes on taking frames that are made beforehand. */
-export class CompressingServer extends WebSocketServer {
+export class CompressingServer extends WebSockets {
   /** @param {any} options */
   constructor (options) { super({ ...options, perMessageDeflate: SETTINGS }) }
 

@@ -8,6 +8,7 @@ import { takesAnswer } from './poll-answer.js'
 import { LET_GO } from './stray.js'
 import { EngineSocket } from './websocket/engine-socket.js'
 import { beginsWebSocket, queryOf } from './websocket/request.js'
+import { WebSockets } from './websocket/server.js'
 
 /** Engine.IO's number of it. */
 const BAD_REQUEST = 3
@@ -39,7 +40,7 @@ export class Engine extends EngineServer {
       pingInterval: heartbeat.max,
       pingTimeout: heartbeat.timeout,
       maxHttpBufferSize: maxBytes,
-      ...compress ? { wsEngine: CompressingServer } : {},
+      wsEngine: /** @type {any} */ (compress ? CompressingServer : WebSockets),
       allowRequest: (req, decide) => {
         const ok = mayConnect(req.headers.origin, req.headers.host)
         decide(ok ? null : 'this origin is not allowed', ok)

@@ -289,6 +289,29 @@ describe('a client that asks again and again and reads no answer', () => {
     })
   }
 
+  for (const compressed of [false, true]) {
+    test(`gets no answers to pings meanwhile, on ${compressed ? 'a WebSocket of the ws library' : 'a WebSocket'}`, async (t) => {
+      const server = await startEmbedded(t, compressed ? { COMPRESS_FROM: '1000' } : {})
+      const client = await rawWebSocket(t, server.url)
+      await client.connect()
+      const conn = server.gateway.engine.sessionOf(await sidOf(client))
+      client.ws.pause()
+      const said = once(conn, 'data')
+      for (let i = 0; i < 150_000; i++) client.ws.ping(FILL.slice(0, 125))
+      client.send('42["nothing"]')
+      await said
+      const { bufferedAmount } = conn.transport.socket
+      assert.ok(bufferedAmount > 0 && bufferedAmount < 1_000_000, `${bufferedAmount} bytes wait`)
+      let pongs = 0
+      client.ws.on('pong', () => pongs++)
+      client.ws.resume()
+      await waitFor(() => pongs > 0 && conn.transport.socket.bufferedAmount === 0)
+      pongs = 0
+      client.ws.ping('again')
+      await once(client.ws, 'pong')
+    })
+  }
+
   test('is closed when answers take twice the bound, with long polling', async (t) => {
     const members = await setUpMembers(t)
     const client = await rawPolling(members.server.url)
