@@ -4,7 +4,7 @@ import { CompressingServer } from './compression.js'
 import { kConnection } from './connection.js'
 import { deferAddress } from './hooks.js'
 import { createOriginCheck } from './origin.js'
-import { takesAnswer } from './poll-answer.js'
+import { PollAnswers } from './poll-answer.js'
 import { LET_GO } from './stray.js'
 import { EngineSocket } from './websocket/engine-socket.js'
 import { beginsWebSocket, queryOf } from './websocket/request.js'
@@ -54,6 +54,8 @@ export class Engine extends EngineServer {
     this.on('connection', ({ request }) => { request.socket.uncork() })
     this.newSessionId = newSessionId
     this.maxBytes = maxBytes
+    /** A poll is answered with a ping at the latest, and whoever has not read that by then is no client any more. */
+    this.answers = new PollAnswers(heartbeat.max + heartbeat.timeout)
     this.#mayConnect = mayConnect
     /** ws is who knows compression. */
     this.direct = hooked && !compress
@@ -82,14 +84,15 @@ export class Engine extends EngineServer {
   verify (req, upgrade, decide) {
     const client = req._query.sid ? this.sessionOf(req._query.sid) : undefined
     if (client === undefined) return super.verify(req, upgrade, decide)
-    const onWebSocket = client.transport.name === 'websocket'
-    if (upgrade && (onWebSocket || client.upgrading)) return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
-    if (!onWebSocket && req.method === 'GET' && !upgrade && !takesAnswer(client, req.res)) {
-      /** @type {import('./connection.js').Connection | undefined} */
-      const connection = client[kConnection]
-      if (connection === undefined) client.close(true)
-      else connection.context.backlogs.giveUp(connection)
-      return decide(BAD_REQUEST, { name: 'ANSWER_NOT_READ' })
+    if (upgrade) {
+      if (client.transport.name === 'websocket' || client.upgrading) return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
+    } else if (req.method === 'GET') {
+      // only a poll that is let in takes the place of the last one
+      return super.verify(req, upgrade, (/** @type {unknown[]} */ ...refusal) => {
+        if (refusal.length > 0 || this.answers.take(client, req.res)) return decide(...refusal)
+        giveUp(client)
+        decide(BAD_REQUEST, { name: 'ANSWER_NOT_READ' })
+      })
     }
     return super.verify(req, upgrade, decide)
   }
@@ -204,4 +207,12 @@ export class Engine extends EngineServer {
 function sidOf (req) {
   req._query = queryOf(req.url)
   return req._query.sid
+}
+
+/** @param {any} session Engine.IO's socket, whose client takes too little */
+function giveUp (session) {
+  /** @type {import('./connection.js').Connection | undefined} */
+  const connection = session[kConnection]
+  if (connection === undefined) session.close(true)
+  else connection.context.backlogs.giveUp(connection)
 }

@@ -22,7 +22,6 @@ import { createHandshakeLimit } from './handshake-limit.js'
 import { forgetHandshake, heartbeatHooks, lightenHandshakes } from './hooks.js'
 import { endReason, LifeCycle } from './life-cycle.js'
 import { Outbox } from './outbox.js'
-import { limitLastAnswer } from './poll-answer.js'
 import { PresenceDelivery } from './presence-delivery.js'
 import { createHttpServer, notFound } from './http.js'
 import { ratesOf } from './limits.js'
@@ -205,7 +204,6 @@ export function createGateway ({
     directory.remove(connection)
     expiry.forget(connection)
     heartbeat?.forget(connection.conn)
-    limitLastAnswer(connection.conn)
     users.release(connection.uid)
     const ended = endReason(connection, reason, draining)
     // who is told to go, or says so, does not come back

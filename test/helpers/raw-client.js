@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import WebSocket from 'ws'
 import { waitFor } from './wait.js'
 
@@ -85,4 +86,19 @@ export async function rawPolling (url) {
       throw new Error('the connection was not answered')
     }
   }
+}
+
+/**
+ * Polls, and does not read the answer.
+ * @param {import('node:test').TestContext} t
+ * @param {string} address of a polling session
+ * @returns {Promise<import('node:net').Socket>} when the answer has begun to come
+ */
+export async function stalledPoll (t, address) {
+  const { port, pathname, search } = new URL(address)
+  const stalled = connect(Number(port), '127.0.0.1').on('error', () => {})
+  t.after(() => stalled.destroy())
+  stalled.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  await once(stalled, 'readable')
+  return stalled
 }

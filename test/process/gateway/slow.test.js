@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect } from 'node:net'
 import { describe, test } from 'node:test'
-import { closing } from '../../../src/gateway/websocket/carrier.js'
 import { entry, range } from '../../contract/bus-fixture.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { nothingLeft, watchBus } from '../../helpers/left-over.js'
-import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
+import { rawPolling, rawWebSocket, stalledPoll } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 
 const SIZE = 50_000
@@ -49,20 +47,6 @@ async function setUp (t, env = {}) {
       await waitFor(() => numbers(other).at(-1) === published)
     }
   }
-}
-
-/**
- * Polls, and does not read the answer.
- * @param {import('node:test').TestContext} t
- * @param {string} address of a polling session
- */
-async function askAndStall (t, address) {
-  const { port, pathname, search } = new URL(address)
-  const stalled = connect(Number(port), '127.0.0.1').on('error', () => {})
-  t.after(() => stalled.destroy())
-  stalled.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
-  await once(stalled, 'readable')
-  return stalled
 }
 
 /** @param {Awaited<ReturnType<typeof connectClient>>} client */
@@ -174,7 +158,7 @@ describe('a client that takes nothing', () => {
     }
     await waits()
     // asks, and does not read the answer
-    const stalled = await askAndStall(t, slow.address)
+    const stalled = await stalledPoll(t, slow.address)
     await publish(100)
     await waits()
     assert.equal(await read('connections_behind'), 1)
@@ -186,41 +170,6 @@ describe('a client that takes nothing', () => {
     for (let polls = 0; polls < 400 && numbersIn().length < 200; polls++) text += (await slow.poll()).text
     assert.deepEqual(numbersIn(), range(200, 1))
     assert.equal(await read('slow_connections'), 0)
-  })
-
-  /**
-   * A client with more to read than sockets take by themselves, of which it reads nothing.
-   * @param {import('node:test').TestContext} t
-   */
-  async function withUnreadAnswer (t) {
-    const { server, read, publish } = await setUp(t, { MAX_WAITING_BYTES: '12000000' })
-    const client = await rawPolling(server.url)
-    await client.post('40{"documents":{"doc":null}}')
-    assert.ok(await client.until(/doc:joined/))
-    await publish(220)
-    return { server, read, client, stalled: await askAndStall(t, client.address) }
-  }
-
-  test('is closed when it polls again and has not read the last answer, which goes', async (t) => {
-    const { server, read, client, stalled } = await withUnreadAnswer(t)
-    const before = server.gateway.connections
-    assert.equal((await client.poll()).status, 400)
-    await once(stalled.resume(), 'close')
-    assert.ok(stalled.bytesRead < 8_000_000, `${stalled.bytesRead} bytes came`)
-    assert.equal(server.gateway.connections, before - 1)
-    assert.equal(await read('slow_connections'), 1)
-    assert.match((await client.poll()).text, /Session ID unknown/)
-  })
-
-  test('does not keep the last answer of a session that has ended', async (t) => {
-    const { server, client, stalled } = await withUnreadAnswer(t)
-    const waiting = closing.size
-    server.gateway.engine.sessionOf(client.sid).close(true)
-    assert.equal(closing.size, waiting + 1)
-    assert.equal(stalled.destroyed, false)
-    closing.look(performance.now() + 30_000)
-    await once(stalled.resume(), 'close')
-    assert.ok(stalled.bytesRead < 8_000_000, `${stalled.bytesRead} bytes came`)
   })
 
   test('leaves what may wait for all to the others as well', async (t) => {

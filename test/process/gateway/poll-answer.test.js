@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { entry } from '../../contract/bus-fixture.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { rawPolling, stalledPoll } from '../../helpers/raw-client.js'
+import { waitFor } from '../../helpers/wait.js'
+
+/**
+ * A polling client that has been told everything.
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string>} [env]
+ */
+async function setUp (t, env) {
+  const server = await startEmbedded(t, { MAX_WAITING_BYTES: '12000000', ...env })
+  const client = await rawPolling(server.url)
+  await client.post('40{"documents":{"doc":null}}')
+  assert.ok(await client.until(/doc:joined/))
+  return {
+    server, client, engine: server.gateway.engine,
+    /** Much more than sockets take by themselves. */
+    async publish () { await server.gateway.bus.publish([entry('doc', 'x'.repeat(11_000_000))]) }
+  }
+}
+
+/** @param {import('node:net').Socket} stalled which reads again, what has come for it already */
+async function endsUnread (stalled) {
+  await once(stalled.resume(), 'close')
+  assert.ok(stalled.bytesRead < 8_000_000, `${stalled.bytesRead} bytes came`)
+}
+
+for (const refused of [false, true]) {
+  test(`who polls again and has not read the last answer is closed, and the answer goes${refused ? ', also when another request was refused meanwhile' : ''}`, async (t) => {
+    const { server, client, engine, publish } = await setUp(t)
+    const stalling = stalledPoll(t, client.address)
+    await waitFor(() => engine.sessionOf(client.sid).transport.writable, { message: 'the poll' })
+    if (refused) assert.equal((await fetch(client.address.replace('transport=polling', 'transport=websocket'))).status, 400)
+    await publish()
+    const stalled = await stalling
+    assert.equal((await client.poll()).status, 400)
+    await endsUnread(stalled)
+    assert.equal(server.gateway.connections, 0)
+    assert.equal((await server.metrics.slow_connections.get()).values[0].value, 1)
+    assert.match((await client.poll()).text, /Session ID unknown/)
+  })
+}
+
+test('a last answer that nobody reads goes, however its session has ended', async (t) => {
+  const { client, engine, publish } = await setUp(t, { HEARTBEAT_MIN: '1000', HEARTBEAT_MAX: '1000', HEARTBEAT_TIMEOUT: '1000' })
+  await publish()
+  // ends the session, and what waits is still sent
+  await client.post('41')
+  const stalled = await stalledPoll(t, client.address)
+  await waitFor(() => engine.sessionOf(client.sid) === undefined)
+  assert.equal(engine.answers.size, 1)
+  await waitFor(() => engine.answers.size === 0)
+  await endsUnread(stalled)
+})
