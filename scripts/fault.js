@@ -8,55 +8,15 @@
  *
  * Exit code: that of scripts/test.js.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { environment } from '../bench/measure/environment.js'
-import { machineMs, othersShare } from '../bench/measure/machine.js'
-import { serviceVersions } from '../bench/measure/services.js'
-import { saveResults } from '../bench/report/results.js'
 import { faultTable, remarks } from '../test/fault/rows.js'
-import { makeDirectory, removeDirectory } from '../test/services/directory.js'
+import { runRecorded } from './recorded.js'
 
 /** @typedef {import('../test/fault/rows.js').Row} Row */
 
-const args = process.argv.slice(2)
-const end = args.indexOf('--')
-const names = end === -1 ? args : args.slice(0, end)
-const files = names.map((name) => `test/fault/${name}.test.js`)
-const unknown = files.filter((file) => !existsSync(file))
-if (unknown.length > 0) {
-  console.error(`there is no ${unknown.join(', ')}`)
-  process.exit(2)
-}
+process.exit(await runRecorded({ ring: 'fault', variable: 'FAULT_ROWS', table: faultTable, page }))
 
-const where = environment(await serviceVersions())
-const directory = makeDirectory('fault')
-const path = join(directory, 'rows.jsonl')
-const begin = { worked: machineMs(), cpu: process.cpuUsage(), at: performance.now() }
-const child = spawn(process.execPath, ['scripts/test.js', ...files.length > 0 ? files : ['fault'], ...end === -1 ? [] : args.slice(end)], {
-  stdio: 'inherit',
-  env: { ...process.env, FAULT_ROWS: path }
-})
-// it ends in order, and what there is until then is kept; of a Ctrl-C it hears as well
-process.on('SIGINT', () => {})
-process.on('SIGTERM', () => child.kill('SIGTERM'))
-const [code] = await once(child, 'exit')
-const busy = othersShare(machineMs() - begin.worked, 0, performance.now() - begin.at)
-
-/** @type {Row[]} */
-const rows = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : []
-removeDirectory(directory)
-if (rows.length > 0) {
-  console.log(faultTable(rows))
-  console.log(`kept in ${saveResults('fault', { ...where, busy, rows }, () => page(rows)).join(' and ')}`)
-}
-process.exit(code ?? 1)
-
-/** @param {Row[]} rows @returns {string} */
-function page (rows) {
-  const { date, machine, versions, command } = where
+/** @param {Row[]} rows @param {import('./recorded.js').Environment} where @param {number} busy @returns {string} */
+function page (rows, { date, machine, versions, command }, busy) {
   const more = remarks(rows)
   return `# Faults, ${date.slice(0, 10)}
 

@@ -24,6 +24,8 @@ export const RINGS = {
   // clusters as well, with nothing beside them: how soon processes are replaced, and balancers that go by how busy a machine is
   alone: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
   browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
+  // attacks on a worker with clients beside it: a few seconds each, or ATTACK_SECONDS
+  attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000 },
   // how quick the demo page is, which needs a machine that does nothing else
   speed: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000 },
   // the services of this folder themselves: they start their own

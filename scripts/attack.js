@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+/**
+ * Makes the attacks of test/attack, 60 s each (ATTACK_SECONDS), and writes what they did to other clients to bench/results:
+ *
+ *   npm run test:attack                                                  all of them
+ *   npm run test:attack -- anonymous                                     those of this file
+ *   npm run test:attack -- admitted -- --test-name-pattern=JSON          options for node --test
+ *
+ * Exit code: that of scripts/test.js.
+ */
+import { attackTable } from '../test/attack/rows.js'
+import { runRecorded } from './recorded.js'
+
+process.exit(await runRecorded({ ring: 'attack', variable: 'ATTACK_ROWS', env: { ATTACK_SECONDS: '60' }, table: attackTable, page }))
+
+/** @param {import('../test/attack/rows.js').Row[]} rows @param {import('./recorded.js').Environment} where @param {number} busy @returns {string} */
+function page (rows, { date, machine, versions, command }, busy) {
+  return `# Attacks, ${date.slice(0, 10)}
+
+\`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis ${versions.redis}.
+The cores were ${Math.round(busy * 100)} % busy; attacker, other clients and the gateway share them.
+
+Each attack meets a fresh cluster of one gateway worker with 1 GB of heap, and 100 clients in ten documents who each signal the other nine members once a
+second. Their latencies are those of answers and of deliveries. The attacker keeps its side of its connections open: \`freed after\` is how long the gateway and
+the api took to close all of them, after the attack. Memory is that of the worker, resident.
+
+${attackTable(rows)}
+`
+}

@@ -1,0 +1,94 @@
+/**
+ * What one client that was let in can do within its limits: 100 events and 1 MB a second.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { emptyBuffers, emptyMaps, event, nested, nestedKeys, packet } from './values.js'
+import { BINARY, frame, Line, TEXT, upgradeRequest } from './wire.js'
+
+/** @typedef {import('./anonymous.js').Attack} Attack */
+
+const MB = 1_000_000
+/** A second has room for so many events, with some room left for a clock that differs. */
+const EVENTS = 95
+
+/** @param {string} name @param {object} argument */
+const ask = (name, argument) => frame(TEXT, `421${JSON.stringify([name, argument])}`)
+/** @param {string} guid @param {string} data JSON */
+const signal = (guid, data) => frame(TEXT, `421["doc:signal",{"guid":"${guid}","event":"noise","data":${data}}]`)
+
+/**
+ * A client that has a document of its own and the witnesses' crowd open, and writes at an even pace; it comes back when it is closed.
+ *
+ * @param {number} perSecond how often
+ * @param {() => Buffer | Buffer[]} next what to write each time
+ * @param {{ codec?: 'json' | 'msgpack' }} [options]
+ * @returns {Attack}
+ */
+const client = (perSecond, next, { codec = 'json' } = {}) => async ({ port, secure, token, seconds }) => {
+  const until = performance.now() + seconds * 1000
+  const sent = { connections: 0, bytes: 0 }
+  while (performance.now() < until) {
+    const line = new Line({ port, secure })
+    sent.connections++
+    await line.write(upgradeRequest())
+    await line.answer(/ 101 /)
+    await line.write(codec === 'json' ? frame(TEXT, `40{"token":"${token}"}`) : frame(BINARY, packet(0, connectData(token))))
+    // what it is answered begins with 40 for JSON, and holds "sid" for both
+    await line.answer(/sid[^]*(pingInterval|maxPayload)[^]*sid/)
+    for (const guid of ['own', 'crowd']) await line.write(codec === 'json' ? ask('doc:join', { guid }) : frame(BINARY, join(guid)))
+    const begin = performance.now()
+    for (let n = 0; !line.ended && performance.now() < until; n++) {
+      for (const bytes of [next()].flat()) await line.write(bytes)
+      await delay(Math.max(0, begin + (n + 1) * 1000 / perSecond - performance.now()))
+    }
+    sent.bytes += line.written
+    line.close()
+    await delay(500)
+  }
+  return sent
+}
+
+/** @param {string} text below 65,536 bytes @returns {Buffer} msgpack */
+function string (text) {
+  const head = Buffer.from([0xda, 0, 0])
+  head.writeUInt16BE(Buffer.byteLength(text), 1)
+  return Buffer.concat([head, Buffer.from(text)])
+}
+/** @param {string} token */
+const connectData = (token) => Buffer.concat([Buffer.from([0x81]), string('token'), string(token)])
+/** @param {string} guid */
+const join = (guid) => packet(2, Buffer.concat([Buffer.from([0x92]), string('doc:join'), Buffer.from([0x81]), string('guid'), string(guid)]), 1)
+
+/** @param {Buffer} data msgpack @returns {() => Buffer} */
+function msgpackSignal (data) {
+  const bytes = frame(BINARY, event('doc:signal', 'own', data))
+  return () => bytes
+}
+
+/** @param {Buffer} bytes @returns {() => Buffer} */
+const same = (bytes) => () => bytes
+let count = 0
+
+/** @type {Record<string, Attack>} */
+export const ADMITTED = {
+  'a million empty maps a second': client(1, msgpackSignal(emptyMaps(1_000_000)), { codec: 'msgpack' }),
+  '45,000 empty maps, 20 times a second': client(20, msgpackSignal(emptyMaps(45_000)), { codec: 'msgpack' }),
+  '330,000 empty buffers a second': client(1, msgpackSignal(emptyBuffers(330_000)), { codec: 'msgpack' }),
+  'maps with arrays as keys': client(1, msgpackSignal(nestedKeys(1000, 990_000)), { codec: 'msgpack' }),
+  'broad JSON': client(1, same(signal('own', `[${'[],'.repeat(330_000)}0]`))),
+  'broad JSON of 45 KB': client(20, same(signal('own', `[${'[],'.repeat(15_000)}0]`))),
+  'JSON with many keys': client(1, same(signal('own', JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`key-${i}`, i])))))),
+  'deep JSON': client(1, same(signal('own', nested(490_000)))),
+  'a string of 1 MB': client(1, same(signal('own', JSON.stringify('x'.repeat(MB - 1000))))),
+  'escapes of 1 MB': client(1, same(signal('own', `"${'\\u00e9'.repeat(160_000)}"`))),
+  'signals to 100 members': client(EVENTS, same(signal('crowd', '"noise"'))),
+  'signals of 10 KB to 100 members': client(EVENTS, same(signal('crowd', JSON.stringify('x'.repeat(10_000))))),
+  'who is present, 100 times a second': client(EVENTS, same(ask('doc:members', { guid: 'crowd', limit: 500 }))),
+  'joins with the list of members': client(EVENTS, same(ask('doc:join', { guid: 'crowd', members: true }))),
+  'joins and leaves': client(EVENTS / 2, () => [ask('doc:join', { guid: 'own', position: { epoch: 'x', offset: 1 } }), ask('doc:leave', { guid: 'own' })]),
+  'documents that nobody has': client(EVENTS / 2, () => [ask('doc:join', { guid: `new-${++count}` }), ask('doc:leave', { guid: `new-${count}` })]),
+  'a state that changes all the time': client(EVENTS, () => ask('doc:state', { guid: 'crowd', state: { at: ++count, name: 'x'.repeat(1500) } })),
+  'records of 10 KB that are kept': client(EVENTS, same(ask('doc:send', { guid: 'crowd', data: 'x'.repeat(10_000) }))),
+  'tokens that nobody signed': client(EVENTS, () => ask('auth:refresh', { token: `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(`{"sub":"u${++count}"}`).toString('base64url')}.${'x'.repeat(43)}` })),
+  'events that nobody knows': client(EVENTS, same(frame(TEXT, '421["no-such-event",{}]')))
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ANONYMOUS, SECURE } from './anonymous.js'
+import { attacked, SECONDS } from './scene.js'
+
+/** What the others may wait, ms; where it is a short run beside other work, no more is asked than that the worker does not stand still. */
+const P99 = SECONDS >= 60 ? 500 : 2000
+
+for (const name of [...Object.keys(ANONYMOUS), ...Object.keys(SECURE)]) {
+  test(`an attacker without a token stops nobody: ${name}`, async (t) => {
+    const { latency, closed, missing, memory } = await attacked(t, name, {
+      who: 'anybody',
+      secure: Object.hasOwn(SECURE, name),
+      env: name.startsWith('compressed') ? { COMPRESS_FROM: '1024' } : {}
+    })
+    assert.deepEqual({ closed, missing }, { closed: 0, missing: 0 })
+    assert.ok((latency.p99 ?? Infinity) < P99, `others waited ${latency.p99} ms (p99)`)
+    assert.ok(memory.most < 2 * memory.before, `memory grew from ${memory.before} to ${memory.most} MB`)
+  })
+}

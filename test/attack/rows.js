@@ -1,0 +1,36 @@
+import { appendFileSync } from 'node:fs'
+import { markdownTable } from '../../bench/report/table.js'
+
+/**
+ * What each attack has shown: told at once, and kept for the table of the whole run (scripts/attack.js).
+ *
+ * @typedef {object} Row
+ * @property {string} attack
+ * @property {'anybody' | 'a client'} who
+ * @property {number} seconds how long it lasted
+ * @property {number} connections that the attacker made
+ * @property {number} megabytes that it wrote
+ * @property {number} cpu of the worker, percent of a core
+ * @property {import('../../bench/measure/quantiles.js').Quantiles} latency answers to the other clients and deliveries to them, ms
+ * @property {number} closed connections of other clients that ended
+ * @property {number} missing answers and deliveries of theirs that did not come
+ * @property {{ before: number, most: number }} memory of the worker, MB resident
+ * @property {number} freed seconds until the server had closed all that the attacker left open
+ */
+
+/** @param {Row} row */
+export function saveRow (row) {
+  const { ATTACK_ROWS } = process.env
+  if (ATTACK_ROWS !== undefined) appendFileSync(ATTACK_ROWS, `${JSON.stringify(row)}\n`)
+  console.log(attackTable([row]))
+}
+
+/** @param {Row[]} rows @returns {string} */
+export function attackTable (rows) {
+  return markdownTable(
+    ['attack', 'by', 's', 'connections', 'MB', 'worker CPU, %', 'others: p50, ms', 'p99, ms', 'max, ms', 'closed', 'missing', 'MB before', 'MB at most', 'freed after, s'],
+    rows.map(({ attack, who, seconds, connections, megabytes, cpu, latency, closed, missing, memory, freed }) => [
+      attack, who, seconds, connections, megabytes, cpu, latency.p50 ?? '-', latency.p99 ?? '-', latency.max ?? '-', closed, missing, memory.before, memory.most, freed
+    ])
+  )
+}

@@ -1,0 +1,110 @@
+/**
+ * One attack on one gateway worker with 1 GB of heap, beside clients who behave, and what became of them.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createSigner } from 'fast-jwt'
+import { usageOf } from '../../bench/measure/processes.js'
+import { quantiles, round } from '../../bench/measure/quantiles.js'
+import { startCluster } from '../helpers/cluster.js'
+import { childrenOf } from '../helpers/processes.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
+import { SECRET } from '../helpers/tokens.js'
+import { waitFor } from '../helpers/wait.js'
+import { saveRow } from './rows.js'
+
+const WITNESSES = 100
+/** How long the clients are alone before the attack, ms: the worker's heap settles. */
+const ALONE = 3000
+/** Longest time after an attack until all descriptors are back, ms. */
+export const FREED = 60_000
+/** How often memory is looked at, ms. */
+const LOOK = 200
+const TLS = fileURLToPath(new URL('../helpers/tls/', import.meta.url))
+const ATTACKER = fileURLToPath(new URL('attacker-process.js', import.meta.url))
+const WITNESS = fileURLToPath(new URL('witness-process.js', import.meta.url))
+
+/** Seconds that each attack lasts: 60 for a claim (`npm run test:attack`), few where it is only to be seen that nothing has come back. */
+export const SECONDS = Number(process.env.ATTACK_SECONDS ?? 4)
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string} name of the attack
+ * @param {object} options
+ * @param {'anybody' | 'a client'} options.who
+ * @param {boolean} [options.secure] the gateway speaks TLS
+ * @param {Record<string, string>} [options.env]
+ * @returns {Promise<import('./rows.js').Row>}
+ */
+export async function attacked (t, name, { who, secure = false, env = {} }) {
+  const server = await startCluster(t, {
+    REDIS_URL: await ownRedisUrl(t),
+    WORKERS: '1',
+    AUTH_JWT_SECRET: SECRET,
+    NODE_OPTIONS: '--max-old-space-size=1024',
+    ...secure ? { TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` } : {},
+    ...env
+  })
+  const sign = createSigner({ key: SECRET, algorithm: 'HS256', expiresIn: 3_600_000 })
+  const pids = await childrenOf(server.pid)
+  const pidOf = (/** @type {string} */ role) => pids.find((each) => each.role === role)?.pid ?? 0
+  const worker = pidOf('gateway')
+  const watched = [worker, pidOf('api')]
+  const descriptors = () => watched.reduce((sum, pid) => sum + usageOf(pid).descriptors, 0)
+
+  const witnesses = startWitnesses(t)
+  await witnesses.ask('open', { url: server.url, tokens: Array.from({ length: WITNESSES }, (_, i) => sign({ sub: `witness-${i}` })) })
+  await delay(ALONE)
+  await witnesses.ask('measure')
+  const before = { ...usageOf(worker), descriptors: descriptors() }
+  let most = before.residentKb
+  const looking = setInterval(() => { try { most = Math.max(most, usageOf(worker).residentKb) } catch { /* told below: it has ended */ } }, LOOK)
+  t.after(() => clearInterval(looking))
+
+  const target = { port: Number(new URL(server.url).port), apiPort: Number(new URL(server.apiUrl).port), secure, token: sign({ sub: 'attacker' }), seconds: SECONDS }
+  const attacker = fork(ATTACKER, [name, JSON.stringify(target)])
+  t.after(() => attacker.kill('SIGKILL'))
+  const begin = performance.now()
+  const [sent] = await Promise.race([once(attacker, 'message'), once(attacker, 'exit').then(([code, signal]) => { throw new Error(`the attacker ended: ${signal ?? code}`) })])
+  const lasted = performance.now() - begin
+  clearInterval(looking)
+  const { latencies, closed, missing } = await witnesses.ask('report')
+  const after = usageOf(worker) // throws where it has died
+  // the attacker keeps its lines open: it is the server that has to end them
+  const ended = performance.now()
+  await waitFor(() => descriptors() <= before.descriptors + 5, { timeout: FREED, message: () => `${before.descriptors} descriptors before the attack, ${descriptors()} after it` })
+
+  /** @type {import('./rows.js').Row} */
+  const row = {
+    attack: name,
+    who,
+    seconds: round(lasted / 1000, 1),
+    connections: sent.connections,
+    megabytes: round(sent.bytes / 1e6, 1),
+    cpu: Math.round((after.cpuMs - before.cpuMs) / lasted * 100),
+    latency: quantiles(latencies),
+    closed,
+    missing,
+    memory: { before: Math.round(before.residentKb / 1024), most: Math.round(most / 1024) },
+    freed: round((performance.now() - ended) / 1000, 1)
+  }
+  saveRow(row)
+  return row
+}
+
+/** @param {import('node:test').TestContext} t */
+function startWitnesses (t) {
+  const child = fork(WITNESS, { serialization: 'advanced' })
+  t.after(() => child.kill('SIGKILL'))
+  return {
+    /** @param {string} command @param {object} [options] @returns {Promise<any>} */
+    async ask (command, options) {
+      child.send({ command, options })
+      const [{ result, error }] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => { throw new Error('the process of the witnesses ended') })])
+      if (error !== undefined) throw new Error(error)
+      return result
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Values that cost more than their bytes say.
+ */
+
+/** @param {string} text shorter than 32 characters @returns {Buffer} as msgpack has it */
+const short = (text) => Buffer.concat([Buffer.from([0xa0 | text.length]), Buffer.from(text)])
+
+/**
+ * A Socket.IO packet as socket.io-msgpack-parser has it.
+ * @param {number} type 0 CONNECT, 2 EVENT
+ * @param {Buffer} data msgpack
+ * @param {number} [id] of the acknowledgement, below 128
+ */
+export const packet = (type, data, id) => Buffer.concat([
+  Buffer.from([0x80 | (id === undefined ? 3 : 4)]), short('type'), Buffer.from([type]), short('nsp'), short('/'), short('data'), data,
+  ...id === undefined ? [] : [short('id'), Buffer.from([id])]
+])
+
+/**
+ * An event with one argument `{ guid, event, data }`, as msgpack.
+ * @param {string} event @param {string} guid @param {Buffer} data msgpack
+ */
+export const event = (event, guid, data) => packet(2, Buffer.concat([
+  Buffer.from([0x92]), short(event), Buffer.from([0x83]), short('guid'), short(guid), short('event'), short('noise'), short('data'), data
+]))
+
+/** @param {number} depth @returns {string} JSON */
+export const nested = (depth) => '['.repeat(depth) + ']'.repeat(depth)
+
+/**
+ * Maps whose only key is an array: decoders join it to a string, once more at each level.
+ * @param {number} depth @param {number} bytes of the innermost string
+ */
+export function nestedKeys (depth, bytes) {
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(bytes)
+  // each level: a map of one, whose key is an array of one, which is the next level; then the values, from the inside out
+  return Buffer.concat([Buffer.from('8191'.repeat(depth), 'hex'), Buffer.from([0xdb]), length, Buffer.alloc(bytes, 'x'), Buffer.alloc(depth, 0xc0)])
+}
+
+/** @param {number} count @returns {Buffer} an array of so many empty maps */
+export function emptyMaps (count) {
+  const head = Buffer.from('dd00000000', 'hex')
+  head.writeUInt32BE(count, 1)
+  return Buffer.concat([head, Buffer.alloc(count, 0x80)])
+}
+
+/** @param {number} count @returns {Buffer} an array of so many ArrayBuffers without a byte, as notepack writes them */
+export function emptyBuffers (count) {
+  const head = Buffer.from('dd00000000', 'hex')
+  head.writeUInt32BE(count, 1)
+  return Buffer.concat([head, Buffer.from('c70000'.repeat(count), 'hex')])
+}

@@ -1,0 +1,103 @@
+/**
+ * Well-behaved clients beside an attacker, in a process of their own, so that what they measure is the gateway and not the attacker's process.
+ * Each signals the other members of its document once a second. It does what its parent says (scene.js) and ends with it.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import WebSocket from 'ws'
+import { waitFor } from '../helpers/wait.js'
+
+/** Members of one document. */
+const MEMBERS = 10
+/** Time between two signals of one client, ms. */
+const EVERY = 1000
+const STATE = 'x'.repeat(1500)
+
+/** @type {Witness[]} */
+const witnesses = []
+/** Of answers and deliveries, ms. @type {number[]} */
+let latencies = []
+let asked = 0
+let answered = 0
+let delivered = 0
+/** Connections that ended and should not have. */
+let closed = 0
+let over = false
+
+class Witness {
+  ready = false
+  /** @type {number[]} when each question was asked, by its id modulo 1,000 */
+  #asked = []
+  #next = 0
+
+  /** @param {string} url @param {string} token @param {number} number */
+  constructor (url, token, number) {
+    this.number = number
+    this.guid = `witnesses-${Math.floor(number / MEMBERS)}`
+    this.ws = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, { rejectUnauthorized: false, perMessageDeflate: false })
+    this.ws.on('message', (data) => this.#packet(data.toString(), token))
+    this.ws.on('error', () => {})
+    this.ws.on('close', () => {
+      this.ready = false
+      if (!over) closed++
+    })
+  }
+
+  /** @param {string} packet @param {string} token */
+  #packet (packet, token) {
+    if (packet === '2') this.ws.send('3')
+    else if (packet.startsWith('0')) this.ws.send(`40${JSON.stringify({ token, documents: { [this.guid]: null, crowd: { state: { name: STATE } } } })}`)
+    else if (packet.startsWith('42["doc:joined"')) this.ready = true
+    else if (packet.startsWith('42["tick",')) {
+      delivered++
+      latencies.push(performance.now() - Number(packet.slice(10, packet.indexOf(',', 10))))
+    } else if (packet.startsWith('43')) {
+      const end = packet.indexOf('[')
+      if (!packet.startsWith('[{"ok":true', end)) throw new Error(`refused: ${packet}`)
+      answered++
+      latencies.push(performance.now() - this.#asked[Number(packet.slice(2, end)) % 1000])
+    }
+  }
+
+  signal () {
+    if (this.ws.readyState !== WebSocket.OPEN) return
+    const id = this.#next++
+    const now = this.#asked[id % 1000] = performance.now()
+    asked++
+    this.ws.send(`42${id}["doc:signal",{"guid":"${this.guid}","event":"tick","data":${now}}]`)
+  }
+}
+
+const commands = {
+  /** @param {{ url: string, tokens: string[] }} options */
+  async open ({ url, tokens }) {
+    witnesses.push(...tokens.map((token, i) => new Witness(url, token, i)))
+    await waitFor(() => witnesses.every(({ ready }) => ready), { timeout: 30_000, message: () => `${witnesses.filter(({ ready }) => ready).length} of ${witnesses.length} to join` })
+    for (const [i, witness] of witnesses.entries()) {
+      setTimeout(() => {
+        witness.signal()
+        setInterval(() => { if (!over) witness.signal() }, EVERY)
+      }, i * EVERY / witnesses.length)
+    }
+  },
+
+  /** Forgets what was measured so far; what was asked and has no answer yet is still waited for. */
+  async measure () { latencies = [] },
+
+  /** Stops asking, waits for what is on its way, and tells. */
+  async report () {
+    over = true
+    const expected = () => asked * (MEMBERS - 1)
+    const deadline = performance.now() + 20_000
+    while ((answered < asked || delivered < expected()) && performance.now() < deadline) await delay(20)
+    return { latencies: Float64Array.from(latencies), closed, missing: asked - answered + expected() - delivered }
+  }
+}
+
+process.on('message', async (/** @type {{ command: keyof typeof commands, options: any }} */ { command, options }) => {
+  try {
+    process.send?.({ result: await commands[command](options) })
+  } catch (error) {
+    process.send?.({ error: error instanceof Error ? error.message : String(error) })
+  }
+})
+process.on('disconnect', () => process.exit(0))
