@@ -3,6 +3,7 @@ import { Emitter } from './emitter.js'
 import { ClientError } from './error.js'
 import { Membership } from './membership.js'
 import { createPositions } from './positions.js'
+import { utf8Length } from './size.js'
 
 /**
  * `connecting` for the first time, `connected`, `reconnecting` after a loss, `draining`: connected, but the gateway is about to close the
@@ -34,6 +35,8 @@ import { createPositions } from './positions.js'
 const MAX_OWN = 100
 /** Documents that are joined with the handshake; it would be refused as a whole where they are too many. Others are joined right after it. */
 const MAX_IN_HANDSHAKE = 50
+/** What a handshake says of documents, bytes: a gateway takes no large packets of clients that it does not know yet. */
+const MAX_HANDSHAKE_BYTES = 32_768
 /** Longest guid, UTF-8 bytes. */
 const MAX_GUID = 256
 /** How long it may take the gateway to answer that a document was left, ms. */
@@ -155,7 +158,7 @@ export class Client {
   /** @type {import('./membership.js').Link} */
   #link = {
     request: (event, argument, timeout) => this.#connection.request(event, argument, timeout),
-    tell: (event, argument) => { this.socket.emit(event, argument) },
+    tell: (event, argument) => this.#connection.tell(event, argument),
     isOwn: (connectionId) => this.#own.has(connectionId),
     save: (guid, position) => this.#positions.save(guid, position),
     gone: ({ guid }, toLeave) => {
@@ -182,8 +185,20 @@ export class Client {
   }
 
   #handshakeDocuments () {
-    const documents = [...this.#memberships.values()].filter(({ guid }) => !this.#leaving.has(guid)).slice(0, MAX_IN_HANDSHAKE)
-    return Object.fromEntries(documents.map((membership) => [membership.guid, membership.handshake()]))
+    /** @type {[string, object | null][]} */
+    const documents = []
+    let bytes = 0
+    for (const membership of this.#memberships.values()) {
+      const { guid, opening } = membership
+      if (this.#leaving.has(guid)) continue
+      const size = utf8Length(JSON.stringify([guid, opening]))
+      if (bytes + size > MAX_HANDSHAKE_BYTES) continue
+      documents.push([guid, opening])
+      membership.offer()
+      bytes += size
+      if (documents.length === MAX_IN_HANDSHAKE) break
+    }
+    return Object.fromEntries(documents)
   }
 
   #onUp () {
@@ -214,7 +229,7 @@ export class Client {
 /** @param {unknown} guid */
 function isGuid (guid) {
   // eslint-disable-next-line no-control-regex
-  return typeof guid === 'string' && guid !== '' && !/[\u0000-\u001f\u007f]/.test(guid) && new TextEncoder().encode(guid).length <= MAX_GUID
+  return typeof guid === 'string' && guid !== '' && !/[\u0000-\u001f\u007f]/.test(guid) && utf8Length(guid) <= MAX_GUID
 }
 
 /** Not crypto.randomUUID: pages without TLS have none. */

@@ -1,6 +1,7 @@
 import { delayBefore, hintOf } from './delay.js'
 import { ClientError } from './error.js'
 import { io as socketIo } from './io.js'
+import { packetSize } from './size.js'
 
 /**
  * The connection of a client: makes it, and makes it again. Socket.IO's own reconnection is off, because it knows nothing of the gateway's
@@ -29,6 +30,9 @@ const SOON = 300
 /** How long the answer to a new token may take, ms. */
 const REFRESH_TIMEOUT = 10_000
 
+/** A gateway takes packets of this size, whatever its limits, bytes. */
+const ALWAYS_TAKEN = 16_384
+
 /** The browser's window; in Node it tells nothing. @type {any} */
 const window = globalThis
 
@@ -48,6 +52,12 @@ export class Connection {
   #farewell = null
   /** When to come back after the next loss, ms. @type {number | undefined} */
   #hint
+  /** The largest packet that the gateway takes, bytes; known from the first handshake on. */
+  #maxPayload = Infinity
+  /** Sizes of requests that have no answer yet; as many as Socket.IO keeps acknowledgements for. @type {Set<{ size: number }>} */
+  #unanswered = new Set()
+  /** The request that the connection was closed for, because the gateway takes none of its size. @type {{ size: number } | null} */
+  #tooLarge = null
   /** Until the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
   #pause
   /** Ends an attempt that takes too long; there is one while it is under way. @type {ReturnType<typeof setTimeout> | undefined} */
@@ -113,12 +123,39 @@ export class Connection {
    */
   request (event, argument, timeout) {
     return new Promise((resolve, reject) => {
+      const request = { size: this.#sizeOf(event, argument) }
+      this.#unanswered.add(request)
       this.socket.timeout(timeout).emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
+        this.#unanswered.delete(request)
         if (lost === null) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
+        if (this.#tooLarge === request) return reject(tooLarge(request.size))
         const code = this.socket.connected ? 'timeout' : 'disconnected'
         reject(new ClientError({ code, message: 'no answer; nobody knows whether it was taken', retryable: true }, { cause: lost }))
       })
     })
+  }
+
+  /**
+   * Sends what nobody answers.
+   * @param {string} event
+   * @param {object} argument
+   * @throws {ClientError} value_too_large
+   */
+  tell (event, argument) {
+    this.#sizeOf(event, argument)
+    this.socket.emit(event, argument)
+  }
+
+  /**
+   * @param {string} event
+   * @param {object} argument
+   * @returns {number} bytes
+   * @throws {ClientError} value_too_large: the gateway would close the connection
+   */
+  #sizeOf (event, argument) {
+    const size = packetSize(this.socket.io, event, argument)
+    if (size > this.#maxPayload) throw tooLarge(size, this.#maxPayload)
+    return size
   }
 
   #listen () {
@@ -137,7 +174,9 @@ export class Connection {
       if (data?.code === undefined) this.#unreachable(error)
       else this.#refused({ ...data, message: error.message })
     })
-    socket.on('disconnect', (reason) => {
+    socket.on('disconnect', (reason, details) => {
+      // requests that wait are told after this
+      this.#tooLarge = saysTooLarge(details) ? largest(this.#unanswered) : null
       if (!this.up) {
         // between the opening of the transport and the handshake's answer
         if (this.state !== 'closed' && this.state !== 'refused') this.#unreachable(new Error(reason))
@@ -177,6 +216,7 @@ export class Connection {
       this.#unreachable(new Error('timeout'))
     }, ATTEMPT_TIMEOUT * 2)
     this.socket.connect()
+    this.#engine?.once?.('handshake', (/** @type {{ maxPayload?: number }} */ { maxPayload }) => { this.#maxPayload = maxPayload ?? Infinity })
   }
 
   /** No transport leads to the gateway at the moment. @param {any} error */
@@ -252,4 +292,24 @@ export class Connection {
     this.reason = reason
     this.#events.onState(state, reason)
   }
+}
+
+/** @param {number} size @param {number} [limit] bytes */
+function tooLarge (size, limit) {
+  return new ClientError({ code: 'value_too_large', message: `the value is too large: ${size} bytes${limit === undefined ? '' : `, and the gateway takes ${limit}`}` })
+}
+
+/**
+ * Whether the other side closed the connection because of the size of what was sent: a WebSocket with code 1009, a polling request with
+ * status 413.
+ * @param {any} details of Socket.IO's `disconnect`
+ */
+function saysTooLarge (details) { return details?.context?.code === 1009 || details?.context?.status === 413 }
+
+/** @param {Iterable<{ size: number }>} requests */
+function largest (requests) {
+  /** @type {{ size: number } | null} */
+  let found = null
+  for (const request of requests) if (request.size > (found?.size ?? ALWAYS_TAKEN)) found = request
+  return found
 }

@@ -13,7 +13,7 @@ import { Presence } from './presence.js'
  * What a membership needs of its client.
  * @typedef {object} Link
  * @property {(event: string, argument: object, timeout: number) => Promise<any>} request rejects with a ClientError
- * @property {(event: string, argument: object) => void} tell
+ * @property {(event: string, argument: object) => void} tell throws a ClientError
  * @property {(connectionId: string) => boolean} isOwn whether it is, or was, a connection of this client
  * @property {(guid: string, position: Position | null) => void} save
  * @property {(membership: Membership, toLeave: boolean) => void} gone it was closed; toLeave: the gateway has to be told
@@ -35,6 +35,8 @@ const JOIN_TIMEOUT = 30_000
 const PAGE = 500
 /** Requests that may wait until the document is joined. */
 const MAX_WAITING = 1000
+/** Errors of a join that a state may be the cause of. */
+const OF_STATES = new Set(['state_too_large', 'value_too_large', 'bad_request'])
 
 export class Membership {
   /** @type {'idle' | 'joining' | 'joined'} */
@@ -43,8 +45,13 @@ export class Membership {
   #documents = new Set()
   /** Who waits for the join. @type {Set<{ resolve: () => void, reject: (error: Error) => void }>} */
   #waiting = new Set()
-  /** @type {Record<string, any> | undefined} */
+  /** What others are to see. @type {Record<string, any> | undefined} */
   #state
+  /** What the last join said of it. @type {Record<string, any> | undefined} */
+  #offered
+  /** What the gateway took last. @type {Record<string, any> | undefined} */
+  #accepted
+  #wasJoined = false
   /** Whether it takes part in the presence. */
   #listed
   #failures = 0
@@ -131,11 +138,16 @@ export class Membership {
     this.reject(error)
   }
 
-  /** It is joined with the handshake. @returns {object | null} from where, and as whom */
-  handshake () {
-    this.#status = 'joining'
+  /** What a handshake says of it: from where, and as whom. @returns {object | null} */
+  get opening () {
     const opening = { ...this.position, ...this.#presenceFields() }
     return Object.keys(opening).length > 0 ? opening : null
+  }
+
+  /** It is about to be joined: the handshake, or a request, says so. */
+  offer () {
+    this.#status = 'joining'
+    this.#offered = this.#state
   }
 
   #presenceFields () {
@@ -145,7 +157,7 @@ export class Membership {
 
   /** Joins it over a connection that is there. */
   async join () {
-    this.#status = 'joining'
+    this.offer()
     clearTimeout(this.#timer)
     try {
       this.onJoined(await this.link.request('doc:join', {
@@ -160,6 +172,8 @@ export class Membership {
   onJoined ({ position, recovered, ...page }) {
     if (this.#status !== 'joining') return
     this.#status = 'joined'
+    this.#wasJoined = true
+    this.#accepted = this.#offered
     this.#failures = 0
     if (this.position?.epoch === '') for (const document of this.#documents) document._complete(position.epoch)
     // what is newer may have come before the answer
@@ -185,7 +199,12 @@ export class Membership {
       this.#status = 'idle' // the next connection joins it
       return
     }
-    if (!error.retryable) return this.fail(error)
+    if (!error.retryable) {
+      // of a document that was open, what is refused is a state that nobody had taken yet
+      if (!this.#wasJoined || this.#offered === this.#accepted || !OF_STATES.has(error.code)) return this.fail(error)
+      if (this.#state === this.#offered) this.#state = this.#accepted
+      return void this.join()
+    }
     // still joining: where no answer came in time the gateway may be at it, and what it sends now it does not send again
     this.#timer = setTimeout(() => this.join(), delayBefore(this.#failures++))
   }
@@ -260,8 +279,20 @@ export class Membership {
 
   /** @param {Record<string, any>} state */
   async setState (state) {
+    const listed = this.#listed
     this.#state = state
-    await this.#takePart('doc:state', { state })
+    try {
+      await this.#takePart('doc:state', { state })
+      this.#accepted = state
+    } catch (error) {
+      // one that the gateway may have taken, or may take later, is told again with the next join
+      const { retryable } = /** @type {ClientError} */ (error)
+      if (!retryable && this.#state === state) {
+        this.#state = this.#accepted
+        this.#listed = listed
+      }
+      throw error
+    }
   }
 
   /** @param {string} event @param {object} argument */

@@ -55,7 +55,7 @@ export class Presence {
     this.onChange = onChange
   }
 
-  /** The members at the time of a join. @param {Page} page */
+  /** All members, as of now: the answer to a join, or a list. @param {Page} page */
   joined (page) {
     this.lost()
     this.#take(page)
@@ -64,13 +64,14 @@ export class Presence {
   /** @param {Update} update */
   apply (update) {
     const { from, version, count, members, cursor, countOnly } = update
-    if (this.#pending !== null) {
+    if (members !== undefined) {
+      // a list counts whatever its version, and answers what is being asked for
+      this.joined({ members, version, count, cursor })
+    } else if (this.#pending !== null) {
       if (this.#pending.length < MAX_PENDING) this.#pending.push(update)
       else this.#repair()
     } else if (this.#version !== undefined && version <= this.#version) {
       // it was in the list already
-    } else if (members !== undefined) {
-      this.#take({ members, version, count, cursor })
     } else if (countOnly) {
       this.#replace({ members: [], version, count })
     } else if (this.#version !== undefined && from <= this.#version) {

@@ -140,7 +140,8 @@ export class EngineSocket extends EventEmitter {
 
   /** @param {unknown} error the client's, or on the way to it */
   onError (error) {
-    this.#end(error instanceof FrameError ? error.closeCode : CloseCode.NO_CODE, '')
+    if (error instanceof FrameError) this.#end(error.closeCode, error.message)
+    else this.#end(CloseCode.NO_CODE, '')
     this.onClose('transport error', error)
   }
 

@@ -18,7 +18,7 @@ export const CloseCode = Object.freeze({ PROTOCOL_ERROR: 1002, NO_CODE: 1005, IN
 
 /** What the client sends is no WebSocket, or more than is allowed. */
 export class FrameError extends Error {
-  /** @param {number} closeCode @param {string} message */
+  /** @param {number} closeCode @param {string} message for the client, less than 124 bytes */
   constructor (closeCode, message) {
     super(message)
     this.closeCode = closeCode
@@ -99,7 +99,7 @@ export class FrameReader {
       length = bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6)
       header += 8
     }
-    if (opcode < CLOSE && length + (this.#message?.length ?? 0) > maxPayload) throw new FrameError(CloseCode.TOO_BIG, 'message is too long')
+    if (opcode < CLOSE && length + (this.#message?.length ?? 0) > maxPayload) throw new FrameError(CloseCode.TOO_BIG, `message is larger than ${maxPayload} bytes`)
     return header + length
   }
 

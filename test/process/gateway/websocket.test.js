@@ -86,17 +86,18 @@ describe('a client that begins with a WebSocket', () => {
 })
 
 describe('what a client sends', () => {
-  for (const [what, bytes, code] of /** @type {const} */ ([
-    ['frames that are not masked', Buffer.from([0x81, 1, 0x32]), 1002],
-    ['text that is not UTF-8', frame(0x81, Buffer.from([0x34, 0xff])), 1007],
-    ['more than may come', Buffer.concat([Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]), MASK]), 1009]
+  for (const [what, bytes, code, reason] of /** @type {const} */ ([
+    ['frames that are not masked', Buffer.from([0x81, 1, 0x32]), 1002, 'a frame is not masked'],
+    ['text that is not UTF-8', frame(0x81, Buffer.from([0x34, 0xff])), 1007, 'text is not valid UTF-8'],
+    ['more than may come', Buffer.concat([Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]), MASK]), 1009, 'message is larger than 1064960 bytes']
   ])) {
-    test(`${what}: its WebSocket is closed with ${code}`, async (t) => {
+    test(`${what}: its WebSocket is closed with ${code} and a reason`, async (t) => {
       const client = await dial(t, REQUEST)
       const session = latest()
       client.socket.write(bytes)
       await waitFor(() => client.ended)
-      assert.deepEqual([...client.bytes.subarray(-4)], [0x88, 2, code >> 8, code & 255])
+      const close = Buffer.concat([Buffer.from([0x88, 2 + reason.length, code >> 8, code & 255]), Buffer.from(reason)])
+      assert.deepEqual(client.bytes.subarray(-close.length), close)
       assert.equal(session.readyState, 'closed')
       assert.equal(gateway.engine.sessionOf(session.id), undefined)
     })

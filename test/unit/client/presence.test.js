@@ -61,6 +61,29 @@ describe('presence', () => {
     assert.equal(questions.length, 0)
   })
 
+  test('takes a list whatever its version: a store that lost everything may count from a lower one', () => {
+    const { presence, there, questions } = scripted()
+    presence.joined({ members: [member('ada')], count: 1, version: 5 })
+    presence.apply(update({ from: 0, version: 5, members: [member('bob')], count: 1 }))
+    assert.deepEqual(there(), ['bob'])
+    presence.apply(update({ from: 0, version: 3, members: [member('cy')], count: 1 }))
+    presence.apply(update({ from: 3, version: 4, joined: [member('dan')], count: 2 }))
+    assert.deepEqual(there(), ['cy', 'dan'])
+    assert.equal(questions.length, 0)
+  })
+
+  test('takes a list in place of the answer that it is waiting for', async () => {
+    const { presence, there, questions } = scripted()
+    presence.joined({ members: [member('ada')], count: 1, version: 1 })
+    presence.apply(update({ from: 2, version: 3, joined: [member('cy')], count: 2 }))
+    presence.apply(update({ from: 0, version: 4, members: [member('bob')], count: 1 }))
+    presence.apply(update({ from: 4, version: 5, joined: [member('dan')], count: 2 }))
+    questions[0].answer({ members: [member('ada')], count: 1, version: 3 })
+    await settle()
+    assert.deepEqual(there(), ['bob', 'dan'])
+    assert.equal(questions.length, 1)
+  })
+
   test('asks for all members where a diff is missing, page by page, and applies those that came meanwhile', async () => {
     const { presence, told, questions, there } = scripted()
     presence.joined({ members: [member('ada'), member('bob')], count: 2, version: 1 })

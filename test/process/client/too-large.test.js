@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import msgpackParser from 'socket.io-msgpack-parser'
+import { connectClient } from '../../helpers/clients.js'
+import { openDocument, startClient } from '../../helpers/inkcast-client.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+
+const MAX_RECORD_BYTES = 65_536
+/** What the gateway tells in its handshake: a value and a little more. */
+const MAX_PAYLOAD = MAX_RECORD_BYTES + 16_384
+
+const { url } = await startEmbedded({ after }, { MAX_RECORD_BYTES: String(MAX_RECORD_BYTES) })
+const kinds = [
+  { transports: ['websocket'] },
+  { transports: ['polling'] },
+  { transports: ['websocket'], parser: msgpackParser },
+  { transports: ['polling'], parser: msgpackParser }
+]
+
+describe('a value that is too large', () => {
+  for (const options of kinds) {
+    const name = `${options.transports[0]}, ${options.parser === undefined ? 'JSON' : 'msgpack'}`
+    test(`rejects with value_too_large and nothing else happens: ${name}`, async (t) => {
+      const client = startClient(t, url, options)
+      const doc = await openDocument(client, `${name} doc`, { state: { line: 1 }, echo: true })
+      // what the gateway itself refuses, what it would close the connection for, and the same in UTF-8 only
+      const values = ['x'.repeat(MAX_RECORD_BYTES), 'x'.repeat(MAX_PAYLOAD + 1), '世'.repeat(MAX_PAYLOAD / 3 + 1), new Uint8Array(MAX_PAYLOAD + 1)]
+      for (const value of values) await assert.rejects(doc.send(value), { code: 'value_too_large', retryable: false })
+      assert.throws(() => doc.signal('cursor', values[1]), { code: 'value_too_large', retryable: false })
+      await assert.rejects(doc.setState({ text: values[1] }), { code: 'value_too_large', retryable: false })
+      await assert.rejects(client.open('other', { state: { text: values[1] } }), { code: 'value_too_large', retryable: false })
+      await doc.send('last')
+      await doc.has('last')
+      assert.deepEqual(doc.seen, ['last'])
+      assert.deepEqual(client.states, [['connected', undefined]])
+      assert.deepEqual(doc.presence.get([...doc.presence.keys()][0])?.state, { line: 1 })
+    })
+  }
+
+  test('closes the connection of a client that sends it nonetheless, with a code and a reason that say so', async (t) => {
+    const client = await connectClient(t, url)
+    const closed = client.next('disconnect')
+    client.emit('doc:send', { guid: 'doc', data: 'x'.repeat(MAX_PAYLOAD) })
+    const [, { context }] = await closed
+    assert.deepEqual([context.code, context.reason], [1009, `message is larger than ${MAX_PAYLOAD} bytes`])
+  })
+
+  test('is what a close for a message\'s size means, also where nobody told the limit', async (t) => {
+    for (const options of kinds.slice(0, 2)) {
+      const client = startClient(t, url, options)
+      const doc = await client.open('nobody knows')
+      await doc.send('small')
+      const { encoder } = /** @type {any} */ (client.socket.io)
+      // measured as nothing, encoded as it is
+      const encode = encoder.encode.bind(encoder)
+      encoder.encode = (/** @type {any} */ packet) => packet.id === 0 ? ['x'.repeat(60_000)] : encode(packet)
+      const answers = await Promise.allSettled([doc.send('x'.repeat(MAX_PAYLOAD))])
+      assert.deepEqual(answers.map((/** @type {any} */ { reason }) => [reason.code, reason.retryable]), [['value_too_large', false]])
+      assert.equal(client.state, 'reconnecting')
+    }
+  })
+})
