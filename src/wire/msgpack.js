@@ -24,19 +24,27 @@ export function decodeMsgpack (bytes) {
   }
 }
 
+/** First bytes of values that may be a map's key: whole numbers and strings. @type {readonly boolean[]} */
+const MAY_BE_KEY = Array.from({ length: 256 }, (_, type) =>
+  type <= 0x7f || (type >= 0xa0 && type <= 0xbf) || (type >= 0xcc && type <= 0xd3) || (type >= 0xd9 && type <= 0xdb) || type >= 0xe0)
+
 /**
  * Checks that bytes are exactly one msgpack value, without decoding it: every length within the bytes, every
- * string UTF-8 (strict decoders throw otherwise), no nesting deeper than `maxDepth`.
+ * string UTF-8 (strict decoders throw otherwise), no nesting deeper than `maxDepth`, no more than `maxValues` values, and no
+ * map with keys other than strings and whole numbers: decoders join an array to a string, once more for each level of nesting.
  * Formats: https://github.com/msgpack/msgpack/blob/master/spec.md
  *
  * @param {Buffer} bytes
  * @param {number} maxDepth
+ * @param {number} [maxValues] keys and the items of lists and maps count; default: any number
  * @throws {InkcastError} bad_utf8, bad_value
  */
-export function checkMsgpack (bytes, maxDepth) {
-  /** @type {number[]} how many values are still to come in each open array or map */
+export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
+  /** How many values are still to come in each open array, and below 0 in each open map. @type {number[]} */
   const open = []
   let pending = 1
+  let inMap = false
+  let values = 0
   let at = 0
 
   /** @param {number} length */
@@ -54,23 +62,29 @@ export function checkMsgpack (bytes, maxDepth) {
     skip(count)
     if (!isUtf8(bytes.subarray(at - count, at))) throw new InkcastError('bad_utf8', 'a string of the msgpack value is not valid UTF-8')
   }
-  /** @param {number} count */
-  const enter = (count) => {
+  /** @param {number} count @param {boolean} isMap */
+  const enter = (count, isMap) => {
     if (count === 0) return
-    // what is left cannot hold that many values, however small: do not even begin
+    // the remaining bytes cannot hold this many values: do not even begin
     if (count > bytes.length - at) throw new InkcastError('bad_value', 'the value is not valid msgpack: it ends too early')
+    if (count > maxValues - values) throw tooManyValues(maxValues)
     if (open.length >= maxDepth) throw new InkcastError('bad_value', `the value is nested deeper than ${maxDepth} levels`)
-    open.push(pending)
+    values += count
+    open.push(inMap ? -pending : pending)
     pending = count
+    inMap = isMap
   }
 
   while (pending > 0) {
+    // keys and values alternate, and a map ends with a value
+    const isKey = inMap && pending % 2 === 0
     pending--
     skip(1)
     const type = bytes[at - 1]
+    if (isKey && !MAY_BE_KEY[type]) throw new InkcastError('bad_value', 'a map of the msgpack value has a key that is neither a string nor a whole number')
     if (type <= 0x7f || type >= 0xe0) skip(0) // fixint
-    else if (type <= 0x8f) enter((type & 0x0f) * 2)
-    else if (type <= 0x9f) enter(type & 0x0f)
+    else if (type <= 0x8f) enter((type & 0x0f) * 2, true)
+    else if (type <= 0x9f) enter(type & 0x0f, false)
     else if (type <= 0xbf) string(type & 0x1f)
     else if (type === 0xc1) throw new InkcastError('bad_value', 'the value is not valid msgpack: 0xc1 is no format')
     else if (type <= 0xc3) skip(0) // nil, false, true
@@ -81,9 +95,16 @@ export function checkMsgpack (bytes, maxDepth) {
     else if (type <= 0xd3) skip(1 << (type - 0xd0)) // int
     else if (type <= 0xd8) skip((1 << (type - 0xd4)) + 1) // fixext
     else if (type <= 0xdb) string(length(1 << (type - 0xd9)))
-    else if (type <= 0xdd) enter(length(2 << (type - 0xdc)))
-    else enter(length(2 << (type - 0xde)) * 2)
-    while (pending === 0 && open.length > 0) pending = /** @type {number} */ (open.pop())
+    else if (type <= 0xdd) enter(length(2 << (type - 0xdc)), false)
+    else enter(length(2 << (type - 0xde)) * 2, true)
+    while (pending === 0 && open.length > 0) {
+      const outer = /** @type {number} */ (open.pop())
+      inMap = outer < 0
+      pending = Math.abs(outer)
+    }
   }
   if (at !== bytes.length) throw new InkcastError('bad_value', 'the value is not valid msgpack: bytes follow it')
 }
+
+/** @param {number} max */
+export const tooManyValues = (max) => new InkcastError('bad_value', `there are more than ${max} values in one message`)

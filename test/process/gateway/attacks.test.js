@@ -73,7 +73,9 @@ describe('packets that nobody should send', () => {
       '', 'c1', '00', 'c0', '80', '93', 'ff', '81a474797065', 'a5',
       // lengths that are not true: 4 GB of buffer, 32 M of array and of map, nested
       'c9ffffffff00', 'c6ffffffff', 'dbffffffff', 'dd01ffffff', 'df01ffffff', 'dd01ffffff'.repeat(40), 'ddffffffff',
-      '91'.repeat(200_000)
+      '91'.repeat(200_000),
+      // keys that are lists of lists: a decoder would join a megabyte to a string, once for each of them
+      `8491${'8191'.repeat(400)}a161${'01'.repeat(407)}`, '81900181c001', '81cb000000000000000001'
     ].map((hex) => cutOff(t, [bytes(hex)], { first: [CONNECT] })))
     await Promise.all([
       [{ type: 2, nsp: '/', data: ['disconnect'] }], [{ type: 2, nsp: '/', data: ['newListener', {}] }], [{ type: 2, nsp: '/', data: [5] }], [{ type: 2, nsp: '/', data: [] }],

@@ -104,6 +104,49 @@ test('nesting is allowed to the limit and not beyond, and empty lists at the end
   check(encodeMsgpack(Array.from({ length: 5000 }, () => [[[1], { a: [2] }]])), 6)
 })
 
+test('only strings and whole numbers are keys of maps, at every depth', () => {
+  const keys = {
+    allowed: [bytes(0), bytes(0x7f), bytes(0xff), bytes(0xe0), bytes(0xa0), bytes(0xa1, 0x61), bytes(0xbf, ...Buffer.alloc(31, 0x61)), bytes(0xd9, 1, 0x61),
+      bytes(0xda, 0, 1, 0x61), bytes(0xdb, 0, 0, 0, 1, 0x61),
+      bytes(0xcc, 1), bytes(0xcd, 0, 1), bytes(0xce, 0, 0, 0, 1), bytes(0xcf, 0, 0, 0, 0, 0, 0, 0, 1),
+      bytes(0xd0, 1), bytes(0xd1, 0, 1), bytes(0xd2, 0, 0, 0, 1), bytes(0xd3, 0, 0, 0, 0, 0, 0, 0, 1)],
+    refused: [bytes(0x80), bytes(0x81, 1, 1), bytes(0x90), bytes(0x91, 1), bytes(0xdc, 0, 1, 1), bytes(0xdd, 0, 0, 0, 1, 1), bytes(0xde, 0, 0), bytes(0xdf, 0, 0, 0, 0),
+      bytes(0xc0), bytes(0xc2), bytes(0xc3),
+      bytes(0xc4, 0), bytes(0xc5, 0, 0), bytes(0xc6, 0, 0, 0, 0), bytes(0xc7, 0, 5), bytes(0xc8, 0, 0, 5), bytes(0xc9, 0, 0, 0, 0, 5),
+      bytes(0xca, 0, 0, 0, 0), bytes(0xcb, 0, 0, 0, 0, 0, 0, 0, 0),
+      bytes(0xd4, 5, 0), bytes(0xd5, 5, 0, 0), bytes(0xd6, 5, 0, 0, 0, 0), bytes(0xd7, 0, ...Buffer.alloc(8)), bytes(0xd8, 5, ...Buffer.alloc(16))]
+  }
+  const around = [
+    (/** @type {Buffer} */ key) => [bytes(0x81), key, bytes(1)],
+    // the second key, after a value that is a map and a list
+    (/** @type {Buffer} */ key) => [bytes(0x82, 1, 0x82, 1, 0x91, 0x90, 2, 0x81, 1, 0x90), key, bytes(0x80)],
+    (/** @type {Buffer} */ key) => [bytes(0x93, 0xc0, 0xdf, 0, 0, 0, 2, 1, 0x90), key, bytes(0x90, 0x80)],
+    (/** @type {Buffer} */ key) => [bytes(0x81, 1, 0x81, 1, 0x81), key, bytes(0x90)]
+  ]
+  for (const wrap of around) {
+    for (const key of keys.allowed) check(Buffer.concat(wrap(key)))
+    for (const key of keys.refused) assert.throws(() => check(Buffer.concat(wrap(key))), { code: 'bad_value', message: /neither a string nor a whole number/ }, key.toString('hex'))
+    // where no key is, they are values
+    for (const value of keys.refused) check(Buffer.concat([bytes(0x82, 1), value, bytes(2, 0x91), value]))
+  }
+})
+
+test('a list that is the key of a key of a key is refused for its first bytes', () => {
+  const nestedKeys = Buffer.concat([Buffer.concat(Array(1000).fill(bytes(0x81, 0x91))), bytes(0xa1, 0x61), Buffer.alloc(1000, 1)])
+  assert.throws(() => check(nestedKeys, 10_000), { code: 'bad_value', message: /neither/ })
+})
+
+test('the values of a message are counted with their keys, before they are read', () => {
+  const list = (/** @type {number} */ count) => encodeMsgpack(Array(count).fill({}))
+  const count = (/** @type {Buffer} */ value, /** @type {number} */ max) => checkMsgpack(value, 256, max)
+  count(list(1000), 1000)
+  assert.throws(() => count(list(1001), 1000), { code: 'bad_value', message: /more than 1000 values/ })
+  count(encodeMsgpack({ a: 1, b: [1, 2] }), 6)
+  assert.throws(() => count(encodeMsgpack({ a: 1, b: [1, 2] }), 5), { code: 'bad_value' })
+  // what a list claims to hold is enough
+  assert.throws(() => count(Buffer.concat([bytes(0xdd, 0, 0x10, 0, 0), Buffer.alloc(2 ** 20, 0xc1)]), 1000), { message: /more than 1000 values/ })
+})
+
 test('extensions pass, with data of any kind', () => {
   for (const length of [0, 1, 2, 3, 4, 8, 16, 17, 255, 256, 65_536]) check(Buffer.from(encode(new ExtData(5, new Uint8Array(length).fill(0xc1)))))
 })
