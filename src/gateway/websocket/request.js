@@ -103,12 +103,15 @@ let last = { url: '', query: {} }
 
 /**
  * @param {string} url
- * @returns {Record<string, string>} as Engine.IO reads it, of several with one name the last
+ * @returns {Record<string, string>} as Engine.IO reads it, of several with one name the last. An empty `sid`, which begins a session as none
+ *   does, is left out: nobody has to ask for both
  */
 export function queryOf (url) {
   if (url !== last.url) {
     const at = url.indexOf('?')
-    last = { url, query: at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1))) }
+    const query = at === -1 ? {} : Object.fromEntries(new URLSearchParams(url.slice(at + 1)))
+    if (query.sid === '') delete query.sid
+    last = { url, query }
   }
   return { ...last.query }
 }

@@ -7,6 +7,7 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { rawPolling } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 import { InkcastError } from '../../../src/errors.js'
+import { EngineSocket } from '../../../src/gateway/websocket/engine-socket.js'
 
 /** Few: a slow machine must begin with three times as many in less than the second or two in which they are allowed. */
 const LIMIT = 8
@@ -58,6 +59,18 @@ test('those beyond the queue are told when to come back; those with a session ar
   }
   assert.equal(typeof await session.connect(), 'string')
   await waitFor(async () => (await fetch(`${server.url}/socket.io/?EIO=4&transport=polling`)).status === 200)
+})
+
+test('an empty sid is none: it begins a session, which counts, and a WebSocket is one of the gateway\'s own', async (t) => {
+  const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '2' })
+  const { port } = new URL(server.url)
+  const request = UPGRADE.replace('transport=websocket', 'transport=websocket&sid=')
+  const first = connect(Number(port), '127.0.0.1').on('error', () => {})
+  t.after(() => first.destroy())
+  first.write(request)
+  await waitFor(() => server.gateway.engine.sessions()[0] instanceof EngineSocket)
+  const answers = await Promise.all(range(40).map(async () => (await fetch(`${server.url}/socket.io/?EIO=4&transport=polling&sid=`)).status))
+  assert.ok(answers.filter((answer) => answer === 503).length >= 30, answers.join())
 })
 
 test('a refusal that is not for good says when to come back, and a client that does is served', async (t) => {
