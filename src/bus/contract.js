@@ -12,14 +12,14 @@
  */
 
 /**
- * What to publish. With `origin`, it is published once however often it is offered: a log remembers the highest
- * sequence of each source, and what is not above it is a duplicate. So is, for some time, what has an idempotency key that
+ * What to publish. With `origin`, it is published once however often it is offered: a log remembers the newest
+ * origin of each source (origin.js), and what is not newer is a duplicate. So is, for some time, what has an idempotency key that
  * the log has taken before, with or without an origin. Ephemeral publications and those that are not
  * for a document have no log and are not deduplicated.
  *
  * @typedef {object} Entry
  * @property {Publication} publication
- * @property {{ source: string, sequence: number }} [origin] for a Kafka record: topic and partition, and its offset. A
+ * @property {import('./origin.js').Origin} [origin] for a Kafka record: its partition, leader epoch and offset. A
  *   document has as few sources as its key had partitions; each is remembered
  */
 

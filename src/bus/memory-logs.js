@@ -1,5 +1,6 @@
 import { newEpoch } from '../wire/position.js'
 import { IDEMPOTENCY } from './idempotency.js'
+import { isCovered } from './origin.js'
 
 /**
  * The logs of documents in memory, with the bounds that Redis has by expiry: `size` records per document, none of
@@ -15,7 +16,7 @@ import { IDEMPOTENCY } from './idempotency.js'
  * @property {BusRecord[]} records the last ones, without a hole
  * @property {number} bytes of their values
  * @property {number} appendedAt ms since 1970
- * @property {Map<string, number>} sequences the highest of each source; a document has as many sources as its key had partitions
+ * @property {Map<string, import('./origin.js').Origin>} origins the newest of each source; a document has as many sources as its key had partitions
  * @property {Map<string, number>} keys idempotency keys of its last records, and until when they are known, ms since 1970; the oldest first
  */
 
@@ -56,7 +57,7 @@ export function createMemoryLogs ({ history, idempotency = IDEMPOTENCY, clock, m
   function use (guid) {
     let log = logs.get(guid)
     if (log === undefined) {
-      log = { epoch: newEpoch(), offset: 0, records: [], bytes: 0, appendedAt: 0, sequences: new Map(), keys: new Map() }
+      log = { epoch: newEpoch(), offset: 0, records: [], bytes: 0, appendedAt: 0, origins: new Map(), keys: new Map() }
       if (logs.size >= maxDocuments) {
         const [oldest, forgotten] = /** @type {[string, DocumentLog]} */ (logs.entries().next().value)
         dropRecords(forgotten)
@@ -87,8 +88,8 @@ export function createMemoryLogs ({ history, idempotency = IDEMPOTENCY, clock, m
     append (guid, { publication, origin }) {
       const log = use(guid)
       if (origin !== undefined) {
-        if (origin.sequence <= (log.sequences.get(origin.source) ?? -1)) return { position: positionOf(log), record: null }
-        log.sequences.set(origin.source, origin.sequence)
+        if (isCovered(origin, log.origins.get(origin.source))) return { position: positionOf(log), record: null }
+        log.origins.set(origin.source, origin)
       }
       const now = clock.now()
       if (publication.idempotencyKey !== undefined && !isNew(log.keys, publication.idempotencyKey, now, idempotency)) return { position: positionOf(log), record: null }

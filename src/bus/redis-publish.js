@@ -5,6 +5,7 @@ import { newEpoch } from '../wire/position.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { IDEMPOTENCY } from './idempotency.js'
 import { oneLane } from './lane.js'
+import { sequenceText } from './origin.js'
 import { encodeDirect } from './redis-payload.js'
 
 /**
@@ -49,7 +50,7 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
     /** @type {(string | number | Buffer)[]} */
     const args = [newEpoch(), history.size, history.ttl, metaTtl, idempotency.ttl, idempotency.keys]
     for (const { entry: { publication, origin }, envelope } of encoded) {
-      args.push(origin?.source ?? '', origin?.sequence ?? '', publication.ephemeral ? '1' : '', publication.idempotencyKey ?? '', envelope)
+      args.push(origin?.source ?? '', origin === undefined ? '' : sequenceText(origin), publication.ephemeral ? '1' : '', publication.idempotencyKey ?? '', envelope)
     }
     const [epoch, ...results] = await redis.scripts.publish([documentLog(guid), documentMeta(guid), channel, documentKeys(guid)], args)
     return results.map((result) => {

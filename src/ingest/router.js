@@ -1,5 +1,5 @@
 import { InkcastError } from '../errors.js'
-import { publicationFromMessage, unreadableOf } from '../kafka/record.js'
+import { leaderEpochOf, publicationFromMessage, unreadableOf } from '../kafka/record.js'
 import { checkPublication, laneOf } from '../wire/publication.js'
 import { canaryOf } from './canary.js'
 
@@ -44,7 +44,7 @@ export function route (messages, { source, maxBytes }) {
       const unreadable = unreadableOf(message)
       if (unreadable !== undefined) throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
       const publication = checkPublication(publicationFromMessage(message), { maxBytes })
-      const routed = { index, entry: { publication, origin: { source, sequence: Number(message.offset) } } }
+      const routed = { index, entry: { publication, origin: { source, sequence: Number(message.offset), epoch: leaderEpochOf(message) } } }
       // among the document's records, although it goes to workers by the user: who is taken off gets nothing that comes later
       const lane = laneOf(publication.operator === 'revoke' ? { ...publication, operator: 'broadcast' } : publication)
       const others = lanes.get(lane)

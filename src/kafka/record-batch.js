@@ -16,6 +16,7 @@ import { DECOMPRESS } from './codecs.js'
  * @typedef {object} BatchContext
  * @property {string} producerId
  * @property {boolean} inTransaction
+ * @property {number} leaderEpoch of the leader that wrote the batch, -1 where it is unknown
  */
 
 /**
@@ -26,6 +27,7 @@ import { DECOMPRESS } from './codecs.js'
 const HEADER_BYTES = 61
 const LENGTH_AT = 8
 const LENGTH_END = 12
+const LEADER_EPOCH_AT = 12
 const MAGIC_AT = 16
 const MAGIC = 2
 
@@ -79,7 +81,7 @@ export async function readRecordBatches (bytes) {
 /** @param {Buffer} batch */
 const attributesOf = (batch) => batch.readInt16BE(21)
 /** @param {Buffer} batch */
-const contextOf = (batch) => ({ producerId: String(batch.readBigInt64BE(43)), inTransaction: (attributesOf(batch) & TRANSACTIONAL) !== 0 })
+const contextOf = (batch) => ({ producerId: String(batch.readBigInt64BE(43)), inTransaction: (attributesOf(batch) & TRANSACTIONAL) !== 0, leaderEpoch: batch.readInt32BE(LEADER_EPOCH_AT) })
 
 /** @param {Buffer} batch @param {Error} error @returns {UnreadableBatch} */
 function unreadable (batch, error) {

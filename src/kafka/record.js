@@ -33,6 +33,17 @@ export function publicationFromMessage ({ headers = {}, value, timestamp }) {
 export const unreadableOf = (message) => /** @type {Partial<import('./record-batch.js').UnreadableBatch>} */ (message).unreadable
 
 /**
+ * The epoch of the leader that wrote a record: a partition that lost its end gives the same offsets to other records, with a later epoch.
+ *
+ * @param {KafkaMessage} message
+ * @returns {number | undefined} undefined where kafkajs's own reader was used, or the broker does not know
+ */
+export function leaderEpochOf (message) {
+  const epoch = /** @type {Partial<import('./record-batch.js').DecodedMessage>} */ (message).batchContext?.leaderEpoch
+  return epoch === undefined || epoch < 0 ? undefined : epoch
+}
+
+/**
  * @param {import('kafkajs').IHeaders} headers
  * @param {string} name
  * @returns {string | undefined}

@@ -162,6 +162,36 @@ export function publishContract (fixture) {
       }
       assert.equal((await fixture.pair.first.positions([guid]))[0]?.offset, 7)
     })
+
+    test('a partition that lost its end: what a later leader wrote at offsets that were there before is new, what an earlier one wrote is known', async () => {
+      const guid = fresh()
+      const offered = (/** @type {[epoch: number | undefined, sequence: number]} */ ...[epoch, sequence]) => ({ ...entry(guid, `${epoch}@${sequence}`), origin: { source: 's', sequence, epoch } })
+      // in one call and in several
+      await fixture.pair.publisher.publish(range(20).map((i) => offered(4, i)))
+      const published = await fixture.pair.publisher.publish([offered(4, 9), offered(5, 10), offered(5, 10), offered(4, 11), offered(5, 11)])
+      assert.deepEqual(published.map(({ duplicate }) => duplicate), [true, false, true, true, false])
+      const single = async (/** @type {[epoch: number | undefined, sequence: number]} */ ...place) => (await fixture.pair.publisher.publish([offered(...place)]))[0].duplicate
+      assert.equal(await single(5, 11), true, 'the same again')
+      assert.equal(await single(4, 19), true, 'the lost end, read again from another broker')
+      assert.equal(await single(3, 500), true, 'an earlier leader is never newer')
+      assert.equal(await single(12, 12), false, 'an ordinary change of the leader; epochs are numbers, not text')
+      assert.equal(await single(5, 11), true, 'a record of before that change keeps its epoch')
+      assert.equal((await fixture.pair.first.positions([guid]))[0]?.offset, 23)
+    })
+
+    test('where an epoch is unknown, of the record or of the last one, its offset alone decides', async () => {
+      const guid = fresh()
+      const duplicate = async (/** @type {number | undefined} */ epoch, /** @type {number} */ sequence) =>
+        (await fixture.pair.publisher.publish([{ ...entry(guid, sequence), origin: { source: 's', sequence, epoch } }]))[0].duplicate
+      assert.equal(await duplicate(undefined, 20), false)
+      assert.equal(await duplicate(7, 19), true)
+      assert.equal(await duplicate(7, 21), false)
+      assert.equal(await duplicate(undefined, 21), true)
+      assert.equal(await duplicate(undefined, 22), false)
+      assert.equal(await duplicate(6, 22), true)
+      assert.equal(await duplicate(0, 23), false)
+      assert.equal(await duplicate(10, 23), false)
+    })
   })
 
   describe('an idempotency key', () => {
@@ -179,6 +209,21 @@ export function publishContract (fixture) {
       await arrived(fixture.pair.one, guid, 4)
       const { records } = await fixture.pair.first.history(guid, position, 10)
       for (const list of [of(fixture.pair.one, guid), records]) assert.deepEqual(texts(list), ['a', 'c', 'd', 'g'])
+    })
+
+    test('a duplicate counts as seen: it is none the less when its key is forgotten', async () => {
+      const pair = await fixture.open({ size: 10, ttl: 60 }, { ttl: 60, keys: 2 })
+      try {
+        const guid = fresh()
+        const keyed = (/** @type {number} */ sequence, /** @type {string} */ idempotencyKey) => ({ ...entry(guid, sequence, { idempotencyKey }), origin: { source: 's', sequence } })
+        const published = [...await pair.publisher.publish([keyed(10, 'k')]), ...await pair.publisher.publish([keyed(11, 'k')])]
+        for (const idempotencyKey of ['o1', 'o2', 'o3']) await pair.publisher.publish([entry(guid, 'other', { idempotencyKey })])
+        published.push(...await pair.publisher.publish([keyed(11, 'k')]))
+        assert.deepEqual(published.map(({ duplicate }) => duplicate), [false, true, true])
+        assert.equal((await pair.first.positions([guid]))[0]?.offset, 4)
+      } finally {
+        await pair.stop()
+      }
     })
 
     test('is new again when its time is over, also where others came meanwhile', async () => {

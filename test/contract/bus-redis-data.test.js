@@ -92,6 +92,19 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       assert.equal((await publisher.publish([{ ...entry(guid, 4), origin: { source: 's', sequence: 4 } }]))[0].duplicate, true, 'origins are remembered')
     })
 
+    test('sequences of earlier versions go on, and earlier versions can read those of this one', async () => {
+      const { publisher } = fixture.pair
+      const guid = fresh()
+      const offered = (/** @type {number} */ sequence, /** @type {number} */ epoch) => ({ ...entry(guid, sequence), origin: { source: 's', sequence, epoch } })
+      await publisher.publish([offered(0, 3)])
+      // written by an ingest of an earlier version beside this one
+      await client().hset(documentMeta(guid), 's:s', '20')
+      const published = [...await publisher.publish([offered(20, 3)]), ...await publisher.publish([offered(21, 3)])]
+      assert.deepEqual(published.map(({ duplicate }) => duplicate), [true, false])
+      const stored = Number(await client().hget(documentMeta(guid), 's:s'))
+      assert.ok(stored >= 21 && stored < 22, `${stored}: 21 is known and 22 is new to who reads a number`)
+    })
+
     test('when the log is lost or has a hole, history says so', async () => {
       const { first, publisher } = fixture.pair
       const guid = fresh()

@@ -1,11 +1,11 @@
 -- Appends entries to the log of one document and publishes each to the workers that are subscribed, all or nothing.
 --
 -- KEYS  1 log (stream, entry id "<offset>-0", field "v" the envelope)
---       2 meta (hash: "e" epoch, "o" last offset, "s:<source>" highest sequence of that source)
+--       2 meta (hash: "e" epoch, "o" last offset, "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" where that is known)
 --       3 channel (sharded)  4 idempotency keys (sorted set, by when they came, seconds since 1970)
 -- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
 --       5 seconds to know an idempotency key  6 how many of them
---       then five for each entry: source ('' for none), sequence, '1' if ephemeral, idempotency key ('' for none), envelope
+--       then five for each entry: source ('' for none), sequence as in meta, '1' if ephemeral, idempotency key ('' for none), envelope
 -- Returns the epoch ('' if nothing was to be kept), then for each entry its offset, 0 if ephemeral, or -1 - <last offset>
 -- if it was a duplicate.
 local log, meta, channel, keys = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -74,38 +74,47 @@ local function remember (key)
   redis.call('EXPIRE', keys, ARGV[5])
 end
 
+-- A later leader epoch is newer whatever its offset: the partition may have lost its end. Earlier versions store sequences without an
+-- epoch, and compare with tonumber, for which the epoch is a fraction: then the offset alone decides.
+local function isCovered (sequence, last)
+  if not last then return false end
+  local offset, epoch = string.match(sequence, '^(%d+)%.?(%d*)$')
+  local lastOffset, lastEpoch = string.match(last, '^(%d+)%.?(%d*)$')
+  if not lastOffset then return false end
+  if epoch ~= '' and lastEpoch ~= '' and epoch ~= lastEpoch then return tonumber(epoch) < tonumber(lastEpoch) end
+  return tonumber(offset) <= tonumber(lastOffset)
+end
+
 for i = 7, #ARGV, 5 do
-  local source, sequence, key, envelope = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4]
+  local source, sequence, key, envelope = ARGV[i], ARGV[i + 1], ARGV[i + 3], ARGV[i + 4]
   if ARGV[i + 2] == '1' then
     redis.call('SPUBLISH', channel, ':0:' .. envelope)
     results[#results + 1] = 0
   else
     if not epoch then open() end
-    local last
-    if source ~= '' then
-      last = sequences[source] or tonumber(redis.call('HGET', meta, 's:' .. source) or -1)
-    end
-    if (last and sequence <= last) or (key ~= '' and isKnown(key)) then
+    local covered = source ~= '' and isCovered(sequence, sequences[source] or redis.call('HGET', meta, 's:' .. source))
+    if covered or (key ~= '' and isKnown(key)) then
       results[#results + 1] = -1 - offset
     else
       local failed = append(envelope)
       if failed then return failed end
-      if source ~= '' then sequences[source] = sequence end
       if key ~= '' then remember(key) end
       redis.call('SPUBLISH', channel, epoch .. ':' .. digits(offset) .. ':' .. envelope)
       results[#results + 1] = offset
     end
+    -- also where the key was known: the record may be offered again when the key is forgotten
+    if source ~= '' and not covered then sequences[source] = sequence end
   end
 end
 
-if appended then
+if appended or next(sequences) then
   local fields = {'e', epoch, 'o', digits(offset)}
   for source, sequence in pairs(sequences) do
     fields[#fields + 1] = 's:' .. source
-    fields[#fields + 1] = digits(sequence)
+    fields[#fields + 1] = sequence
   end
   redis.call('HSET', meta, unpack(fields))
-  redis.call('EXPIRE', log, ARGV[3])
+  if appended then redis.call('EXPIRE', log, ARGV[3]) end
   redis.call('EXPIRE', meta, ARGV[4])
 end
 if epoch then results[1] = epoch end

@@ -9,6 +9,9 @@ const message = (offset, headers, value = '{}') => /** @type {import('kafkajs').
   key: null, value: value === null ? null : Buffer.from(value), timestamp: '1700000000000', offset: String(offset), attributes: 0, headers
 })
 
+/** @param {number} sequence @param {number} [epoch] */
+const at = (sequence, epoch) => ({ source: 'documents.downlink/3', sequence, epoch })
+
 test('records are sorted into lanes, in their order, with where they come from', () => {
   const { lanes, refused } = route([
     message(7, { 'x-operator': 'broadcast', 'x-guid': 'a' }),
@@ -19,10 +22,16 @@ test('records are sorted into lanes, in their order, with where they come from',
   ], options)
   assert.deepEqual(refused, [])
   assert.deepEqual([...lanes].map(([lane, routed]) => [lane, routed.map(({ index, entry }) => [index, entry.origin])]), [
-    ['d:a', [[0, { source: 'documents.downlink/3', sequence: 7 }], [3, { source: 'documents.downlink/3', sequence: 10 }]]],
-    ['u:u', [[1, { source: 'documents.downlink/3', sequence: 8 }], [4, { source: 'documents.downlink/3', sequence: 11 }]]],
-    ['d:b', [[2, { source: 'documents.downlink/3', sequence: 9 }]]]
+    ['d:a', [[0, at(7)], [3, at(10)]]],
+    ['u:u', [[1, at(8)], [4, at(11)]]],
+    ['d:b', [[2, at(9)]]]
   ])
+})
+
+test('the epoch of the leader that wrote a record goes with its offset', () => {
+  const wrote = (/** @type {number} */ leaderEpoch) => Object.assign(message(7, { 'x-operator': 'broadcast', 'x-guid': 'a' }), { batchContext: { leaderEpoch } })
+  const { lanes } = route([wrote(0), wrote(12), wrote(-1)], options)
+  assert.deepEqual(lanes.get('d:a')?.map(({ entry }) => entry.origin), [at(7, 0), at(7, 12), at(7)])
 })
 
 test('bad records are refused with their reason and keep nothing from the others', () => {

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import zlib from 'node:zlib'
 import { decoderWith } from '../../../src/kafka/fetch-patch.js'
 import { MAX_BYTES, MAX_RECORDS, readRecordBatches } from '../../../src/kafka/record-batch.js'
+import { leaderEpochOf } from '../../../src/kafka/record.js'
 
 // kafkajs's own encoder and decoder are the reference
 const load = createRequire(import.meta.url)
@@ -63,6 +64,16 @@ describe('record batches are read as kafkajs reads them', () => {
     const bytes = Buffer.concat([await batchOf(SAMPLES), await batchOf([...SAMPLES].reverse(), { firstOffset: 2 ** 40, transactional: true })])
     const whole = new Encoder().writeInt32(bytes.length).writeBuffer(bytes).buffer
     assert.deepEqual(plain(await readRecordBatches(bytes)), plain(await stock(new Decoder(whole))))
+  })
+
+  test('with the epoch of the leader that wrote each batch, which kafkajs passes over', async () => {
+    const epochs = [0, 7, 2 ** 31 - 1, -1]
+    const batches = await Promise.all(epochs.map(async (epoch) => {
+      const batch = Buffer.from(await batchOf(SAMPLES.slice(0, 1)))
+      batch.writeInt32BE(epoch, 12)
+      return batch
+    }))
+    assert.deepEqual((await readRecordBatches(Buffer.concat(batches))).map(leaderEpochOf), [0, 7, 2 ** 31 - 1, undefined])
   })
 
   test('the last one cut off', async () => {
