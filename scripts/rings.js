@@ -8,29 +8,31 @@ import { join, relative, resolve, sep } from 'node:path'
  * @typedef {object} Ring
  * @property {boolean} services whether its tests need Redis and Kafka
  * @property {boolean} byDefault run when no ring is named
- * @property {number} concurrency test files at once. Those that measure time run one after the other; those that mostly wait for a broker need not
+ * @property {number} concurrency test files at once. Most tests wait (for brokers, leases, time-outs), so there may be more of them than cores
  * @property {number} timeoutMs a file's time with Node 20 and 22, one test's with Node 24
+ * @property {number} seconds about how long it takes beside another ring on two quiet cores: only what is shown as remaining goes by it
+ * @property {boolean} [single] no other ring runs at the same time
  */
 
-/** @type {Record<string, Ring>} in the order in which they run: what is quick and says most comes first */
+/** @type {Record<string, Ring>} in the order in which they begin, two at a time: the quick one that says most, then the longest */
 export const RINGS = {
-  unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 60_000 },
+  unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 120_000, seconds: 40 },
+  integration: { services: true, byDefault: true, concurrency: 4, timeoutMs: 300_000, seconds: 120 },
   // a whole inkcast in one process, or started as a command: no services either, but more than a few seconds
-  process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 120_000 },
-  contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 120_000 },
-  integration: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000 },
+  process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 240_000, seconds: 150 },
+  // clusters whose processes are replaced, and balancers
+  alone: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 110 },
   // each file with a Redis of its own, and so with clusters of its own
-  cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000 },
-  // clusters as well, with nothing beside them: how soon processes are replaced, and balancers that go by how busy a machine is
-  alone: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
-  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000 },
+  cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 130 },
+  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000, seconds: 100 },
+  contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 240_000, seconds: 60 },
   // attacks on a worker with clients beside it: a few seconds each, or ATTACK_SECONDS
-  attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000 },
+  attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 600, single: true },
   // how quick the demo page is, which needs a machine that does nothing else
-  speed: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000 },
+  speed: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000, seconds: 30, single: true },
   // the services of this folder themselves: they start their own
-  services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000 },
-  fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000 }
+  services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000, seconds: 120, single: true },
+  fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 1200, single: true }
 }
 
 /** @typedef {{ name: string, files: string[] }} Selection files relative to the root; may be empty when the ring was named */

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * Runs the tests, ring by ring, with the services they need:
+ * Runs the tests, two rings at a time, with the services they need:
  *
- *   npm test                                            every ring but fault, services and speed
+ *   npm test                                            every ring but attack, fault, services and speed
  *   npm test -- unit contract                           these rings
  *   npm test -- test/unit/clock.test.js                 one file
  *   npm test -- integration -- --test-name-pattern=kick options for node --test
@@ -11,28 +11,24 @@
  * here, while the unit tests already run: in Docker when it answers, else as local processes (TEST_SERVICES=local or docker decides).
  * Exit code: 0 all passed, 1 not all, 2 wrong arguments, 130 interrupted.
  */
-import { readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { makeDirectory, removeDirectory } from '../test/services/directory.js'
-import { spawnGuarded } from '../test/services/guard.js'
+import { relative } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { provideServices } from '../test/services/provide.js'
+import { runRing } from './ring-run.js'
 import { RINGS, selectRings } from './rings.js'
 
-const REPORTER = fileURLToPath(new URL('ring-reporter.js', import.meta.url))
-const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'KAFKA_CLASSPATH']
+/** Rings at the same time: tests wait more than they work. */
+const AT_ONCE = 2
+/** Time between two lines of progress, ms. */
+const TELL = 15_000
 
 /** @typedef {import('./rings.js').Selection} Selection */
-/** @typedef {import('./ring-reporter.js').TestResult} TestResult */
-/** @typedef {{ name: string, seconds: number, results: TestResult[], problem?: string }} RingResult */
+/** @typedef {import('./ring-run.js').RingResult} RingResult */
+/** @typedef {import('./ring-run.js').RingRun} RingRun */
 
 const root = process.cwd()
-/** Once true, nothing new is begun. */
-let interrupted = false
-/** @type {() => void} */
-let interrupt
-/** @type {Promise<void>} */
-const interruption = new Promise((resolve) => { interrupt = resolve })
+/** Aborted: nothing new is begun. */
+const interruption = new AbortController()
 
 /** @param {string[]} args @returns {Promise<number>} exit code */
 async function main (args) {
@@ -49,76 +45,82 @@ async function main (args) {
   services?.catch(() => {}) // the rings that wait for them report it
   const filtered = nodeArgs.some((arg) => /^--test-(name-pattern|skip-pattern|only|shard)/.test(arg))
 
-  /** @type {RingResult[]} */
-  const rings = []
-  for (const selection of selections) {
-    if (interrupted) break
-    rings.push(await runRing(selection, nodeArgs, RINGS[selection.name].services ? services : undefined, filtered))
-  }
-  const total = summarise(rings, filtered)
+  const rings = await runAll(selections, (selection, beside) => runRing(selection, {
+    nodeArgs, services: RINGS[selection.name].services ? services : undefined, filtered, beside, interruption: interruption.signal
+  }))
+  const total = summarize(rings, filtered)
   try {
     // when interrupted they may not even have started: the guards end them with us
-    if (!interrupted) await (await services?.catch(() => undefined))?.stop()
+    if (!interruption.signal.aborted) await (await services?.catch(() => undefined))?.stop()
   } catch (error) {
     console.error('services: did not stop:', error)
     total.failed++
   }
   console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
-  return interrupted ? 130 : total.failed > 0 ? 1 : 0
+  return interruption.signal.aborted ? 130 : total.failed > 0 ? 1 : 0
 }
 
 /**
- * @param {Selection} selection
- * @param {string[]} nodeArgs
- * @param {Promise<import('../test/services/provide.js').Services> | undefined} services undefined: it needs none, and is not to find any
- * @param {boolean} filtered a filter may leave nothing of one ring
- * @returns {Promise<RingResult>}
+ * Runs the rings, two at a time, and those that must be by themselves after them.
+ * @param {Selection[]} selections
+ * @param {(selection: Selection, beside: boolean) => RingRun} start
+ * @returns {Promise<RingResult[]>} in the order of the selections
  */
-async function runRing ({ name, files }, nodeArgs, services, filtered) {
-  if (files.length === 0) return { name, seconds: 0, results: [], problem: `there is no test/${name}/*.test.js` }
-  const { concurrency, timeoutMs } = RINGS[name]
-  console.log(`\n${name}: ${files.length} ${files.length === 1 ? 'file' : 'files'}`)
-  const env = { ...process.env }
-  delete env.NODE_TEST_CONTEXT // where a test runs this script: node --test would take itself for one file of the outer run
-  for (const variable of SERVICE_VARIABLES) delete env[variable]
-  try {
-    Object.assign(env, (await Promise.race([services, interruption.then(() => { throw new Error('interrupted') })]))?.env)
-  } catch (error) {
-    const problem = `not run, no services: ${error instanceof Error ? error.message : error}`
-    console.error(problem)
-    return { name, seconds: 0, results: [], problem }
+async function runAll (selections, start) {
+  const shared = selections.filter(({ name }) => !RINGS[name].single)
+  const waiting = [...shared]
+  const beside = shared.length > 1
+  /** @type {Set<RingRun>} */
+  const running = new Set()
+  /** @type {RingResult[]} */
+  const ended = []
+  const begin = (/** @type {Selection} */ selection) => {
+    if (!beside) console.log(`\n${selection.name}: ${selection.files.length} ${selection.files.length === 1 ? 'file' : 'files'}`)
+    const run = start(selection, beside)
+    running.add(run)
+    return run.result.then((result) => { ended.push(result) }).finally(() => running.delete(run))
   }
+  const over = new AbortController()
+  const telling = beside ? tell(shared, running, ended, over.signal) : undefined
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (let next = waiting.shift(); next !== undefined && !interruption.signal.aborted; next = waiting.shift()) await begin(next)
+  }))
+  over.abort()
+  await telling
+  for (const selection of selections) {
+    if (RINGS[selection.name].single && !interruption.signal.aborted) await begin(selection)
+  }
+  return selections.flatMap(({ name }) => ended.filter((ring) => ring.name === name))
+}
 
-  const directory = makeDirectory('test-results')
-  const output = join(directory, 'results.jsonl')
+/**
+ * Says now and then how far the rings are, and at once what has failed.
+ * @param {Selection[]} selections
+ * @param {Set<RingRun>} running
+ * @param {RingResult[]} ended
+ * @param {AbortSignal} signal
+ */
+async function tell (selections, running, ended, signal) {
   const begin = performance.now()
-  try {
-    const run = spawnGuarded(process.execPath, ['--test',
-      '--test-reporter=spec', '--test-reporter-destination=stdout',
-      `--test-reporter=${REPORTER}`, `--test-reporter-destination=${output}`,
-      `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, ...nodeArgs, ...files], { env, directory })
-    interruption.then(() => run.stop(3000))
-    const { code, signal } = await run.finished()
-    const results = readResults(output)
-    /** @type {string | undefined} */
-    let problem
-    if (interrupted) problem = 'interrupted'
-    else if (code !== 0 && !results.some(({ result }) => result === 'failed')) problem = `node --test ended with ${signal ?? `exit code ${code}`}`
-    else if (!filtered && !results.some(({ result }) => result !== 'skipped')) problem = 'no test ran'
-    return { name, seconds: (performance.now() - begin) / 1000, results, problem }
-  } finally {
-    removeDirectory(directory)
+  const told = new Set()
+  while (!signal.aborted) {
+    await delay(TELL, undefined, { signal }).catch(() => {})
+    const ways = [...running].map((run) => ({ ...run, seen: run.results() }))
+    for (const { name, file, result } of ways.flatMap(({ seen }) => seen)) {
+      if (result !== 'failed' || told.has(file + name)) continue
+      told.add(file + name)
+      console.error(`failed: ${relative(root, file)}: ${name}`)
+    }
+    if (signal.aborted) return
+    const shares = new Map([...ended.map(({ name }) => /** @type {const} */ ([name, 1])), ...ways.map(({ name, files, seen }) => /** @type {const} */ ([name, filesOf(seen) / files]))])
+    const remaining = selections.reduce((sum, { name }) => sum + RINGS[name].seconds * (1 - (shares.get(name) ?? 0)), 0) / AT_ONCE
+    const parts = [...ended.map(({ name }) => `${name} done`), ...ways.map(({ name, files, seen }) => `${name} ${filesOf(seen)} of ${files} files`)]
+    console.error(`${Math.round((performance.now() - begin) / 1000)} s: ${parts.join(', ')}; ${selections.length - shares.size} rings wait, about ${Math.ceil(remaining / 60)} min remain`)
   }
 }
 
-/** @param {string} file @returns {TestResult[]} */
-function readResults (file) {
-  try {
-    return readFileSync(file, 'utf8').split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line))
-  } catch {
-    return [] // it ended before it had reported anything
-  }
-}
+/** @param {import('./ring-reporter.js').TestResult[]} results @returns {number} test files that have reported something */
+const filesOf = (results) => new Set(results.map(({ file }) => file)).size
 
 /**
  * Prints what failed and a table of the rings.
@@ -126,7 +128,7 @@ function readResults (file) {
  * @param {boolean} filtered
  * @returns {{ passed: number, failed: number, skipped: number }} a ring that failed as a whole counts as one failed test
  */
-function summarise (rings, filtered) {
+function summarize (rings, filtered) {
   const total = { passed: 0, failed: 0, skipped: 0 }
   const row = (/** @type {(string | number)[]} */ [name, ...cells]) => `${String(name).padEnd(12)}${cells.map((cell) => String(cell).padStart(9)).join('')}`
   const table = [row(['ring', 'time', 'passed', 'failed', 'skipped'])]
@@ -151,10 +153,9 @@ function summarise (rings, filtered) {
 
 for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGTERM'])) {
   process.on(signal, () => {
-    if (interrupted) process.exit(130) // asked twice: the guards end what still runs
+    if (interruption.signal.aborted) process.exit(130) // asked twice: the guards end what still runs
     console.error(`\n${signal}: stopping`)
-    interrupted = true
-    interrupt()
+    interruption.abort()
   })
 }
 

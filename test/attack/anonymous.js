@@ -119,8 +119,8 @@ export const ANONYMOUS = {
   'deep msgpack': (target) => floodFrames(target, 4, msgpackOf(Buffer.alloc(60_000, 0x91)), { pause: 10 }),
   'broad msgpack of 60 KB': (target) => floodFrames(target, 4, msgpackOf(emptyMaps(60_000)), { pause: 10 }),
   'broad msgpack of 1 MB': (target) => floodFrames(target, 4, msgpackOf(emptyMaps(1_000_000)), { pause: 10 }),
-  'msgpack maps with arrays as keys, of 60 KB': (target) => floodFrames(target, 4, msgpackOf(nestedKeys(200, 60_000)), { pause: 10 }),
-  'msgpack maps with arrays as keys, of 1 MB': (target) => floodFrames(target, 4, msgpackOf(nestedKeys(1000, MB)), { pause: 10 }),
+  'msgpack maps with arrays as keys, of 60 KB': (target) => floodFrames(target, 4, msgpackOf(nestedKeys(900, 60_000)), { pause: 10 }),
+  'msgpack maps with arrays as keys, of 1 MB': (target) => floodFrames(target, 4, msgpackOf(nestedKeys(900, MB)), { pause: 10 }),
   'tokens that nobody signed': (target) => {
     const tokens = Array.from({ length: 10 }, (_, i) => frame(TEXT, `40{"token":"eyJhbGciOiJIUzI1NiJ9.${Buffer.from(`{"sub":"u${i}"}`).toString('base64url')}.${'x'.repeat(43)}"}`))
     return floodFrames(target, 8, () => tokens, { pause: 10 })

@@ -28,14 +28,13 @@ export const event = (event, guid, data) => packet(2, Buffer.concat([
 export const nested = (depth) => '['.repeat(depth) + ']'.repeat(depth)
 
 /**
- * Maps whose only key is an array: decoders join it to a string, once more at each level.
+ * A map whose only key is an array in an array …: decoders join it to a string, once more at each level.
  * @param {number} depth @param {number} bytes of the innermost string
  */
 export function nestedKeys (depth, bytes) {
   const length = Buffer.alloc(4)
   length.writeUInt32BE(bytes)
-  // each level: a map of one, whose key is an array of one, which is the next level; then the values, from the inside out
-  return Buffer.concat([Buffer.from('8191'.repeat(depth), 'hex'), Buffer.from([0xdb]), length, Buffer.alloc(bytes, 'x'), Buffer.alloc(depth, 0xc0)])
+  return Buffer.concat([Buffer.from([0x81]), Buffer.alloc(depth, 0x91), Buffer.from([0xdb]), length, Buffer.alloc(bytes, 'x'), Buffer.from([0xc0])])
 }
 
 /** @param {number} count @returns {Buffer} an array of so many empty maps */

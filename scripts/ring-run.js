@@ -1,0 +1,94 @@
+/**
+ * One ring of tests on its way: `node --test` with its files, and what they have reported so far.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { makeDirectory, removeDirectory } from '../test/services/directory.js'
+import { spawnGuarded } from '../test/services/guard.js'
+import { RINGS } from './rings.js'
+
+const REPORTER = fileURLToPath(new URL('ring-reporter.js', import.meta.url))
+const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'KAFKA_CLASSPATH']
+
+/**
+ * @typedef {import('./ring-reporter.js').TestResult} TestResult
+ * @typedef {{ name: string, seconds: number, results: TestResult[], problem?: string }} RingResult
+ *
+ * @typedef {object} RingRun
+ * @property {string} name
+ * @property {number} files
+ * @property {() => TestResult[]} results what its tests have reported so far; empty once it has ended
+ * @property {Promise<RingResult>} result
+ */
+
+/**
+ * @param {import('./rings.js').Selection} selection
+ * @param {object} options
+ * @param {string[]} options.nodeArgs for node --test
+ * @param {Promise<import('../test/services/provide.js').Services> | undefined} options.services undefined: the ring needs none, and is not to find any
+ * @param {boolean} options.filtered a filter may leave nothing of one ring
+ * @param {boolean} options.beside another ring runs at the same time: what it prints is shown when it has ended
+ * @param {AbortSignal} options.interruption
+ * @returns {RingRun}
+ */
+export function runRing ({ name, files }, options) {
+  const directory = makeDirectory('test-results')
+  const output = join(directory, 'results.jsonl')
+  const begin = performance.now()
+  const results = () => readResults(output)
+  const result = (async () => {
+    try {
+      const problem = files.length === 0 ? `there is no test/${name}/*.test.js` : await run({ name, files }, options, directory, output)
+      return { name, seconds: (performance.now() - begin) / 1000, results: results(), ...problem === undefined ? {} : { problem } }
+    } finally {
+      removeDirectory(directory)
+    }
+  })()
+  return { name, files: files.length, results, result }
+}
+
+/**
+ * @param {import('./rings.js').Selection} selection
+ * @param {Parameters<typeof runRing>[1]} options
+ * @param {string} directory
+ * @param {string} output file for the results
+ * @returns {Promise<string | undefined>} why the ring failed as a whole
+ */
+async function run ({ name, files }, { nodeArgs, services, filtered, beside, interruption }, directory, output) {
+  const { concurrency, timeoutMs } = RINGS[name]
+  const env = { ...process.env }
+  delete env.NODE_TEST_CONTEXT // where a test runs this script: node --test would take itself for one file of the outer run
+  for (const variable of SERVICE_VARIABLES) delete env[variable]
+  const interrupted = new Promise((resolve, reject) => interruption.addEventListener('abort', () => reject(new Error('interrupted'))))
+  interrupted.catch(() => {})
+  try {
+    interruption.throwIfAborted()
+    Object.assign(env, (await Promise.race([services, interrupted]))?.env)
+  } catch (error) {
+    const problem = interruption.aborted ? 'interrupted' : `not run, no services: ${error instanceof Error ? error.message : error}`
+    console.error(problem)
+    return problem
+  }
+  const log = beside ? join(directory, 'output') : undefined
+  const child = spawnGuarded(process.execPath, ['--test',
+    '--test-reporter=spec', '--test-reporter-destination=stdout',
+    `--test-reporter=${REPORTER}`, `--test-reporter-destination=${output}`,
+    `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, ...nodeArgs, ...files], { env, directory, log })
+  interrupted.catch(() => child.stop(3000)).catch(() => {})
+  const { code, signal } = await child.finished()
+  if (log !== undefined) console.log(`\n${name}: ${files.length} ${files.length === 1 ? 'file' : 'files'}\n${readFileSync(log, 'utf8')}`)
+  const results = readResults(output)
+  if (interruption.aborted) return 'interrupted'
+  if (code !== 0 && !results.some(({ result }) => result === 'failed')) return `node --test ended with ${signal ?? `exit code ${code}`}`
+  return !filtered && !results.some(({ result }) => result !== 'skipped') ? 'no test ran' : undefined
+}
+
+/** @param {string} file @returns {TestResult[]} */
+function readResults (file) {
+  try {
+    return readFileSync(file, 'utf8').split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line))
+  } catch {
+    return [] // it ended before it had reported anything
+  }
+}
