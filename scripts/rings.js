@@ -29,7 +29,7 @@ export const RINGS = {
   // attacks on a worker with clients beside it: a few seconds each, or ATTACK_SECONDS
   attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 600, single: true },
   // how quick the demo page is, which needs a machine that does nothing else
-  speed: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000, seconds: 30, single: true },
+  speed: { services: true, byDefault: false, concurrency: 1, timeoutMs: 300_000, seconds: 30, single: true },
   // the services of this folder themselves: they start their own
   services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000, seconds: 120, single: true },
   fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 1200, single: true }

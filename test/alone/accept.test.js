@@ -70,16 +70,9 @@ describe('workers accept connections themselves', () => {
   const scope = fileScope()
   /** @type {Awaited<ReturnType<typeof startCluster>>} */
   let cluster
-  /**
-   * How long a request takes at most, ms: 1 s, or more where this machine has much else to do, but far less than until another
-   * process is there.
-   */
-  let longest = 1000
   // IPv6 that takes IPv4 as well, and TLS: who stands in must do it for them too
   before(async () => {
-    const begin = performance.now()
     cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '2000', HOST: '::', TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` })
-    longest = Math.max(longest, (performance.now() - begin) / 4)
   }, { timeout: 90_000 })
 
   /** @returns {Promise<number[]>} */
@@ -94,12 +87,14 @@ describe('workers accept connections themselves', () => {
     assertEven([...few, ...many], 0.1)
   })
 
-  test('kill -9, again and again: whoever connects afterwards is answered by the other within 1 s', { timeout: 120_000 }, async (t) => {
+  test('kill -9, again and again: a client that connects meanwhile is answered by the other, and does not wait for the next process', { timeout: 120_000 }, async (t) => {
     let asking = true
     t.after(() => { asking = false })
-    const asked = trickle(cluster.url, 100, () => asking)
+    const asked = trickle(cluster.url + HANDSHAKE, 100, () => asking)
     /** @type {number[]} */
     const killed = []
+    /** When a process was there in its place, and answered; on a busy machine both take longer. @type {number[]} */
+    const replaced = []
     // the first end is mended at once, the others after a pause
     for (let kills = 0; kills < 3; kills++) {
       const pid = /** @type {number} */ ((await workers()).at(-1))
@@ -110,13 +105,15 @@ describe('workers accept connections themselves', () => {
         const now = await workers()
         return now.length === 2 && !now.includes(pid) && others.every((other) => now.includes(other))
       }, { timeout: 20_000, message: 'another process' })
+      await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'a worker that stays' })
+      replaced.push(performance.now())
     }
-    await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'a worker that stays' })
     asking = false
     const outcomes = await asked
     // what a process has accepted is lost with it
     const held = (/** @type {Outcome} */ { begin, took }) => killed.some((time) => begin <= time && begin + took >= time)
-    assert.deepEqual(outcomes.filter((outcome) => !held(outcome) && (outcome.error !== undefined || outcome.took > longest)), [])
+    const waited = (/** @type {Outcome} */ { begin, took }) => killed.some((time, i) => begin > time && begin < (time + replaced[i]) / 2 && begin + took > replaced[i])
+    assert.deepEqual(outcomes.filter((outcome) => !held(outcome) && (outcome.error !== undefined || waited(outcome))), [])
     assert.ok(outcomes.length > 100, `${outcomes.length} connections`)
     if (!noSlotSockets) assertEven(await trickle(cluster.url + HANDSHAKE, 200, (count) => count < 600), 0.2)
   })
@@ -161,10 +158,12 @@ describe('workers accept connections themselves', () => {
     t.after(() => { asking = false })
     const asked = trickle(cluster.url, 100, () => asking)
     const [pid] = await workers()
+    const told = performance.now()
     process.kill(pid, 'SIGTERM')
     await waitFor(async () => !(await workers()).includes(pid), { timeout: 20_000, message: 'its end' })
     await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'another worker' })
+    const lasted = performance.now() - told
     asking = false
-    assert.deepEqual((await asked).filter(({ error, took }) => error !== undefined || took > longest), [])
+    assert.deepEqual((await asked).filter(({ error, took }) => error !== undefined || took > lasted), [])
   })
 })

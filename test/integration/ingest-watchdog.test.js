@@ -35,7 +35,7 @@ test('a consumer that is wedged while all its health checks are green is noticed
   await kafka.produce(Array.from({ length: 30 }, (_, i) => broadcast(`d${i % 5}`, i)))
   await published(30)
   await waitFor(async () => (await ages()).length === 3, { message: ages })
-  assert.ok((await ages()).every((age) => age < 1000), String(await ages()))
+  assert.ok((await ages()).every((age) => age < 10_000), String(await ages()))
 
   const { restarts } = ingest.status()
   proxy.wedge()
@@ -51,7 +51,7 @@ test('a consumer that is wedged while all its health checks are green is noticed
   await published(60, 30_000)
   t.diagnostic(`records flow again after ${Math.round(performance.now() - began)} ms`)
   await waitFor(() => ingest.status().ready && ingest.status().stalled === undefined, { timeout: 20_000, message: () => ingest.status() })
-  await waitFor(async () => { const now = await ages(); return now.length === 3 && now.every((age) => age < 1000) }, { message: ages })
+  await waitFor(async () => { const now = await ages(); return now.length === 3 && now.every((age) => age < 10_000) }, { message: ages })
   await delay(2000) // another replacement, or a record of the one left behind, would come now
 
   assert.equal(ingest.status().restarts, restarts + 1, JSON.stringify(kafka.lines.filter(({ level }) => level === 'error' || level === 'warn')))

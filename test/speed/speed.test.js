@@ -5,8 +5,12 @@ import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
 import { startCluster } from '../helpers/cluster.js'
+import { startDocumentService } from '../helpers/document-service.js'
+import { redisUrl } from '../helpers/env.js'
 import { fileScope } from '../helpers/file-scope.js'
+import { freshTopics } from '../helpers/kafka.js'
 import { keyToScreen } from '../helpers/latency.js'
+import { freePort } from '../services/ports.js'
 
 const CROWD = fileURLToPath(new URL('../helpers/crowd.js', import.meta.url))
 /** How long the page is watched, ms. */
@@ -79,3 +83,18 @@ function taskTimes (trace) {
   assert.ok(tasks.length > 0, 'the trace has tasks')
   return tasks.map(({ tdur }) => (tdur ?? 0) / 1000)
 }
+
+describe('how quick the demo is with a cluster, Kafka and the document service', { skip: noBrowser, timeout: 180_000 }, () => {
+  const scope = fileScope()
+
+  test('a letter typed on one page is on the screen of another within 100 ms at the median', async (t) => {
+    const topics = freshTopics(scope)
+    const port = await freePort()
+    const inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`, ...topics.env })
+    await startDocumentService(scope, { port, apiUrl: inkcast.apiUrl, kafka: topics.env })
+    const browser = await startBrowser(scope)
+    const [ada, grace] = await Promise.all([0, 1].map(() => openDemo(t, browser, inkcast.url, { document: 'quick' })))
+    const median = await keyToScreen(t, ada, grace, 100)
+    assert.ok(median < 100, `${median} ms`)
+  })
+})

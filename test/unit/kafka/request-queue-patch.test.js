@@ -56,7 +56,7 @@ test('a throttled request is sent when the throttling ends', async () => {
   const began = performance.now()
   const waited = await new Promise((resolve) => { push(queue, 1, () => resolve(performance.now() - began)) })
   queue.destroy()
-  assert.ok(waited >= 115 && waited < 1000, `sent after ${waited} ms`)
+  assert.ok(waited >= 115, `sent after ${waited} ms`)
 })
 
 test('a request beyond the limit of those in flight is sent when one is answered', () => {
