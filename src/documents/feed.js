@@ -120,6 +120,12 @@ export class Feed {
 
   get unused () { return this.members.size === 0 && this.#missing === undefined }
 
+  /** @param {Member} member @returns {Position} what it has been sent, and what comes goes on from */
+  positionOf (member) {
+    const { epoch, offset } = this.#missing?.get(member) ?? this.position
+    return { epoch, offset: Math.max(offset, this.#ahead?.get(member) ?? 0) }
+  }
+
   /** @param {Member} member @returns {Position | undefined} what a member has that is behind */
   missingFrom (member) { return this.#missing?.get(member) }
 

@@ -104,7 +104,7 @@ export function createFeeds (dependencies) {
      *
      * @param {string} guid
      * @param {Member} member
-     * @param {Position | undefined} since
+     * @param {Position | undefined} since moves on with what is sent
      * @param {() => boolean} wanted false once the member has left or disconnected meanwhile
      * @returns {Promise<{ position: Position, recovered: boolean }>} recovered: nothing between `since` and `position`
      *   is missing; false without `since`, and when the member was told to resync
@@ -120,7 +120,7 @@ export function createFeeds (dependencies) {
       try {
         const opening = feed.open()
         if (opening !== undefined) await opening
-        const have = { epoch: '', offset: 0, ...since }
+        const have = since ?? { epoch: '', offset: 0 }
         let gap = /** @type {null | 'epoch' | 'trimmed'} */ (null)
         if (since !== undefined && (since.epoch !== feed.position.epoch || since.offset !== feed.position.offset)) {
           const backoff = new Backoff({ min: 100 })
@@ -152,17 +152,39 @@ export function createFeeds (dependencies) {
       }
     },
 
+    /**
+     * Tells a member from where it gets what comes when it asks for a document that it has open. It may have been sent
+     * what came after `since` before the part of it that asks now listened, so that is not repeated: it has to resync.
+     *
+     * @param {string} guid that is open
+     * @param {Member} member
+     * @param {Position} since
+     * @param {() => boolean} wanted false once it has left
+     * @returns {Promise<{ position: Position, recovered: boolean }>} as `join`
+     * @throws {InkcastError} unavailable, timeout: the bus does not answer
+     */
+    async resume (guid, member, since, wanted) {
+      const feed = /** @type {Feed} */ (feeds.get(guid))
+      const hasCome = () => since.epoch === feed.position.epoch && since.offset <= feed.position.offset
+      // who heard of it elsewhere may be ahead of what has come here
+      const [end] = hasCome() ? [] : await bus.positions([guid])
+      const position = feed.positionOf(member)
+      const exists = hasCome() || (end?.epoch === since.epoch && end.epoch === position.epoch && end.offset >= since.offset)
+      const gap = !exists ? 'epoch' : since.offset < position.offset ? 'opened' : null
+      if (gap !== null && wanted()) member.resync(guid, position, gap)
+      return { position, recovered: gap === null }
+    },
+
     /** @param {string} guid @param {Member} member */
     leave (guid, member) {
       const feed = feeds.get(guid)
       if (feed?.remove(member)) closeIfUnused(feed)
     },
 
-    /** @param {string} guid @param {Member} [member] @returns {Position | undefined} where the feed is, or a member of it that is behind, if the document is open here */
+    /** @param {string} guid @param {Member} [member] @returns {Position | undefined} where the feed is, or a member of it, if the document is open here */
     position (guid, member) {
       const feed = feeds.get(guid)
-      const position = (member && feed?.missingFrom(member)) ?? feed?.position
-      return position && { ...position }
+      return feed && (member === undefined ? { ...feed.position } : feed.positionOf(member))
     },
 
     /** @param {import('../bus/contract.js').BusRecord} record */

@@ -45,6 +45,8 @@ export class OpenDocument {
   /** False once it was left, or the connection has gone, while the join was still under way. */
   wanted = true
   joined = false
+  /** While it is being joined from a position: what has been sent. @type {import('../wire/position.js').Position | null} */
+  sent = null
   /** It takes part in the document's presence. @type {import('../presence/membership.js').Membership | null} */
   presence = null
 }

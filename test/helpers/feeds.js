@@ -21,7 +21,7 @@ export function feedsOnScriptedBus () {
      * @param {import('../../src/wire/position.js').Position} [since]
      * @param {() => boolean} [wanted]
      */
-    join: (member, since, wanted = () => true) => feeds.join('doc', member, since, wanted),
+    join: (member, since, wanted = () => true) => feeds.join('doc', member, since && { ...since }, wanted),
     /** Appends and delivers. @param {number} count */
     publish (count) { for (const record of bus.appendMany(count)) feeds.receive(record) }
   }

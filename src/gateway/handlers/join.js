@@ -17,7 +17,7 @@ const followers = new WeakMap()
 
 /**
  * Opens a document on a connection; what was missed since `position` comes as ordinary events before the answer. Who gives a
- * state, or asks for the members, takes part in its presence. Who asks while the document is being joined gets the answer to that.
+ * state, or asks for the members, takes part in its presence. Who asks while the document is being joined waits for that.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -26,7 +26,7 @@ const followers = new WeakMap()
 export async function handle (connection, { guid, position, state, members }, context) {
   const { feeds, access, lifeCycle, presence } = context
   const known = connection.document(guid)
-  if (known !== undefined && !known.joined) return follow(connection, { guid, position, state, members }, known, presence)
+  if (known !== undefined && !known.joined) return follow(connection, { guid, position, state, members }, known, context)
   // before anything is awaited: a leave or a revocation that follows must find it
   const document = known ?? connection.addDocument(guid)
   if (document === null) throw new InkcastError('too_many_documents')
@@ -36,14 +36,15 @@ export async function handle (connection, { guid, position, state, members }, co
     const asked = mayRead(connection, guid, access)
     if (asked !== undefined) await asked
     assertWanted(document)
-    // an open document misses nothing that does not come anyway, so there is nothing to send
     if (known !== undefined) {
-      const answer = { guid, position: feeds.position(guid, connection), recovered: position != null }
+      const answer = { guid, ...await resume(connection, guid, position, document, feeds) }
       return takesPart ? { ...answer, ...await takePart(connection, guid, document, state, presence) } : answer
     }
+    document.sent = position ?? null
     const answer = await feeds.join(guid, connection, position ?? undefined, () => document.wanted)
     assertWanted(document)
     document.joined = true
+    document.sent = null
     lifeCycle.joined(connection, guid, state)
     const joining = connection.socket.join(`doc:${guid}`)
     if (joining !== undefined) {
@@ -64,22 +65,49 @@ export async function handle (connection, { guid, position, state, members }, co
 }
 
 /**
- * A client that got no answer in time asks again, while the first join is still under way.
+ * A client that got no answer in time asks again, while the first join is still under way; or another part of a page wants the same document.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
  * @param {OpenDocument} document that is being joined
- * @param {import('../handlers.js').HandlerContext['presence']} presence
+ * @param {import('../handlers.js').HandlerContext} context
  */
-async function follow (connection, { guid, position, state, members }, document, presence) {
+async function follow (connection, { guid, position, state, members }, document, { feeds, presence }) {
   if (state !== undefined) presence.checkState(state)
   const waiting = followers.get(document) ?? []
   if (waiting.length >= MAX_FOLLOWERS) throw new InkcastError('rate_limited', 'this document is being joined already')
   followers.set(document, waiting)
+  // what is sent from now on reaches who asks now
+  const sent = document.sent && { ...document.sent }
   const joined = await new Promise((/** @type {(joined: Joined) => void} */ resolve, reject) => { waiting.push({ resolve, reject }) })
   assertWanted(document)
-  const answer = { guid, position: joined.position, recovered: joined.recovered && position != null }
+  // a resync of the first join was for this one as well
+  const told = position == null || (sent !== null && (!joined.recovered || isBetween(position, sent, joined.position)))
+  const answer = { guid, ...told ? { position: joined.position, recovered: joined.recovered && position != null } : await resume(connection, guid, position, document, feeds) }
   return state !== undefined || members === true ? { ...answer, ...await takePart(connection, guid, document, state, presence) } : answer
+}
+
+/**
+ * @param {import('../connection.js').Connection} connection
+ * @param {string} guid
+ * @param {import('../../wire/position.js').Position | null | undefined} position of who asks
+ * @param {OpenDocument} document that is open
+ * @param {import('../handlers.js').HandlerContext['feeds']} feeds
+ */
+async function resume (connection, guid, position, document, feeds) {
+  if (position == null) return { position: feeds.position(guid, connection), recovered: false }
+  const answer = await feeds.resume(guid, connection, position, () => document.wanted)
+  assertWanted(document)
+  return answer
+}
+
+/**
+ * @param {import('../../wire/position.js').Position} position
+ * @param {import('../../wire/position.js').Position} from
+ * @param {import('../../wire/position.js').Position} to
+ */
+function isBetween ({ epoch, offset }, from, to) {
+  return epoch === from.epoch && epoch === to.epoch && offset >= from.offset && offset <= to.offset
 }
 
 /** @param {OpenDocument} document @param {(follower: Follower) => void} tell */

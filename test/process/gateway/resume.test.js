@@ -89,6 +89,79 @@ describe('a client that comes back with its position', () => {
   })
 })
 
+/**
+ * A part of a page that follows a document from a position, as docs/protocol.md says.
+ * @param {Awaited<ReturnType<typeof connectClient>>} client
+ * @param {{ epoch: string, offset: number }} from
+ */
+function partOfPage (client, { epoch, offset }) {
+  const part = { offset, missed: /** @type {number[]} */ ([]), resyncs: 0 }
+  client.on('message', (_payload, meta) => {
+    if (meta.offset <= part.offset) return
+    for (let i = part.offset + 1; i < meta.offset; i++) part.missed.push(i)
+    part.offset = meta.offset
+  })
+  // it loads the document again
+  client.on('doc:resync', ({ position }) => { Object.assign(part, { offset: position.offset, missed: [], resyncs: part.resyncs + 1 }) })
+  return Object.assign(part, {
+    /** @param {string} guid */
+    join: (guid) => client.ask('doc:join', { guid, position: { epoch, offset } })
+  })
+}
+
+describe('a position for a document that the connection has open', () => {
+  test('says whether something is missing, and is told to resync where it is', async (t) => {
+    const { first: client, epoch } = await documentWith(t, 'open', 5)
+    const end = { epoch, offset: 5 }
+    for (const [position, reason] of /** @type {const} */ ([[end, null], [{ epoch, offset: 0 }, 'opened'], [{ epoch: 'bogus', offset: 5 }, 'epoch'], [{ epoch, offset: 999 }, 'epoch']])) {
+      client.received.length = 0
+      assert.deepEqual(await client.ask('doc:join', { guid: 'open', position }), { ok: true, guid: 'open', position: end, recovered: reason === null })
+      assert.deepEqual(client.received.map(({ event, payload }) => [event, payload]), reason === null ? [] : [['doc:resync', { guid: 'open', position: end, reason }]])
+    }
+    assert.deepEqual(await client.ask('doc:join', { guid: 'open' }), { ok: true, guid: 'open', position: end, recovered: false })
+  })
+
+  test('of a join behind one under way counts as well', async (t) => {
+    const { epoch } = await documentWith(t, 'behind', 5)
+    const at = (/** @type {number} */ offset, of = epoch) => ({ epoch: of, offset })
+    for (const [first, second, recovered, resyncs] of /** @type {const} */ ([
+      [undefined, at(0), false, 1], [undefined, at(5), true, 0], [at(2), at(2), true, 0], [at(2), at(4), true, 0], [at(2), at(1), false, 1],
+      [at(2), at(6), false, 1], [at(2), at(2, 'other'), false, 1], [at(2, 'other'), at(1), false, 1], [at(2), undefined, false, 0]
+    ])) {
+      const client = await connectClient(t, url)
+      const [, answer] = await Promise.all([first, second].map((position) => client.ask('doc:join', { guid: 'behind', position })))
+      assert.deepEqual([answer.recovered, client.received.filter(({ event }) => event === 'doc:resync').length], [recovered, resyncs], JSON.stringify([first, second]))
+      assert.deepEqual(answer.position, at(5))
+      client.disconnect()
+    }
+  })
+
+  test('lets no part of a page miss anything, whatever is on its way when it begins', async (t) => {
+    for (const transports of [['websocket'], ['polling']]) {
+      const guid = `parts ${transports[0]}`
+      const { epoch } = await documentWith(t, guid, 3)
+      const client = await connectClient(t, url, { transports })
+      let published = 3
+      /** @type {ReturnType<typeof partOfPage>[]} */
+      const parts = []
+      for (let round = 0; round < 12; round++) {
+        const joining = Array.from({ length: round % 3 + 1 }, (_, i) => {
+          const part = partOfPage(client, { epoch, offset: Math.max(0, published - (round + i) % 4) })
+          parts.push(part)
+          return part.join(guid)
+        })
+        await publish(guid, round % 4, published + 1)
+        published += round % 4
+        await Promise.all(joining)
+      }
+      await publish(guid, 1, ++published)
+      await waitFor(() => parts.every(({ offset }) => offset === published), { message: () => ({ published, parts }) })
+      assert.deepEqual(parts.flatMap(({ missed }) => missed), [])
+      client.disconnect()
+    }
+  })
+})
+
 describe('coming back', () => {
   test('fifty times while records are published leaves each of them once and in order', async (t) => {
     const { epoch } = await documentWith(t, 'race', 0)

@@ -103,6 +103,45 @@ describe('joining a document', () => {
     assert.deepEqual(member.offsets, [1])
   })
 
+  test('a second time says from where the member gets what comes', async () => {
+    const { bus, feeds, join, publish } = setUp()
+    const member = new FakeMember()
+    await join(member)
+    publish(3)
+    bus.append()
+    const reader = new FakeMember('reader')
+    await join(reader, at(1))
+    const drain = member.fill()
+    publish(1)
+    /** @param {FakeMember} who @param {import('../../../src/wire/position.js').Position} since */
+    const resume = (who, since) => feeds.resume('doc', who, since, () => true)
+    // one is behind, the other has read more of the log than has come live
+    assert.deepEqual(await resume(member, at(3)), { position: at(3), recovered: true })
+    assert.deepEqual(await resume(member, at(2)), { position: at(3), recovered: false })
+    assert.deepEqual(member.resyncs, [{ ...at(3), reason: 'opened' }])
+    drain()
+    assert.deepEqual(bus.calls.filter((call) => call === 'positions'), [])
+    await waitFor(() => feeds.position('doc', member)?.offset === 5)
+    bus.append()
+    assert.deepEqual(await resume(reader, at(6)), { position: at(5), recovered: true })
+    assert.deepEqual(await resume(reader, at(7)), { position: at(5), recovered: false })
+    assert.deepEqual(reader.resyncs, [{ ...at(5), reason: 'epoch' }])
+    bus.fail('positions', 1)
+    await assert.rejects(resume(reader, at(7)))
+  })
+
+  test('a second time knows what the member has read ahead of what has come live', async () => {
+    const { bus, feeds, join, publish } = setUp()
+    await join(new FakeMember())
+    publish(1)
+    bus.appendMany(2)
+    const member = new FakeMember('ahead')
+    assert.deepEqual(await join(member, START), { position: at(3), recovered: true })
+    assert.deepEqual(feeds.position('doc', member), at(3))
+    assert.deepEqual(await feeds.resume('doc', member, at(1), () => true), { position: at(3), recovered: false })
+    assert.deepEqual(member.resyncs, [{ ...at(3), reason: 'opened' }])
+  })
+
   test('is given up, and the feed closed, when nobody wants it any more', async () => {
     const { bus, feeds, join } = setUp()
     const { waiting, release } = bus.hold('subscribe')
