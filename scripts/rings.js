@@ -16,22 +16,22 @@ import { join, relative, resolve, sep } from 'node:path'
 
 /** @type {Record<string, Ring>} in the order in which they begin, two at a time: the quick one that says most, then the longest */
 export const RINGS = {
-  unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 120_000, seconds: 40 },
-  integration: { services: true, byDefault: true, concurrency: 4, timeoutMs: 300_000, seconds: 120 },
+  unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 40 },
+  integration: { services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 120 },
   // a whole inkcast in one process, or started as a command: no services either, but more than a few seconds
-  process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 240_000, seconds: 150 },
+  process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 150 },
   // clusters whose processes are replaced, and balancers
-  alone: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 110 },
+  alone: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 110 },
   // each file with a Redis of its own, and so with clusters of its own
-  cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 130 },
-  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 300_000, seconds: 100 },
-  contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 240_000, seconds: 60 },
+  cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 130 },
+  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 100 },
+  contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 60 },
   // attacks on a worker with clients beside it: a few seconds each, or ATTACK_SECONDS
   attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 600, single: true },
   // how quick the demo page is, which needs a machine that does nothing else
-  speed: { services: true, byDefault: false, concurrency: 1, timeoutMs: 300_000, seconds: 30, single: true },
+  speed: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 30, single: true },
   // the services of this folder themselves: they start their own
-  services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 300_000, seconds: 120, single: true },
+  services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 120, single: true },
   fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 1200, single: true }
 }
 

@@ -73,12 +73,12 @@ describe('workers accept connections themselves', () => {
   // IPv6 that takes IPv4 as well, and TLS: who stands in must do it for them too
   before(async () => {
     cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '2000', HOST: '::', TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` })
-  }, { timeout: 90_000 })
+  }, { timeout: 270_000 })
 
   /** @returns {Promise<number[]>} */
   const workers = async () => (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway').map(({ pid }) => pid)
 
-  test('few connections a second are spread as evenly as many at once', { skip: noSlotSockets, timeout: 60_000 }, async (t) => {
+  test('few connections a second are spread as evenly as many at once', { skip: noSlotSockets, timeout: 180_000 }, async (t) => {
     const plain = await startCluster(t, { WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '500' })
     const few = await trickle(plain.url + HANDSHAKE, 100, (count) => count < 600)
     const many = await Promise.all(Array.from({ length: 2000 }, () => ask(plain.url + HANDSHAKE)))
@@ -87,7 +87,7 @@ describe('workers accept connections themselves', () => {
     assertEven([...few, ...many], 0.1)
   })
 
-  test('kill -9, again and again: a client that connects meanwhile is answered by the other, and does not wait for the next process', { timeout: 120_000 }, async (t) => {
+  test('kill -9, again and again: a client that connects meanwhile is answered by the other, and does not wait for the next process', { timeout: 360_000 }, async (t) => {
     let asking = true
     t.after(() => { asking = false })
     const asked = trickle(cluster.url + HANDSHAKE, 100, () => asking)
@@ -118,7 +118,7 @@ describe('workers accept connections themselves', () => {
     if (!noSlotSockets) assertEven(await trickle(cluster.url + HANDSHAKE, 200, (count) => count < 600), 0.2)
   })
 
-  test('who waits at a worker that hangs is answered by the other when it is killed', { timeout: 60_000 }, async () => {
+  test('who waits at a worker that hangs is answered by the other when it is killed', { timeout: 180_000 }, async () => {
     const [pid] = await workers()
     process.kill(pid, 'SIGSTOP')
     let answered = 0
@@ -132,7 +132,7 @@ describe('workers accept connections themselves', () => {
     await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'a worker in its place' })
   })
 
-  test('SIGHUP under load: no connection is reset', { timeout: 60_000 }, async (t) => {
+  test('SIGHUP under load: no connection is reset', { timeout: 180_000 }, async (t) => {
     let asking = true
     t.after(() => { asking = false })
     const before = await workers()
@@ -153,7 +153,7 @@ describe('workers accept connections themselves', () => {
     if (!noSlotSockets) assertEven(await trickle(cluster.url + HANDSHAKE, 200, (count) => count < 600), 0.2)
   })
 
-  test('a worker that is told to end by somebody else leaves nobody waiting', { timeout: 90_000 }, async (t) => {
+  test('a worker that is told to end by somebody else leaves nobody waiting', { timeout: 270_000 }, async (t) => {
     let asking = true
     t.after(() => { asking = false })
     const asked = trickle(cluster.url, 100, () => asking)

@@ -64,17 +64,17 @@ const scene = testBehind({
 })
 const status = () => scene.terminating.status()
 
-test('a machine with more connections gets less weight from its agent', { skip, timeout: 60_000 }, async (t) => {
+test('a machine with more connections gets less weight from its agent', { skip, timeout: 180_000 }, async (t) => {
   const weights = async () => (await status()).map(({ weight }) => weight)
   /** @type {number[]} */
   let last = []
-  await waitFor(async () => (last = await weights()).every((weight) => weight > 75), { timeout: 15_000, message: () => last })
-  // half of what AGENT_CAPACITY says, past the balancer
-  await Promise.all(Array.from({ length: 20 }, () => connectClient(t, scene.first.url)))
-  await waitFor(async () => (last = await weights())[0] <= 50 && last[0] > 0 && last[1] > last[0], { timeout: 15_000, message: () => last })
+  await waitFor(async () => (last = await weights()).every((weight) => weight > 1), { timeout: 15_000, message: () => last })
+  // as many as AGENT_CAPACITY says for two workers, past the balancer. How busy the other one is decides what it has left: it is not full
+  await Promise.all(Array.from({ length: 40 }, () => connectClient(t, scene.first.url)))
+  await waitFor(async () => (last = await weights())[0] === 1 && last[1] > 1, { timeout: 15_000, message: () => last })
 })
 
-test('a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back', { skip, timeout: 90_000 }, async (t) => {
+test('a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back', { skip, timeout: 270_000 }, async (t) => {
   await waitFor(async () => (await status()).every(({ status }) => status === 'UP'), { timeout: 15_000, message: 'both machines' })
   /** @type {any} */
   let last
@@ -82,12 +82,12 @@ test('a machine that is told to stop gets nothing new, nobody misses a record, a
     waitFor(async () => (last = await status())[0].status !== 'UP' && last[1].status === 'UP', { timeout: 15_000, message: () => last }))
 
   scene.first = await startMachine(scene.first.env)
-  await waitFor(async () => (last = await status())[0].status === 'UP' && last[0].weight > 75, { timeout: 15_000, message: () => last })
+  await waitFor(async () => (last = await status())[0].status === 'UP' && last[0].weight > 1, { timeout: 15_000, message: () => last })
   const after = await Promise.all(Array.from({ length: 8 }, () => connectClient(t, scene.terminating.url, { ca })))
   assert.ok(after.some((client) => !staying.has(workerOf(client))), 'it is used again')
 })
 
-test('a gateway that is killed costs nobody a record', { skip, timeout: 60_000 }, async (t) => {
+test('a gateway that is killed costs nobody a record', { skip, timeout: 180_000 }, async (t) => {
   await killingCostsNothing(t, scene)
   /** @type {any} */
   let last

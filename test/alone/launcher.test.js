@@ -77,14 +77,14 @@ describe('a cluster that goes on', () => {
   let cluster
   before(async () => {
     cluster = await start(scope, { ...topics.env, DRAIN_TIMEOUT: '10000' })
-  }, { timeout: 90_000 })
+  }, { timeout: 270_000 })
 
   test('gateway workers run with the flags that were measured for them, the others without', async () => {
     const flagsOf = (/** @type {number} */ pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter((arg) => GATEWAY_FLAGS.includes(arg))
     for (const { pid, role } of await childrenOf(cluster.pid)) assert.deepEqual(flagsOf(pid), role === 'gateway' ? GATEWAY_FLAGS : [], role)
   })
 
-  test('a killed gateway worker is replaced, takes its number again, and the clients of the other notice nothing', { timeout: 30_000 }, async (t) => {
+  test('a killed gateway worker is replaced, takes its number again, and the clients of the other notice nothing', { timeout: 90_000 }, async (t) => {
     const clients = await connectToWorkers(t, cluster.url, 2, 40, () => ({ reconnection: true }))
     const numbers = [...new Set(clients.map(workerOf))]
     const file = cluster.sockets().find((name) => name.startsWith('gateway-0.'))
@@ -110,7 +110,7 @@ describe('a cluster that goes on', () => {
   })
 
   for (const role of ['api', 'ingest']) {
-    test(`a killed ${role} is replaced and works again`, { timeout: 30_000 }, async (t) => {
+    test(`a killed ${role} is replaced and works again`, { timeout: 90_000 }, async (t) => {
       const [pid] = await cluster.pids(role)
       const client = await connectClient(t, cluster.url)
       const guid = `document-${randomUUID()}`
@@ -127,7 +127,7 @@ describe('a cluster that goes on', () => {
     })
   }
 
-  test('SIGHUP under load: no connection is refused, every client is back, every process is another one, and a second SIGHUP is not forgotten', { timeout: 90_000 }, async (t) => {
+  test('SIGHUP under load: no connection is refused, every client is back, every process is another one, and a second SIGHUP is not forgotten', { timeout: 270_000 }, async (t) => {
     const before = await cluster.pids()
     const kinds = [['websocket'], ['polling'], ['polling', 'websocket']]
     const clients = await Promise.all(Array.from({ length: 45 }, (_, i) => connectClient(t, cluster.url, { transports: kinds[i % 3], reconnection: true })))
@@ -182,7 +182,7 @@ describe('a cluster that goes on', () => {
   })
 })
 
-test('SIGTERM: clients are told, everything ends within DRAIN_TIMEOUT with exit code 0, and nothing is left', { timeout: 40_000 }, async (t) => {
+test('SIGTERM: clients are told, everything ends within DRAIN_TIMEOUT with exit code 0, and nothing is left', { timeout: 120_000 }, async (t) => {
   const cluster = await start(t, { DRAIN_TIMEOUT: '5000' })
   const clients = await Promise.all(Array.from({ length: 30 }, (_, i) => connectClient(t, cluster.url, { transports: i % 3 ? ['websocket'] : ['polling'] })))
   const told = Promise.all(clients.map((client) => client.next('gateway:draining')))
@@ -197,7 +197,7 @@ test('SIGTERM: clients are told, everything ends within DRAIN_TIMEOUT with exit 
   assert.deepEqual(await gone(cluster, pids), { code: 0, signal: null })
 })
 
-test('a worker that hangs is killed soon after DRAIN_TIMEOUT, and the exit code says so', { timeout: 40_000 }, async (t) => {
+test('a worker that hangs is killed soon after DRAIN_TIMEOUT, and the exit code says so', { timeout: 120_000 }, async (t) => {
   const cluster = await start(t, { DRAIN_TIMEOUT: '500', WORKERS: '1' })
   const pids = await cluster.pids()
   process.kill((await cluster.pids('gateway'))[0], 'SIGSTOP')
@@ -206,7 +206,7 @@ test('a worker that hangs is killed soon after DRAIN_TIMEOUT, and the exit code 
   assert.match(cluster.output(), /did not stop in time, killing them/)
 })
 
-test('a second signal ends everything at once', { timeout: 40_000 }, async (t) => {
+test('a second signal ends everything at once', { timeout: 120_000 }, async (t) => {
   const cluster = await start(t, { WORKERS: '1' })
   const pids = await cluster.pids()
   process.kill((await cluster.pids('gateway'))[0], 'SIGSTOP')
@@ -218,7 +218,7 @@ test('a second signal ends everything at once', { timeout: 40_000 }, async (t) =
   assert.ok(performance.now() - begin < 15_000, 'DRAIN_TIMEOUT, which is 30 s, is not waited for')
 })
 
-test('a killed launcher: its processes notice, drain, and leave nothing behind', { timeout: 40_000 }, async (t) => {
+test('a killed launcher: its processes notice, drain, and leave nothing behind', { timeout: 120_000 }, async (t) => {
   const topics = freshTopics(t)
   const cluster = await start(t, { ...topics.env, WORKERS: '1' })
   const clients = await Promise.all(Array.from({ length: 12 }, () => connectClient(t, cluster.url)))
@@ -230,7 +230,7 @@ test('a killed launcher: its processes notice, drain, and leave nothing behind',
   assert.deepEqual(await gone(cluster, pids), { code: null, signal: 'SIGKILL' })
 })
 
-test('a new process that does not start leaves the old one serving, and the log says why', { timeout: 40_000 }, async (t) => {
+test('a new process that does not start leaves the old one serving, and the log says why', { timeout: 120_000 }, async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-keys-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = path.join(folder, 'key.pem')
@@ -283,7 +283,7 @@ describe('what cannot start says why in one line, with exit code 1, and leaves n
   }
 
   for (const [name, role] of [['PORT', 'gateway-\\d'], ['API_PORT', 'api-0'], ['ADMIN_PORT', '']]) {
-    test(`${name} is taken`, { timeout: 30_000 }, async (t) => {
+    test(`${name} is taken`, { timeout: 90_000 }, async (t) => {
       const server = createServer()
       // nor is it shared with a stranger who would
       server.listen({ port: 0, host: '127.0.0.1', reusePort: noSlotSockets === false })
@@ -294,11 +294,11 @@ describe('what cannot start says why in one line, with exit code 1, and leaves n
     })
   }
 
-  test('a password that Redis does not know', { timeout: 30_000 }, async (t) => {
+  test('a password that Redis does not know', { timeout: 90_000 }, async (t) => {
     await fails(t, { REDIS_URL: redisUrl().replace('redis://', 'redis://nobody:wrong@') }, /^inkcast: [a-z]+-\d: redis: .*(password|user)/i)
   })
 
-  test('TMPDIR is too long for a unix socket', { timeout: 30_000 }, async (t) => {
+  test('TMPDIR is too long for a unix socket', { timeout: 90_000 }, async (t) => {
     const folder = mkdtempSync(path.join(tmpdir(), `inkcast-${'long-'.repeat(16)}`))
     t.after(() => rmSync(folder, { recursive: true }))
     await fails(t, { TMPDIR: folder }, /too long for a unix socket: choose a shorter TMPDIR/)

@@ -8,7 +8,7 @@ import { freshTopics } from '../helpers/kafka.js'
 import { childrenOf } from '../helpers/processes.js'
 import { freePort } from '../services/ports.js'
 
-describe('the demo with a cluster, Kafka and the document service', { skip: noBrowser, timeout: 180_000 }, () => {
+describe('the demo with a cluster, Kafka and the document service', { skip: noBrowser, timeout: 540_000 }, () => {
   const scope = fileScope()
   /** @type {Awaited<ReturnType<typeof startCluster>>} */
   let inkcast
@@ -20,7 +20,7 @@ describe('the demo with a cluster, Kafka and the document service', { skip: noBr
     inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`, ...topics.env })
     await startDocumentService(scope, { port, apiUrl: inkcast.apiUrl, kafka: topics.env })
     browser = await startBrowser(scope)
-  }, { timeout: 120_000 })
+  }, { timeout: 360_000 })
 
   test('when workers are killed, pages come back by themselves and miss nothing', async (t) => {
     const document = 'killed'

@@ -11,7 +11,7 @@ import { waitFor } from '../helpers/wait.js'
 
 const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true }
 
-describe('the demo in embedded mode', { skip: noBrowser, timeout: 120_000 }, () => {
+describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () => {
   const scope = fileScope()
   /** @type {Awaited<ReturnType<typeof startCluster>>} */
   let inkcast

@@ -37,7 +37,7 @@ function plain (value) {
   return value
 }
 
-test('each of 200 clients of all kinds on two workers gets exactly the records of its documents, in order', { timeout: 120_000 }, async (t) => {
+test('each of 200 clients of all kinds on two workers gets exactly the records of its documents, in order', { timeout: 360_000 }, async (t) => {
   const guids = Array.from({ length: 20 }, () => `document-${randomUUID()}`)
   const kinds = [
     { codec: /** @type {const} */ ('json'), transports: ['websocket'] },
@@ -93,7 +93,7 @@ test('each of 200 clients of all kinds on two workers gets exactly the records o
   }
 })
 
-test('a value of exactly 1 MiB arrives whole at JSON and msgpack clients', { timeout: 30_000 }, async (t) => {
+test('a value of exactly 1 MiB arrives whole at JSON and msgpack clients', { timeout: 90_000 }, async (t) => {
   const guid = `large-${randomUUID()}`
   const clients = await Promise.all([
     connectClient(t, cluster.url), connectClient(t, cluster.url, { codec: 'msgpack' }), connectClient(t, cluster.url, { transports: ['polling'] })
@@ -108,7 +108,7 @@ test('a value of exactly 1 MiB arrives whole at JSON and msgpack clients', { tim
   }
 })
 
-test('socket reaches one connection, everyone all of them', { timeout: 30_000 }, async (t) => {
+test('socket reaches one connection, everyone all of them', { timeout: 90_000 }, async (t) => {
   const clients = await Promise.all(Array.from({ length: 12 }, () => connectClient(t, cluster.url)))
   const [first] = clients
   const one = await cluster.post(`/v1/sockets/${first.id}/send`, { only: 'you' })
@@ -121,7 +121,7 @@ test('socket reaches one connection, everyone all of them', { timeout: 30_000 },
   assert.equal(clients.filter(({ received }) => received.some(({ payload }) => payload?.only)).length, 1)
 })
 
-test('doc:send is acknowledged when Kafka has the record, with who sent it set by the gateway', { timeout: 30_000 }, async (t) => {
+test('doc:send is acknowledged when Kafka has the record, with who sent it set by the gateway', { timeout: 90_000 }, async (t) => {
   const guid = `uplink-${randomUUID()}`
   const records = await topics.collect(topics.uplink)
   const json = await connectClient(t, cluster.url)
@@ -145,7 +145,7 @@ test('doc:send is acknowledged when Kafka has the record, with who sent it set b
   assert.equal(second.headers['content-type'], 'application/msgpack')
 })
 
-test('a signal reaches the members on the other worker and not its sender', { timeout: 30_000 }, async (t) => {
+test('a signal reaches the members on the other worker and not its sender', { timeout: 90_000 }, async (t) => {
   const guid = `signal-${randomUUID()}`
   const clients = await Promise.all(Array.from({ length: 8 }, () => connectClient(t, cluster.url)))
   for (const client of clients) await client.ask('doc:join', { guid })
@@ -156,7 +156,7 @@ test('a signal reaches the members on the other worker and not its sender', { ti
   assert.equal(clients[1].received[0].meta.offset, undefined)
 })
 
-test('metrics of all processes are merged, and readiness names each of them', { timeout: 30_000 }, async (t) => {
+test('metrics of all processes are merged, and readiness names each of them', { timeout: 90_000 }, async (t) => {
   const clients = await Promise.all(Array.from({ length: 10 }, () => connectClient(t, cluster.url)))
   const text = await cluster.metrics()
   const value = Number(/^inkcast_connections\{.*transport="websocket".*\} (\d+)$/m.exec(text)?.[1])

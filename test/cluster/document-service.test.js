@@ -28,7 +28,7 @@ const load = async (guid) => (await fetch(`${cluster.url}/documents/${guid}`)).j
 /** @param {{ received: { event: string, payload: any, meta: any }[] }} client */
 const changesOf = ({ received }) => received.filter(({ event }) => event === 'sheet:changes').flatMap(({ payload }) => payload.changes)
 
-test('what a client asks for is checked, kept and told to everyone; who comes later loads it and goes on from there', { timeout: 60_000 }, async (t) => {
+test('what a client asks for is checked, kept and told to everyone; who comes later loads it and goes on from there', { timeout: 180_000 }, async (t) => {
   const guid = `plan-${randomUUID()}`
   const [ada, grace] = await Promise.all([0, 1].map(() => connectClient(t, cluster.url)))
   for (const client of [ada, grace]) assert.equal((await client.ask('doc:join', { guid })).ok, true)
@@ -55,7 +55,7 @@ test('what a client asks for is checked, kept and told to everyone; who comes la
   assert.deepEqual(changesOf(late).map(({ version, resolved }) => [version, resolved]), [[3, 'grace:1']])
 })
 
-test('a service that is killed in the middle of it loses nothing and tells nothing twice', { timeout: 90_000 }, async (t) => {
+test('a service that is killed in the middle of it loses nothing and tells nothing twice', { timeout: 270_000 }, async (t) => {
   const guid = `killed-${randomUUID()}`
   const edits = 150
   const clients = await Promise.all([0, 1, 2].map(() => connectClient(t, cluster.url)))

@@ -11,7 +11,7 @@ import { waitFor } from '../helpers/wait.js'
 
 const REDIS_URL = await ownRedisUrl(fileScope())
 
-test('a request that is made again reaches clients once, and canaries are seen by nobody but the metrics', { timeout: 90_000 }, async (t) => {
+test('a request that is made again reaches clients once, and canaries are seen by nobody but the metrics', { timeout: 270_000 }, async (t) => {
   const topics = freshTopics(t)
   const cluster = await startCluster(t, { WORKERS: '1', REDIS_URL, ...topics.env })
   const client = await connectClient(t, cluster.url, { codec: 'json', transports: ['websocket'] })

@@ -59,7 +59,7 @@ test('a page of the same origin may connect, also on a port of its own', { skip 
   }
 })
 
-test('a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back', { skip, timeout: 90_000 }, async (t) => {
+test('a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back', { skip, timeout: 270_000 }, async (t) => {
   const staying = await stoppingCostsNothing(t, scene)
   scene.first = await startMachine({ WORKERS: '2', PORT: String(scene.first.port) })
   await waitFor(async () => {
@@ -68,4 +68,4 @@ test('a machine that is told to stop gets nothing new, nobody misses a record, a
   }, { timeout: 15_000, message: 'a client of the machine that is back' })
 })
 
-test('a gateway that is killed costs nobody a record', { skip, timeout: 60_000 }, (t) => killingCostsNothing(t, scene))
+test('a gateway that is killed costs nobody a record', { skip, timeout: 180_000 }, (t) => killingCostsNothing(t, scene))

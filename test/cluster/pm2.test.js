@@ -48,7 +48,7 @@ test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover 
   assert.equal((await stat(path.join(cluster.home, 'inkcast'))).mode & 0o777, 0o700)
 })
 
-test('a record reaches clients of all kinds on both workers, and strays are forwarded', { timeout: 60_000 }, async (t) => {
+test('a record reaches clients of all kinds on both workers, and strays are forwarded', { timeout: 180_000 }, async (t) => {
   const guid = `document-${randomUUID()}`
   const clients = await connectToWorkers(t, cluster.url, 2, 24, (i) => KINDS[i % KINDS.length])
   for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
@@ -61,7 +61,7 @@ test('a record reaches clients of all kinds on both workers, and strays are forw
   assert.equal(await metric('inkcast_connections{'), clients.length)
 })
 
-test('pm2 reload replaces every process without refusing one connection, and every client comes back', { timeout: 90_000 }, async (t) => {
+test('pm2 reload replaces every process without refusing one connection, and every client comes back', { timeout: 270_000 }, async (t) => {
   const before = await cluster.list()
   const clients = await Promise.all(Array.from({ length: 40 }, (_, i) => connectClient(t, cluster.url, { ...KINDS[i % KINDS.length], reconnection: true })))
   const guid = `document-${randomUUID()}`
@@ -84,7 +84,7 @@ test('pm2 reload replaces every process without refusing one connection, and eve
   assert.deepEqual((await readdir(path.join(cluster.home, 'inkcast'))).length, after.length, 'no socket of an old process is left')
 })
 
-test('a killed worker is started again, and its socket is not left behind', { timeout: 60_000 }, async (t) => {
+test('a killed worker is started again, and its socket is not left behind', { timeout: 180_000 }, async (t) => {
   const clients = await Promise.all(Array.from({ length: 12 }, () => connectClient(t, cluster.url, { reconnection: true })))
   const victim = /** @type {{ pid: number }} */ ((await cluster.list()).find(({ name }) => name === 'inkcast-gateway'))
   process.kill(victim.pid, 'SIGKILL')
@@ -103,14 +103,14 @@ test('development logs are in the log file of their process', async () => {
   assert.ok((await stat(path.join(cluster.home, 'logs', file))).size > 0)
 })
 
-test('at the end nothing is left behind', { timeout: 30_000 }, async () => {
+test('at the end nothing is left behind', { timeout: 90_000 }, async () => {
   const pids = (await cluster.list()).map(({ pid }) => pid)
   await cluster.stop()
   for (const pid of pids) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
   await assert.rejects(stat(cluster.home), { code: 'ENOENT' })
 })
 
-test('without REDIS_URL, or with wrong settings, pm2 start says what to do', { timeout: 30_000 }, async (t) => {
+test('without REDIS_URL, or with wrong settings, pm2 start says what to do', { timeout: 90_000 }, async (t) => {
   const [embedded, wrong] = await Promise.all([refusedByPm2(t, {}), refusedByPm2(t, { REDIS_URL, PORT: 'x' })])
   assert.equal(embedded.code, 1)
   assert.match(embedded.output, /inkcast: PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL/)

@@ -20,7 +20,7 @@ import { waitFor } from '../helpers/wait.js'
 const GATEWAY = fileURLToPath(new URL('../../src/gateway.js', import.meta.url))
 const REDIS_URL = await ownRedisUrl(fileScope())
 
-test('members of two workers are one list; a tab that is closed, and a worker that is killed, leave once', { timeout: 120_000 }, async (t) => {
+test('members of two workers are one list; a tab that is closed, and a worker that is killed, leave once', { timeout: 360_000 }, async (t) => {
   const cluster = await startCluster(t, { WORKERS: '2', REDIS_URL, AUTH_JWT_SECRET: SECRET, PRESENCE_GRACE: '1000' })
   const guid = `doc-${randomUUID()}`
   const tokens = await Promise.all(Array.from({ length: 520 }, (_, i) => signToken({ sub: `user-${i}` })))
@@ -66,7 +66,7 @@ test('members of two workers are one list; a tab that is closed, and a worker th
   assert.deepEqual(left.sort(), [closedId, ...gone].sort())
 })
 
-test('a gateway that starts beside a worker that has died cleans up after it, without a warning', { timeout: 60_000 }, async (t) => {
+test('a gateway that starts beside a worker that has died cleans up after it, without a warning', { timeout: 180_000 }, async (t) => {
   const { log } = recordingLog()
   const redis = createRedis({ urls: [REDIS_URL], log, name: 'dead worker' })
   t.after(() => redis.stop())

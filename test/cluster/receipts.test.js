@@ -50,7 +50,7 @@ async function members (t, guid, least, polling = true) {
   return clients
 }
 
-test('each of 200 records has one summary, and all of them together are what the clients did', { timeout: 60_000 }, async (t) => {
+test('each of 200 records has one summary, and all of them together are what the clients did', { timeout: 180_000 }, async (t) => {
   const RECORDS = 200
   const guid = randomUUID()
   const trace = `${randomUUID()}-`
@@ -84,7 +84,7 @@ test('each of 200 records has one summary, and all of them together are what the
   assert.equal(told.reduce((sum, { summary }) => sum + summary.acknowledged, 0), answered)
 })
 
-test('the api asks for receipts as well, for every operator', { timeout: 60_000 }, async (t) => {
+test('the api asks for receipts as well, for every operator', { timeout: 180_000 }, async (t) => {
   const trace = `${randomUUID()}-`
   const clients = await members(t, randomUUID(), 8)
   for (const client of clients) client.on('ping-me', (_payload, _meta, acknowledge) => acknowledge())
@@ -97,7 +97,7 @@ test('the api asks for receipts as well, for every operator', { timeout: 60_000 
   assert.deepEqual([by.socket.summary.delivered, by.socket.summary.acknowledged, by.socket.headers['x-sid']], [1, 1, clients[0].id])
 })
 
-test('a worker that is killed leaves one summary behind that counts its members', { timeout: 60_000 }, async (t) => {
+test('a worker that is killed leaves one summary behind that counts its members', { timeout: 180_000 }, async (t) => {
   const guid = randomUUID()
   const trace = `${randomUUID()}-`
   const clients = await members(t, guid, 8, false)

@@ -50,7 +50,7 @@ for (const compression of /** @type {const} */ (['none', 'gzip', 'snappy', 'lz4'
   })
 }
 
-test('100 bad records between good ones are in the dead-letter topic with their reasons, and nothing else is disturbed', { timeout: 60_000 }, async (t) => {
+test('100 bad records between good ones are in the dead-letter topic with their reasons, and nothing else is disturbed', { timeout: 180_000 }, async (t) => {
   const guid = `bad-${randomUUID()}`
   const clients = await members(t, guid)
   const letters = await topics.collect(topics.deadLetter)

@@ -45,7 +45,7 @@ const events = (run) => uplink.filter(({ headers }) => `${headers['x-uid']} ${he
 /** @param {string} uid */
 const sessionsOf = async (uid) => /** @type {any} */ (await (await fetch(`${cluster.apiUrl}/v1/users/${uid}/sessions`)).json()).sessions
 
-test('the sessions of a user on two workers are told by the api, and what becomes of them by events', { timeout: 60_000 }, async (t) => {
+test('the sessions of a user on two workers are told by the api, and what becomes of them by events', { timeout: 180_000 }, async (t) => {
   const run = `-${randomUUID()}`
   const [uid, guid] = [`ada${run}`, `a${run}`]
   const token = await signToken({ sub: uid })
@@ -72,7 +72,7 @@ test('the sessions of a user on two workers are told by the api, and what become
   assert.deepEqual(await sessionsOf(uid), [])
 })
 
-test('a worker that is killed: its users go offline and its documents are vacated, once each, and counts are right', { timeout: 120_000 }, async (t) => {
+test('a worker that is killed: its users go offline and its documents are vacated, once each, and counts are right', { timeout: 360_000 }, async (t) => {
   const run = `-${randomUUID()}`
   const { port } = new URL(cluster.url)
   // every other client shares a document with many, the others have one each

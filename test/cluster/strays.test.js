@@ -41,7 +41,7 @@ for (const workers of [2, 3]) {
       cluster = await startCluster(scope, { WORKERS: String(workers), REDIS_URL, MAX_BYTES_PER_SECOND: '100000000', DRAIN_TIMEOUT: '1000' })
     }, { timeout: 90_000 })
 
-    test('one kept-alive connection carries the sessions of all workers', { timeout: 30_000 }, async (t) => {
+    test('one kept-alive connection carries the sessions of all workers', { timeout: 90_000 }, async (t) => {
       const connections = await oneToEach(t, cluster.url, workers)
       const forwarded = await strays(cluster, 'forwarded')
       const sids = await Promise.all(connections.map((connection) => connection.handshake()))
@@ -62,7 +62,7 @@ for (const workers of [2, 3]) {
       assert.equal(await strays(cluster, 'forwarded') - forwarded, (workers - 1) * 12)
     })
 
-    test('bodies of 1 MB in pieces, with a length and chunked, arrive whole at the owner', { timeout: 60_000 }, async (t) => {
+    test('bodies of 1 MB in pieces, with a length and chunked, arrive whole at the owner', { timeout: 180_000 }, async (t) => {
       const connections = await oneToEach(t, cluster.url, workers)
       const sid = await connected(connections[0])
       const guid = `large-${randomUUID()}`
@@ -84,7 +84,7 @@ for (const workers of [2, 3]) {
       }
     })
 
-    test('an upgrade that reaches another worker is handed over, with the bytes that come with it and right after it', { timeout: 30_000 }, async (t) => {
+    test('an upgrade that reaches another worker is handed over, with the bytes that come with it and right after it', { timeout: 90_000 }, async (t) => {
       const [owner] = await oneToEach(t, cluster.url, 1)
       for (const late of [false, true]) {
         const before = await strays(cluster, 'handed_over')
@@ -106,7 +106,7 @@ for (const workers of [2, 3]) {
       assert.equal(await strays(cluster, 'failed'), 0)
     })
 
-    test('a session on WebSocket cannot be taken over by its sid: not at its owner, and not through another worker', { timeout: 30_000 }, async (t) => {
+    test('a session on WebSocket cannot be taken over by its sid: not at its owner, and not through another worker', { timeout: 90_000 }, async (t) => {
       const victim = await rawWebSocket(t, cluster.url)
       const { sid } = JSON.parse((await victim.text(/^0\{/)).slice(1))
       await victim.connect()
@@ -124,7 +124,7 @@ for (const workers of [2, 3]) {
       await victim.text(/^439\[\{"ok":true/)
     })
 
-    test('sessions of nobody are answered as Engine.IO does, on each worker', { timeout: 30_000 }, async (t) => {
+    test('sessions of nobody are answered as Engine.IO does, on each worker', { timeout: 90_000 }, async (t) => {
       const unknown = await strays(cluster, 'unknown')
       const nobody = `_${'A'.repeat(19)}`
       const connections = await oneToEach(t, cluster.url, workers)
@@ -141,7 +141,7 @@ for (const workers of [2, 3]) {
       assert.equal(await strays(cluster, 'failed'), 0)
     })
 
-    test('a worker that is replaced lets go of the polls of others: their sessions live on until their own worker says goodbye', { timeout: 60_000 }, async (t) => {
+    test('a worker that is replaced lets go of the polls of others: their sessions live on until their own worker says goodbye', { timeout: 180_000 }, async (t) => {
       const connections = await oneToEach(t, cluster.url, workers)
       const sids = await Promise.all(connections.map((connection) => connected(connection)))
       // each session polls at another worker than its own, until it is told to go
@@ -166,7 +166,7 @@ for (const workers of [2, 3]) {
       }, { timeout: 30_000, message: 'the end of the reload' })
     })
 
-    test('a killed owner: its sessions are unknown, and those of its successor are found', { timeout: 30_000 }, async (t) => {
+    test('a killed owner: its sessions are unknown, and those of its successor are found', { timeout: 90_000 }, async (t) => {
       const connections = await oneToEach(t, cluster.url, workers)
       const sids = await Promise.all(connections.map((connection) => connected(connection)))
       const [victim] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')

@@ -26,7 +26,7 @@ describe('TLS', () => {
   let cluster
   before(async () => {
     cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, TLS_CERT_FILE: file('cert.pem'), TLS_KEY_FILE: file('key.pem') })
-  }, { timeout: 90_000 })
+  }, { timeout: 270_000 })
 
   /**
    * A session that goes over to WebSocket through another worker.
@@ -46,7 +46,7 @@ describe('TLS', () => {
     return { owner, other }
   }
 
-  test('an upgrade cannot be handed over, and is forwarded with all its bytes', { timeout: 30_000 }, async (t) => {
+  test('an upgrade cannot be handed over, and is forwarded with all its bytes', { timeout: 90_000 }, async (t) => {
     const forwarded = await strays(cluster, 'forwarded')
     const { other } = await tunnelled(t)
     other.write(textFrame(`421["doc:signal",{"guid":"none","event":"x","data":"${'y'.repeat(60_000)}"}]`))
@@ -55,7 +55,7 @@ describe('TLS', () => {
     assert.equal(await strays(cluster, 'handed_over'), 0)
   })
 
-  test('stock clients that upgrade work', { timeout: 30_000 }, async (t) => {
+  test('stock clients that upgrade work', { timeout: 90_000 }, async (t) => {
     const forwarded = await strays(cluster, 'forwarded')
     // until one of them had requests at both workers
     await waitFor(async () => {
@@ -65,7 +65,7 @@ describe('TLS', () => {
     assert.equal(await strays(cluster, 'handed_over'), 0)
   })
 
-  test('a worker that is replaced has the clients told whose WebSockets go through it', { timeout: 60_000 }, async (t) => {
+  test('a worker that is replaced has the clients told whose WebSockets go through it', { timeout: 180_000 }, async (t) => {
     const one = await tunnelled(t)
     const another = await tunnelled(t, (worker) => worker !== one.owner.worker)
     process.kill(cluster.pid, 'SIGHUP')
@@ -97,7 +97,7 @@ async function upgraded (t, url, more) {
   return client
 }
 
-test(`${CLIENTS} clients that begin with polling and upgrade, 64 at a time: not one fails`, { timeout: 280_000 }, async (t) => {
+test(`${CLIENTS} clients that begin with polling and upgrade, 64 at a time: not one fails`, { timeout: 840_000 }, async (t) => {
   const cluster = await startCluster(t, { WORKERS: '3', REDIS_URL })
   /** @type {string[]} */
   const failures = []

@@ -41,7 +41,7 @@ export function createClient (t, url, { codec = 'json', transports = ['websocket
      */
     ask: (event, ...args) => socket.timeout(10_000).emitWithAck(event, ...args),
     /** @param {string} event @returns {Promise<any[]>} its arguments */
-    next: (event) => /** @type {Promise<any[]>} */ (once(/** @type {any} */ (socket), event, { signal: AbortSignal.timeout(10_000) }))
+    next: (event) => /** @type {Promise<any[]>} */ (once(/** @type {any} */ (socket), event, { signal: AbortSignal.timeout(30_000) }))
   })
 }
 

@@ -46,7 +46,7 @@ export async function startCluster (t, env, { timeout = 60_000, file = COMMAND, 
   const apiUrl = `http://127.0.0.1:${apiPort}`
   const ready = async () => {
     // a connection that is closed before it is used can leave fetch waiting for ever
-    const answer = await fetch(`${adminUrl}/ready`, { signal: AbortSignal.timeout(5000) })
+    const answer = await fetch(`${adminUrl}/ready`, { signal: AbortSignal.timeout(15_000) })
     const body = /** @type {any} */ (await answer.json())
     if (answer.status !== 200) throw new Error(`not ready: ${JSON.stringify(body.reasons)}\n${output}`)
     return true

@@ -22,7 +22,7 @@ export async function rawWebSocket (t, url, query = '&transport=websocket') {
   t.after(() => ws.terminate())
   // a client that is cut off may see a reset
   const closed = new Promise((resolve) => ws.once('close', resolve))
-  await once(ws, 'open', { signal: AbortSignal.timeout(5000) })
+  await once(ws, 'open', { signal: AbortSignal.timeout(15_000) })
   ws.on('error', () => {})
   return {
     ws,

@@ -1,18 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
+/** Time-outs are what a quiet machine needs at the most; one that is busy with other things gets so many times as much. */
+const PATIENCE = 3
+
 /**
  * Waits until a condition holds.
  *
  * @template T
  * @param {() => T | Promise<T>} condition holds when it returns something truthy
  * @param {object} [options]
- * @param {number} [options.timeout] ms, default 5,000
+ * @param {number} [options.timeout] ms on a quiet machine, default 5,000
  * @param {string | (() => unknown)} [options.message] what is waited for, or a function that tells how things are; the error shows it
  * @returns {Promise<T>} what the condition returned
  * @throws {Error} after the time-out, with the last value seen or the last error
  */
 export async function waitFor (condition, { timeout = 5000, message = 'the condition' } = {}) {
-  const deadline = performance.now() + timeout
+  const deadline = performance.now() + timeout * PATIENCE
   /** @type {unknown} */
   let last
   for (;;) {
@@ -25,7 +28,7 @@ export async function waitFor (condition, { timeout = 5000, message = 'the condi
     }
     if (performance.now() >= deadline) {
       const told = typeof message === 'function' ? show(message()) : message
-      throw new Error(`waited ${timeout} ms for: ${told}; last seen: ${show(last)}`, { cause: last })
+      throw new Error(`waited ${timeout * PATIENCE} ms for: ${told}; last seen: ${show(last)}`, { cause: last })
     }
     await delay(5)
   }

@@ -68,7 +68,7 @@ test('Kafka is restarted, killed and stops answering while records are written a
   await waitFor(() => {
     const got = new Set(numbers())
     return safe.every((number) => got.has(number))
-  }, { timeout: 15_000 })
+  }, { timeout: 45_000 })
   await delay(500) // what nobody knows of may still come
   const unique = new Set(numbers())
   const twice = numbers().length - unique.size

@@ -25,7 +25,7 @@ async function recreate ({ kafka, config, log, downlinkTopic, onEnd }) {
   await waitFor(async () => {
     await ensureTopics({ kafka, topics: [downlinkTopic], settings: config.kafka, log })
     return await fetchTopicId(kafka, downlinkTopic).catch(() => before) !== before
-  }, { timeout: 20_000 })
+  }, { timeout: 60_000 })
   return before
 }
 

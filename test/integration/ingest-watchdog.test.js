@@ -21,7 +21,7 @@ async function redisEcho ({ log, onEnd }, url = redisUrl()) {
   return createRedisEcho({ redis })
 }
 
-test('a consumer that is wedged while all its health checks are green is noticed and replaced, and nothing is lost or doubled', { timeout: 120_000 }, async (t) => {
+test('a consumer that is wedged while all its health checks are green is noticed and replaced, and nothing is lost or doubled', { timeout: 360_000 }, async (t) => {
   const port = await freePort()
   const proxy = await startKafkaProxy(port)
   const broker = await startKafka({ port, advertisedPort: proxy.port })
@@ -61,7 +61,7 @@ test('a consumer that is wedged while all its health checks are green is noticed
   assert.deepEqual(Object.keys(await counted()).filter((name) => name !== 'broadcast ok' && name !== 'broadcast duplicate'), [], 'nor among the dead letters')
 })
 
-test('while Redis is away, or does not pass on what it takes, no consumer is replaced', { timeout: 60_000 }, async (t) => {
+test('while Redis is away, or does not pass on what it takes, no consumer is replaced', { timeout: 180_000 }, async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
   const proxy = await startProxy(Number(new URL(redisUrl()).port))
   const { ingest, published } = await startIngest(kafka, { echo: await redisEcho(kafka, `redis://127.0.0.1:${proxy.port}`), times: TIMES })
@@ -80,7 +80,7 @@ test('while Redis is away, or does not pass on what it takes, no consumer is rep
   await proxy.stop()
 })
 
-test('while Kafka is away no consumer is replaced because of its canaries', { timeout: 120_000 }, async (t) => {
+test('while Kafka is away no consumer is replaced because of its canaries', { timeout: 360_000 }, async (t) => {
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers, partitions: 2 })
   const { ingest } = await startIngest(kafka, { echo: localEcho(), times: TIMES })
@@ -97,7 +97,7 @@ test('while Kafka is away no consumer is replaced because of its canaries', { ti
   assert.equal(ingest.status().stalled, undefined)
 })
 
-test('a backlog is not taken for a wedge', { timeout: 60_000 }, async (t) => {
+test('a backlog is not taken for a wedge', { timeout: 180_000 }, async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const { ingest, bus, published } = await startIngest(kafka, { echo: localEcho(), times: { cycle: 200, wedged: 1500 } })
   bus.before = () => delay(200)

@@ -46,7 +46,7 @@ async function worker (t, url, workerNumber) {
 const uids = (list) => list?.members?.map(({ uid }) => uid).join()
 
 describe('a Redis that does not keep what it was given', () => {
-  test('is given it again, and members are told', { timeout: 60_000 }, async (t) => {
+  test('is given it again, and members are told', { timeout: 180_000 }, async (t) => {
     const server = await startRedis()
     t.after(() => server.stop())
     const [one, two] = await Promise.all([1, 2].map((number) => worker(t, server.url, number)))
@@ -62,7 +62,7 @@ describe('a Redis that does not keep what it was given', () => {
     await waitFor(() => wasTold(ada) && wasTold(bob), { timeout: 20_000, message: () => JSON.stringify([ada.told, bob.told]) })
   })
 
-  test('and is away for a while learns what has happened meanwhile', { timeout: 60_000 }, async (t) => {
+  test('and is away for a while learns what has happened meanwhile', { timeout: 180_000 }, async (t) => {
     const server = await startRedis()
     const [one, two] = await Promise.all([1, 2].map((number) => worker(t, server.url, number)))
     const guid = randomUUID()

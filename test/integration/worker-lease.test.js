@@ -116,7 +116,7 @@ describe('a worker number', () => {
     assert.equal((await lease.owner(1))?.pid, process.pid)
   })
 
-  test('is held by one of 50 that claim at the same time, and of 50 that come and go', { timeout: 30_000 }, async (t) => {
+  test('is held by one of 50 that claim at the same time, and of 50 that come and go', { timeout: 90_000 }, async (t) => {
     const all = await Promise.all(Array.from({ length: 50 }, () => claim(t)))
     assert.deepEqual(all.map(({ lease }) => lease.number).sort((a, b) => a - b), Array.from({ length: 50 }, (_, i) => i))
     /** @type {Set<number>} */
@@ -166,7 +166,7 @@ describe('a worker number', () => {
     assert.equal(lease.secrets[0], secret)
   })
 
-  test('stays with its worker while Redis is away', { timeout: 30_000 }, async (t) => {
+  test('stays with its worker while Redis is away', { timeout: 90_000 }, async (t) => {
     const { lease, state } = await claim(t)
     await server.kill()
     await waitFor(() => lines.some(({ text }) => text.includes('could not be renewed')), { timeout: 10_000, message: 'a renewal to fail' })
@@ -177,7 +177,7 @@ describe('a worker number', () => {
     assert.equal((await claim(t)).lease.number, 1)
   })
 
-  test('is found again by others at once when Redis is back after more than the lease time, and is not held until then', { timeout: 30_000 }, async (t) => {
+  test('is found again by others at once when Redis is back after more than the lease time, and is not held until then', { timeout: 90_000 }, async (t) => {
     // renewed every 2 s: it must not be that which finds Redis again
     const { lease } = await claim(t, { leaseTime: 6000 })
     assert.equal(lease.held, true)
@@ -217,7 +217,7 @@ test('after Redis has lost its data two secrets become one, and the other is bel
   assert.deepEqual(lease.secrets, ['another', before])
 })
 
-test('a gateway worker whose number is another\'s stops, and serves again with another number', { timeout: 60_000 }, async (t) => {
+test('a gateway worker whose number is another\'s stops, and serves again with another number', { timeout: 180_000 }, async (t) => {
   const cluster = await startCluster(t, { WORKERS: '1', REDIS_URL: server.url })
   const before = await connectClient(t, cluster.url)
   assert.equal(before.id?.slice(0, 2), 'AA')

@@ -59,7 +59,7 @@ test('an api that goes with nobody after it is missed', async (t) => {
   assert.deepEqual((await createProcesses({ directory, expected: { api: 1 } }).read()).reasons, ['api: 0 of 1 ready'])
 })
 
-test('where processes come and go all the time, whoever asks is answered all the same', { timeout: 5000 }, async (t) => {
+test('where processes come and go all the time, whoever asks is answered all the same', { timeout: 15_000 }, async (t) => {
   const { directory, process: add } = machine(t)
   let pid = 1
   const another = async () => {

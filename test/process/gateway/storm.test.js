@@ -9,7 +9,7 @@ import { startEmbedded } from '../../helpers/embedded.js'
 const CLIENTS = 2000
 const RECORDS = 60
 
-test('2,000 clients that come back at once with about the same position read the log a few times', { timeout: 90_000 }, async (t) => {
+test('2,000 clients that come back at once with about the same position read the log a few times', { timeout: 270_000 }, async (t) => {
   const { gateway, url } = await startEmbedded(t)
   await gateway.bus.publish(range(RECORDS, 1).map((i) => entry('storm', i)))
   const [end] = await gateway.bus.positions(['storm'])
