@@ -2,6 +2,42 @@ import js from '@eslint/js'
 import stylistic from '@stylistic/eslint-plugin'
 import globals from 'globals'
 
+// Durations, deadlines and pauses are measured with `clock.monotonic()` (src/clock.js). These files need the time of day, because it leaves the
+// process or is compared with a time of another machine.
+const WALL_CLOCK = {
+  'src/api/http.js': 'timestamp of a publication',
+  'src/auth/authenticator.js': '`exp` and `nbf` of tokens',
+  'src/bus/memory-bus.js': 'ingest time of a record',
+  'src/bus/memory-logs.js': 'ingest time of a record',
+  'src/bus/redis-publish.js': 'ingest time of a record',
+  'src/embedded.js': 'incarnation, which grows across restarts',
+  'src/gateway/expiry.js': '`exp` of tokens',
+  'src/gateway/handlers/send.js': 'timestamp of a record',
+  'src/gateway/handlers/signal.js': 'timestamp of a record',
+  'src/gateway/hooks.js': 'handshake time that Socket.IO shows',
+  'src/gateway/peer-listener.js': 'time in the proof of another machine',
+  'src/gateway/receipts.js': 'timestamp of a record',
+  'src/gateway/server.js': 'latencies from timestamps of other machines; when something was heard from a client last',
+  'src/gateway/stray.js': 'time in the proof for another machine',
+  'src/gateway/warm-up.js': '`exp` of a token',
+  'src/ingest/ingest.js': 'latencies from timestamps of other machines',
+  'src/presence/memory-presence.js': 'first version of a document, which grows across restarts',
+  'src/sessions/cleaning.js': 'time of a life-cycle event',
+  'src/sessions/registry.js': 'times of life-cycle events and of signs of life',
+  'src/wire/session-id.js': 'time in a session id'
+}
+// kafkajs stamps with Date.now, and these compare with its stamps
+const KAFKAJS_CLOCK = ['src/kafka/fetch-plan.js', 'src/kafka/request-queue-patch.js']
+
+const durations = 'durations are measured with clock.monotonic() of src/clock.js'
+const CLOCKS = [
+  { selector: 'MemberExpression[object.name="Date"][property.name="now"]', message: durations },
+  { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: durations },
+  { selector: 'MemberExpression[object.name="process"][property.name="hrtime"]', message: durations },
+  { selector: 'MemberExpression[object.name="performance"][property.name="now"]', message: durations }
+]
+const WALL = { selector: 'MemberExpression[property.name="now"]:matches([object.name=/[cC]lock$/], [object.property.name=/[cC]lock$/])', message: `${durations}; a file that needs the time of day says why in eslint.config.js` }
+
 export default [
   { ignores: ['node_modules/', 'test/output/', 'client/dist/'] },
   js.configs.recommended,
@@ -28,6 +64,9 @@ export default [
     }
   },
   { files: ['src/config/load.js', 'src/launcher/**', 'cluster.js', 'test/**', 'scripts/**', 'bench/**', 'examples/**', '*.config.js'], rules: { 'no-restricted-properties': 'off' } },
+  { files: ['src/**'], ignores: ['src/clock.js', 'src/demo/page/**', ...KAFKAJS_CLOCK], rules: { 'no-restricted-syntax': ['error', ...CLOCKS, WALL] } },
+  { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', ...CLOCKS] } },
+  { files: ['client/**'], ignores: ['client/clock.js'], rules: { 'no-restricted-syntax': ['error', ...CLOCKS] } },
   { files: ['src/demo/page/**', 'client/**'], languageOptions: { globals: globals.browser } },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } }
 ]

@@ -1,3 +1,4 @@
+import { clock } from './clock.js'
 import { delayBefore, hintOf } from './delay.js'
 import { ClientError } from './error.js'
 import { io as socketIo } from './io.js'
@@ -162,7 +163,7 @@ export class Connection {
     const { socket } = this
     socket.on('connect', () => {
       this.#unwatch()
-      this.#connectedAt = Date.now()
+      this.#connectedAt = clock.monotonic()
       this.#askedAgain = false
       this.#farewell = null
       this.#hint = undefined
@@ -183,7 +184,7 @@ export class Connection {
         return
       }
       this.#pollingFirst = this.#engine.transport.name === 'polling' // it goes over to WebSocket where it can
-      this.#failures = Date.now() - this.#connectedAt < SHORT ? this.#failures : 0
+      this.#failures = clock.monotonic() - this.#connectedAt < SHORT ? this.#failures : 0
       if (this.#farewell !== null) this.#refused(this.#farewell)
       else this.#failed(new ClientError({ code: 'disconnected', message: 'the connection was lost', retryable: true }), this.#hint)
     })

@@ -1,3 +1,4 @@
+import { clock } from './clock.js'
 import { delayBefore } from './delay.js'
 import { Document } from './document.js'
 import { ClientError } from './error.js'
@@ -266,9 +267,9 @@ export class Membership {
    * @returns {Promise<any>}
    */
   async request (event, argument, timeout = TIMEOUT) {
-    const deadline = Date.now() + timeout
+    const deadline = clock.monotonic() + timeout
     if (!this.joined) await this.#untilJoined(timeout)
-    return this.link.request(event, { guid: this.guid, ...argument }, Math.max(1, deadline - Date.now()))
+    return this.link.request(event, { guid: this.guid, ...argument }, Math.max(1, deadline - clock.monotonic()))
   }
 
   /** @param {string} event @param {unknown} data @returns {boolean} */

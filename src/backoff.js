@@ -35,7 +35,7 @@ export class Backoff {
  * @param {(error: unknown, waitMs: number) => void} [options.onFailure] called for each failed try
  * @param {(error: unknown) => boolean} [options.retryable] false: give up at once with this error; default: always true
  * @param {Backoff} [options.backoff]
- * @param {import('./clock.js').Clock} [options.clock]
+ * @param {Pick<import('./clock.js').Clock, 'sleep'>} [options.clock]
  * @returns {Promise<T>}
  */
 export async function retry (attempt, { signal, onFailure, retryable = () => true, backoff = new Backoff(), clock = systemClock } = {}) {

@@ -25,8 +25,8 @@ export function createEventLoopMonitor ({ metrics, log, clock = systemClock }) {
 
   /** @param {number} p99 ms */
   function warn (p99) {
-    if (p99 < LAG || clock.now() - warnedAt < WARN_EVERY) return
-    warnedAt = clock.now()
+    if (p99 < LAG || clock.monotonic() - warnedAt < WARN_EVERY) return
+    warnedAt = clock.monotonic()
     log.warn({ p99Ms: Math.round(p99) }, 'the event loop falls behind: this process has more to do than one core can; add workers or machines, or look at a CPU profile')
   }
 

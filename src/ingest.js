@@ -28,12 +28,12 @@ async function composeIngest ({ config, log, metrics, lifecycle, status }) {
   let joinedAt = -Infinity
   status.addCheck(() => {
     const { ready, reason } = ingest.status()
-    if (ready) joinedAt = clock.now()
-    return ready || clock.now() - joinedAt < REBALANCE_TIME ? null : reason ?? 'not in the consumer group'
+    if (ready) joinedAt = clock.monotonic()
+    return ready || clock.monotonic() - joinedAt < REBALANCE_TIME ? null : reason ?? 'not in the consumer group'
   })
   // Who replaces another process is ready when it takes part: the other one is stopped then.
-  const deadline = clock.now() + JOIN_TIME
-  while (!ingest.status().ready && clock.now() < deadline) await clock.sleep(50)
+  const deadline = clock.monotonic() + JOIN_TIME
+  while (!ingest.status().ready && clock.monotonic() < deadline) await clock.sleep(50)
 }
 
 await runRole('ingest', composeIngest)

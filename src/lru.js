@@ -17,7 +17,7 @@ export class LruCache {
 
   /**
    * @param {string} key
-   * @param {number} now ms since 1970
+   * @param {number} now ms, by the caller's clock
    * @returns {V | undefined} undefined if it is not there or its time is over
    */
   get (key, now) {
@@ -32,7 +32,7 @@ export class LruCache {
   /**
    * @param {string} key
    * @param {V} value
-   * @param {number} expiresAt ms since 1970
+   * @param {number} expiresAt ms, by the caller's clock
    */
   set (key, value, expiresAt) {
     this.#entries.delete(key)

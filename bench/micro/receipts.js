@@ -19,7 +19,7 @@ const collect = globalThis.gc
 
 let time = 0
 const now = () => time
-const clock = { now, sleep: async () => {} }
+const clock = { now, monotonic: now, sleep: async () => {} }
 const log = /** @type {any} */ ({ debug () {} })
 const connections = Array.from({ length: CONNECTIONS }, (_, i) => /** @type {any} */ ({ id: `sid${i}`.padEnd(20, 'x'), uid: `user-${i}`, receiver: null }))
 

@@ -36,8 +36,8 @@ export function createAgent ({ settings, workers, processes: all, log, clock }) 
 
   async function look () {
     const { processes, reasons } = await all.read()
-    const before = sample !== undefined && clock.now() - sample.at <= STALE ? sample : undefined
-    sample = sampleOf(processes, clock.now())
+    const before = sample !== undefined && clock.monotonic() - sample.at <= STALE ? sample : undefined
+    sample = sampleOf(processes, clock.monotonic())
     if (processes.some(({ name, notReady }) => name === 'launcher' && notReady.includes('stopping'))) return 'drain'
     if (reasons.length > 0) return processes.some(({ notReady }) => notReady.includes('stopping')) ? 'drain' : `down #${reasons.join(', ').replace(/[^ -~]/g, ' ').slice(0, 200)}`
     return `ready up ${weightOf(loadBetween(before, sample), workers * settings.agentCapacity)}%`
@@ -45,8 +45,8 @@ export function createAgent ({ settings, workers, processes: all, log, clock }) 
 
   /** @returns {Promise<string>} */
   function answer () {
-    const now = clock.now()
-    if (last === undefined || now - last.at >= FRESH || now < last.at) last = { at: now, line: look() }
+    const now = clock.monotonic()
+    if (last === undefined || now - last.at >= FRESH) last = { at: now, line: look() }
     return last.line
   }
 

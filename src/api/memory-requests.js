@@ -18,7 +18,7 @@ export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {
 
   return {
     async begin (id, fingerprint, traceId) {
-      const now = clock.now()
+      const now = clock.monotonic()
       const found = requests.get(id)
       if (found !== undefined && found.knownUntil > now) {
         if (found.fingerprint !== fingerprint) return { state: 'other' }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { IDEMPOTENCY } from '../bus/idempotency.js'
+import { systemClock } from '../clock.js'
 import { toInkcastError } from '../redis/errors.js'
 import { requestState } from '../redis/keys.js'
 
@@ -26,7 +27,7 @@ export function createRedisRequests ({ redis: { scripts } }) {
 
   /** Most are done within milliseconds, and nothing is said of them. */
   function renew () {
-    const now = performance.now()
+    const now = systemClock.monotonic()
     for (const [id, { fingerprint, traceId, since }] of working) {
       // the next time is soon
       if (now - since >= RENEW) request(id, fingerprint, traceId).catch(() => {})
@@ -51,7 +52,7 @@ export function createRedisRequests ({ redis: { scripts } }) {
     async begin (id, fingerprint, traceId) {
       const own = working.get(id)
       if (own !== undefined) return { state: own.fingerprint === fingerprint ? 'busy' : 'other' }
-      const work = { fingerprint, traceId, since: performance.now() }
+      const work = { fingerprint, traceId, since: systemClock.monotonic() }
       working.set(id, work)
       renewing ??= setInterval(renew, RENEW).unref()
       /** @type {string | undefined} */

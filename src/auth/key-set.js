@@ -51,11 +51,11 @@ export function createKeySet ({ url, log, clock, onChange }) {
       missing = asked
       asked = new Set()
       backoff.reset()
-      nextFetchAt = clock.now() + COOL_DOWN
-      staleAt = clock.now() + MAX_AGE
+      nextFetchAt = clock.monotonic() + COOL_DOWN
+      staleAt = clock.monotonic() + MAX_AGE
       if (changed) onChange()
     } catch (error) {
-      nextFetchAt = clock.now() + backoff.next()
+      nextFetchAt = clock.monotonic() + backoff.next()
       if (!stopping.signal.aborted) log.warn({ err: error, keepsKeys: keys !== null }, 'cannot fetch the key set')
       throw new InkcastError('unavailable', 'the keys that verify tokens cannot be fetched')
     }
@@ -98,7 +98,7 @@ export function createKeySet ({ url, log, clock, onChange }) {
      * @throws {InkcastError} unauthorized: the issuer has no such key; unavailable: that is not known at the moment
      */
     find ({ kid = '', alg }) {
-      const now = clock.now()
+      const now = clock.monotonic()
       if (now >= staleAt && now >= nextFetchAt) refresh().catch(() => {})
       const key = lookup(kid, alg)
       if (key !== undefined) return key

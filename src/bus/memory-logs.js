@@ -15,9 +15,9 @@ import { isCovered } from './origin.js'
  * @property {number} offset
  * @property {BusRecord[]} records the last ones, without a hole
  * @property {number} bytes of their values
- * @property {number} appendedAt ms since 1970
+ * @property {number} appendedAt monotonic ms
  * @property {Map<string, import('./origin.js').Origin>} origins the newest of each source; a document has as many sources as its key had partitions
- * @property {Map<string, number>} keys idempotency keys of its last records, and until when they are known, ms since 1970; the oldest first
+ * @property {Map<string, number>} keys idempotency keys of its last records, and until when they are known, monotonic ms; the oldest first
  */
 
 /**
@@ -48,7 +48,7 @@ export function createMemoryLogs ({ history, idempotency = IDEMPOTENCY, clock, m
   }
 
   /** @param {DocumentLog} log */
-  const expired = (log) => log.records.length > 0 && clock.now() - log.appendedAt >= history.ttl * 1000
+  const expired = (log) => log.records.length > 0 && clock.monotonic() - log.appendedAt >= history.ttl * 1000
 
   /**
    * @param {string} guid
@@ -91,9 +91,9 @@ export function createMemoryLogs ({ history, idempotency = IDEMPOTENCY, clock, m
         if (isCovered(origin, log.origins.get(origin.source))) return { position: positionOf(log), record: null }
         log.origins.set(origin.source, origin)
       }
-      const now = clock.now()
+      const now = clock.monotonic()
       if (publication.idempotencyKey !== undefined && !isNew(log.keys, publication.idempotencyKey, now, idempotency)) return { position: positionOf(log), record: null }
-      const record = { epoch: log.epoch, offset: ++log.offset, publication, ingestedAt: now }
+      const record = { epoch: log.epoch, offset: ++log.offset, publication, ingestedAt: clock.now() }
       log.records.push(record)
       log.appendedAt = now
       log.bytes += publication.value.length

@@ -64,8 +64,8 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   /** @param {string} operation @param {unknown} error @param {string} message */
   function complain (operation, error, message) {
     metrics.bus_errors.inc({ operation })
-    if (clock.now() - loggedAt < LOG_INTERVAL) return
-    loggedAt = clock.now()
+    if (clock.monotonic() - loggedAt < LOG_INTERVAL) return
+    loggedAt = clock.monotonic()
     log.error({ err: error }, message)
   }
 

@@ -56,7 +56,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
    */
   const batches = new Map()
   let planned = false
-  /** Not before: `performance.now()`. */
+  /** Not before, monotonic ms. */
   let nextAt = -Infinity
 
   /** @param {string} uid @param {'+' | '-'} op @returns {Promise<unknown>} */
@@ -72,7 +72,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
       send(batch)
     } else if (!planned) {
       planned = true
-      const wait = nextAt - performance.now()
+      const wait = nextAt - clock.monotonic()
       if (wait > 0) setTimeout(flush, wait)
       else setImmediate(flush)
     }
@@ -88,7 +88,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
       send(batch)
     }
     batches.clear()
-    nextAt = performance.now() + Math.min(MAX_PACE, sent * PACE)
+    nextAt = clock.monotonic() + Math.min(MAX_PACE, sent * PACE)
   }
 
   /** @param {Batch} batch */
@@ -99,7 +99,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
     if (renewing || !redis.ready) return
     renewing = true
     try {
-      const now = clock.now()
+      const now = clock.monotonic()
       /** @type {Promise<unknown>[]} */
       const renewals = []
       for (const [uid, user] of users) {
@@ -127,11 +127,11 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
     },
 
     /** Everything is registered again as soon as may be. */
-    lost () { lostAt = clock.now() },
+    lost () { lostAt = clock.monotonic() },
 
     /** @param {string} uid @returns {Promise<void>} rejects if it could not be registered; then it is not */
     async add (uid) {
-      const user = { renewedAt: clock.now() }
+      const user = { renewedAt: clock.monotonic() }
       users.delete(uid)
       users.set(uid, user)
       try {

@@ -34,12 +34,12 @@ export function createAccessHook ({ url, log, clock }) {
       const answer = await fetchJson(url, { post: question, timeout: TIMEOUT, maxBytes: MAX_BYTES, signal: stopping.signal })
       const allow = /** @type {{ allow?: unknown } | null} */ (answer)?.allow
       if (typeof allow !== 'boolean') throw new Error('the answer has no "allow" that is true or false')
-      answers.set(key, allow, clock.now() + TTL)
+      answers.set(key, allow, clock.monotonic() + TTL)
       return allow
     } catch (error) {
       // not one line per join
-      if (clock.now() >= warnAgainAt && !stopping.signal.aborted) {
-        warnAgainAt = clock.now() + WARN_EVERY
+      if (clock.monotonic() >= warnAgainAt && !stopping.signal.aborted) {
+        warnAgainAt = clock.monotonic() + WARN_EVERY
         log.warn({ err: error }, 'the access service gives no answer; documents that need it cannot be opened')
       }
       throw new InkcastError('unavailable', 'whether this is allowed cannot be found out at the moment')
@@ -58,7 +58,7 @@ export function createAccessHook ({ url, log, clock }) {
      */
     ask (uid, guid, access) {
       const key = `${access}\n${uid}\n${guid}` // ids hold no control characters, so this is unambiguous
-      const known = answers.get(key, clock.now())
+      const known = answers.get(key, clock.monotonic())
       if (known !== undefined) return known
       const pending = inFlight.get(key)
       if (pending !== undefined) return pending

@@ -44,7 +44,7 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
     const wanted = () => feed.missingFrom(member) === have
     const { offset } = have
     const failed = (/** @type {unknown} */ error) => {
-      missing.from = clock.now() + missing.backoff.next()
+      missing.from = clock.monotonic() + missing.backoff.next()
       onFailure(error)
       return false
     }
@@ -75,7 +75,7 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
   async function serve (member, queue) {
     try {
       while (queue.length > 0 && !signal.aborted) {
-        const now = clock.now()
+        const now = clock.monotonic()
         const next = queue.findIndex(({ from }) => from <= now)
         if (next === -1) {
           await clock.sleep(Math.min(...queue.map(({ from }) => from)) - now, signal)

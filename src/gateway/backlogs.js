@@ -79,7 +79,7 @@ export class Backlogs {
   /** Counts anew what waits, forgets where nothing does, and closes what has been behind, or has taken nothing, for too long. */
   look () {
     this.#bytes = this.#records = 0
-    const now = this.#clock.now()
+    const now = this.#clock.monotonic()
     for (const [connection, backlog] of this.#all) {
       if (!backlog.done && connection.open && this.#isTooSlow(backlog, now)) this.giveUp(connection)
       if (backlog.done) {

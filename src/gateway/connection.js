@@ -82,7 +82,7 @@ export class Connection {
     this.codec = codec
     this.client = client
     this.context = context
-    this.#allowance = new Allowance(context.rates, context.clock.now())
+    this.#allowance = new Allowance(context.rates, context.clock.monotonic())
   }
 
   get uid () { return this.identity.uid }
@@ -122,7 +122,7 @@ export class Connection {
 
   /** Counts a packet that has arrived, and ends a connection that floods. @param {number} bytes */
   received (bytes) {
-    if (!this.#allowance.packet(bytes, this.context.clock.now()) && this.open) this.disconnect('rate_limited')
+    if (!this.#allowance.packet(bytes, this.context.clock.monotonic()) && this.open) this.disconnect('rate_limited')
   }
 
   /** An acknowledgement has come. @param {number} ackId */
@@ -132,7 +132,7 @@ export class Connection {
   }
 
   /** @returns {boolean} whether one more event may be handled now */
-  mayHandle () { return this.#allowance.event(this.context.clock.now()) }
+  mayHandle () { return this.#allowance.event(this.context.clock.monotonic()) }
 
   /**
    * Writes a record, at the end of this turn or within the latency budget.
@@ -203,7 +203,7 @@ export class Connection {
 
   fellBehind () {
     const { backlog } = this
-    if (backlog !== null && backlog.behind++ === 0) backlog.behindSince = this.context.clock.now()
+    if (backlog !== null && backlog.behind++ === 0) backlog.behindSince = this.context.clock.monotonic()
   }
 
   caughtUp () { if (this.backlog !== null) this.backlog.behind-- }

@@ -40,8 +40,12 @@ export function createExpiry ({ clock }) {
     if (connections?.size === 0) due.delete(second)
   }
 
+  /** A clock that was set back makes nothing due later than its own time. @param {number} now ms since 1970 */
+  const follow = (now) => { done = Math.min(done, Math.floor(now / TICK)) }
+
   function tick () {
     const now = clock.now()
+    follow(now)
     for (let second = Math.floor(now / TICK); done < second; done++) {
       for (const connection of due.get(done + 1) ?? []) {
         connection.expiresIn = 0
@@ -73,6 +77,7 @@ export function createExpiry ({ clock }) {
       const { expiresAt } = connection.identity
       if (expiresAt === null) return
       const now = clock.now()
+      follow(now)
       put(connection, expiresAt - now > WARNING ? expiresAt - WARNING : expiresAt - now > 5000 ? now + TICK : expiresAt)
     }
   }

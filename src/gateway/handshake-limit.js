@@ -31,7 +31,7 @@ const corsHeaders = (origin) => origin === undefined ? {} : { 'Access-Control-Al
  */
 export function createHandshakeLimit ({ perSecond, metrics, clock }) {
   let allowed = perSecond
-  let at = clock.now()
+  let at = clock.monotonic()
   /** In the order in which they came; at most perSecond. @type {{ socket: import('stream').Duplex, go: () => void, refuse: () => void }[]} */
   const waiting = []
   /** @type {NodeJS.Timeout | undefined} */
@@ -41,9 +41,8 @@ export function createHandshakeLimit ({ perSecond, metrics, clock }) {
   metrics.onCollect(() => metrics.handshakes_waiting.set(waiting.length))
 
   function look () {
-    const now = clock.now()
-    // a clock that was set back allows nothing
-    allowed = Math.min(perSecond, allowed + Math.max(0, now - at) / 1000 * perSecond)
+    const now = clock.monotonic()
+    allowed = Math.min(perSecond, allowed + (now - at) / 1000 * perSecond)
     at = now
     let count = 0
     while (count < waiting.length && allowed >= 1) {

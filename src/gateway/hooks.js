@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { Socket } from 'socket.io'
+import { systemClock } from '../clock.js'
 import { EngineSocket } from './websocket/engine-socket.js'
 
 /**
@@ -59,7 +60,7 @@ export function deferAddress (netSocket) { if (isLight()) netSocket._peername = 
 /** `socket.handshake` as documented (https://socket.io/docs/v4/server-socket-instance/#sockethandshake), made as it is read. */
 class Handshake {
   #socket
-  #issued = Date.now()
+  #issued = systemClock.now()
 
   /** @param {any} socket Socket.IO's @param {unknown} auth */
   constructor (socket, auth) {

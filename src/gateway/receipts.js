@@ -33,7 +33,7 @@ const STOP_TIMEOUT = 5000
  * @param {import('../clock.js').Clock} dependencies.clock
  * @param {() => number} [dependencies.now] monotonic, whole ms; small, because a number of 1e12 takes as much room as three others
  */
-export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts }, uplink, parts, metrics, log, clock, now = () => Math.trunc(performance.now()) }) {
+export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts }, uplink, parts, metrics, log, clock, now = () => Math.trunc(clock.monotonic()) }) {
   /** By ack id, those that may still be acknowledged. @type {Map<number, Receipt>} bounded by MAX_PENDING_RECEIPTS */
   const asking = new Map()
   /** Those without an ack id. @type {Set<Receipt>} bounded likewise */
@@ -167,12 +167,12 @@ export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts
    * @returns {Promise<T>}
    */
   function insist (attempt) {
-    const deadline = clock.now() + GIVE_UP
+    const deadline = clock.monotonic() + GIVE_UP
     return retry(attempt, {
       signal: stopping.signal,
       clock,
       backoff: new Backoff({ min: 100 }),
-      retryable: (error) => clock.now() < deadline && !(error instanceof InkcastError && !publicError(error).retryable)
+      retryable: (error) => clock.monotonic() < deadline && !(error instanceof InkcastError && !publicError(error).retryable)
     })
   }
 

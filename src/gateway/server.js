@@ -82,9 +82,9 @@ export function createGateway ({
   const bus = createBus({
     onRecord: (record) => {
       ingestedReceived.observe(Math.max(0, clock.now() - record.ingestedAt))
-      const start = performance.now()
+      const start = clock.monotonic()
       feeds.receive(record)
-      receivedWritten.observe(performance.now() - start)
+      receivedWritten.observe(clock.monotonic() - start)
       // clocks of other machines may be ahead of ours
       producedWritten.observe(Math.max(0, clock.now() - record.publication.timestamp))
     },
@@ -303,22 +303,22 @@ export function createGateway ({
       expiry.stop()
       let closed = false
       const left = door.leave(httpServer, () => { closed = true })
-      const begin = clock.now()
+      const begin = clock.monotonic()
       const deadline = begin + settings.drainTimeout
       for (const connection of directory.all()) connection.tellDraining()
       const open = [...directory.all()]
       const batch = Math.max(DRAIN_BATCH, Math.ceil(open.length * DRAIN_PAUSE / Math.max(1, settings.drainTimeout / 2)))
       for (let at = 0; at < open.length; at += batch) {
         for (const connection of open.slice(at, at + batch)) connection.goAway()
-        if (at + batch < open.length && clock.now() < deadline) await delay(DRAIN_PAUSE)
+        if (at + batch < open.length && clock.monotonic() < deadline) await delay(DRAIN_PAUSE)
       }
       await left
       feeds.stop()
       const lettingGo = setInterval(() => strays?.letGo(), DRAIN_PAUSE)
-      const end = Math.min(deadline, clock.now() + (alone ? IDLE_GRACE : Math.min(DRAIN_GRACE, settings.drainTimeout / 2)))
+      const end = Math.min(deadline, clock.monotonic() + (alone ? IDLE_GRACE : Math.min(DRAIN_GRACE, settings.drainTimeout / 2)))
       // polling sessions may have no connection of their own here, but requests that other workers forward
-      while ((engine.clientsCount > 0 || !(closed || alone)) && clock.now() < end) {
-        if (clock.now() > begin + IDLE_GRACE) httpServer.closeIdleConnections()
+      while ((engine.clientsCount > 0 || !(closed || alone)) && clock.monotonic() < end) {
+        if (clock.monotonic() > begin + IDLE_GRACE) httpServer.closeIdleConnections()
         await delay(10)
       }
       heartbeat?.stop()
@@ -326,7 +326,7 @@ export function createGateway ({
       await io.close()
       httpServer.closeAllConnections()
       await receipts.stop()
-      await presence.stop(alone ? 0 : Math.max(0, deadline - clock.now()))
+      await presence.stop(alone ? 0 : Math.max(0, deadline - clock.monotonic()))
       await sessions?.stop()
       await uplink.stop()
       await bus.stop()

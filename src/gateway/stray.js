@@ -72,13 +72,13 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
    */
   async function routeTo (owner) {
     const known = routes.get(owner)
-    if (known !== undefined && known.until > clock.now()) return { route: await known.route, fresh: false }
+    if (known !== undefined && known.until > clock.monotonic()) return { route: await known.route, fresh: false }
     // A Redis that is away, or has lost its data, knows nothing; who was there before is asked, and does not accept where it has gone.
     const route = findRoute(owner).then((found) => found ?? known?.route, (error) => {
       if (known === undefined) throw error
       return known.route
     })
-    routes.set(owner, { route, until: clock.now() + ROUTE_TIME })
+    routes.set(owner, { route, until: clock.monotonic() + ROUTE_TIME })
     try {
       // a number that nobody has may be taken the next moment, and then its sessions must be found
       if (await route === undefined) routes.delete(owner)

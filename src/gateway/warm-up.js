@@ -1,5 +1,6 @@
 import { createSigner } from 'fast-jwt'
 import { createAuthenticator } from '../auth/authenticator.js'
+import { systemClock } from '../clock.js'
 import { createAccess } from '../documents/access.js'
 import { openStage } from './stage.js'
 
@@ -65,8 +66,8 @@ export async function warmUp ({ config, extent, createParts, log }) {
  * @returns {Promise<number>} handshakes that were made
  */
 export async function makeHandshakes (stages, { handshakes: most, time }, patience = PATIENCE) {
-  const end = performance.now() + time
-  const exp = Math.trunc(Date.now() / 1000) + LIFETIME
+  const end = systemClock.monotonic() + time
+  const exp = Math.trunc(systemClock.now() / 1000) + LIFETIME
   const doors = stages.map(({ dial, secret }) => ({ dial, sign: createSigner({ key: secret, algorithm: 'HS256', noTimestamp: true }) }))
   /** @type {import('net').Socket[]} */
   const open = []
@@ -83,7 +84,7 @@ export async function makeHandshakes (stages, { handshakes: most, time }, patien
   }
 
   async function handshakes () {
-    while (begun < most && performance.now() < end) {
+    while (begun < most && systemClock.monotonic() < end) {
       const i = begun++
       open.push(await handshake(doors[i % doors.length].dial(), says(i), patience))
       if (open.length > OPEN) open.shift()?.destroy()

@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.js'
 import { Beat, answered, dueAt, isDead, pinged } from './policy.js'
 import { TICK, TimingWheel } from './wheel.js'
 
@@ -6,8 +7,8 @@ const kBeat = Symbol('beat')
 /** Connections that are looked at in one turn of the event loop: a ping is a write, closing one takes some 0.1 ms, and records that arrive meanwhile wait. */
 const BATCH = 10
 
-/** Monotonic, whole ms: a clock that is set must neither end connections nor leave them without pings. */
-const uptime = () => Math.trunc(performance.now())
+/** Whole ms. */
+const uptime = () => Math.trunc(systemClock.monotonic())
 
 /**
  * The heartbeat of all connections of a worker: one timer and one timing wheel. The policy is in policy.js.

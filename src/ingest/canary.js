@@ -14,7 +14,7 @@ export const CANARY_HEADER = 'x-canary'
  * @typedef {object} Canary
  * @property {string} echo id of the echo of the process that sent it
  * @property {number} partition
- * @property {number} sentAt ms since 1970, by that process's clock
+ * @property {number} sentAt ms, by the monotonic clock of that process: only that one reads it
  */
 
 /**

@@ -101,7 +101,7 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
       onRetry: (error) => {
         metrics.bus_errors.inc({ operation: 'publish' })
         if (busFailingSince === undefined) log.warn({ err: error, topic, partition }, 'the bus does not take records, trying again')
-        busFailingSince ??= clock.now()
+        busFailingSince ??= clock.monotonic()
       },
       onPublished: ({ index, entry: { publication } }, { duplicate }) => {
         done[index] = 1
@@ -110,7 +110,7 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
         // clocks of other machines may be ahead of ours
         if (!duplicate) producedIngested.observe(Math.max(0, clock.now() - publication.timestamp))
         if (busFailingSince !== undefined) {
-          log.info({ failedForMs: clock.now() - busFailingSince }, 'the bus takes records again')
+          log.info({ failedForMs: clock.monotonic() - busFailingSince }, 'the bus takes records again')
           busFailingSince = undefined
         }
       }
@@ -168,7 +168,7 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
     /** @returns {IngestStatus} for /ready */
     status () {
       const status = consumer.status()
-      const busFailingFor = busFailingSince === undefined ? 0 : clock.now() - busFailingSince
+      const busFailingFor = busFailingSince === undefined ? 0 : clock.monotonic() - busFailingSince
       const stalled = watchdog.problem()
       const reason = status.reason ?? stalled ?? (busFailingFor > BUS_FAILING ? `the bus takes no records for ${Math.round(busFailingFor / 1000)} s` : undefined)
       return { ...status, ready: reason === undefined, reason, busFailingFor, stalled }

@@ -23,7 +23,7 @@ const DEFECT_TRIES = 5
  * @param {(routed: Routed, error: InkcastError) => Promise<void>} dependencies.refuse takes what can never be
  *   published; resolves when it is safe elsewhere
  * @param {(error: unknown) => void} dependencies.onRetry told of each failed call
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../clock.js').Clock, 'sleep'>} dependencies.clock
  */
 export function createLanes ({ bus, onPublished, refuse, onRetry, clock }) {
   /**

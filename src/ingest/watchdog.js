@@ -43,18 +43,18 @@ export function createWatchdog ({ producer, echo, partitions, replace, metrics, 
   const stalled = new Set()
   const stopping = new AbortController()
   const waits = new Backoff({ min: patience, max: maxPatience, random: () => 1 })
-  let echoedAt = clock.now()
+  let echoedAt = clock.monotonic()
   let patientUntil = -Infinity
   /** @type {Promise<void> | undefined} */
   let running
 
   /** @param {string} text */
   function onEcho (text) {
-    echoedAt = clock.now()
+    echoedAt = clock.monotonic()
     const canary = readCanary(text)
     const state = canary === undefined ? undefined : watched.get(canary.partition)
     if (canary === undefined || state === undefined) return
-    metrics.canary_age_milliseconds.set({ partition: canary.partition }, Math.max(0, clock.now() - canary.sentAt))
+    metrics.canary_age_milliseconds.set({ partition: canary.partition }, Math.max(0, clock.monotonic() - canary.sentAt))
     if (state.missing !== undefined && canary.sentAt >= state.missing) state.missing = undefined
     if (stalled.delete(canary.partition)) log.info({ partition: canary.partition }, 'records come through again')
   }
@@ -73,20 +73,20 @@ export function createWatchdog ({ producer, echo, partitions, replace, metrics, 
 
   /** @param {number} partition @param {Watched} state */
   async function send (partition, state) {
-    const sentAt = clock.now()
+    const sentAt = Math.trunc(clock.monotonic())
     try {
       await producer.send(canaryRecord({ echo: echo.id, partition, sentAt }))
     } catch {
       return // Kafka is away, or that partition
     }
-    state.takenAt = clock.now()
+    state.takenAt = clock.monotonic()
     if (state.missing !== undefined) return
     state.missing = sentAt
-    state.since = clock.now()
+    state.since = clock.monotonic()
   }
 
   function look () {
-    const now = clock.now()
+    const now = clock.monotonic()
     const redisAway = now - echoedAt > away
     for (const [partition, state] of watched) {
       if (state.missing === undefined) continue
@@ -142,13 +142,13 @@ export function createWatchdog ({ producer, echo, partitions, replace, metrics, 
     /** Something was done: what is slow is not wedged. @param {number} partition */
     progress (partition) {
       const state = watched.get(partition)
-      if (state !== undefined) state.since = clock.now()
+      if (state !== undefined) state.since = clock.monotonic()
     },
 
     /** @returns {string | undefined} what does not get through, for /ready */
     problem () {
       if (stalled.size > 0) return `nothing comes through partition ${[...stalled].join(', ')} of the downlink topic`
-      const silent = clock.now() - echoedAt
+      const silent = clock.monotonic() - echoedAt
       return silent > wedgedAfter ? `what is published does not come back from Redis for ${Math.round(silent / 1000)} s` : undefined
     }
   }

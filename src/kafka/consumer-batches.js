@@ -52,7 +52,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
       timer = undefined
       return
     }
-    const now = clock.now()
+    const now = clock.monotonic()
     for (const { since, outlast } of active) if (now - since > PATIENCE) outlast()
     const held = ending
     // those that were aborted say nothing about the membership that there is now
@@ -98,7 +98,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
     busy: () => new Set(Array.from(active, ({ partition }) => partition)),
 
     /** @returns {number} ms for which the oldest batch is in progress, 0 if there is none */
-    slowest: () => active.size === 0 ? 0 : clock.now() - Math.min(...Array.from(active, ({ since }) => since)),
+    slowest: () => active.size === 0 ? 0 : clock.monotonic() - Math.min(...Array.from(active, ({ since }) => since)),
 
     /**
      * What kafkajs calls.
@@ -114,7 +114,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
       if (!await accepts(fetched)) return clock.sleep(50)
       if (payload.isStale() || generation !== commits.generation) return
       /** @type {ActiveBatch} */
-      const batch = { partition, since: clock.now(), paused: false, outlast: () => {}, ending, payload }
+      const batch = { partition, since: clock.monotonic(), paused: false, outlast: () => {}, ending, payload }
       active.add(batch)
       timer ??= setInterval(look, BEAT)
       const working = work(batch, fetched, generation)
@@ -142,10 +142,10 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
      */
     async close (graceMs) {
       closed = true
-      const end = clock.now() + graceMs
-      while (active.size > 0 && clock.now() < end) await clock.sleep(10)
+      const end = clock.monotonic() + graceMs
+      while (active.size > 0 && clock.monotonic() < end) await clock.sleep(10)
       abortAll()
-      while (active.size > 0 && clock.now() < end + graceMs) await clock.sleep(10)
+      while (active.size > 0 && clock.monotonic() < end + graceMs) await clock.sleep(10)
     }
   }
 }

@@ -101,7 +101,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
   let joined = false
   /** Whether the partitions of this assignment begin where they should. @type {Promise<boolean>} */
   let begun = Promise.resolve(false)
-  let lastPoll = clock.now()
+  let lastPoll = clock.monotonic()
   let polled = false
   let silent = false
   /** @type {(error: unknown) => void} */
@@ -109,7 +109,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
 
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     joined = true
-    lastPoll = clock.now()
+    lastPoll = clock.monotonic()
     const partitions = payload.memberAssignment[topic] ?? []
     batches.abortAll() // those of the assignment before
     commits.reset()
@@ -135,7 +135,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     batches.abortAll()
   })
   consumer.on(consumer.events.FETCH, () => {
-    lastPoll = clock.now()
+    lastPoll = clock.monotonic()
     polled = true
   })
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, batchSize, lastOffset } }) => {
@@ -160,8 +160,8 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
 
   /** @returns {number} ms for which there should have been an answer; while a batch is in progress nothing is asked */
   function silence () {
-    if (batches.awaited) lastPoll = clock.now()
-    return clock.now() - lastPoll
+    if (batches.awaited) lastPoll = clock.monotonic()
+    return clock.monotonic() - lastPoll
   }
 
   /** A consumer whose requests never come back fails by itself in no other way. */
@@ -212,7 +212,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
       return {
         joined,
         partitions: [...positions.keys()],
-        pollAge: polled ? clock.now() - lastPoll : Infinity,
+        pollAge: polled ? clock.monotonic() - lastPoll : Infinity,
         reason: slow > SLOW_BATCH
           ? `a batch is in progress for ${Math.round(slow / 1000)} s`
           : quiet > SILENCE ? `no answer from Kafka for ${Math.round(quiet / 1000)} s` : undefined

@@ -62,14 +62,14 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
   async function run () {
     const backoff = new Backoff({ min: 200, max: 10_000 })
     while (!stopping.signal.aborted) {
-      const since = clock.now()
+      const since = clock.monotonic()
       try {
         await prepare?.(stopping.signal)
         session = createSession({ kafka, settings, handle, onAssigned, onJoined: joined, onLag, onStuck: stuck, log, clock })
         await session.run(stopping.signal)
       } catch (error) {
         if (stopping.signal.aborted) break
-        if (clock.now() - since > STABLE) backoff.reset()
+        if (clock.monotonic() - since > STABLE) backoff.reset()
         await failed(error, backoff.next())
       } finally {
         session = undefined

@@ -94,7 +94,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
 
   /** Tells those that have waited too long. A record that was never tried leaves the queue, so it is certain that it was not written. */
   function sweep () {
-    const now = clock.now()
+    const now = clock.monotonic()
     const before = pendingRecords
     for (const waiting of batch) if (waiting.deadline <= now) settle(waiting, lateError(waiting.tried))
     const late = queue.findIndex(({ deadline }) => deadline > now)
@@ -227,7 +227,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
         return Promise.reject(new InkcastError('unavailable', 'too many records are waiting for Kafka'))
       }
       return new Promise((resolve, reject) => {
-        queue.push({ message: { key, value, headers, partition }, bytes, deadline: clock.now() + limits.timeout, tried: false, settled: false, resolve, reject })
+        queue.push({ message: { key, value, headers, partition }, bytes, deadline: clock.monotonic() + limits.timeout, tried: false, settled: false, resolve, reject })
         pendingRecords++
         pendingBytes += bytes
         onPending(pendingRecords)
@@ -245,8 +245,8 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
      */
     async stop (graceMs = 5000) {
       stopped = true
-      const end = clock.now() + graceMs
-      while (pendingRecords > 0 && clock.now() < end) await clock.sleep(20)
+      const end = clock.monotonic() + graceMs
+      while (pendingRecords > 0 && clock.monotonic() < end) await clock.sleep(20)
       aborter.abort()
       clearInterval(sweeper)
       for (const waiting of [...batch, ...queue]) settle(waiting, lateError(waiting.tried))

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
+import { systemClock } from '../clock.js'
 
 /**
  * One process of a role, from its start to its end.
@@ -32,7 +33,7 @@ export class Child extends EventEmitter {
   exited = false
   /** @type {number | undefined} */
   workerNumber
-  startedAt = Date.now()
+  startedAt = systemClock.monotonic()
 
   /** @param {ChildSettings} settings @param {boolean} urgent the one before it has died */
   constructor ({ role, slot, file, clustered, env, execArgv, stopTimeout }, urgent) {

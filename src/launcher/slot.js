@@ -1,4 +1,5 @@
 import { Backoff } from '../backoff.js'
+import { systemClock } from '../clock.js'
 import { Child } from './child.js'
 
 /** A process that has run this long was no part of a crash loop, ms. */
@@ -79,7 +80,7 @@ export class Slot {
     this.current = undefined
     this.events.onChange()
     if (this.#stopping) return
-    if (Date.now() - child.startedAt > this.#limits.healthy) {
+    if (systemClock.monotonic() - child.startedAt > this.#limits.healthy) {
       this.#crashes = 0
       this.#backoff.reset()
     }

@@ -85,10 +85,10 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
 
   /** Documents where nobody is go after a while, as in Redis; looked at when others empty. */
   function sweep () {
-    const before = clock.now() - EMPTY_TTL * 1000
+    const before = clock.monotonic() - EMPTY_TTL * 1000
     for (const [guid, document] of documents) if (document.users.size === 0 && document.emptySince < before) documents.delete(guid)
   }
-  let sweptAt = clock.now()
+  let sweptAt = clock.monotonic()
 
   /**
    * @param {string} guid
@@ -154,9 +154,9 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
     document.countOnly = count > maxMembers * (wasCountOnly ? LIST_AGAIN : 1)
     const kind = document.countOnly ? 'count' : wasCountOnly ? 'list' : 'diff'
     if (known === undefined) documents.set(guid, document)
-    document.emptySince = clock.now()
-    if (sweptAt < clock.now() - EMPTY_TTL * 1000) {
-      sweptAt = clock.now()
+    document.emptySince = clock.monotonic()
+    if (sweptAt < clock.monotonic() - EMPTY_TTL * 1000) {
+      sweptAt = clock.monotonic()
       sweep()
     }
     if (kind === 'count' && wasCountOnly && count === before && removed.length === 0) return

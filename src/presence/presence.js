@@ -31,7 +31,7 @@ const STOP_TIME = 2000
  * @param {() => number} [dependencies.now] ms, monotonic
  * @param {number} [dependencies.cycle] of checkRooms, ms
  */
-export function createPresence ({ createStore, settings, createDelivery, metrics, log, clock = systemClock, now = () => performance.now(), cycle = CYCLE }) {
+export function createPresence ({ createStore, settings, createDelivery, metrics, log, clock = systemClock, now = clock.monotonic, cycle = CYCLE }) {
   /** @type {Map<string, Room>} bounded by what connections may join */
   const rooms = new Map()
   /** @type {Set<Room>} */

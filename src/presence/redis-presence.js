@@ -61,8 +61,8 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnat
       handlers?.onDiff(guid, { ...rest, joined: joined.map(memberOf), changed: changed.map(memberOf), left, closed })
     } catch (error) {
       metrics.presence_errors.inc({ operation: 'receive' })
-      if (clock.now() - loggedAt < LOG_INTERVAL) return
-      loggedAt = clock.now()
+      if (clock.monotonic() - loggedAt < LOG_INTERVAL) return
+      loggedAt = clock.monotonic()
       log.error({ err: error }, 'a presence message could not be handled')
     }
   }
@@ -135,7 +135,7 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnat
 
   /** @param {string[]} guids @returns {Promise<(string | null)[]>} */
   function readVersions (guids) {
-    const renewing = clock.now() % RENEW_EVERY < RENEW_FOR
+    const renewing = clock.monotonic() % RENEW_EVERY < RENEW_FOR
     if (renewing && workerNumber !== undefined) redis.client.expire(workerPresence(workerNumber), TTL).catch(() => {}) // the next one does it
     return scripts.versions(guids.flatMap((guid) => documentPresence(guid).slice(0, 3)), [renewing ? TTL : 0])
   }

@@ -1,4 +1,5 @@
 import { Backoff } from '../backoff.js'
+import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { PATIENCE, createEntry, group, push, wait } from './channel-entry.js'
 import { SubscriberConnection } from './subscriber-connection.js'
@@ -202,8 +203,8 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
   function retryLater (error) {
     onRejected(error)
     if (stopped || retrying !== undefined) return
-    if (Date.now() - loggedAt > LOG_INTERVAL) {
-      loggedAt = Date.now()
+    if (systemClock.monotonic() - loggedAt > LOG_INTERVAL) {
+      loggedAt = systemClock.monotonic()
       log.warn({ reason: error.message }, 'channels could not be subscribed, trying again')
     }
     topology.refresh()

@@ -1,4 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
+import { systemClock } from '../clock.js'
 import { createChannels } from './channels.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { clusterOptions, connectionOptions, reconnectForEver } from './options.js'
@@ -49,7 +50,8 @@ export function createRedis ({ urls, name, log }) {
   const topology = client instanceof Cluster ? clusterTopology(client) : singleTopology(client)
   const channels = createChannels({ topology, name, onRejected: refusals.note, log })
 
-  let downSince = 0
+  /** @type {number | undefined} */
+  let downSince
   let loggedAt = -Infinity
   let stopped = false
   /** Ends the wait of `start`. ioredis tells nothing of a disconnect between two tries. */
@@ -57,16 +59,16 @@ export function createRedis ({ urls, name, log }) {
 
   client.on('ready', () => {
     reconnect.reset()
-    if (downSince > 0) log.info({ afterMs: Date.now() - downSince }, 'redis is back')
-    downSince = 0
+    if (downSince !== undefined) log.info({ afterMs: Math.round(systemClock.monotonic() - downSince) }, 'redis is back')
+    downSince = undefined
     loggedAt = -Infinity
     tellBack()
   })
   const onTrouble = (/** @type {Error | undefined} */ error) => {
     if (stopped) return
-    downSince ||= Date.now()
-    if (Date.now() - loggedAt < LOG_INTERVAL) return
-    loggedAt = Date.now()
+    downSince ??= systemClock.monotonic()
+    if (systemClock.monotonic() - loggedAt < LOG_INTERVAL) return
+    loggedAt = systemClock.monotonic()
     log.warn({ err: error && withoutArguments(error) }, 'redis is not available, trying again')
   }
   client.on('error', onTrouble)

@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.js'
 import { isForbidden } from './errors.js'
 
 /** So long after the last one nothing is refused any more, ms: whatever does not get through is tried again sooner. */
@@ -13,7 +14,7 @@ const OPTIONAL = new Set(['info', 'client'])
  *
  * @param {{ log: import('../log.js').Log, now?: () => number }} dependencies
  */
-export function createRefusals ({ log, now = Date.now }) {
+export function createRefusals ({ log, now = systemClock.monotonic }) {
   let reason = ''
   let refusedAt = -Infinity
   let loggedAt = -Infinity

@@ -53,6 +53,7 @@ export function createCleaning ({ store, uplink, log, clock }) {
   return async (number, incarnation, signal) => {
     const name = incarnationName(number, incarnation)
     const began = clock.now()
+    const since = clock.monotonic()
     /** Bounded by what one worker may have open. @type {Set<string>} */
     const documents = new Set()
     let users = 0
@@ -74,6 +75,6 @@ export function createCleaning ({ store, uplink, log, clock }) {
     }
     await letGo(name, Array.from(documents, (guid) => ({ change: { guid, op: /** @type {const} */ ('-'), told: /** @type {const} */ ('') }, happening: { guid, at: began } })))
     await store.forget(name)
-    log.info({ workerNumber: number, users, documents: documents.size, ms: clock.now() - began }, 'cleaned up after a worker that has ended')
+    log.info({ workerNumber: number, users, documents: documents.size, ms: Math.round(clock.monotonic() - since) }, 'cleaned up after a worker that has ended')
   }
 }

@@ -69,16 +69,16 @@ export function createExchange ({ store, uplink, incarnation, timeOf, onSettled,
       tellMore()
     }, (error) => {
       telling--
-      if (clock.now() >= resumeAt) {
+      if (clock.monotonic() >= resumeAt) {
         log.warn({ err: error }, 'life-cycle events do not reach the uplink, trying again')
-        resumeAt = clock.now() + backoff.next()
+        resumeAt = clock.monotonic() + backoff.next()
       }
       untold.push({ holding, told, of })
     })
   }
 
   function tellMore () {
-    if (untold.length === 0 || clock.now() < resumeAt) return
+    if (untold.length === 0 || clock.monotonic() < resumeAt) return
     for (const next of untold.splice(0, MAX_TELLING - telling)) tell(next)
   }
 

@@ -56,9 +56,11 @@ class OpenDocument extends Holding {
  * @param {number} dependencies.silence how long nothing may be heard from a connection until it is closed, ms
  */
 export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, grace, silence }) {
-  const begin = clock.now()
+  const begin = clock.monotonic()
   /** Small numbers need no memory of their own. @returns {number} ms since the worker began */
-  const now = () => Math.trunc(clock.now() - begin)
+  const now = () => Math.trunc(clock.monotonic() - begin)
+  /** By the clock as it is set now. @param {number} at as `now` had it @returns {number} ms since 1970 */
+  const wallTime = (at) => clock.now() - (now() - at)
   const { number, incarnation } = worker()
   let name = incarnationName(number, incarnation)
   /** Bounded by the connections there are, and that have ended within the grace. @type {Map<string, Holding>} */
@@ -68,7 +70,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   /** Users of whom the store does not know what there is now, each once. @type {Holding[]} */
   let dirty = []
   const departures = new Departures()
-  const exchange = createExchange({ store, uplink, incarnation: () => name, timeOf: (holding) => holding.uid === undefined ? clock.now() : begin + holding.at, onSettled, log, clock })
+  const exchange = createExchange({ store, uplink, incarnation: () => name, timeOf: (holding) => holding.uid === undefined ? clock.now() : wallTime(holding.at), onSettled, log, clock })
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   /** @type {Promise<void> | undefined} */
@@ -177,7 +179,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     }
     const away = []
     for (let member = user.next; member !== null; member = member.next) if (member.connections === 0) away.push(/** @type {string} */ (member.guid))
-    return { sessions, away, end: sessions.length > 0 ? undefined : { sid: user.sid, reason: user.reason, at: begin + user.at } }
+    return { sessions, away, end: sessions.length > 0 ? undefined : { sid: user.sid, reason: user.reason, at: wallTime(user.at) } }
   }
 
   async function writeUsers () {
@@ -211,8 +213,8 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       await tellSeen()
     } catch (error) {
       metrics.session_errors.inc()
-      if (clock.now() - loggedAt < LOG_INTERVAL) return
-      loggedAt = clock.now()
+      if (clock.monotonic() - loggedAt < LOG_INTERVAL) return
+      loggedAt = clock.monotonic()
       log.warn({ err: error }, 'sessions could not be brought to the store, trying again')
     }
   }
@@ -238,9 +240,9 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     /** What is still to be told, and whose grace is not over, is told by whoever cleans up after this worker. */
     async stop () {
       clearInterval(timer)
-      const end = clock.now() + STOP_TIME
+      const end = clock.monotonic() + STOP_TIME
       do await run()
-      while (dirty.length + exchange.size > 0 && clock.now() < end && await clock.sleep(20) === undefined)
+      while (dirty.length + exchange.size > 0 && clock.monotonic() < end && await clock.sleep(20) === undefined)
     },
 
     /** @param {Known} connection */

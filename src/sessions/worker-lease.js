@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import os from 'node:os'
+import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { isAlive } from '../process-alive.js'
 import { WORKERS } from '../redis/keys.js'
@@ -75,7 +76,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
     [/** @type {number} */ (number), token, time, owner, secrets[0], incarnation])
 
   async function renew () {
-    const asked = performance.now()
+    const asked = systemClock.monotonic()
     try {
       const [secret, renewed] = await renewFor(leaseTime)
       if (secret === '') {
@@ -121,7 +122,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
     },
 
     /** Whether others find us: false when the lease could not be renewed in time. @returns {boolean} */
-    get held () { return performance.now() < heldUntil },
+    get held () { return systemClock.monotonic() < heldUntil },
 
     /** When the number was taken, ms since 1970 by the clock of Redis. Later ones of a number are larger. @returns {number} */
     get incarnation () { return incarnation },

@@ -27,7 +27,7 @@ const NUMBERS = new Map(PAIRS.map((pair, number) => [pair, number]))
 /**
  * @param {number} workerNumber 0 to 4,095
  * @param {object} [options]
- * @param {import('../clock.js').Clock} [options.clock]
+ * @param {Pick<import('../clock.js').Clock, 'now'>} [options.clock]
  * @param {(bytes: Buffer) => void} [options.random] fills with unguessable bytes; default: the system's generator
  * @returns {() => string} makes a new id with each call
  * @throws {RangeError} for a number that does not fit

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { createFeeds } from '../../src/documents/feeds.js'
 import { createMetrics } from '../../src/metrics.js'
 import { recordingLog } from './recording-log.js'
+import { systemClock } from '../../src/clock.js'
 import { ScriptedBus } from './scripted-bus.js'
 
 /** Feeds over a bus that does what a test says. */
@@ -9,7 +10,7 @@ export function feedsOnScriptedBus () {
   /** Time flies. */
   const time = { slept: 0 }
   /** @type {import('../../src/clock.js').Clock} */
-  const clock = { now: Date.now, sleep: async (ms, signal) => { time.slept += ms; await turn(); signal?.throwIfAborted() } }
+  const clock = { ...systemClock, sleep: async (ms, signal) => { time.slept += ms; await turn(); signal?.throwIfAborted() } }
   const bus = new ScriptedBus()
   const metrics = createMetrics({ processMetrics: false })
   const { log, lines } = recordingLog()

@@ -1,3 +1,5 @@
+import { systemClock } from '../../clock.js'
+
 /**
  * Connections that have a time to do something, and are ended when they don't: one timer for all, because a timer for
  * each costs more than what it waits for. Their number is bounded by the descriptors of the process.
@@ -22,7 +24,7 @@ export class Deadlines {
 
   /** @param {Waiting} socket */
   add (socket) {
-    this.#since.set(socket, performance.now())
+    this.#since.set(socket, systemClock.monotonic())
     this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
   }
 
@@ -30,7 +32,7 @@ export class Deadlines {
   delete (socket) { return this.#since.delete(socket) }
 
   /** Ends those whose time is over. @param {number} [now] ms */
-  look (now = performance.now()) {
+  look (now = systemClock.monotonic()) {
     for (const [socket, since] of this.#since) {
       if (now - since < this.#patience) break
       this.#since.delete(socket)

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createMemoryLogs } from '../../../src/bus/memory-logs.js'
 import { entry } from '../../contract/bus-fixture.js'
+import { manualClock } from '../../helpers/manual-clock.js'
 
 /** @param {Partial<Parameters<typeof createMemoryLogs>[0]>} [settings] */
 function setUp (settings) {
-  const clock = { time: 1_000_000, now () { return this.time }, sleep: async () => {} }
+  const clock = manualClock()
   return { clock, logs: createMemoryLogs({ history: { size: 3, ttl: 10 }, clock, ...settings }) }
 }
 
@@ -24,10 +25,10 @@ describe('logs in memory', () => {
     const start = logs.open('a')
     logs.append('a', entry('a', 1))
     logs.append('b', entry('b', 1))
-    clock.time += 9_999
+    clock.advance(9_999)
     logs.sweep()
     assert.equal(logs.bytes, 2)
-    clock.time += 1
+    clock.advance(1)
     assert.deepEqual(logs.read('a', start, 10), { position: { ...start, offset: 1 }, records: [], gap: 'trimmed' })
     assert.equal(logs.bytes, 1)
     logs.sweep()
@@ -39,9 +40,9 @@ describe('logs in memory', () => {
     const { clock, logs } = setUp()
     const start = logs.open('a')
     logs.append('a', entry('a', 1))
-    clock.time += 8_000
+    clock.advance(8_000)
     logs.append('a', entry('a', 2))
-    clock.time += 8_000
+    clock.advance(8_000)
     assert.equal(logs.read('a', start, 10).records.length, 2)
   })
 

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { clock } from '../../../client/clock.js'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 /** @param {import('node:test').TestContext} t */
-const mockTime = (t) => t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+function mockTime (t) {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  t.mock.method(clock, 'monotonic', Date.now)
+}
 
 /**
  * The next attempt is made then, and not a moment before.

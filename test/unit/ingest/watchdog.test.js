@@ -47,7 +47,7 @@ async function watch (t) {
     replace: (error) => world.replaced.push(error),
     metrics,
     log: recordingLog().log,
-    clock: { now: () => now, sleep: (_ms, signal) => new Promise((resolve, reject) => {
+    clock: { now: () => now, monotonic: () => now - 1_700_000_000_000, sleep: (_ms, signal) => new Promise((resolve, reject) => {
       wake = () => signal?.aborted ? reject(signal.reason) : resolve()
     }) }
   })

@@ -14,7 +14,7 @@ import { createSessionIds } from '../../../src/wire/session-id.js'
 async function setUp ({ maxMembers = 500 } = {}) {
   let time = 0
   // versions begin with the time: after the store has lost everything they must be higher, however quick the test is
-  const hub = createMemoryPresenceHub({ maxMembers, clock: { now: () => 1e12 + time, sleep: () => Promise.reject(new Error('nobody sleeps here')) } })
+  const hub = createMemoryPresenceHub({ maxMembers, clock: { now: () => 1e12 + time, monotonic: () => time, sleep: () => Promise.reject(new Error('nobody sleeps here')) } })
   /** @param {number} workerNumber */
   async function worker (workerNumber) {
     const newId = createSessionIds(workerNumber)

@@ -118,6 +118,22 @@ describe('the business services are told', () => {
     assert.equal(found.vacated.sid, undefined)
   })
 
+  test('when it is time, and with the time of day, also where the clock of the machine is set meanwhile', async () => {
+    const { one, clock, records, rounds, told } = cluster()
+    const tab = one.connect('ada', ['a'])
+    await told()
+    tab.end()
+    clock.step(-600_000)
+    const left = clock.now()
+    clock.advance(GRACE + 1)
+    await rounds()
+    assert.deepEqual(records.filter(({ uid }) => uid === 'ada').map(({ operator, timestamp }) => [operator, timestamp - left]).sort(), [['left', 0], ['offline', 0]])
+    one.connect('bob', ['a'])
+    records.length = 0
+    await rounds()
+    assert.deepEqual(records.map(({ operator, timestamp }) => [operator, timestamp - clock.now()]).sort(), [['joined', 0], ['online', 0]])
+  })
+
   test('at once of a document that is left on purpose', async () => {
     const { one, told } = cluster()
     const tab = one.connect('ada', ['a', 'b'])
