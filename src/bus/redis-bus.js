@@ -6,6 +6,7 @@ import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, workerCha
 import { decodeEnvelope } from '../wire/envelope.js'
 import { newEpoch } from '../wire/position.js'
 import { hasLost, noteRead, nothingKnown } from './known-end.js'
+import { moveAsked, moveTold } from './redis-move.js'
 import { decodeDirect, decodeRecord } from './redis-payload.js'
 import { createRedisPositions } from './redis-positions.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
@@ -20,8 +21,9 @@ import { createRedisUsers } from './redis-users.js'
  * twice, and so may direct publications: at least once, if the caller tries again, at most once if not.
  *
  * A Redis that fails over to a replica, or restarts from its disk, may have lost the last records. Their offsets would be
- * given again under the same epoch, to other records. A worker that has seen such an offset live, or has read an end at or
- * after it, notices, and begins another epoch.
+ * given again under the same epoch, to other records. Each script compares the generation of Redis with the one that the document's meta
+ * has, and begins another epoch where it is another (include/generation.lua). Beside that, a worker that has seen such an offset live, or has
+ * read an end at or after it, notices.
  *
  * @typedef {import('./contract.js').Bus} Bus
  * @typedef {import('../wire/position.js').Position} Position
@@ -55,7 +57,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   const subscribed = new Map()
   /** Documents whose log is about to begin anew. @type {Set<string>} */
   const resetting = new Set()
-  const positions = createRedisPositions({ redis, subscribed, rolledBack })
+  const positions = createRedisPositions({ redis, subscribed, rolledBack, openLog })
   const stopping = new AbortController()
   let running = false
   const attempt = createAttempt({ stopped: 'the bus is stopped', isRunning: () => running, errors: metrics.bus_errors })
@@ -190,8 +192,11 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
 
   /** @param {string} guid @returns {Promise<Position>} of a log that exists from now on */
   async function openLog (guid) {
+    const keys = [documentLog(guid), documentMeta(guid)]
+    const open = (/** @type {string} */ move) => scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtl, move])
     const { position } = await readEnd(guid, async () => {
-      const [epoch, offset] = await scripts.open([documentLog(guid), documentMeta(guid)], [newEpoch(), EMPTY_META_TTL, metaTtl])
+      const [epoch, offset, lost] = await open(moveAsked(redis)).catch(async (error) => open(await moveTold(redis, keys[1], error)))
+      if (lost === 1) metrics.bus_errors.inc({ operation: 'rollback' })
       return { position: { epoch, offset: Number(offset) } }
     })
     return position
@@ -201,13 +206,18 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
    * @param {string} guid
    * @param {Position} since
    * @param {number} limit
+   * @param {boolean} [opened] its log is there
    * @returns {Promise<import('./contract.js').History>}
    */
-  async function readLog (guid, since, limit) {
+  async function readLog (guid, since, limit, opened = false) {
     const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
     const [epoch, offset, state, ...envelopes] = await scripts.history([documentLog(guid), documentMeta(guid)],
       [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES])
-    if (epoch === undefined) return { position: await openLog(guid), records: [], gap: 'epoch' }
+    if (epoch === undefined) {
+      const position = await openLog(guid)
+      // moved from another node of the cluster, and complete
+      return position.epoch === since.epoch && !opened ? readLog(guid, since, limit, true) : { position, records: [], gap: 'epoch' }
+    }
     const position = { epoch: epoch.toString(), offset: Number(offset) }
     if (state !== 2) return { position, records: [], gap: state === 0 ? 'epoch' : 'trimmed' }
     return {

@@ -14,16 +14,18 @@ const BATCH = 500
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {ReadonlyMap<string, import('./known-end.js').KnownEnd>} dependencies.subscribed
  * @param {(guid: string, epoch: string) => Promise<void>} dependencies.rolledBack begins another epoch
+ * @param {(guid: string) => Promise<Position>} dependencies.openLog decides of a log whose end Redis may have lost
  * @returns {(guids: string[]) => Promise<(Position | null)[]>}
  */
-export function createRedisPositions ({ redis, subscribed, rolledBack }) {
+export function createRedisPositions ({ redis, subscribed, rolledBack, openLog }) {
   /** @param {string[]} guids of one slot @returns {Promise<(Position | null)[]>} */
   async function read (guids) {
     const found = await redis.scripts.positions(guids.map(documentMeta), [])
-    return guids.map((_, i) => {
-      const [epoch, offset] = found.slice(2 * i, 2 * i + 2)
-      return epoch === null || offset === null ? null : { epoch, offset: Number(offset) }
-    })
+    return Promise.all(guids.map((guid, i) => {
+      const [epoch, offset, lost] = found.slice(3 * i, 3 * i + 3)
+      if (epoch === null || offset === null) return null
+      return lost === 1 ? openLog(guid) : { epoch: String(epoch), offset: Number(offset) }
+    }))
   }
 
   /** @param {string[]} guids of one slot @returns {Promise<(Position | null)[]>} none before what is known of it */

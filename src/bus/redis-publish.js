@@ -6,6 +6,7 @@ import { workerOfSid } from '../wire/session-id.js'
 import { IDEMPOTENCY } from './idempotency.js'
 import { oneLane } from './lane.js'
 import { sequenceText } from './origin.js'
+import { moveAsked, moveTold } from './redis-move.js'
 import { encodeDirect } from './redis-payload.js'
 
 /**
@@ -24,6 +25,9 @@ const BYTES_PER_CALL = 4 * 2 ** 20
 const MAX_PENDING_BYTES = 64 * 2 ** 20
 /** Kafka keeps records for 7 days by default, and offers none again after that; so long their sequences are known, s. */
 export const META_TTL = 7 * 86_400
+
+/** Place of the slot's move among the arguments of publish-4.lua. */
+const MOVE = 6
 
 /** @type {Published} */
 const DIRECT = Object.freeze({ position: null, duplicate: false })
@@ -48,11 +52,15 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
       return [DIRECT]
     }
     /** @type {(string | number | Buffer)[]} */
-    const args = [newEpoch(), history.size, history.ttl, metaTtl, idempotency.ttl, idempotency.keys]
+    const args = [newEpoch(), history.size, history.ttl, metaTtl, idempotency.ttl, idempotency.keys, moveAsked(redis)]
     for (const { entry: { publication, origin }, envelope } of encoded) {
       args.push(origin?.source ?? '', origin === undefined ? '' : sequenceText(origin), publication.ephemeral ? '1' : '', publication.idempotencyKey ?? '', envelope)
     }
-    const [epoch, ...results] = await redis.scripts.publish([documentLog(guid), documentMeta(guid), channel, documentKeys(guid)], args)
+    const keys = [documentLog(guid), documentMeta(guid), channel, documentKeys(guid)]
+    const [epoch, ...results] = await redis.scripts.publish(keys, args).catch(async (error) => {
+      args[MOVE] = await moveTold(redis, keys[1], error)
+      return redis.scripts.publish(keys, args)
+    })
     return results.map((result) => {
       if (result === 0) return DIRECT
       return result > 0 ? { position: { epoch, offset: result }, duplicate: false } : { position: { epoch, offset: -1 - result }, duplicate: true }

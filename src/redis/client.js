@@ -6,7 +6,9 @@ import { clusterOptions, connectionOptions, reconnectForEver } from './options.j
 import { createRefusals } from './refusals.js'
 import { defineScripts } from './scripts.js'
 import { checkServer } from './server-check.js'
+import { createSlotMoves, generationIn } from './slot-moves.js'
 import { createAdapterSubscriber } from './adapter-subscriber.js'
+import { slotOf } from './slot.js'
 import { clusterTopology, singleTopology } from './topology.js'
 
 /**
@@ -43,11 +45,13 @@ export function createRedis ({ urls, name, log }) {
     refuseWhenDown(client)
     client.on('+node', (node) => {
       catchRejections(node, refusals.note)
+      moves?.forget(keyOf(node))
       tellBack()
     })
   }
   const scripts = defineScripts(client)
   const topology = client instanceof Cluster ? clusterTopology(client) : singleTopology(client)
+  const moves = client instanceof Cluster ? slotMoves(client, topology) : undefined
   const channels = createChannels({ topology, name, onRejected: refusals.note, log })
 
   /** @type {number | undefined} */
@@ -102,6 +106,14 @@ export function createRedis ({ urls, name, log }) {
     isCluster: client instanceof Cluster,
     scripts,
     channels,
+
+    /**
+     * Of a document that a node finds in another generation than its own (slot-moves.js); '' with a single Redis.
+     * @param {string} key any of its keys
+     * @param {string} noted
+     * @param {string} current
+     */
+    moveOf: async (key, noted, current) => moves === undefined ? '' : moves.of(slotOf(key), noted, current),
 
     /** Whether commands have a chance. */
     get ready () { return client.status === 'ready' },
@@ -162,6 +174,26 @@ function catchRejections (redis, onRejected) {
     sent?.catch(onRejected)
     return sent
   }
+}
+
+/** @param {Redis} node */
+const keyOf = ({ options: { host, port } }) => `${host}:${port}`
+
+/**
+ * @param {Cluster} cluster
+ * @param {import('./topology.js').Topology} topology
+ */
+function slotMoves (cluster, topology) {
+  const moves = createSlotMoves({
+    ownerOf: topology.nodeOf,
+    refresh: () => cluster.refreshSlotsCache(),
+    ask: async (nodeKey) => {
+      const info = await cluster.nodes('master').find((node) => keyOf(node) === nodeKey)?.info('replication')
+      return info && generationIn(info)
+    }
+  })
+  topology.onChange(() => { moves.look() })
+  return moves
 }
 
 /**

@@ -1,16 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * The Lua scripts in scripts/: `<name>-<number of keys>.lua`, with n for any number of them. They are sent as EVALSHA, in full the first time on a
+ * The Lua scripts in scripts/: `<name>-<number of keys>.lua`, with n for any number of them. A line
+ * `--@include <name>` stands for a file of scripts/include. They are sent as EVALSHA, in full the first time on a
  * connection and again where Redis has lost them (NOSCRIPT), by ioredis.
  *
  * @typedef {string | number | Buffer} Argument
  *
  * @typedef {object} Scripts each takes its keys and then its arguments, and is documented in its file
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, ...results: number[]]>} publish
- * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, offset: string]>} open
+ * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, offset: string, lost: number]>} open
  * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number, ...envelopes: Buffer[]]>} history
- * @property {(keys: string[], args: Argument[]) => Promise<(string | null)[]>} positions
+ * @property {(keys: string[], args: Argument[]) => Promise<(string | number | null)[]>} positions
  * @property {(keys: string[], args: Argument[]) => Promise<number>} users
  * @property {(keys: string[], args: Argument[]) => Promise<string>} hold
  * @property {(keys: string[], args: Argument[]) => Promise<number>} reset
@@ -29,6 +30,9 @@ import { readdirSync, readFileSync } from 'node:fs'
  */
 
 const FOLDER = new URL('scripts/', import.meta.url)
+/** @param {string} file @returns {string} */
+const read = (file) => readFileSync(new URL(file, FOLDER), 'utf8').replace(/^--@include (\w+)$/gm, (_, name) => read(`include/${name}.lua`))
+
 /** Replies that hold envelopes: no bytes may be taken for text. */
 const BINARY = new Set(['history'])
 
@@ -45,7 +49,7 @@ export function defineScripts (client) {
     // a name of its own, so that no command of Redis is replaced
     const command = `inkcast_${name}`
     const counted = keyCount === 'n'
-    client.defineCommand(command, { lua: readFileSync(new URL(file, FOLDER), 'utf8'), ...(counted ? {} : { numberOfKeys: Number(keyCount) }) })
+    client.defineCommand(command, { lua: read(file), ...(counted ? {} : { numberOfKeys: Number(keyCount) }) })
     const method = BINARY.has(name) ? `${command}Buffer` : command
     // ioredis flattens what it is given, once: that spares copies of long lists
     scripts[name] = counted ? (keys, args) => /** @type {any} */ (client)[method](keys.length, keys, args) : (keys, args) => /** @type {any} */ (client)[method](keys, args)

@@ -2,10 +2,11 @@
 --
 -- KEYS  1 log  2 meta
 -- ARGV  1 epoch  2 offset  3 most records  4 bytes after which no more records are read
--- Returns nothing if there is no log; else epoch, last offset, and either 0 (not this epoch or past its end),
+-- Returns nothing if there is no log, or Redis may have lost the end of it; else epoch, last offset, and either 0 (not this epoch or past its end),
 -- 1 (no longer all there), or 2 and the envelopes, the first one that of ARGV[2] + 1.
-local found = redis.call('HMGET', KEYS[2], 'e', 'o')
-if not found[1] or not found[2] then return {} end
+--@include generation
+local found = redis.call('HMGET', KEYS[2], 'e', 'o', 'g')
+if not found[1] or not found[2] or not goesOn(found[3], generation()) then return {} end
 
 local last, limit, maxBytes = tonumber(found[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local offset = tonumber(ARGV[2])

@@ -1,13 +1,15 @@
 -- Appends entries to the log of one document and publishes each to the workers that are subscribed, all or nothing.
 --
 -- KEYS  1 log (stream, entry id "<offset>-0", field "v" the envelope)
---       2 meta (hash: "e" epoch, "o" last offset, "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" where that is known)
+--       2 meta (hash: "e" epoch, "o" last offset, "g" generation of Redis (include/generation.lua),
+--       "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" where that is known)
 --       3 channel (sharded)  4 idempotency keys (sorted set, by when they came, seconds since 1970)
 -- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
---       5 seconds to know an idempotency key  6 how many of them
+--       5 seconds to know an idempotency key  6 how many of them  7 the move of its slot, see goesOn; '' none, '?' ask
 --       then five for each entry: source ('' for none), sequence as in meta, '1' if ephemeral, idempotency key ('' for none), envelope
 -- Returns the epoch ('' if nothing was to be kept), then for each entry its offset, 0 if ephemeral, or -1 - <last offset>
 -- if it was a duplicate.
+--@include generation
 local log, meta, channel, keys = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
 -- Lua prints numbers from 1e14 on with an exponent; they are whole and exact up to 2^53.
@@ -24,25 +26,33 @@ end
 -- All or nothing also where a permission of our user was taken away: Redis looks at each command by itself, and one that was refused
 -- behind an XADD would leave a log that meta does not know of. (XADD is the first to write, and so stays out of it.)
 local may = redis.acl_check_cmd
-local allowed = may('SPUBLISH', channel, '') and may('HGET', meta, 'e') and may('HSET', meta, 'e', '') and may('EXPIRE', meta, '1')
-for i = 10, #ARGV, 5 do
+local allowed = may('SPUBLISH', channel, '') and may('HGET', meta, 'e') and may('HSET', meta, 'e', '') and may('EXPIRE', meta, '1') and may('INFO', 'replication')
+for i = 11, #ARGV, 5 do
   if ARGV[i] ~= '' and not (may('TIME') and may('ZSCORE', keys, '') and may('ZADD', keys, '0', '') and may('ZREMRANGEBYSCORE', keys, '0', '0') and may('ZREMRANGEBYRANK', keys, '0', '0')) then
     allowed = false
   end
 end
 if not allowed then
-  return redis.error_reply('NOPERM publishing needs HGET, HSET, EXPIRE, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK and SPUBLISH, on all keys and channels of inkcast')
+  return redis.error_reply('NOPERM publishing needs INFO, HGET, HSET, EXPIRE, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK and SPUBLISH, on all keys and channels of inkcast')
 end
 
-local epoch, offset
+local epoch, offset, noted, current
 local sequences = {}
 local appended = false
 local results = {''}
 
 local function open ()
-  local found = redis.call('HMGET', meta, 'e', 'o')
-  epoch, offset = found[1], tonumber(found[2])
-  if not epoch or not offset then epoch, offset = ARGV[1], 0 end
+  local found = redis.call('HMGET', meta, 'e', 'o', 'g')
+  epoch, offset, noted, current = found[1], tonumber(found[2]), found[3], generation()
+  if not epoch or not offset then
+    epoch, offset = ARGV[1], 0
+  elseif not goesOn(noted, current, ARGV[7]) then
+    if ARGV[7] == '?' then return asksForMove(noted, current) end
+    -- Redis may have lost the last records of this log: their offsets must not be given again.
+    redis.call('DEL', log)
+    epoch, offset, noted = ARGV[1], 0, current
+    redis.call('HSET', meta, 'e', epoch, 'o', '0', 'g', current)
+  end
 end
 
 local function append (envelope)
@@ -85,18 +95,19 @@ local function isCovered (sequence, last)
   return tonumber(offset) <= tonumber(lastOffset)
 end
 
-for i = 7, #ARGV, 5 do
+for i = 8, #ARGV, 5 do
   local source, sequence, key, envelope = ARGV[i], ARGV[i + 1], ARGV[i + 3], ARGV[i + 4]
   if ARGV[i + 2] == '1' then
     redis.call('SPUBLISH', channel, ':0:' .. envelope)
     results[#results + 1] = 0
   else
-    if not epoch then open() end
+    local failed = not epoch and open()
+    if failed then return failed end
     local covered = source ~= '' and isCovered(sequence, sequences[source] or redis.call('HGET', meta, 's:' .. source))
     if covered or (key ~= '' and isKnown(key)) then
       results[#results + 1] = -1 - offset
     else
-      local failed = append(envelope)
+      failed = append(envelope)
       if failed then return failed end
       if key ~= '' then remember(key) end
       redis.call('SPUBLISH', channel, epoch .. ':' .. digits(offset) .. ':' .. envelope)
@@ -109,6 +120,10 @@ end
 
 if appended or next(sequences) then
   local fields = {'e', epoch, 'o', digits(offset)}
+  if noted ~= current then
+    fields[#fields + 1] = 'g'
+    fields[#fields + 1] = current
+  end
   for source, sequence in pairs(sequences) do
     fields[#fields + 1] = 's:' .. source
     fields[#fields + 1] = sequence
