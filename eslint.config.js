@@ -21,6 +21,7 @@ const WALL_CLOCK = {
   'src/gateway/stray.js': 'time in the proof for another machine',
   'src/gateway/warm-up.js': '`exp` of a token',
   'src/ingest/ingest.js': 'latencies from timestamps of other machines',
+  'src/ingest/marks.js': 'age of a record by its timestamp',
   'src/presence/memory-presence.js': 'first version of a document, which grows across restarts',
   'src/sessions/cleaning.js': 'time of a life-cycle event',
   'src/sessions/registry.js': 'times of life-cycle events and of signs of life',

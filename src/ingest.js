@@ -1,3 +1,4 @@
+import { createRedisMarks } from './bus/redis-marks.js'
 import { createRedisBus } from './bus/redis-bus.js'
 import { createRedisEcho } from './bus/redis-echo.js'
 import { systemClock as clock } from './clock.js'
@@ -22,8 +23,9 @@ async function composeIngest ({ config, log, metrics, lifecycle, status }) {
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
   const kafka = createKafka({ settings: config.kafka, log, name: 'ingest' })
   const deadLetter = await lifecycle.start('dead letters', createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock }))
-  const ingest = await lifecycle.start('ingest', createIngest({ kafka, bus, echo: createRedisEcho({ redis }), deadLetter, settings: config, log, metrics, clock }))
+  const ingest = await lifecycle.start('ingest', createIngest({ kafka, bus, echo: createRedisEcho({ redis }), markStore: createRedisMarks({ redis }), deadLetter, settings: config, log, metrics, clock }))
   status.addCheck(() => redis.trouble)
+  status.addWarnings(() => ingest.warnings())
   status.addCheck(() => ingest.status().stalled ?? null)
   let joinedAt = -Infinity
   status.addCheck(() => {

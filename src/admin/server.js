@@ -22,7 +22,7 @@ export function createAdminServer ({ settings, processes: all, log }) {
   async function ready (res) {
     const { processes, reasons } = await all.read()
     res.writeHead(reasons.length === 0 ? 200 : 503, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ ready: reasons.length === 0, reasons, processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 })) }))
+      .end(JSON.stringify({ ready: reasons.length === 0, reasons, warnings: processes.flatMap(({ name, warnings = [] }) => warnings.map((warning) => `${name}: ${warning}`)), processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 })) }))
   }
 
   const server = http.createServer((req, res) => {

@@ -5,6 +5,7 @@
  * @typedef {object} ProcessStatus
  * @property {string} name role and slot, `gateway-0`
  * @property {string[]} notReady why it does not serve; empty: it does
+ * @property {string[]} [warnings] what somebody has to know although it serves; not of earlier versions
  * @property {import('prom-client').MetricObject[]} metrics
  */
 
@@ -18,11 +19,15 @@
 export function createStatus ({ name, metrics }) {
   /** @type {ReadinessCheck[]} */
   const checks = []
+  /** @type {(() => string[])[]} */
+  const warnings = []
   let started = false
   let stopping = false
   return {
     /** @param {ReadinessCheck} check */
     addCheck (check) { checks.push(check) },
+    /** @param {() => string[]} warn called with each look at the status */
+    addWarnings (warn) { warnings.push(warn) },
     started () { started = true },
     stopping () { stopping = true },
     /** @returns {string[]} */
@@ -33,7 +38,7 @@ export function createStatus ({ name, metrics }) {
     },
     /** @returns {Promise<ProcessStatus>} */
     async read () {
-      return { name, notReady: this.notReady(), metrics: await metrics.collect() }
+      return { name, notReady: this.notReady(), warnings: warnings.flatMap((warn) => warn()), metrics: await metrics.collect() }
     }
   }
 }

@@ -3,8 +3,10 @@ import { createConsumer } from '../kafka/consumer.js'
 import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
 import { OPERATORS } from '../wire/publication.js'
+import { leaderEpochOf } from '../kafka/record.js'
 import { createLanes } from './lanes.js'
 import { forEachLimited } from './limited.js'
+import { createMarks } from './marks.js'
 import { route, sourceOf } from './router.js'
 import { createWatchdog } from './watchdog.js'
 
@@ -20,7 +22,13 @@ const CANARY_TIMEOUT = 4000
 /** Dead letters of one batch that are on their way at the same time; well below what the producer takes. */
 const LETTERS_AT_ONCE = 200
 
-/** @typedef {'records' | 'stage_milliseconds' | 'kafka_lag' | 'kafka_record_age_milliseconds' | 'kafka_consumer_restarts' | 'bus_errors' | 'canary_age_milliseconds'} MetricNames */
+/** How long `/ready` tells of a partition that has lost its end, ms. */
+const TELL_LOST_END = 3_600_000
+
+/**
+ * @typedef {'records' | 'stage_milliseconds' | 'kafka_lost_ends' | 'kafka_lag' |
+ *   'kafka_record_age_milliseconds' | 'kafka_consumer_restarts' | 'bus_errors' | 'canary_age_milliseconds'} MetricNames
+ */
 
 /**
  * Takes records from the downlink topic, checks each once, and publishes it on the bus. An offset counts as done only
@@ -31,6 +39,7 @@ const LETTERS_AT_ONCE = 200
  * @param {import('kafkajs').Kafka} dependencies.kafka
  * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
  * @param {import('../bus/redis-echo.js').Echo} dependencies.echo
+ * @param {import('./marks.js').MarkStore} dependencies.markStore
  * @param {import('./dead-letter.js').DeadLetter} dependencies.deadLetter
  * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
  * @param {import('../log.js').Log} dependencies.log
@@ -38,10 +47,16 @@ const LETTERS_AT_ONCE = 200
  * @param {import('../clock.js').Clock} [dependencies.clock]
  * @param {Parameters<typeof createWatchdog>[0]['times']} [dependencies.times] of the watchdog, for tests
  */
-export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, metrics, clock = systemClock, times }) {
+export function createIngest ({ kafka, bus, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times }) {
   const { downlinkTopic: topic, deadLetterTopic, uplinkTopic, groupId } = settings.kafka
   const maxBytes = settings.limits.maxRecordBytes
   const producedIngested = metrics.stage_milliseconds.labels('produced_ingested')
+  const marks = createMarks({ store: markStore, clock, log })
+  /** @type {Map<number, { at: string, noticed: number }>} partitions that have lost their end; noticed: by the monotonic clock */
+  const lostEnds = new Map()
+  /** @type {Set<number>} partitions of this assignment whose first records that were passed over are in the log */
+  const toldOfPassed = new Set()
+  let topicId = ''
   /** @type {Set<number>} partitions with a value in the metrics */
   const seen = new Set()
   /** @type {number | undefined} since when the bus takes nothing */
@@ -57,6 +72,11 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
     onLag: (partition, records) => {
       seen.add(partition)
       metrics.kafka_lag.set({ partition }, records)
+    },
+    lastReached,
+    onLostEnd: (partition) => {
+      lostEnds.set(partition, { at: new Date(clock.now()).toISOString(), noticed: clock.monotonic() })
+      metrics.kafka_lost_ends.inc({ partition })
     },
     onFailure: () => metrics.kafka_consumer_restarts.inc(),
     log,
@@ -83,8 +103,16 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
    * @returns {Promise<number>}
    */
   async function handle ({ partition, topicId, messages, highWatermark }, signal) {
-    const { lanes, refused, canaries } = route(messages, { source: sourceOf({ topic, topicId, partition }), maxBytes })
+    const source = sourceOf({ topic, topicId, partition })
+    await marks.ready(source, signal)
+    const { lanes, refused, canaries, passed } = route(messages, { source, maxBytes, passesOver: marks.passesOver })
     const done = new Uint8Array(messages.length)
+    for (const { index, entry } of passed) {
+      done[index] = 1
+      metrics.records.count(entry.publication.operator, 'passed_over')
+    }
+    if (passed.length > 0) log[toldOfPassed.has(partition) ? 'debug' : 'warn']({ topic, partition, records: passed.length, first: messages[passed[0].index].offset }, 'records without a log were carried out before, or are too old to tell: they are passed over')
+    if (passed.length > 0) toldOfPassed.add(partition)
 
     /** @param {number} index @param {import('../errors.js').InkcastError} error */
     const refuse = async (index, error) => {
@@ -127,8 +155,27 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
     const undone = done.indexOf(0)
     const count = undone === -1 ? messages.length : undone
     for (const { index, text } of canaries) if (index < count) watchdog.arrived(text)
-    if (count > 0) report(partition, messages[count - 1], highWatermark)
+    if (count > 0) {
+      const last = messages[count - 1]
+      const sequence = Number(last.offset)
+      marks.done({ source, sequence, epoch: leaderEpochOf(last) }, { timestamp: Number(last.timestamp), last: sequence >= highWatermark - 1 })
+      report(partition, last, highWatermark)
+    }
     return count
+  }
+
+  /** @type {import('../kafka/consumer.js').LastReached} */
+  async function lastReached (id, partitions) {
+    topicId = id
+    /** @type {Map<number, import('../kafka/lost-ends.js').Reached>} */
+    const places = new Map()
+    try {
+      const found = await marks.read(partitions.map((partition) => sourceOf({ topic, topicId, partition })))
+      found.forEach((at, i) => { if (at !== undefined) places.set(partitions[i], { next: at.sequence + 1, epoch: at.epoch }) })
+    } catch (error) {
+      log.debug({ err: error, topic }, 'how far partitions were ingested before is not known at the moment')
+    }
+    return places
   }
 
   /**
@@ -147,6 +194,9 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
    * @param {number[]} partitions
    */
   function forgetOthers (partitions) {
+    const ours = new Set(partitions.map((partition) => sourceOf({ topic, topicId, partition })))
+    marks.keep((source) => ours.has(source))
+    toldOfPassed.clear()
     for (const partition of seen) {
       if (partitions.includes(partition)) continue
       seen.delete(partition)
@@ -163,7 +213,17 @@ export function createIngest ({ kafka, bus, echo, deadLetter, settings, log, met
     },
 
     /** Finishes what is in progress (for some seconds at most), commits, and leaves the group. */
-    stop: async () => { await Promise.all([watchdog.stop(), consumer.stop()]) },
+    stop: async () => {
+      await Promise.all([watchdog.stop(), consumer.stop()])
+      await marks.stop()
+    },
+
+    /** @returns {string[]} what /ready tells although records flow */
+    warnings () {
+      const now = clock.monotonic()
+      for (const [partition, { noticed }] of lostEnds) if (now - noticed > TELL_LOST_END) lostEnds.delete(partition)
+      return [...lostEnds].map(([partition, { at }]) => `partition ${partition} of ${topic} lost records that were read already (noticed at ${at})`)
+    },
 
     /** @returns {IngestStatus} for /ready */
     status () {

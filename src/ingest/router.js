@@ -24,15 +24,18 @@ import { canaryOf } from './canary.js'
  * @param {object} options
  * @param {string} options.source names the partition for deduplication (`sourceOf`)
  * @param {number} options.maxBytes longest value
- * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[], canaries: { index: number, text: string }[] }}
+ * @param {(origin: import('../bus/origin.js').Origin, timestamp: number) => boolean} [options.passesOver] whether a record without a log was carried out before
+ * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[], canaries: { index: number, text: string }[], passed: Routed[] }}
  */
-export function route (messages, { source, maxBytes }) {
+export function route (messages, { source, maxBytes, passesOver = () => false }) {
   /** @type {Map<string, Routed[]>} */
   const lanes = new Map()
   /** @type {Refused[]} */
   const refused = []
   /** @type {{ index: number, text: string }[]} */
   const canaries = []
+  /** @type {Routed[]} */
+  const passed = []
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index]
     const text = canaryOf(message)
@@ -44,7 +47,12 @@ export function route (messages, { source, maxBytes }) {
       const unreadable = unreadableOf(message)
       if (unreadable !== undefined) throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
       const publication = checkPublication(publicationFromMessage(message), { maxBytes })
-      const routed = { index, entry: { publication, origin: { source, sequence: Number(message.offset), epoch: leaderEpochOf(message) } } }
+      const origin = { source, sequence: Number(message.offset), epoch: leaderEpochOf(message) }
+      const routed = { index, entry: { publication, origin } }
+      if ((publication.operator !== 'broadcast' || publication.ephemeral) && passesOver(origin, Number(message.timestamp))) {
+        passed.push(routed)
+        continue
+      }
       // among the document's records, although it goes to workers by the user: who is taken off gets nothing that comes later
       const lane = laneOf(publication.operator === 'revoke' ? { ...publication, operator: 'broadcast' } : publication)
       const others = lanes.get(lane)
@@ -55,7 +63,7 @@ export function route (messages, { source, maxBytes }) {
       refused.push({ index, error: error instanceof InkcastError ? error : new InkcastError('internal', undefined, { cause: error }) })
     }
   }
-  return { lanes, refused, canaries }
+  return { lanes, refused, canaries, passed }
 }
 
 /**

@@ -28,7 +28,7 @@ const PATIENCE = 2000
  * @param {(fetched: import('./consumer.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be processed; if not it comes again, or something else in its place
  * @param {(fetched: import('./consumer.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
  * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
- * @param {(partition: number, next: number) => void} dependencies.onDone told the offset that comes next
+ * @param {(partition: number, next: number, last: import('./record.js').KafkaMessage) => void} dependencies.onDone told the offset that comes next, and the last message that is done
  * @param {(error: unknown) => void} dependencies.onFailure told why a batch failed that kafkajs does not wait for any more
  * @param {import('../clock.js').Clock} dependencies.clock
  */
@@ -81,7 +81,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
         // behind the last record there may be transaction markers, which belong to it
         const next = Number(done === messages.length ? batch.payload.batch.lastOffset() : offset) + 1
         commits.done(generation, partition, next)
-        onDone(partition, next)
+        onDone(partition, next, messages[done - 1])
       }
       // what of it is done has to be known to whoever gets the partition
       if (batch.paused && signal.aborted) await commits.flush()

@@ -3,6 +3,8 @@ import { closeQuietly } from './close.js'
 import { createCommits } from './commits.js'
 import { createBatches } from './consumer-batches.js'
 import { createLagMonitor } from './lag.js'
+import { createLostEnds } from './lost-ends.js'
+import { leaderEpochOf } from './record.js'
 import { createTopicWatch } from './topic-watch.js'
 
 /**
@@ -45,12 +47,14 @@ const CLOSE_TIMEOUT = 3000
  * @param {(partitions: number[]) => void} [dependencies.onAssigned]
  * @param {() => void} dependencies.onJoined
  * @param {(partition: number, records: number) => void} [dependencies.onLag]
+ * @param {import('./consumer.js').LastReached} [dependencies.lastReached]
+ * @param {(partition: number) => void} dependencies.onLostEnd
  * @param {(where: string) => boolean} dependencies.onStuck whether a new consumer is worth a try
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
  * @returns {Session}
  */
-export function createSession ({ kafka, settings: { topic, groupId }, handle, onAssigned, onJoined, onLag, onStuck, log, clock }) {
+export function createSession ({ kafka, settings: { topic, groupId }, handle, onAssigned, onJoined, onLag, lastReached, onLostEnd, onStuck, log, clock }) {
   const consumer = kafka.consumer({
     groupId,
     sessionTimeout: SESSION_TIMEOUT,
@@ -71,17 +75,20 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     onChanged: (error) => {
       commits.reset()
       fail(error)
-    },
-    log
+    }
   })
+  const lostEnds = createLostEnds({ kafka, topic, onLostEnd, log })
   const commits = createCommits({ consumer, topic, topicId: () => topicWatch.id, log })
   /** @type {Map<number, number | undefined>} by partition of ours the offset that comes next, where it is known */
   const positions = new Map()
   const batches = createBatches({
-    accepts: async (fetched) => await begun && topicWatch.accepts(fetched, positions.get(fetched.partition)),
+    accepts: async (fetched) => await begun && await topicWatch.accepts(fetched, positions.get(fetched.partition)) && goesOn(fetched),
     handle: (fetched, signal) => handle({ ...fetched, topicId: topicWatch.id }, signal),
     commits,
-    onDone: (partition, next) => { positions.set(partition, next) },
+    onDone: (partition, next, last) => {
+      positions.set(partition, next)
+      lostEnds.done(partition, { next, epoch: leaderEpochOf(last) })
+    },
     onFailure: (error) => fail(error),
     clock
   })
@@ -115,7 +122,8 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     commits.reset()
     positions.clear()
     for (const partition of partitions) positions.set(partition, undefined)
-    begun = topicWatch.outdated(partitions).then((outdated) => {
+    begun = topicWatch.outdated(partitions).then(async (outdated) => {
+      lostEnds.reset(await lastReached?.(topicWatch.id, partitions) ?? new Map())
       for (const partition of outdated) consumer.seek({ topic, partition, offset: '0' })
       if (outdated.length > 0) log.warn({ topic, partitions: outdated }, 'the topic was made anew: its partitions are read from their beginning')
       return true
@@ -143,6 +151,23 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     if (batchSize === 0 && positions.has(partition)) positions.set(partition, Number(lastOffset) + 1)
   })
   consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))
+
+  /**
+   * @param {import('./consumer.js').Fetched} fetched
+   * @returns {Promise<boolean>} false: reading goes on elsewhere, behind what a partition has lost
+   */
+  async function goesOn (fetched) {
+    const { partition, messages } = fetched
+    try {
+      const from = await lostEnds.find(fetched)
+      if (from === undefined || from === Number(messages[0].offset)) return true
+      positions.set(partition, from)
+      consumer.seek({ topic, partition, offset: String(from) })
+    } catch (error) {
+      fail(error)
+    }
+    return false
+  }
 
   async function start () {
     await topicWatch.start()

@@ -29,6 +29,11 @@ import { createSession } from './consumer-session.js'
  * @property {number} restarts how often it had to be replaced
  */
 
+/**
+ * How far partitions were read before by any member, so that a consumer that begins sees what they have lost meanwhile.
+ * @typedef {(topicId: string, partitions: number[]) => Promise<Map<number, import('./lost-ends.js').Reached>>} LastReached those that are known. Never rejects
+ */
+
 /** A consumer that ran this long has recovered: the next failure is tried again soon. */
 const STABLE = 60_000
 
@@ -43,11 +48,13 @@ const STABLE = 60_000
  * @param {(signal: AbortSignal) => Promise<unknown>} [dependencies.prepare] done before each connection
  * @param {(partitions: number[]) => void} [dependencies.onAssigned] told which partitions are its own now
  * @param {(partition: number, records: number) => void} [dependencies.onLag] told every 10 s how many records of each partition are not done
+ * @param {LastReached} [dependencies.lastReached]
+ * @param {(partition: number) => void} [dependencies.onLostEnd] told of a partition that has lost records which were read already; reading goes on behind the loss
  * @param {(error: unknown) => void} [dependencies.onFailure] told of each replacement
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} [dependencies.clock]
  */
-export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, onLag, onFailure, log, clock = systemClock }) {
+export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, onLag, lastReached, onLostEnd = () => {}, onFailure, log, clock = systemClock }) {
   const stopping = new AbortController()
   /** @type {import('./consumer-session.js').Session | undefined} */
   let session
@@ -65,7 +72,7 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
       const since = clock.monotonic()
       try {
         await prepare?.(stopping.signal)
-        session = createSession({ kafka, settings, handle, onAssigned, onJoined: joined, onLag, onStuck: stuck, log, clock })
+        session = createSession({ kafka, settings, handle, onAssigned, onJoined: joined, onLag, lastReached, onLostEnd, onStuck: stuck, log, clock })
         await session.run(stopping.signal)
       } catch (error) {
         if (stopping.signal.aborted) break

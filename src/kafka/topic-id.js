@@ -36,9 +36,9 @@ export async function fetchTopicId (kafka, topic) {
 /**
  * kafkajs has no public way to send a request that it does not know (src/index.js, PRIVATE.CREATE_CLUSTER).
  * @param {import('kafkajs').Kafka} kafka
- * @returns {any} undefined when there is none
+ * @returns {any} with a connection of its own, to be closed; undefined when there is none
  */
-function createCluster (kafka) {
+export function createCluster (kafka) {
   const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === 'private:Kafka:createCluster')
   return symbol && /** @type {any} */ (kafka)[symbol]({ allowAutoTopicCreation: false })
 }
@@ -46,12 +46,17 @@ function createCluster (kafka) {
 /** @param {string} topic */
 function encodeRequest (topic) {
   const name = Buffer.from(topic)
-  const encoder = new (require(ENCODER))()
-  encoder.writeBufferInternal(Buffer.concat([
+  return encoded(Buffer.concat([
     Buffer.from([0]), // tags of the header, which kafkajs has in its older form
     Buffer.from([2]), Buffer.alloc(16), unsigned(name.length + 1), name, Buffer.from([0]), // one topic, by its name
     Buffer.from([0, 0, 0, 0]) // create none, tell no permissions, no tags
   ]))
+}
+
+/** @param {Buffer} body of a request @returns {object} as kafkajs takes it */
+export function encoded (body) {
+  const encoder = new (require(ENCODER))()
+  encoder.writeBufferInternal(body)
   return encoder
 }
 

@@ -18,6 +18,9 @@ export const documentMeta = (guid) => `${PREFIX}{d:${guid}}:meta`
 /** @param {string} guid @returns {string} sorted set: idempotency keys of its last records, by when they came, s since 1970 */
 export const documentKeys = (guid) => `${PREFIX}{d:${guid}}:keys`
 
+/** @param {string} source a Kafka partition @returns {string} string: the newest of its records that was ingested, "<offset>.<leader epoch>" */
+export const sourceMark = (source) => `${PREFIX}{k:${source}}:mark`
+
 /** @param {number | string} workerNumber @returns {string} sharded channel of what is for one worker */
 export const workerChannel = (workerNumber) => `${PREFIX}{w:${workerNumber}}`
 /** Sharded channel of what is for all workers. */

@@ -4,6 +4,7 @@ import { systemClock } from '../../src/clock.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createDeadLetter } from '../../src/ingest/dead-letter.js'
 import { createIngest } from '../../src/ingest/ingest.js'
+import { createMemoryMarks } from '../../src/ingest/marks.js'
 import { closeKafka, createKafka } from '../../src/kafka/client.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
 import { createMetrics } from '../../src/metrics.js'
@@ -171,13 +172,14 @@ export function localEcho () {
  * @param {object} [options]
  * @param {ReturnType<typeof recordingBus>} [options.bus]
  * @param {boolean} [options.ready] wait until it is, default true
+ * @param {import('../../src/ingest/marks.js').MarkStore} [options.markStore] default: an empty one
  * @param {import('../../src/bus/redis-echo.js').Echo} [options.echo] default: one within this process
  * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: it sends no canaries, which would have offsets of their own
  */
-export async function startIngest ({ kafka, config, log, onEnd }, { bus = recordingBus(), ready = true, echo = localEcho(), times = UNWATCHED } = {}) {
+export async function startIngest ({ kafka, config, log, onEnd }, { bus = recordingBus(), ready = true, markStore = createMemoryMarks(), echo = localEcho(), times = UNWATCHED } = {}) {
   const metrics = createMetrics({ processMetrics: false })
   const deadLetter = createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log })
-  const ingest = createIngest({ kafka, bus, echo, deadLetter, settings: config, log, metrics, clock: systemClock, times })
+  const ingest = createIngest({ kafka, bus, echo, markStore, deadLetter, settings: config, log, metrics, clock: systemClock, times })
   const stop = async () => {
     await ingest.stop()
     await deadLetter.stop()

@@ -3,6 +3,10 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { createPrivateListener } from '../../src/admin/private-listener.js'
 import { createProcesses } from '../../src/admin/processes.js'
+import { createAdminServer } from '../../src/admin/server.js'
+import { createStatus } from '../../src/admin/status.js'
+import { createMetrics } from '../../src/metrics.js'
+import { recordingLog } from '../helpers/recording-log.js'
 import { makeDirectory, removeDirectory } from '../services/directory.js'
 
 /** @typedef {import('../../src/admin/status.js').ProcessStatus} ProcessStatus */
@@ -69,4 +73,21 @@ test('where processes come and go all the time, whoever asks is answered all the
   await another()
   const { reasons } = await createProcesses({ directory, expected: { api: 1 } }).read()
   assert.equal(reasons[0], 'api: 0 of 1 ready')
+})
+
+test('/ready tells the warnings of processes that serve, with their names', async (t) => {
+  const { directory } = machine(t)
+  const status = createStatus({ name: 'ingest-0', metrics: createMetrics({ processMetrics: false }) })
+  status.addWarnings(() => ['partition 3 lost records'])
+  status.started()
+  const listener = createPrivateListener({ path: path.join(directory, 'ingest-0.1.sock'), status })
+  t.after(() => listener.stop())
+  await listener.start()
+  const processes = createProcesses({ directory, expected: { ingest: 1 } })
+  const server = createAdminServer({ settings: { host: '127.0.0.1', port: 0 }, processes, log: recordingLog().log })
+  t.after(() => server.stop())
+  await server.start()
+  const answer = await fetch(`http://127.0.0.1:${server.port()}/ready`)
+  assert.equal(answer.status, 200)
+  assert.deepEqual(/** @type {any} */ (await answer.json()).warnings, ['ingest-0: partition 3 lost records'])
 })

@@ -1,0 +1,139 @@
+import { isCovered, readSequence, sequenceText } from '../bus/origin.js'
+import { Backoff, retry } from '../backoff.js'
+
+/** How often marks are stored, ms: as often as offsets are committed. */
+const INTERVAL = 1000
+/** Where no mark is known, records without a log that are older than this are passed over, ms. */
+const MAX_AGE = 5 * 60_000
+
+/**
+ * Where marks are kept; `createRedisMarks`.
+ * @typedef {object} MarkStore
+ * @property {(sources: string[]) => Promise<(string | null)[]>} read
+ * @property {(marks: [source: string, mark: string][]) => Promise<unknown>} write
+ */
+
+/**
+ * @typedef {object} Mark
+ * @property {Pick<import('../bus/origin.js').Origin, 'sequence' | 'epoch'>} [at] the newest record of its partition that is done; undefined: not known
+ * @property {boolean} stored
+ */
+
+/**
+ * How far each partition has ever been ingested, whatever its consumer group says. Records for documents are deduplicated by their logs;
+ * those without a log (kicks, revocations, messages to users and to everyone, ephemeral ones) would be carried out again when a group's offsets
+ * are reset or the group has another name: what is below the mark is passed over. docs/decisions/0093-partitions-that-go-back.md
+ *
+ * @param {object} dependencies
+ * @param {MarkStore} dependencies.store
+ * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../log.js').Log} dependencies.log
+ * @param {number} [dependencies.interval] ms
+ */
+export function createMarks ({ store, clock, log, interval = INTERVAL }) {
+  /** @type {Map<string, Mark>} by source; those of our own partitions */
+  const marks = new Map()
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let stopped = false
+
+  /** @param {string[]} sources */
+  async function load (sources) {
+    const missing = sources.filter((source) => !marks.has(source))
+    if (missing.length === 0) return
+    const texts = await store.read(missing)
+    for (let i = 0; i < missing.length; i++) marks.set(missing[i], { at: readSequence(texts[i] ?? ''), stored: true })
+  }
+
+  async function save () {
+    clearTimeout(timer)
+    timer = undefined
+    /** @type {[string, string][]} */
+    const changed = []
+    for (const [source, mark] of marks) {
+      if (mark.stored || mark.at === undefined) continue
+      mark.stored = true
+      changed.push([source, sequenceText(mark.at)])
+    }
+    if (changed.length === 0) return
+    try {
+      await store.write(changed)
+    } catch (error) {
+      log.debug({ err: error }, 'how far partitions were ingested could not be stored')
+      for (const [source] of changed) {
+        const mark = marks.get(source)
+        if (mark !== undefined) mark.stored = false
+      }
+      schedule()
+    }
+  }
+
+  function schedule () {
+    if (!stopped) timer ??= setTimeout(save, interval)
+  }
+
+  return {
+    /**
+     * @param {string[]} sources
+     * @returns {Promise<(Mark['at'])[]>} what is known of each
+     * @throws when the store does not answer
+     */
+    async read (sources) {
+      await load(sources)
+      return sources.map((source) => marks.get(source)?.at)
+    },
+
+    /** Resolves when it is known whether there is a mark. @param {string} source @param {AbortSignal} signal @throws its reason */
+    async ready (source, signal) {
+      if (marks.has(source)) return
+      await retry(() => load([source]), { signal, clock, backoff: new Backoff({ min: 20, max: 1000 }) })
+    },
+
+    /**
+     * @param {import('../bus/origin.js').Origin} origin of a record without a log
+     * @param {number} timestamp of the record, ms since 1970
+     * @returns {boolean} whether it was carried out before, as far as can be told: it is below the mark, or old where there is none
+     */
+    passesOver (origin, timestamp) {
+      const at = marks.get(origin.source)?.at
+      return at === undefined ? clock.now() - timestamp > MAX_AGE : isCovered(origin, at)
+    },
+
+    /**
+     * @param {import('../bus/origin.js').Origin} origin of the newest record that is done
+     * @param {object} place
+     * @param {number} place.timestamp of the record
+     * @param {boolean} place.last it is the partition's last
+     */
+    done (origin, { timestamp, last }) {
+      const mark = marks.get(origin.source)
+      if (mark === undefined || isCovered(origin, mark.at)) return
+      // while an old backlog is read for the first time it is the age that counts, also after a restart in between
+      if (mark.at === undefined && !last && clock.now() - timestamp > MAX_AGE) return
+      mark.at = { sequence: origin.sequence, epoch: origin.epoch }
+      mark.stored = false
+      schedule()
+    },
+
+    /** Others have the rest now, and keep their marks. @param {(source: string) => boolean} isOurs */
+    keep (isOurs) {
+      save()
+      for (const source of marks.keys()) if (!isOurs(source)) marks.delete(source)
+    },
+
+    async stop () {
+      stopped = true
+      await save()
+    }
+  }
+}
+
+/** @returns {MarkStore} within this process, for tests */
+export function createMemoryMarks () {
+  /** @type {Map<string, string>} */
+  const marks = new Map()
+  return {
+    read: async (sources) => sources.map((source) => marks.get(source) ?? null),
+    write: async (changed) => { for (const [source, mark] of changed) marks.set(source, mark) }
+  }
+}

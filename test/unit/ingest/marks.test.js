@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMarks, createMemoryMarks } from '../../../src/ingest/marks.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+import { waitFor } from '../../helpers/wait.js'
+
+const NOW = 1_700_000_000_000
+const WEEK = 7 * 86_400_000
+const { log } = recordingLog()
+const clock = { now: () => NOW, monotonic: () => 0, sleep: async () => {} }
+const { signal } = new AbortController()
+/** @param {number} sequence @param {number} [epoch] */
+const at = (sequence, epoch) => ({ source: 't/0', sequence, epoch })
+
+/** @param {import('../../../src/ingest/marks.js').MarkStore} [store] */
+async function ready (store = createMemoryMarks()) {
+  const marks = createMarks({ store, clock, log, interval: 1 })
+  await marks.ready('t/0', signal)
+  return { marks, store }
+}
+
+test('what is below the mark was carried out, whatever its age; what is above it was not', async () => {
+  const { marks } = await ready({ ...createMemoryMarks(), read: async () => ['20.4'] })
+  assert.deepEqual([marks.passesOver(at(20, 4), NOW), marks.passesOver(at(0, 1), NOW - WEEK)], [true, true])
+  assert.deepEqual([marks.passesOver(at(21, 4), NOW - WEEK), marks.passesOver(at(11, 5), NOW)], [false, false], 'late is not lost, and a later leader wrote something else')
+})
+
+test('where there is no mark only what is recent is carried out, also after a restart in the middle of the backlog', async () => {
+  const { marks, store } = await ready()
+  assert.deepEqual([marks.passesOver(at(0, 1), NOW - WEEK), marks.passesOver(at(1, 1), NOW - 60_000)], [true, false])
+  marks.done(at(0, 1), { timestamp: NOW - WEEK, last: false })
+  await marks.stop()
+  const next = await ready(store)
+  assert.equal(next.marks.passesOver(at(1, 1), NOW - WEEK), true)
+  next.marks.done(at(2, 1), { timestamp: NOW - WEEK, last: true })
+  assert.equal(next.marks.passesOver(at(3, 1), NOW - WEEK), false, 'the end was reached: what comes now is new')
+})
+
+test('a mark moves forward only, is stored, and read by the next member', async () => {
+  const { marks, store } = await ready()
+  marks.done(at(20, 4), { timestamp: NOW, last: false })
+  marks.done(at(10, 4), { timestamp: NOW, last: false })
+  await waitFor(async () => (await store.read(['t/0']))[0] === '20.4')
+  marks.done(at(11, 5), { timestamp: NOW, last: false })
+  marks.keep(() => false)
+  assert.equal((await store.read(['t/0']))[0], '11.5', 'stored before it is given up')
+  assert.deepEqual(await (await ready(store)).marks.read(['t/0', 't/1']), [{ sequence: 11, epoch: 5 }, undefined])
+})
+
+test('a store that fails is tried again', async () => {
+  let failures = 3
+  const inner = createMemoryMarks()
+  const fail = () => { if (failures-- > 0) throw new Error('away') }
+  const { marks } = await ready({ read: async (sources) => { fail(); return inner.read(sources) }, write: async (changed) => { fail(); return inner.write(changed) } })
+  failures = 2
+  marks.done(at(5), { timestamp: NOW, last: true })
+  await waitFor(async () => (await inner.read(['t/0']))[0] === '5')
+})
