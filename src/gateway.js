@@ -22,6 +22,7 @@ import { runRole } from './role.js'
 import { createCleaning } from './sessions/cleaning.js'
 import { createWorkerLease, thisMachine } from './sessions/worker-lease.js'
 import { createWorkerWatch, incarnationName } from './sessions/worker-watch.js'
+import { timesWithPolls } from './sockets.js'
 import { createSessionIds } from './wire/session-id.js'
 
 /**
@@ -38,7 +39,8 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     // while a worker is replaced, the one before it still has the port of the slot
     address: { host: peerHost, ports: peerPort === 0 ? [0] : [peerPort + launcher.slot, peerPort + config.gateway.workers + launcher.slot] },
     metrics,
-    clock
+    clock,
+    times: timesWithPolls(config.heartbeat)
   }))
   const machine = thisMachine()
   const directory = path.dirname(privatePath)

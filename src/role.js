@@ -14,6 +14,7 @@ import { createEventLoopMonitor } from './event-loop.js'
 import { createLifecycle } from './lifecycle.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics.js'
+import { timesWithPolls } from './sockets.js'
 
 /**
  * What every role's composition root gets.
@@ -63,7 +64,7 @@ export async function runRole (role, compose, { configFile } = {}) {
     let listening = false
     /** @param {Serve} [serve] what else is served there */
     const listenPrivately = async (serve) => {
-      if (!listening) await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve }))
+      if (!listening) await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve, times: timesWithPolls(config.heartbeat) }))
       listening = true
     }
     const { workerNumber, banner = [] } = await compose({ config, launcher, privatePath, log, metrics, lifecycle, status, listenPrivately }) ?? {}

@@ -1,4 +1,5 @@
 import net from 'node:net'
+import { destroyAfter, endSocket } from '../sockets.js'
 import { loadBetween, sampleOf, weightOf } from './load.js'
 
 /**
@@ -27,8 +28,9 @@ const TIMEOUT = 5000
  * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {number} [dependencies.linger] how long a balancer that has the answer may take to close, ms
  */
-export function createAgent ({ settings, workers, processes: all, log, clock }) {
+export function createAgent ({ settings, workers, processes: all, log, clock, linger }) {
   /** @type {import('./load.js').Sample | undefined} */
   let sample
   /** @type {{ at: number, line: Promise<string> } | undefined} */
@@ -52,9 +54,9 @@ export function createAgent ({ settings, workers, processes: all, log, clock }) 
 
   const server = net.createServer((socket) => {
     socket.on('error', () => {})
-    socket.setTimeout(TIMEOUT, () => socket.destroy())
+    destroyAfter(socket, TIMEOUT)
     socket.resume()
-    answer().then((line) => socket.end(`${line}\n`), (error) => {
+    answer().then((line) => endSocket(socket, `${line}\n`, linger), (error) => {
       log.warn({ err: error }, 'the load could not be read')
       // HAProxy leaves everything as it is then
       socket.destroy()

@@ -1,5 +1,6 @@
 import http from 'node:http'
 import { rm } from 'node:fs/promises'
+import { endSockets, serverOptions, TIMES } from '../sockets.js'
 
 /**
  * The unix socket on which the processes of one machine talk to each other: the launcher asks for the status, and
@@ -10,8 +11,9 @@ import { rm } from 'node:fs/promises'
  * @param {string} dependencies.path of the socket
  * @param {ReturnType<typeof import('./status.js').createStatus>} dependencies.status
  * @param {(server: http.Server, fallback: http.RequestListener) => void} [dependencies.serve] what else is served there
+ * @param {import('../sockets.js').Times} [dependencies.times]
  */
-export function createPrivateListener ({ path, status, serve }) {
+export function createPrivateListener ({ path, status, serve, times = TIMES }) {
   /** @type {http.RequestListener} */
   const answer = (req, res) => {
     if (req.url !== '/status') return void res.writeHead(404).end()
@@ -21,7 +23,8 @@ export function createPrivateListener ({ path, status, serve }) {
     )
   }
   // other workers keep their connections for 30 s
-  const server = http.createServer({ requestTimeout: 60_000, keepAliveTimeout: 65_000 })
+  const server = http.createServer(serverOptions(times))
+  endSockets(server, times)
   if (serve) serve(server, answer)
   else server.on('request', answer)
 

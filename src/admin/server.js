@@ -1,5 +1,6 @@
 import http from 'node:http'
 import { AggregatorRegistry } from 'prom-client'
+import { endSockets, serverOptions, TIMES } from '../sockets.js'
 
 /**
  * `/metrics` (merged over all processes), `/live` and `/ready` on ADMIN_HOST:ADMIN_PORT.
@@ -8,8 +9,9 @@ import { AggregatorRegistry } from 'prom-client'
  * @param {Readonly<{ host: string, port: number }>} dependencies.settings config.admin
  * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
  * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../sockets.js').Times} [dependencies.times]
  */
-export function createAdminServer ({ settings, processes: all, log }) {
+export function createAdminServer ({ settings, processes: all, log, times = TIMES }) {
   /** @param {http.ServerResponse} res */
   async function metrics (res) {
     const { processes } = await all.read()
@@ -25,7 +27,7 @@ export function createAdminServer ({ settings, processes: all, log }) {
       .end(JSON.stringify({ ready: reasons.length === 0, reasons, warnings: processes.flatMap(({ name, warnings = [] }) => warnings.map((warning) => `${name}: ${warning}`)), processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 })) }))
   }
 
-  const server = http.createServer((req, res) => {
+  const server = http.createServer(serverOptions(times), (req, res) => {
     /** @param {unknown} error */
     const fail = (error) => {
       log.warn({ err: error }, 'status could not be read')
@@ -39,6 +41,7 @@ export function createAdminServer ({ settings, processes: all, log }) {
     else if (path === '/live') res.writeHead(200, { 'content-type': 'application/json' }).end('{"live":true}')
     else res.writeHead(404, { 'content-type': 'text/plain' }).end('/metrics, /live and /ready are here\n')
   })
+  endSockets(server, times)
 
   return {
     /** @throws {Error} if the port is taken */

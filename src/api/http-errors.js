@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import { ERRORS, InkcastError, publicError } from '../errors.js'
+import { canAnswer, endSocket, responseOf } from '../sockets.js'
 
 /**
  * What went wrong before a handler ran, in the words of inkcast's table.
@@ -35,18 +35,16 @@ export function errorAnswer (error) {
  * Answers what Node could not read as HTTP, and requests that took too long to arrive.
  * @param {Error & { code?: string }} error
  * @param {import('node:net').Socket} socket
+ * @param {number} linger how long the caller may take to close then, ms
  * @returns {number | null} the status, null if there was nobody to answer any more
  */
-export function answerBadHttp (error, socket) {
-  // As Node's own handler has it: nothing may be written into the middle of a response (lib/_http_server.js, socketOnError)
-  const response = /** @type {{ _httpMessage?: { headersSent: boolean } }} */ (/** @type {unknown} */ (socket))._httpMessage
-  if (error.code === 'ECONNRESET' || !socket.writable || response?.headersSent) {
+export function answerBadHttp (error, socket, linger) {
+  if (!canAnswer(error, socket)) {
     socket.destroy()
     return null
   }
   const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
   const { status, body } = errorAnswer(new InkcastError('bad_request', late ? 'the request did not arrive in time' : 'the request is not well formed HTTP'))
-  const text = JSON.stringify(body)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
+  endSocket(socket, responseOf(status, JSON.stringify(body)), linger)
   return status
 }

@@ -3,6 +3,7 @@ import { fastify } from 'fastify'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { leavePort } from '../leave-port.js'
+import { TIMES as SOCKET_TIMES, serverOptions } from '../sockets.js'
 import { HEADER, newTraceId } from '../wire/headers.js'
 import { MAX_ID_BYTES } from '../wire/publication.js'
 import { createAdmission } from './admission.js'
@@ -24,16 +25,13 @@ const MAX_CONNECTIONS = 5000
 
 /** ms */
 const TIMES = {
-  /** for a whole request to arrive */
-  request: 30_000,
+  ...SOCKET_TIMES,
   /** for the operation: longer than any of the bus or Kafka takes to fail */
   operation: 30_000,
   /** for callers that keep a connection to find another process */
   leave: 500,
   /** for requests in work when the server stops */
-  stop: 10_000,
-  /** how often Node looks for requests that are late */
-  check: 5000
+  stop: 10_000
 }
 
 /**
@@ -54,7 +52,8 @@ const TIMES = {
  * @param {Partial<typeof TIMES>} [times] for tests
  */
 export function createHttpApi ({ settings, limits: { maxRecordBytes }, production, publish, bus, presence, sessions, log, metrics, clock = systemClock, tls }, times) {
-  const { request: requestTimeout, operation: operationTimeout, stop: stopTimeout, leave: leaveTime, check } = { ...TIMES, ...times }
+  const allTimes = { ...TIMES, ...times }
+  const { operation: operationTimeout, stop: stopTimeout, leave: leaveTime } = allTimes
   const callers = createCallers(settings.tokens)
   const admission = createAdmission({ maxRequests: MAX_REQUESTS, maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes) })
   /** @type {WeakMap<Request, Admitted>} */
@@ -64,7 +63,9 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
 
   const server = fastify({
     bodyLimit: maxRecordBytes,
-    requestTimeout,
+    requestTimeout: allTimes.request,
+    connectionTimeout: allTimes.silence,
+    keepAliveTimeout: allTimes.keepAlive,
     exposeHeadRoutes: false,
     return503OnClosing: false, // answered as `draining` below
     // an id of 256 bytes is three times as long when every byte is percent-encoded
@@ -76,11 +77,11 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
       metrics.api_requests.inc({ operation: 'unknown', status: reply.statusCode })
     },
     clientErrorHandler (error, socket) {
-      const status = answerBadHttp(error, socket)
+      const status = answerBadHttp(error, socket, allTimes.linger)
       if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
     },
     // fastify's types have http and https apart; here the one differs from the other by its name
-    .../** @type {object} */ ({ [tls === undefined ? 'http' : 'https']: { ...tls, headersTimeout: requestTimeout, connectionsCheckingInterval: check, requireHostHeader: false } })
+    .../** @type {object} */ ({ [tls === undefined ? 'http' : 'https']: { ...tls, ...serverOptions(allTimes), requireHostHeader: false } })
   })
   server.server.maxConnections = MAX_CONNECTIONS
 

@@ -84,6 +84,8 @@ export class Engine extends EngineServer {
   verify (req, upgrade, decide) {
     const client = req._query.sid ? this.sessionOf(req._query.sid) : undefined
     if (client === undefined) return super.verify(req, upgrade, decide)
+    // Engine.IO lets those in that say so themselves, and its WebSocket transport answers no request
+    if (!upgrade && client.transport.name !== 'polling') return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     if (upgrade) {
       if (client.transport.name === 'websocket' || client.upgrading) return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     } else if (req.method === 'GET') {

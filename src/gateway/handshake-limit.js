@@ -1,5 +1,5 @@
 import { InkcastError, publicError } from '../errors.js'
-import { closing } from './websocket/carrier.js'
+import { endSocket, responseOf } from '../sockets.js'
 
 /**
  * How many clients a worker begins with per second. A burst of one second's worth is served at once, as many more wait,
@@ -63,15 +63,9 @@ export function createHandshakeLimit ({ perSecond, metrics, clock }) {
     metrics.handshakes.inc({ result: 'refused' })
     const { code, message, retryable } = publicError(new InkcastError('unavailable', 'too many clients at the moment'))
     const body = JSON.stringify({ code, message, retryable })
-    const headers = { 'Retry-After': Math.round(retryInMs() / 1000), 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close' }
-    if (res !== undefined) res.writeHead(503, { ...headers, ...corsHeaders(res.req.headers.origin) }).end(body)
-    else {
-      socket.end(`HTTP/1.1 503 Service Unavailable\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
-      // Node has given it out of its hands
-      const netSocket = /** @type {import('net').Socket} */ (socket)
-      closing.add(netSocket)
-      socket.once('close', () => closing.delete(netSocket))
-    }
+    const headers = { 'Retry-After': Math.round(retryInMs() / 1000) }
+    if (res === undefined) endSocket(socket, responseOf(503, body, headers))
+    else res.writeHead(503, { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close', ...corsHeaders(res.req.headers.origin) }).end(body)
   }
 
   return {

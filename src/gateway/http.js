@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
+import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../sockets.js'
 import { readFirstBytes } from './websocket/first-bytes.js'
 
 /**
@@ -12,9 +13,10 @@ import { readFirstBytes } from './websocket/first-bytes.js'
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
  * @param {{ certFile: string, keyFile: string }} [options.tls]
  * @param {() => boolean} options.isDraining from then on no connection is kept for another request
+ * @param {import('../sockets.js').Times} [options.times]
  * @returns {http.Server | https.Server}
  */
-export function createHttpServer ({ engine, fallback, tls, isDraining }) {
+export function createHttpServer ({ engine, fallback, tls, isDraining, times = TIMES }) {
   class Response extends http.ServerResponse {
     /** @override @param {[any, any]} args */
     writeHead (...args) {
@@ -22,12 +24,13 @@ export function createHttpServer ({ engine, fallback, tls, isDraining }) {
       return super.writeHead(...args)
     }
   }
-  const settings = { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, ServerResponse: Response }
+  const settings = { ...serverOptions(times), ServerResponse: Response }
   const server = tls === undefined
     ? http.createServer(settings)
     : https.createServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
-  serveEngine(server, engine, fallback)
-  if (engine.direct) readFirstBytes(server, (request, netSocket, rest) => request.url.startsWith(PATH) && engine.takeWebSocket(request, netSocket, rest))
+  endSockets(server, times)
+  serveEngine(server, engine, fallback, times)
+  if (engine.direct) readFirstBytes(server, times.headers, (request, netSocket, rest) => request.url.startsWith(PATH) && engine.takeWebSocket(request, netSocket, rest))
   return server
 }
 
@@ -37,30 +40,17 @@ const PATH = '/socket.io/'
  * @param {http.Server} server
  * @param {{ handleRequest: (req: any, res: any) => void, handleUpgrade: (req: any, socket: any, head: Buffer) => void }} engine
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} fallback
+ * @param {import('../sockets.js').Times} [times]
  */
-export function serveEngine (server, engine, fallback) {
+export function serveEngine (server, engine, fallback, times = TIMES) {
   server.on('request', (req, res) => {
     if (req.url?.startsWith(PATH)) engine.handleRequest(req, res)
     else fallback(req, res)
   })
   server.on('upgrade', (req, socket, head) => {
     if (req.url?.startsWith(PATH)) engine.handleUpgrade(req, socket, head)
-    else refuseUpgrade(socket, '404 Not Found')
+    else endSocket(socket, responseOf(404), times.linger)
   })
-  // what is not HTTP at all
-  server.on('clientError', (error, socket) => {
-    // nothing may be written into the middle of an answer
-    const answering = /** @type {{ _httpMessage?: { headersSent: boolean } }} */ (/** @type {unknown} */ (socket))._httpMessage?.headersSent
-    if (socket.writable && !answering) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
-    else socket.destroy(error)
-  })
-}
-
-/** @param {import('stream').Duplex} socket @param {string} status */
-export function refuseUpgrade (socket, status) {
-  // Node has taken its own listener off, and a client that resets would end the process
-  socket.on('error', () => socket.destroy())
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }
 
 /** @param {http.IncomingMessage} _req @param {http.ServerResponse} res */

@@ -1,6 +1,7 @@
 import http from 'node:http'
+import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../sockets.js'
 import { isHop } from './hop.js'
-import { notFound, refuseUpgrade, serveEngine } from './http.js'
+import { notFound, serveEngine } from './http.js'
 
 /**
  * The listener for other machines: their workers forward requests of our sessions here. It exists only where
@@ -10,25 +11,27 @@ import { notFound, refuseUpgrade, serveEngine } from './http.js'
  * @param {{ host: string, ports: readonly number[] }} dependencies.address the first port that is free; 0: any
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../sockets.js').Times} [dependencies.times]
  */
-export function createPeerListener ({ address: { host, ports }, metrics, clock }) {
+export function createPeerListener ({ address: { host, ports }, metrics, clock, times = TIMES }) {
   /** @type {import('./engine.js').Engine | undefined} */
   let engine
   /** @type {() => readonly string[]} */
   let secrets = () => []
-  const server = http.createServer({ requestTimeout: 60_000, keepAliveTimeout: 65_000 })
+  const server = http.createServer(serverOptions(times))
+  endSockets(server, times)
   serveEngine(server, {
     handleRequest (req, res) {
       const owner = engineFor(req)
       if (owner) owner.handleOwnRequest(req, res)
-      else res.writeHead(403).end()
+      else res.writeHead(403, { connection: 'close' }).end()
     },
     handleUpgrade (req, socket, head) {
       const owner = engineFor(req)
       if (owner) owner.handleOwnUpgrade(req, socket, head)
-      else refuseUpgrade(socket, '403 Forbidden')
+      else endSocket(socket, responseOf(403), times.linger)
     }
-  }, notFound)
+  }, notFound, times)
 
   /** @param {http.IncomingMessage} req @returns {import('./engine.js').Engine | undefined} undefined: it comes from nobody of this cluster */
   function engineFor (req) {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createFeeds } from '../documents/feeds.js'
 import { createHeartbeat } from '../heartbeat/heartbeat.js'
 import { createPresence } from '../presence/presence.js'
+import { timesWithPolls } from '../sockets.js'
 import { parser } from './codec.js'
 import { timeOfSid } from '../wire/session-id.js'
 import { spareOwnRooms } from './adapter.js'
@@ -130,7 +131,7 @@ export function createGateway ({
     strays
   })
   const tls = settings.tlsCertFile && settings.tlsKeyFile ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile } : undefined
-  const httpServer = createHttpServer({ engine, fallback, tls, isDraining: () => draining })
+  const httpServer = createHttpServer({ engine, fallback, tls, isDraining: () => draining, times: timesWithPolls(config.heartbeat) })
   const io = new Server({ parser, serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
 
   const context = { feeds, presence, access, authenticator, expiry, lifeCycle, bus, uplink, limits, metrics, clock, log }

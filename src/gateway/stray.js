@@ -1,5 +1,6 @@
 import http from 'node:http'
 import net from 'node:net'
+import { destroyAfter } from '../sockets.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { handOver } from './handover.js'
 import { HOP_HEADER, hopProof } from './hop.js'
@@ -44,8 +45,9 @@ const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {number} [dependencies.lastWords] how long a client may take to read what its owner said last and to close, ms: as long as after a WebSocket's close
  */
-export function createStrays ({ workerNumber, findRoute, secret, metrics, log, clock }) {
+export function createStrays ({ workerNumber, findRoute, secret, metrics, log, clock, lastWords = 30_000 }) {
   const agents = {
     path: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME }),
     host: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: PEER_IDLE_TIME })
@@ -250,8 +252,11 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
         metrics.stray_requests.inc({ result: 'forwarded' })
         connected = true
         keep({ route, req, client: socket })
-        // what it has said last is still on its way when it has ended by itself
-        owner.on('close', () => { if (!socket.writableEnded) socket.destroy() })
+        owner.on('close', () => {
+          // what it has said last is still on its way when it has ended by itself, and the client may keep its side open
+          if (socket.writableEnded) destroyAfter(socket, lastWords)
+          else socket.destroy()
+        })
         owner.write(requestHead(req, proof(route, req.method, req)), 'latin1')
         owner.write(head)
         owner.pipe(socket).pipe(owner)

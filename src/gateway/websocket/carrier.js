@@ -21,6 +21,8 @@ function onData (chunk) { this[kCarried].received(chunk, this) }
 function onEnd () {
   this[kCarried].ended(this)
   this.end()
+  // it may send no more and read nothing either
+  if (this.writableLength > 0) closing.add(this)
 }
 
 /** `close` follows. @this {any} net.Socket */

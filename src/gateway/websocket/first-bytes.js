@@ -3,21 +3,19 @@ import { carriedBy, carry, release } from './carrier.js'
 import { Deadlines } from './deadlines.js'
 import { readUpgrade } from './request.js'
 
-/** How long a connection may say nothing, ms: as long as Node's HTTP server waits for a request's headers. */
-const PATIENCE = 10_000
-
 /**
  * Looks at the first bytes of each connection before Node's HTTP parser does: what begins a WebSocket in the usual way is
  * taken, everything else goes on to Node as it came.
  *
  * @param {import('http').Server} server new
+ * @param {number} patience how long a connection may say nothing, ms: as long as Node's HTTP server waits for a request's headers
  * @param {(request: import('./request.js').Upgrade, netSocket: import('net').Socket, rest: Buffer) => boolean} take false: it is for Node
  */
-export function readFirstBytes (server, take) {
+export function readFirstBytes (server, patience, take) {
   const event = server instanceof https.Server ? 'secureConnection' : 'connection'
   const [toNode] = server.listeners(event)
   server.removeAllListeners(event)
-  const silent = new Deadlines(PATIENCE)
+  const silent = new Deadlines(patience)
 
   /** Its request was taken and not answered yet: who goes on talking would have to be kept for that long. */
   const waiting = {

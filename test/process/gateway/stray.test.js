@@ -29,7 +29,7 @@ const newSid = createSessionIds(OWNER)
 async function startWorker (t, findRoute) {
   const metrics = createMetrics({ processMetrics: false })
   const clock = manualClock()
-  const strays = createStrays({ workerNumber: 1, findRoute, secret: () => 'secret', metrics, log: recordingLog().log, clock })
+  const strays = createStrays({ workerNumber: 1, findRoute, secret: () => 'secret', metrics, log: recordingLog().log, clock, lastWords: 50 })
   const server = http.createServer()
   let open = 0
   server.on('connection', (socket) => {
@@ -96,7 +96,7 @@ async function startOwner (t, answer, tcp = false) {
     rmSync(folder, { recursive: true })
   })
   const listener = tcp ? { host: '127.0.0.1', port: /** @type {import('node:net').AddressInfo} */ (server.address()).port } : { path: file }
-  return { route: /** @type {Route} */ ({ listener, handover: false }), stop }
+  return { server, route: /** @type {Route} */ ({ listener, handover: false }), stop }
 }
 
 /** @param {string} text @returns {http.RequestListener} answers with it and the body */
@@ -271,4 +271,19 @@ test('a client that goes while its owner is looked for leaves nothing behind, ne
   lookups[0](route)
   await waitFor(() => worker.pending() === 0, { message: 'it to be over' })
   assert.equal(asked, 0)
+})
+
+test('a client that keeps its side open when its owner has closed is not kept', async (t) => {
+  const owner = await startOwner(t, echo(''))
+  owner.server.on('upgrade', (_req, socket) => {
+    socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')
+    socket.destroy()
+  })
+  const worker = await startWorker(t, async () => owner.route)
+  const client = connect({ port: worker.port, host: '127.0.0.1', allowHalfOpen: true })
+  t.after(() => client.destroy())
+  client.write(`GET /socket.io/?sid=${newSid()} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n`)
+  client.resume()
+  await once(client, 'end')
+  await waitFor(() => worker.open() === 0, { message: 'the connection to be closed' })
 })

@@ -93,6 +93,20 @@ describe('session ids', () => {
     await stillServed(client)
     assert.deepEqual([client.id, /** @type {any} */ (client.io.engine).id], [id, sid])
   })
+
+  test('of an upgraded session are answered to requests at once, whatever transport they name', async (t) => {
+    const client = createClient(t, url, { transports: ['polling', 'websocket'] })
+    await waitFor(() => client.io.engine.transport?.name === 'websocket')
+    const { id: sid } = /** @type {any} */ (client.io.engine)
+    for (const transport of ['websocket', 'polling']) {
+      for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+        const signal = AbortSignal.timeout(5000)
+        const { status } = await fetch(`${url}/socket.io/?EIO=4&transport=${transport}&sid=${sid}`, { method, signal, ...method === 'POST' ? { body: '40' } : {} })
+        assert.equal(status, 400, `${method} ${transport}`)
+      }
+    }
+    await stillServed(client)
+  })
 })
 
 describe('requests that are not as they should be', () => {

@@ -1,0 +1,118 @@
+import { STATUS_CODES } from 'node:http'
+
+/**
+ * When the sockets of a listener end. Every HTTP listener of inkcast goes through here (gateway, api, admin, private and peer
+ * listeners), because Node leaves both sides of an HTTP connection to their owner (`allowHalfOpen`): a socket that is only ended
+ * stays until its peer ends it as well, which an attacker never does.
+ *
+ * @typedef {Readonly<Record<'handshake' | 'headers' | 'request' | 'keepAlive' | 'silence' | 'linger' | 'check', number>>} Times
+ */
+
+/** ms @type {Times} */
+export const TIMES = Object.freeze({
+  /** for TLS to be agreed on */
+  handshake: 10_000,
+  /** for the headers of a request; from the beginning of the connection, or the end of the request before */
+  headers: 10_000,
+  /** for a whole request */
+  request: 30_000,
+  /** between two requests: longer than load balancers keep a connection, so that they are the ones who close it */
+  keepAlive: 65_000,
+  /** without a byte in either direction while a request is answered: the client does not read, or nothing answers */
+  silence: 75_000,
+  /** for a client that was refused to read why, and to close */
+  linger: 5000,
+  /** how often Node looks for requests that are late */
+  check: 5000
+})
+
+/** How much longer than the longest poll a connection may be silent, ms. */
+const SLACK = 10_000
+
+/**
+ * For listeners that answer polls, which wait.
+ * @param {{ max: number, timeout: number }} heartbeat config.heartbeat
+ * @returns {Times}
+ */
+export const timesWithPolls = ({ max, timeout }) => ({ ...TIMES, silence: Math.max(TIMES.silence, max + timeout + SLACK) })
+
+/**
+ * Options of Node's http and https servers.
+ * @param {Times} times
+ */
+export const serverOptions = ({ handshake, headers, request, keepAlive, check }) => ({
+  handshakeTimeout: handshake,
+  headersTimeout: Math.min(headers, request),
+  requestTimeout: request,
+  keepAliveTimeout: keepAlive,
+  connectionsCheckingInterval: check
+})
+
+/**
+ * Ends what Node finds to be no HTTP, or late, and connections on which nothing moves.
+ *
+ * @param {import('http').Server} server
+ * @param {Times} times
+ */
+export function endSockets (server, { silence, linger }) {
+  server.timeout = silence
+  server.on('clientError', (error, socket) => {
+    if (canAnswer(error, socket)) endSocket(socket, responseOf(400), linger)
+    else socket.destroy()
+  })
+}
+
+/**
+ * @param {Error & { code?: string }} error of Node's event `clientError`
+ * @param {import('stream').Duplex} socket
+ * @returns {boolean} false: there is nobody to answer, or the answer would be written into the middle of another one
+ */
+export function canAnswer (error, socket) {
+  const { secureConnecting, _httpMessage } = /** @type {{ secureConnecting?: boolean, _httpMessage?: { headersSent: boolean } }} */ (/** @type {unknown} */ (socket))
+  // before TLS is agreed on nothing can be written, and `end` would wait for that
+  return socket.writable && !secureConnecting && error.code !== 'ECONNRESET' && !_httpMessage?.headersSent
+}
+
+/**
+ * Writes the last bytes to a socket that is in nobody else's hands, reads what comes meanwhile, and destroys it when its peer does not
+ * close in time.
+ *
+ * @param {import('stream').Duplex} socket
+ * @param {string} bytes
+ * @param {number} [linger] ms
+ */
+export function endSocket (socket, bytes, linger = TIMES.linger) {
+  // Node takes its own listener off an upgrade, and a client that resets would end the process
+  socket.on('error', () => socket.destroy())
+  destroyAfter(socket, linger)
+  socket.end(bytes)
+  // the end of a peer is seen by reading only
+  socket.resume()
+}
+
+/**
+ * @param {import('stream').Duplex} socket
+ * @param {number} time ms, whatever happens on it meanwhile
+ */
+export function destroyAfter (socket, time) {
+  if (socket.destroyed) return
+  const timer = setTimeout(() => socket.destroy(), time).unref()
+  socket.once('close', () => clearTimeout(timer))
+}
+
+/**
+ * A whole response that is the last one of its connection.
+ * @param {number} status
+ * @param {string} [body] JSON
+ * @param {Record<string, string | number>} [headers]
+ * @returns {string}
+ */
+export function responseOf (status, body = '', headers = {}) {
+  const all = {
+    ...headers,
+    Connection: 'close',
+    ...body === '' ? {} : { 'Content-Type': 'application/json; charset=utf-8' },
+    'Content-Length': Buffer.byteLength(body)
+  }
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
+}
