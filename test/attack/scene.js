@@ -16,8 +16,6 @@ import { waitFor } from '../helpers/wait.js'
 import { saveRow } from './rows.js'
 
 const WITNESSES = 100
-/** How long the clients are alone before the attack, ms: the worker's heap settles. */
-const ALONE = 3000
 /** Longest time after an attack until all descriptors are back, ms. */
 export const FREED = 60_000
 /** How often memory is looked at, ms. */
@@ -27,7 +25,9 @@ const ATTACKER = fileURLToPath(new URL('attacker-process.js', import.meta.url))
 const WITNESS = fileURLToPath(new URL('witness-process.js', import.meta.url))
 
 /** Seconds that each attack lasts: 60 for a claim (`npm run test:attack`), few where it is only to be seen that nothing has come back. */
-export const SECONDS = Number(process.env.ATTACK_SECONDS ?? 4)
+export const SECONDS = Number(process.env.ATTACK_SECONDS ?? 3)
+/** How long the clients are alone before the attack, ms: the worker's heap settles. */
+const ALONE = SECONDS >= 60 ? 5000 : 1000
 
 /**
  * @param {import('node:test').TestContext} t
