@@ -12,7 +12,7 @@ import { incarnationName } from './sessions/worker-watch.js'
  * @param {object} dependencies
  * @param {import('./redis/client.js').RedisConnection} dependencies.redis
  * @param {import('./config/load.js').Config} dependencies.config
- * @param {{ readonly number: number, readonly incarnation: number }} dependencies.worker
+ * @param {{ readonly number: number, readonly incarnation: number, readonly held?: boolean }} dependencies.worker
  * @param {import('./uplink.js').Uplink} dependencies.uplink
  * @param {import('./metrics.js').Metrics} dependencies.metrics
  * @param {import('./log.js').Log} dependencies.log

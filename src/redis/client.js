@@ -3,6 +3,7 @@ import { systemClock } from '../clock.js'
 import { createChannels } from './channels.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { clusterOptions, connectionOptions, reconnectForEver } from './options.js'
+import { createMarkers } from './markers.js'
 import { createRefusals } from './refusals.js'
 import { defineScripts } from './scripts.js'
 import { checkServer } from './server-check.js'
@@ -50,6 +51,7 @@ export function createRedis ({ urls, name, log }) {
     })
   }
   const scripts = defineScripts(client)
+  const markers = client instanceof Cluster ? createMarkers({ client }) : undefined
   const topology = client instanceof Cluster ? clusterTopology(client) : singleTopology(client)
   const moves = client instanceof Cluster ? slotMoves(client, topology) : undefined
   const channels = createChannels({ topology, name, onRejected: refusals.note, log })
@@ -121,8 +123,17 @@ export function createRedis ({ urls, name, log }) {
     /** Why commands have none, or are refused; null: they are not. For the readiness check. */
     get trouble () { return refusals.reason ?? (this.ready ? null : 'Redis is away') },
 
-    /** @param {() => void} listener called when Redis, or a node of the cluster, is there (again): it may have lost its data */
+    /** @param {() => void} listener called when Redis, or a node of the cluster, is there (again), or has lost its data (`lost`) */
     onBack (listener) { backListeners.push(listener) },
+
+    /** Redis has lost data while its connections held: what is kept there has to be written again. Tells the listeners of `onBack`. */
+    lost: tellBack,
+
+    /**
+     * Looks whether a node of Redis Cluster has lost its data since the last look. A single Redis shows that by any key that should be there.
+     * @returns {Promise<boolean>} never rejects
+     */
+    hasLost: async () => await markers?.look() ?? false,
 
     /**
      * What `@socket.io/redis-adapter` needs to subscribe (createShardedAdapter's second argument; `client` is the first).

@@ -21,6 +21,9 @@ export const documentKeys = (guid) => `${PREFIX}{d:${guid}}:keys`
 /** @param {string} source a Kafka partition @returns {string} string: the newest of its records that was ingested, "<offset>.<leader epoch>" */
 export const sourceMark = (source) => `${PREFIX}{k:${source}}:mark`
 
+/** @param {number} tag @param {string} id of a process @returns {string} string: shows that a node of Redis Cluster still has its data */
+export const nodeMarker = (tag, id) => `${PREFIX}{m:${tag}}:${id}`
+
 /** @param {number | string} workerNumber @returns {string} sharded channel of what is for one worker */
 export const workerChannel = (workerNumber) => `${PREFIX}{w:${workerNumber}}`
 /** Sharded channel of what is for all workers. */

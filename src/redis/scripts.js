@@ -19,7 +19,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<number>} settle
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} receipt
  * @property {(keys: string[], args: Argument[]) => Promise<[number: number, incarnation: string]>} claim
- * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string]>} renew
+ * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string, lost: 0 | 1]>} renew
  * @property {(keys: string[], args: Argument[]) => Promise<[newest: string, nextExpiry: number, ended: string[], claimed: string[]]>} watch
  * @property {(keys: string[], args: Argument[]) => Promise<string>} presence
  * @property {(keys: string[], args: Argument[]) => Promise<[version: string, count: string, countOnly: '0' | '1', cursor: string, ...connections: string[]]>} members

@@ -56,10 +56,13 @@ export class Holding {
   change () {
     const { uid, guid, flags } = this
     const wanted = (flags & WANTED) !== 0
-    const told = (flags & TOLD_HELD) !== 0 ? '1' : (flags & TOLD_FREE) !== 0 ? '0' : ''
+    // what the store has, the services know: where the store has lost it since, that it is let go is told all the same
+    const known = !wanted && (flags & HELD) !== 0 ? '1' : ''
+    const told = (flags & TOLD_HELD) !== 0 ? '1' : (flags & TOLD_FREE) !== 0 ? '0' : known
     // nobody is told that a document has members: that it has none any more is what counts
     if (uid === undefined) return { guid, op: wanted ? '+' : '-', told: wanted ? '1' : told, connections: this.connections }
-    return { uid, guid, op: wanted === ((flags & HELD) !== 0) && (flags & UNSURE) === 0 ? '=' : wanted ? '+' : '-', told }
+    // '+' once more where it is held: a store that has been emptied would answer a '=' that nobody holds it
+    return { uid, guid, op: wanted ? '+' : (flags & (HELD | UNSURE)) !== 0 ? '-' : '=', told }
   }
 }
 

@@ -8,6 +8,8 @@ import { liveIncarnations } from './worker-watch.js'
 const HOLD_BATCH = 200
 /** Users written in one command. */
 const WRITE_BATCH = 500
+/** The table of a worker's users is put off again with each write and sign of life, s: what a worker leaves that nobody cleans up after expires. */
+const TTL = 86_400
 /** Users read at a time. */
 const PAGE = 1000
 /** Among an incarnation's users: when something was heard from each of them last, or earlier than that. No uid is empty. */
@@ -61,11 +63,14 @@ export function createRedisSessions ({ redis, services = true }) {
           if (user === null) gone.push(uid)
           else set.push(uid, encodeUser(user))
         }
-        await Promise.all([set.length > 0 && client.hset(key, ...set), gone.length > 0 && client.hdel(key, ...gone)])
+        await Promise.all([set.length > 0 && client.hset(key, ...set), gone.length > 0 && client.hdel(key, ...gone), client.expire(key, TTL)])
       }
     },
 
-    async seen (incarnation, at) { await client.hset(workerUsers(incarnation), SEEN, at) },
+    async seen (incarnation, at) {
+      const key = workerUsers(incarnation)
+      await Promise.all([client.hset(key, SEEN, at), client.expire(key, TTL)])
+    },
 
     async hold (incarnation, changes) {
       const calls = callsOf(changes, redis.isCluster)

@@ -47,7 +47,7 @@ class OpenDocument extends Holding {
  * @param {object} dependencies
  * @param {import('./contract.js').SessionStore} dependencies.store
  * @param {Pick<import('../uplink.js').Uplink, 'send'>} dependencies.uplink
- * @param {() => { number: number, incarnation: number }} dependencies.worker
+ * @param {() => { readonly number: number, readonly incarnation: number, readonly held?: boolean }} dependencies.worker held: false where the lease of its number may have ended
  * @param {(uid: string) => Iterable<Known>} dependencies.connectionsOf
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
@@ -208,6 +208,8 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   async function cycle () {
     const left = now() - grace
     for (let holding = departures.take(left); holding !== undefined; holding = departures.take(left)) release(holding)
+    // to others this incarnation may have ended, and been cleaned up: what is written for it now would stay for ever
+    if (worker().held === false) return
     try {
       await exchange.run(writeUsers)
       await tellSeen()

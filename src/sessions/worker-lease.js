@@ -15,6 +15,9 @@ import { MAX_WORKERS } from '../wire/session-id.js'
  * says that somebody else has its number. A Redis that was away, or lost its data, learns of us again at once; until
  * then others do not find our sessions, and we are not ready.
  *
+ * A renewal also finds out that Redis has lost its data although no connection was lost (FLUSHALL, a restore): all parts of this process
+ * that keep something there are told, as after a reconnect.
+ *
  * From taking a number until the lease ends, in whatever way, is an incarnation of it (worker-watch.js tells of their ends). A worker that could
  * not renew in time while others could, and whose number nobody has taken, goes on as another incarnation.
  */
@@ -49,7 +52,7 @@ function linux (read) {
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'onBack'>} dependencies.redis
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'onBack' | 'lost' | 'hasLost'>} dependencies.redis
  * @param {string} dependencies.slot names the place of this process: the process that takes it after this one gets the same number
  * @param {WorkerAddress} dependencies.address
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
@@ -75,10 +78,11 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
   const renewFor = (time) => redis.scripts.renew([WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending],
     [/** @type {number} */ (number), token, time, owner, secrets[0], incarnation])
 
-  async function renew () {
+  /** @param {boolean} [back] everybody is told already that Redis may have lost its data */
+  async function renew (back = false) {
     const asked = systemClock.monotonic()
     try {
-      const [secret, renewed] = await renewFor(leaseTime)
+      const [secret, renewed, missing] = await renewFor(leaseTime)
       if (secret === '') {
         endRenewal()
         log.fatal({ workerNumber: number }, 'another worker has this worker\'s number')
@@ -92,6 +96,11 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
       }
       heldUntil = asked + leaseTime
       if (secret !== secrets[0]) secrets = [secret, secrets[0]]
+      const elsewhere = await redis.hasLost()
+      if ((missing === 1 || elsewhere) && !back) {
+        log.warn({ workerNumber: number }, 'redis has lost its data: what this worker keeps there is written again')
+        redis.lost()
+      }
     } catch (error) {
       log.warn({ err: error }, 'the worker number could not be renewed')
     }
@@ -102,7 +111,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
     timer = undefined
     heldUntil = -Infinity
   }
-  redis.onBack(() => { if (timer !== undefined) renew() })
+  redis.onBack(() => { if (timer !== undefined) renew(true) })
 
   /**
    * The process that had our slot before, if it is surely dead: its lease need not run out first.
@@ -138,7 +147,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
       number = claimed
       incarnation = Number(begun)
       await renew()
-      timer = setInterval(renew, leaseTime / RENEWALS_PER_LEASE)
+      timer = setInterval(() => renew(), leaseTime / RENEWALS_PER_LEASE)
       timer.unref()
     },
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { createRedis } from '../../src/redis/client.js'
-import { userHolders, WORKERS } from '../../src/redis/keys.js'
+import { userHolders, workerUsers, WORKERS } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
@@ -45,6 +45,14 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       assert.deepEqual((await one.sessions(uid)).map(({ sid }) => sid), [second])
       assert.deepEqual((await one.members(guid)).sort(), [second, uid].sort())
       assert.equal(await one.connections(guid), 2)
+    })
+
+    test('what a worker leaves that nobody cleans up after expires', async () => {
+      const { client } = connections[0]
+      const [writer, silent] = [await live(), await live()]
+      await one.write(writer, [['ada', { sessions: [], away: [] }]])
+      await one.seen(silent, 1)
+      for (const holder of [writer, silent]) assert.ok(await client.ttl(workerUsers(holder)) > 3600)
     })
 
     test('nothing stays of what nobody holds any more', async () => {

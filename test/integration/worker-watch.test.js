@@ -32,6 +32,8 @@ async function killed (t) {
   let renewals = 0
   const dying = {
     onBack: () => {},
+    lost: () => {},
+    hasLost: async () => false,
     scripts: { ...redis.scripts, renew: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => renewals++ === 0 ? redis.scripts.renew(keys, args) : new Promise(() => {}) }
   }
   const lease = createWorkerLease({ redis: dying, slot: randomUUID(), address: { machine: 'here', pid: process.pid, path: '/run/x' }, onLost: () => {}, log, leaseTime: LEASE_TIME })

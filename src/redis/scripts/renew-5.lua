@@ -3,9 +3,10 @@
 --       4 incarnation of each number that has one (hash)  5 incarnations that have ended by themselves (list)
 -- ARGV  1 number  2 token of the owner  3 lease time, ms; 0: give the number back
 --       4 owner as JSON, to be written again where Redis has lost its data  5 a secret for when there is none  6 incarnation
--- Returns the shared secret, or '' when somebody else has the number now, and the incarnation: another one where the lease had ended.
+-- Returns the shared secret, or '' when somebody else has the number now, the incarnation: another one where the lease had ended, and 1 where
+-- nobody had the number: Redis has lost its data.
 local owner = redis.call('HGET', KEYS[2], ARGV[1])
-if owner and cjson.decode(owner).token ~= ARGV[2] then return { '', ARGV[6] } end
+if owner and cjson.decode(owner).token ~= ARGV[2] then return { '', ARGV[6], 0 } end
 local incarnation = ARGV[6]
 if tonumber(ARGV[3]) == 0 then
   redis.call('ZREM', KEYS[1], ARGV[1])
@@ -14,7 +15,7 @@ if tonumber(ARGV[3]) == 0 then
     redis.call('HDEL', KEYS[4], ARGV[1])
     redis.call('RPUSH', KEYS[5], ARGV[1] .. '.' .. incarnation)
   end
-  return { ARGV[5], incarnation }
+  return { ARGV[5], incarnation, 0 }
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -26,4 +27,4 @@ end
 redis.call('HSET', KEYS[4], ARGV[1], incarnation)
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])
 redis.call('SET', KEYS[3], ARGV[5], 'NX')
-return { redis.call('GET', KEYS[3]), incarnation }
+return { redis.call('GET', KEYS[3]), incarnation, owner and 0 or 1 }

@@ -16,7 +16,7 @@ function cluster () {
   const clock = manualClock(1_700_000_000_000)
   const { log } = recordingLog()
   const store = createMemorySessions()
-  const state = { storeAway: false, uplinkAway: /** @type {null | 'unavailable' | 'timeout'} */ (null) }
+  const state = { storeAway: false, held: true, uplinkAway: /** @type {null | 'unavailable' | 'timeout'} */ (null) }
   /** @type {import('../../../src/uplink.js').UplinkRecord[]} */
   const records = []
   const uplink = {
@@ -37,7 +37,8 @@ function cluster () {
     const connections = new Map()
     const metrics = createMetrics({ processMetrics: false })
     const connectionsOf = (/** @type {string} */ uid) => connections.get(uid) ?? []
-    const sessions = createSessions({ store: reached, uplink, worker: () => ({ number, incarnation: 1000 }), connectionsOf, metrics, log, clock, grace: GRACE, silence: 45_000 })
+    const self = () => ({ number, incarnation: 1000, held: state.held })
+    const sessions = createSessions({ store: reached, uplink, worker: self, connectionsOf, metrics, log, clock, grace: GRACE, silence: 45_000 })
     let serial = 0
     /** @param {string} uid @param {string[]} [guids] */
     function connect (uid, guids = []) {
@@ -320,6 +321,23 @@ describe('a worker that has ended', () => {
     await one.clean()
     const events = await told()
     assert.deepEqual([events.length, new Set(events).size], [41, 41])
+  })
+
+  test('writes nothing under its old name when it goes on: nobody would clean that up', async () => {
+    const { one, store, state, told } = cluster()
+    one.connect('ada', ['a'])
+    await told()
+    await one.clean()
+    // it stood still for longer than its lease, and has not renewed it yet
+    state.held = false
+    one.connect('bob', ['a'])
+    assert.deepEqual(await told(), ['left ada a worker_gone', 'offline ada worker_gone', 'vacated a'])
+    for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
+    assert.deepEqual(await store.members('a'), [])
+    state.held = true
+    one.sessions.reborn(2000)
+    assert.deepEqual((await told()).sort(), ['joined ada a', 'joined bob a', 'online ada', 'online bob'])
+    for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
   })
 
   test('and lives after all goes on as another: its users are there again', async () => {
