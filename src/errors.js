@@ -23,7 +23,7 @@ export const ERRORS = Object.freeze({
   reserved_event: { message: 'the event name is reserved', retryable: false, status: 400, when: 'The event is one of Socket.IO\'s own or starts with `doc:`, `gateway:` or `auth:`.' },
   bad_content_type: { message: 'the content type is not supported', retryable: false, status: 415, when: '`content-type` is neither `application/json` nor `application/msgpack`.' },
   bad_utf8: { message: 'the value is not valid UTF-8', retryable: false, status: 400, when: 'A JSON value holds bytes that are not UTF-8.' },
-  bad_value: { message: 'the value is not well formed', retryable: false, status: 400, when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, or has msgpack maps with keys other than strings and whole numbers.' },
+  bad_value: { message: 'the value is not well formed', retryable: false, status: 400, when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and whole numbers, or holds more values than one message may (docs/protocol.md, Limits).' },
   value_too_large: { message: 'the value is too large', retryable: false, status: 413, when: 'A value is larger than `MAX_RECORD_BYTES`. inkcast/client also says so of a message that is larger than the gateway takes at all, without sending it.' },
 
   state_too_large: { message: 'the presence state is too large', retryable: false, status: 413, when: 'A presence state is larger than `PRESENCE_MAX_STATE_BYTES` as JSON.' },
@@ -40,7 +40,7 @@ export const ERRORS = Object.freeze({
   // limits
   not_joined: { message: 'join the document first', retryable: false, status: 409, when: 'A client sends to a document that this connection has not joined.' },
   too_many_documents: { message: 'too many documents on one connection', retryable: false, status: 429, when: 'The connection has `MAX_DOCUMENTS_PER_CONNECTION` documents open; leave one first.' },
-  rate_limited: { message: 'too many events', retryable: true, status: 429, when: 'The connection sends more events or bytes per second than allowed; slow down.' },
+  rate_limited: { message: 'too many events', retryable: true, status: 429, when: 'The connection sends more events or bytes per second than allowed, costs more work, or asks for longer lists of members; slow down.' },
 
   // not now
   unavailable: { message: 'not available at the moment', retryable: true, status: 503, when: 'Redis, Kafka or a key service does not answer in time, or Redis does not let its user; `/ready` says which. Try again after a pause.' },

@@ -1,7 +1,11 @@
 import * as json from 'socket.io-parser'
 import msgpack from 'socket.io-msgpack-parser'
-import { checkMsgpack } from '../wire/msgpack.js'
+import { checkMsgpack, TooManyValues } from '../wire/msgpack.js'
 import { SOCKET_IO_EVENTS } from '../wire/publication.js'
+import { rememberPacket } from '../wire/raw-value.js'
+import { hasMoreValues } from '../wire/value.js'
+import { kRefused, RATE_LIMITED, refusal, TOO_MANY_VALUES } from './limits.js'
+import { jsonHead, msgpackHead } from './packet-head.js'
 import { isReceiptAck } from './receipt.js'
 
 /**
@@ -15,6 +19,13 @@ import { isReceiptAck } from './receipt.js'
 const MAX_CONNECTS = 10
 /** What a client sends is checked by its handler, which allows less; this only protects the decoder's stack. */
 const MAX_DEPTH = 1000
+
+/** Values of a msgpack message of a client that is admitted, with keys: as many empty ones take 0.1 s. JSON has a third of that in a megabyte at most. */
+const MAX_VALUES = 100_000
+/** Values of a packet before that, and as many more for each document of the handshake. */
+const [EARLY_VALUES, EARLY_VALUES_PER_DOCUMENT] = [1000, 20]
+/** From here on decoding is measured, bytes: what is smaller costs no more than measuring, at the rate at which events may come. */
+const LARGE = 1024
 
 /** What the parser's own decoder allows, and would keep an object for in each connection. */
 const DECODER_OPTIONS = Object.freeze({ reviver: undefined, maxAttachments: 10 })
@@ -33,6 +44,8 @@ class Decoder extends json.Decoder {
   /** Whose acknowledgements these are. @type {import('./connection.js').Connection | undefined} */
   connection
   #connects = 0
+  /** Attachments still to come of a packet that was refused. */
+  #passingOver = 0
   /** There is one event and one listener, Socket.IO's Client, until it is destroyed: no table is needed. @type {((packet: json.Packet) => void) | undefined} */
   #listener
 
@@ -57,21 +70,124 @@ class Decoder extends json.Decoder {
   get _callbacks () { return { $decoded: this.#listener === undefined ? [] : [this.#listener] } }
   set _callbacks (none) {}
 
+  /** Values that a packet may hold before the client is admitted. */
+  get earlyValues () { return EARLY_VALUES }
+
   /** @override @param {string | Buffer} data @throws {Error} if it is no packet, or not one that may come now */
   add (data) {
     this.codec ??= typeof data === 'string' ? 'json' : 'msgpack'
-    if (this.codec === 'json') {
-      this.#check(data[0] === '0')
-      const packet = typeof data === 'string' && !this.#assembling ? readPlain(data) : undefined
-      if (packet !== undefined) return void this.#listener?.(packet)
-      super.add(data)
-      if (typeof data === 'string') this.#acknowledge(Number(JSON_ACK.exec(data)?.[1]))
+    const { connection } = this
+    if (connection === undefined || data.length <= LARGE) return this.#read(data)
+    const before = process.cpuUsage()
+    try {
+      this.#read(data)
+    } finally {
+      const { user, system } = process.cpuUsage(before)
+      connection.decoded((user + system) / 1000)
+    }
+  }
+
+  /** @param {string | Buffer} data */
+  #read (data) {
+    if (this.codec === 'msgpack') this.#readMsgpack(data)
+    else if (typeof data === 'string' && !this.#assembling && this.#passingOver === 0) this.#readText(data)
+    else if (typeof data !== 'string' && this.#passingOver > 0) this.#passingOver--
+    else if (this.#passingOver > 0) throw new Error('an attachment is missing')
+    else super.add(data)
+  }
+
+  /** @param {string} text */
+  #readText (text) {
+    const head = PLAIN.exec(text)
+    const { connection } = this
+    this.#check(text[0] === '0')
+    if (connection === undefined) {
+      if (hasMoreValues(text, this.earlyValues)) return this.#refuseEarly(head !== null && head[1] === undefined)
+    } else if (head === null) {
+      if (this.#passOver(text)) return
+    } else if (head[1] !== undefined && !connection.mayHandle()) return this.#refuse(jsonHead(text), RATE_LIMITED)
+    const packet = head === null ? undefined : readPlain(text, head)
+    if (packet === undefined) {
+      super.add(text)
+      this.#acknowledge(Number(JSON_ACK.exec(text)?.[1]))
     } else {
-      const packet = decodeMsgpackPacket(/** @type {Buffer} */ (data))
-      this.#check(packet.type === json.PacketType.CONNECT)
-      if (packet.type === json.PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
+      if (text.length > LARGE && packet.type === json.PacketType.EVENT) rememberPacket(packet.data, text)
       this.#listener?.(packet)
     }
+  }
+
+  /**
+   * Events with attachments, and what nobody has to answer.
+   * @param {string} text
+   * @returns {boolean} whether it was dealt with and is not to be decoded
+   */
+  #passOver (text) {
+    const head = jsonHead(text)
+    const { connection } = this
+    if (head === undefined || connection === undefined) return false
+    const isEvent = head.type === json.PacketType.EVENT || head.type === json.PacketType.BINARY_EVENT
+    if (head.nsp === '/' && isEvent) {
+      if (connection.mayHandle()) return false
+      this.#refuse(head, RATE_LIMITED)
+    } else {
+      if (!connection.overworked) return false
+      this.#drop(head, JSON_ACK.exec(text)?.[1])
+    }
+    this.#passingOver = head.attachments
+    return true
+  }
+
+  /** @param {string | Buffer} data */
+  #readMsgpack (data) {
+    if (typeof data === 'string') throw new Error('text from a client that speaks msgpack')
+    const { connection } = this
+    const head = connection !== undefined && data.length > LARGE ? msgpackHead(data) : undefined
+    if (head?.nsp === '/' && head.type === json.PacketType.EVENT) {
+      if (!connection?.mayHandle()) return this.#refuse(head, RATE_LIMITED)
+    } else if (head !== undefined && connection?.overworked) return this.#drop(head, head.nsp === '/' ? head.id : undefined)
+    let read
+    try {
+      read = readMsgpackPacket(data, connection === undefined ? this.earlyValues : MAX_VALUES)
+    } catch (error) {
+      if (!(error instanceof TooManyValues)) throw error
+      const { type, nsp, id, event } = head ?? msgpackHead(data)
+      this.#check(type === json.PacketType.CONNECT)
+      if (connection === undefined) return this.#refuseEarly(type === json.PacketType.CONNECT && nsp === '/')
+      if (type !== json.PacketType.EVENT || nsp !== '/') throw error
+      return this.#refuse({ id, event }, refusal(error))
+    }
+    const { packet, extensions } = read
+    const isEvent = packet.type === json.PacketType.EVENT && packet.nsp === '/'
+    this.#check(packet.type === json.PacketType.CONNECT)
+    if (head === undefined && isEvent && connection !== undefined && !connection.mayHandle()) return this.#refuse({ id: packet.id, event: packet.data[0] }, RATE_LIMITED)
+    if (packet.type === json.PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
+    if (isEvent && (extensions || data.length > LARGE)) rememberPacket(packet.data, data)
+    this.#listener?.(packet)
+  }
+
+  /** @param {boolean} isConnect whether it can be answered @throws {TooManyValues} */
+  #refuseEarly (isConnect) {
+    if (!isConnect) throw new TooManyValues(this.earlyValues)
+    this.#listener?.({ type: json.PacketType.CONNECT, nsp: '/', data: TOO_MANY_VALUES })
+  }
+
+  /**
+   * The client is answered as by a handler; who asked for no answer gets none.
+   * @param {Pick<import('./packet-head.js').Head, 'id' | 'event'> | undefined} head
+   * @param {object} answer
+   */
+  #refuse (head, answer) {
+    this.#listener?.({ type: json.PacketType.EVENT, nsp: '/', id: head?.id, data: [kRefused, answer, head?.event] })
+  }
+
+  /**
+   * Acknowledgements need not be decoded to be counted; a client that does more in another namespace is cut off.
+   * @param {import('./packet-head.js').Head} head
+   * @param {string | number | undefined} receipt that may be acknowledged
+   */
+  #drop ({ type }, receipt) {
+    if (type === json.PacketType.ACK || type === json.PacketType.BINARY_ACK) this.#acknowledge(Number(receipt))
+    else this.connection?.disconnect('rate_limited')
   }
 
   /** Attachments of a packet are still to come. */
@@ -99,10 +215,10 @@ const PLAIN = /^(?:0(?=\{)|2(\d{0,15})(?=\[))/
 /**
  * Reads what nearly all packets are: CONNECT with a payload, and EVENT, in the main namespace.
  * @param {string} text
+ * @param {RegExpExecArray | null} [head]
  * @returns {json.Packet | undefined} undefined: it is something else, or not valid
  */
-export function readPlain (text) {
-  const head = PLAIN.exec(text)
+export function readPlain (text, head = PLAIN.exec(text)) {
   if (head === null) return undefined
   let data
   try {
@@ -124,17 +240,18 @@ msgpackDecoder.on('decoded', (/** @type {json.Packet} */ packet) => { decoded = 
 /**
  * Checked before it is decoded: notepack believes every length it reads, and 6 bytes would make it allocate and fill 4 GB.
  * @param {Buffer} data
- * @returns {json.Packet}
+ * @param {number} maxValues
+ * @returns {{ packet: json.Packet, extensions: boolean }}
  * @throws {Error}
  */
-function decodeMsgpackPacket (data) {
-  checkMsgpack(data, MAX_DEPTH)
+function readMsgpackPacket (data, maxValues) {
+  const extensions = checkMsgpack(data, MAX_DEPTH, maxValues)
   msgpackDecoder.add(data)
   // The JSON decoder refuses events that only Socket.IO itself may emit; this one lets them pass, and a client could
   // have the server believe in a disconnect.
   const { type, data: args } = decoded
   if (type === json.PacketType.EVENT && (typeof args[0] !== 'string' || SOCKET_IO_EVENTS.has(args[0]))) throw new Error('invalid event name')
-  return decoded
+  return { packet: decoded, extensions }
 }
 
 /** JSON's, which makes less of what nearly all packets are: without binary data, in the main namespace. */
@@ -186,6 +303,12 @@ function writeMsgpack (encoded, options) {
 
 /** The `parser` option of the Socket.IO server. Its Encoder is JSON's until `useCodec` says otherwise. */
 export const parser = { Encoder: RoomEncoder, Decoder }
+
+/** @param {number} maxDocuments that a handshake may name @returns {typeof parser} */
+export function parserFor (maxDocuments) {
+  const earlyValues = EARLY_VALUES + EARLY_VALUES_PER_DOCUMENT * maxDocuments
+  return { Encoder: RoomEncoder, Decoder: class extends Decoder { get earlyValues () { return earlyValues } } }
+}
 
 /**
  * Engine.IO messages of a packet as a stock encoder makes them.

@@ -131,8 +131,17 @@ export class Connection {
     if (this.open && this.context.receipts.acknowledge(this, ackId)) this.#allowance.refundPacket()
   }
 
-  /** @returns {boolean} whether one more event may be handled now */
+  /** @returns {boolean} whether one more event may be decoded and handled now */
   mayHandle () { return this.#allowance.event(this.context.clock.monotonic()) }
+
+  /** @returns {boolean} whether it has cost so much that nothing of it is to be decoded now */
+  get overworked () { return this.#allowance.overworked(this.context.clock.monotonic()) }
+
+  /** @param {number} ms of CPU that decoding a large packet of it took */
+  decoded (ms) { this.#allowance.decoded(ms) }
+
+  /** @param {number} bytes of an answer */
+  answered (bytes) { this.#allowance.answered(bytes) }
 
   /**
    * Writes a record, at the end of this turn or within the latency budget.

@@ -1,4 +1,5 @@
 import { InkcastError, publicError } from '../errors.js'
+import { bytesOf } from '../presence/answer-bytes.js'
 import * as join from './handlers/join.js'
 import * as leave from './handlers/leave.js'
 import * as members from './handlers/members.js'
@@ -7,6 +8,7 @@ import * as send from './handlers/send.js'
 import * as signal from './handlers/signal.js'
 import * as state from './handlers/state.js'
 import { parseInput } from './handlers/input.js'
+import { kRefused } from './limits.js'
 
 /**
  * What the handlers of client events need. Each handler is one file with the schema of its one argument and
@@ -45,13 +47,11 @@ const HANDLERS = new Map(Object.entries({
   'auth:refresh': refresh
 }))
 
-const RATE_LIMITED = Object.freeze({ ok: false, error: publicError(new InkcastError('rate_limited')) })
-
 /**
  * Handles one event of a client. Never throws; the client learns of an error where it asked for an acknowledgement.
  *
  * @param {import('./connection.js').Connection} connection
- * @param {unknown} event a string, unless somebody made the packet by hand
+ * @param {unknown} event a string, or kRefused (limits.js)
  * @param {unknown[]} args the last one is a function if the client asked for an acknowledgement
  * @param {HandlerContext} context
  */
@@ -59,13 +59,14 @@ export async function handleEvent (connection, event, args, context) {
   // Socket.IO still hands out what had arrived before
   if (!connection.open) return
   const acknowledge = /** @type {Function | undefined} */ (typeof args.at(-1) === 'function' ? args.pop() : undefined)
-  if (connection.mayHandle()) {
-    const answer = await answerEvent(connection, event, args, context)
-    acknowledge?.(answer)
-  } else {
-    context.metrics.client_events.count(labelOf(event), 'rate_limited')
-    acknowledge?.(RATE_LIMITED)
+  if (event === kRefused) {
+    const [refused, name] = /** @type {[{ error: { code: string } }, string]} */ (args)
+    context.metrics.client_events.count(labelOf(name), refused.error.code)
+    return void acknowledge?.(refused)
   }
+  const answer = await answerEvent(connection, event, args, context)
+  if (answer.members !== undefined) connection.answered(bytesOf(answer.members))
+  acknowledge?.(answer)
 }
 
 /**
@@ -73,7 +74,7 @@ export async function handleEvent (connection, event, args, context) {
  * @param {unknown} event
  * @param {unknown[]} args without the acknowledgement
  * @param {HandlerContext} context
- * @returns {Promise<{ ok: true } & Record<string, any> | { ok: false, error: ReturnType<typeof publicError> }>}
+ * @returns {Promise<{ ok: true, members?: import('../presence/contract.js').Member[] } & Record<string, any> | { ok: false, members?: undefined, error: ReturnType<typeof publicError> }>}
  */
 export async function answerEvent (connection, event, args, context) {
   const label = labelOf(event)

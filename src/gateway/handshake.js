@@ -5,6 +5,7 @@ import { useCodec } from './codec.js'
 import { Connection, kConnection } from './connection.js'
 import { retryInMs } from './handshake-limit.js'
 import { assignId } from './hooks.js'
+import { TOO_MANY_VALUES } from './limits.js'
 import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
 
 /** As the argument of doc:join, without the guid, and with what a position is made of in place of it. */
@@ -91,6 +92,7 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
       throw new InkcastError('draining')
     }
     const { auth } = socket.handshake
+    if (auth === TOO_MANY_VALUES) throw new InkcastError('bad_value', 'there are too many values in the packet')
     const { token, client, documents } = isPlainAuth(auth) ? auth : parseInput(authSchema, auth)
     if (documents && Object.keys(documents).length > connectionContext.maxDocuments) throw new InkcastError('too_many_documents')
     const authenticating = authenticator.authenticate(token ?? undefined)

@@ -6,8 +6,8 @@ import { systemClock } from '../clock.js'
 import { EngineSocket } from './websocket/engine-socket.js'
 
 /**
- * Every private hook of Socket.IO, Engine.IO and ws that inkcast uses, with the versions it was checked against. The
- * self-test at the start (self-test.js) uses each of them; if one does not do what it is for, none is used and the public
+ * Every private hook of Socket.IO, Engine.IO and ws that inkcast uses, with the versions it was checked against, and those of the msgpack decoder that
+ * wire/msgpack.js knows the limits of. The self-test at the start (self-test.js) uses each of them; if one does not do what it is for, none is used and the public
  * path is taken, which is slower and does the same.
  *
  * | hook | used for | without it |
@@ -27,9 +27,11 @@ import { EngineSocket } from './websocket/engine-socket.js'
 | `namespace._preConnectSockets` | self-routing connection ids | required |
  * | `conn.pingIntervalTimer` emptied, `sendPacket`, `onClose`, `transport.discard`, `transport.socket` | one heartbeat for all connections | Engine.IO's, with `HEARTBEAT_MAX` |
  */
-const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3' }
+const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3', 'socket.io-msgpack-parser': '3.0.2', 'notepack.io': '2.2.0' }
 
 const require = createRequire(import.meta.url)
+/** There may be several versions of it: ours is the parser's. */
+const requireOf = { 'notepack.io': createRequire(require.resolve('socket.io-msgpack-parser')) }
 
 /**
  * Not every package exports its package.json, so it is looked for above the entry file.
@@ -37,7 +39,7 @@ const require = createRequire(import.meta.url)
  * @returns {string}
  */
 function installedVersion (name) {
-  let folder = path.dirname(require.resolve(name))
+  let folder = path.dirname((requireOf[/** @type {keyof typeof requireOf} */ (name)] ?? require).resolve(name))
   while (!folder.endsWith(path.join('node_modules', name))) folder = path.dirname(folder)
   return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).version
 }

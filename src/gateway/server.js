@@ -4,7 +4,7 @@ import { createFeeds } from '../documents/feeds.js'
 import { createHeartbeat } from '../heartbeat/heartbeat.js'
 import { createPresence } from '../presence/presence.js'
 import { timesWithPolls } from '../sockets.js'
-import { parser } from './codec.js'
+import { parserFor } from './codec.js'
 import { timeOfSid } from '../wire/session-id.js'
 import { spareOwnRooms } from './adapter.js'
 import { Backlogs } from './backlogs.js'
@@ -132,7 +132,7 @@ export function createGateway ({
   })
   const tls = settings.tlsCertFile && settings.tlsKeyFile ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile } : undefined
   const httpServer = createHttpServer({ engine, fallback, tls, isDraining: () => draining, times: timesWithPolls(config.heartbeat) })
-  const io = new Server({ parser, serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
+  const io = new Server({ parser: parserFor(limits.maxDocumentsPerConnection), serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
 
   const context = { feeds, presence, access, authenticator, expiry, lifeCycle, bus, uplink, limits, metrics, clock, log }
 

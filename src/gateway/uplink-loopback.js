@@ -15,10 +15,10 @@ export function createLoopbackUplink ({ bus, limits, log }) {
   return {
     async start () {},
     async stop () {},
-    async send ({ operator, guid, event = 'message', sid, traceId, timestamp, contentType, value }) {
+    async send ({ operator, guid, event = 'message', sid, traceId, timestamp, contentType, value, asSent }) {
       if (operator === 'receipt') return log.debug({ guid, event, traceId, receipt: JSON.parse(value.toString()) }, 'receipt')
       const publication = checkPublication({
-        operator: 'broadcast', guid, event, except: [], ephemeral: false, receipt: false, traceId, timestamp, source: 'client', from: sid, contentType, value
+        operator: 'broadcast', guid, event, except: [], ephemeral: false, receipt: false, traceId, timestamp, source: 'client', from: sid, contentType, value: asSent ?? value
       }, { maxBytes: limits.maxRecordBytes })
       await bus().publish([{ publication }])
     }

@@ -1,3 +1,4 @@
+import { wellFormed } from '../wire/msgpack.js'
 import { timeOfSid } from '../wire/session-id.js'
 
 /**
@@ -25,6 +26,12 @@ export function makeMember (uid, connections) {
 /**
  * @param {string | undefined} name
  * @param {object | undefined} state
- * @returns {string}
+ * @returns {string} well formed, because half a surrogate pair is nothing that clients who speak msgpack could be told
  */
-export const encodeBody = (name, state) => JSON.stringify({ name, state })
+export function encodeBody (name, state) {
+  const body = JSON.stringify({ name, state })
+  return SURROGATE.test(body) ? JSON.stringify(wellFormed({ name, state })) : body
+}
+
+/** Halves are what JSON.stringify escapes. */
+const SURROGATE = /\\ud[89a-f]/

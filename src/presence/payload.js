@@ -1,3 +1,4 @@
+import { withOwn } from './answer-bytes.js'
 import { makeMember } from './member.js'
 
 /**
@@ -40,5 +41,5 @@ export function joinAnswer ({ version, count, countOnly, members, cursor }, own)
   if (countOnly) return { members: [], count, version, countOnly: true }
   if (cursor !== undefined) return { members, count, version, cursor }
   if (members.some(({ uid }) => uid === own.uid)) return { members, count, version }
-  return { members: [...members, makeMember(own.uid, [[own.id, JSON.parse(own.body)]])], count: count + 1, version }
+  return { members: withOwn(members, makeMember(own.uid, [[own.id, JSON.parse(own.body)]])), count: count + 1, version }
 }

@@ -1,14 +1,44 @@
 import { isUtf8 } from 'node:buffer'
 import { decode, encode } from '@msgpack/msgpack'
 import { InkcastError } from '../errors.js'
+import { extensionCodec } from './msgpack-extensions.js'
 
 /**
- * @param {unknown} value plain data; Buffers become msgpack binary
+ * @param {unknown} value plain data; Buffers become msgpack binary, and half a surrogate pair U+FFFD, because it has no UTF-8 and strict decoders throw
  * @returns {Buffer}
  */
 export function encodeMsgpack (value) {
   const bytes = encode(value, { maxDepth: 512 })
+  const encoded = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return mayHoldSurrogates(encoded) ? encodeWellFormed(value) : encoded
+}
+
+/** @param {unknown} value @returns {Buffer} */
+function encodeWellFormed (value) {
+  const bytes = encode(wellFormed(value), { maxDepth: 512 })
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/**
+ * The encoder writes half a surrogate pair as if it were a character: ED A0 80 to ED BF BF, which is no UTF-8, and rare in what is.
+ * @param {Buffer} bytes
+ */
+function mayHoldSurrogates (bytes) {
+  for (let at = bytes.indexOf(0xed); at !== -1; at = bytes.indexOf(0xed, at + 1)) if (bytes[at + 1] >= 0xa0) return true
+  return false
+}
+
+/**
+ * @param {unknown} value plain data
+ * @returns {unknown} a copy in which every string and key is well formed
+ */
+export function wellFormed (value) {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(wellFormed)
+  if (typeof value !== 'object' || value === null) return value
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]))
 }
 
 /**
@@ -18,11 +48,14 @@ export function encodeMsgpack (value) {
  */
 export function decodeMsgpack (bytes) {
   try {
-    return decode(bytes)
+    return decode(bytes, { extensionCodec })
   } catch (error) {
     throw new InkcastError('bad_value', 'the value is not valid msgpack', { cause: error })
   }
 }
+
+/** The extension type of a timestamp, as a byte. */
+const TIMESTAMP = 0xff
 
 /** First bytes of values that may be a map's key: whole numbers and strings. @type {readonly boolean[]} */
 const MAY_BE_KEY = Array.from({ length: 256 }, (_, type) =>
@@ -37,7 +70,8 @@ const MAY_BE_KEY = Array.from({ length: 256 }, (_, type) =>
  * @param {Buffer} bytes
  * @param {number} maxDepth
  * @param {number} [maxValues] keys and the items of lists and maps count; default: any number
- * @throws {InkcastError} bad_utf8, bad_value
+ * @returns {boolean} whether there are extensions in it
+ * @throws {InkcastError} bad_utf8, bad_value; TooManyValues
  */
 export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
   /** How many values are still to come in each open array, and below 0 in each open map. @type {number[]} */
@@ -45,6 +79,7 @@ export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
   let pending = 1
   let inMap = false
   let values = 0
+  let extensions = false
   let at = 0
 
   /** @param {number} length */
@@ -62,12 +97,20 @@ export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
     skip(count)
     if (!isUtf8(bytes.subarray(at - count, at))) throw new InkcastError('bad_utf8', 'a string of the msgpack value is not valid UTF-8')
   }
+  /** @param {number} length of it with its type */
+  const extension = (length) => {
+    skip(length)
+    extensions = true
+    const size = length - 1
+    // decoders believe that a timestamp is as long as the specification has it, and would read on behind it
+    if (bytes[at - length] === TIMESTAMP && size !== 4 && size !== 8 && size !== 12) throw new InkcastError('bad_value', 'a timestamp of the msgpack value has a wrong length')
+  }
   /** @param {number} count @param {boolean} isMap */
   const enter = (count, isMap) => {
     if (count === 0) return
     // the remaining bytes cannot hold this many values: do not even begin
     if (count > bytes.length - at) throw new InkcastError('bad_value', 'the value is not valid msgpack: it ends too early')
-    if (count > maxValues - values) throw tooManyValues(maxValues)
+    if (count > maxValues - values) throw new TooManyValues(maxValues)
     if (open.length >= maxDepth) throw new InkcastError('bad_value', `the value is nested deeper than ${maxDepth} levels`)
     values += count
     open.push(inMap ? -pending : pending)
@@ -89,11 +132,11 @@ export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
     else if (type === 0xc1) throw new InkcastError('bad_value', 'the value is not valid msgpack: 0xc1 is no format')
     else if (type <= 0xc3) skip(0) // nil, false, true
     else if (type <= 0xc6) skip(length(1 << (type - 0xc4))) // bin
-    else if (type <= 0xc9) skip(length(1 << (type - 0xc7)) + 1) // ext: its type comes after the length
+    else if (type <= 0xc9) extension(length(1 << (type - 0xc7)) + 1) // ext: its type comes after the length
     else if (type <= 0xcb) skip(4 << (type - 0xca)) // float
     else if (type <= 0xcf) skip(1 << (type - 0xcc)) // uint
     else if (type <= 0xd3) skip(1 << (type - 0xd0)) // int
-    else if (type <= 0xd8) skip((1 << (type - 0xd4)) + 1) // fixext
+    else if (type <= 0xd8) extension((1 << (type - 0xd4)) + 1) // fixext
     else if (type <= 0xdb) string(length(1 << (type - 0xd9)))
     else if (type <= 0xdd) enter(length(2 << (type - 0xdc)), false)
     else enter(length(2 << (type - 0xde)) * 2, true)
@@ -104,7 +147,11 @@ export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
     }
   }
   if (at !== bytes.length) throw new InkcastError('bad_value', 'the value is not valid msgpack: bytes follow it')
+  return extensions
 }
 
-/** @param {number} max */
-export const tooManyValues = (max) => new InkcastError('bad_value', `there are more than ${max} values in one message`)
+/** What decoding takes of memory and time depends on the number of values, not on their bytes. */
+export class TooManyValues extends InkcastError {
+  /** @param {number} max */
+  constructor (max) { super('bad_value', `there are more than ${max} values in one message`) }
+}

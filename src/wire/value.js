@@ -54,3 +54,33 @@ function jsonDepthExceeds (json, limit) {
   }
   return false
 }
+
+/**
+ * @param {string} json which need not be valid
+ * @param {number} max
+ * @returns {boolean} whether it would make more values than that, with keys
+ */
+export function hasMoreValues (json, max) {
+  // each takes two characters at least
+  if (json.length <= 2 * max) return false
+  let values = 0
+  for (let i = 0; i < json.length; i++) {
+    const char = json.charCodeAt(i)
+    if (char === QUOTE) {
+      do {
+        i = json.indexOf('"', i + 1)
+        if (i === -1) return false
+      } while (isEscaped(json, i))
+    } else if (char === 0x2c || char === 0x3a || char === 0x5b || char === 0x7b) {
+      if (++values > max) return true
+    }
+  }
+  return false
+}
+
+/** @param {string} text @param {number} at */
+function isEscaped (text, at) {
+  let backslashes = 0
+  while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++
+  return backslashes % 2 === 1
+}

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { InkcastError } from '../../errors.js'
 import { encodeMsgpack } from '../../wire/msgpack.js'
+import { withoutArrayBuffers } from '../../wire/msgpack-extensions.js'
 import { isId, isReservedEvent } from '../../wire/publication.js'
+import { rawValue } from '../../wire/raw-value.js'
+import { checkValue } from '../../wire/value.js'
 
 /** What the arguments of client events are made of. */
 export const guid = z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'guid must be a string of 1 to 256 bytes without control characters')
@@ -59,19 +62,43 @@ export function checkEventName (name) {
 }
 
 /**
- * What a client sent, as a value: JSON, except where it speaks msgpack or sends binary, which JSON cannot hold.
+ * @typedef {object} EncodedData
+ * @property {Buffer} value
+ * @property {import('../../wire/publication.js').ContentType} contentType
+ * @property {boolean} checked whether checkValue need not look at it any more
+ */
+
+/**
+ * What a client sent, as a value: JSON, except where it speaks msgpack or sends binary, which JSON cannot hold. Where the bytes are known that it was
+ * decoded from, these are it.
  * @param {import('../connection.js').Connection} connection
  * @param {unknown} data
- * @returns {{ value: Buffer, contentType: import('../../wire/publication.js').ContentType }}
+ * @returns {EncodedData}
  * @throws {InkcastError} bad_request
  */
 export function encodeData (connection, data) {
+  const raw = rawValue(data)
+  if (typeof raw === 'string') return { value: Buffer.from(raw), contentType: 'application/json', checked: true }
+  if (raw !== undefined) {
+    const value = withoutArrayBuffers(raw)
+    if (isValue(value)) return { value, contentType: 'application/msgpack', checked: true }
+  }
   try {
-    if (connection.codec === 'msgpack' || containsBinary(data)) return { value: encodeMsgpack(withViews(data)), contentType: 'application/msgpack' }
-    return { value: Buffer.from(JSON.stringify(data)), contentType: 'application/json' }
+    if (connection.codec === 'msgpack' || containsBinary(data)) return { value: encodeMsgpack(withViews(data)), contentType: 'application/msgpack', checked: false }
+    return { value: Buffer.from(JSON.stringify(data)), contentType: 'application/json', checked: false }
   } catch (error) {
     // nested deeper than the stack or the encoder allows
     throw new InkcastError('bad_request', 'data cannot be encoded', { cause: error })
+  }
+}
+
+/** @param {Buffer} value msgpack @returns {boolean} whether it is not nested too deep, and can be decoded for JSON clients (fields `__proto__` cannot) */
+function isValue (value) {
+  try {
+    checkValue(value, 'application/msgpack')
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -89,7 +116,8 @@ export function containsBinary (data) {
 function withViews (data) {
   if (data instanceof ArrayBuffer) return new Uint8Array(data)
   if (typeof data !== 'object' || data === null || ArrayBuffer.isView(data)) return data
-  for (const [key, value] of Object.entries(data)) {
+  for (const key of Object.keys(data)) {
+    const value = data[key]
     const viewed = withViews(value)
     if (viewed !== value) data[key] = viewed
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { InkcastError } from '../../errors.js'
 import { newTraceId } from '../../wire/headers.js'
+import { withStandardDates } from '../../wire/msgpack-extensions.js'
 import { checkEventName, encodeData, event, guid } from './input.js'
 
 export const schema = z.strictObject({ guid, event: event.optional(), data: z.unknown().refine((data) => data !== undefined, 'data is missing') })
@@ -18,8 +19,9 @@ export async function handle (connection, { guid, event = 'message', data }, { a
   await mayWrite(connection, guid, access)
   const { value, contentType } = encodeData(connection, data)
   if (value.length > limits.maxRecordBytes) throw new InkcastError('value_too_large')
+  const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
   const traceId = newTraceId()
-  await uplink.send({ operator: 'message', uid: connection.uid, sid: connection.id, guid, event, traceId, timestamp: clock.now(), contentType, value })
+  await uplink.send({ operator: 'message', uid: connection.uid, sid: connection.id, guid, event, traceId, timestamp: clock.now(), contentType, value: standard, ...standard === value ? {} : { asSent: value } })
   return { traceId }
 }
 

@@ -16,6 +16,7 @@ export const schema = z.strictObject({ guid, event, data: z.unknown().refine((da
  */
 export async function handle (connection, { guid, event, data }, { access, bus, limits, clock }) {
   await mayWrite(connection, guid, access)
+  const { value, contentType, checked } = encodeData(connection, data)
   const publication = checkPublication({
     operator: 'broadcast',
     guid,
@@ -27,8 +28,9 @@ export async function handle (connection, { guid, event, data }, { access, bus, 
     timestamp: clock.now(),
     source: 'client',
     from: connection.id,
-    ...encodeData(connection, data)
-  }, { maxBytes: limits.maxRecordBytes })
+    contentType,
+    value
+  }, { maxBytes: limits.maxRecordBytes, checked })
   await bus.publish([{ publication }])
   return {}
 }

@@ -149,6 +149,32 @@ describe('what clients send', () => {
     }
   })
 
+  test('may hold Dates and other extensions of a msgpack client: those who speak it get them as they were sent, the others as JSON has them', async (t) => {
+    const at = new Date(1_700_000_000_123)
+    const other = await connectClient(t, server.url, { codec: 'msgpack' })
+    await other.ask('doc:join', { guid: 'doc' })
+    for (const event of ['doc:send', 'doc:signal']) {
+      for (const long of ['', 'x'.repeat(5000)]) {
+        for (const to of [client, other]) to.received.length = 0
+        assert.equal((await binary.ask(event, { guid: 'doc', event: 'noted', data: { at, long, list: [{ at }] } })).ok, true)
+        await waitFor(() => client.received.length === 1 && other.received.length === 1)
+        assert.deepEqual(other.received[0].payload, { at, long, list: [{ at }] })
+        assert.deepEqual(client.received[0].payload, { at: at.toISOString(), long, list: [{ at: at.toISOString() }] })
+      }
+    }
+  })
+
+  test('and holds half a surrogate pair is U+FFFD for those who speak msgpack, and what comes after it is not lost', async () => {
+    for (const to of [client, binary]) to.received.length = 0
+    const data = { '\ud800key': ['\udfff', 'x'.repeat(2000)], 'short': '\ud83d' }
+    for (const sent of [data, { short: data.short }, 'text \ud83d', { next: 1 }]) assert.equal((await client.ask('doc:send', { guid: 'doc', data: sent })).ok, true)
+    assert.equal((await client.ask('doc:send', { guid: 'doc', data: { binary: Buffer.from('x'), text: '\ud83d' } })).ok, true)
+    await waitFor(() => client.received.length === 5 && binary.received.length === 5)
+    assert.deepEqual(binary.received.map(({ payload }) => payload), [
+      { '\ufffdkey': ['\ufffd', 'x'.repeat(2000)], 'short': '\ufffd' }, { short: '\ufffd' }, 'text \ufffd', { next: 1 }, { binary: Buffer.from('x'), text: '\ufffd' }
+    ])
+  })
+
   test('pollutes no prototype', async () => {
     const raw = await rawWebSocket(file, server.url)
     await raw.connect()

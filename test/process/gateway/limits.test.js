@@ -8,6 +8,7 @@ import { nothingLeft, stillServed, watchBus } from '../../helpers/left-over.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 import { Allowance, ratesOf } from '../../../src/gateway/limits.js'
+import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 describe('what a connection may send', () => {
   const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
@@ -48,7 +49,108 @@ describe('what a connection may send', () => {
   })
 })
 
+describe('what a connection may cost', () => {
+  const rates = ratesOf({ maxEventsPerSecond: 1000, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
+
+  test('is a quarter of a core, twice that at once, with what follows decoding', () => {
+    const allowance = new Allowance(rates, 0)
+    assert.equal(allowance.event(0), true)
+    allowance.decoded(160)
+    assert.equal(allowance.event(0), true)
+    allowance.decoded(100)
+    assert.equal(allowance.event(0), false)
+    assert.equal(allowance.overworked(0), true)
+    // 780 ms were taken, 500 are there at once, and 250 come in a second
+    assert.equal(allowance.event(1119), false)
+    assert.equal(allowance.event(1120), true)
+    assert.equal(allowance.overworked(1120), false)
+    // it is never a reason to cut it off
+    allowance.decoded(1e6)
+    assert.equal(allowance.packet(1, 1120), true)
+  })
+
+  test('includes the bytes of its answers, which alone never cut it off', () => {
+    const allowance = new Allowance(rates, 0)
+    allowance.answered(1500)
+    assert.equal(allowance.event(0), true)
+    allowance.answered(500)
+    assert.equal(allowance.event(0), false)
+    assert.equal(allowance.event(500), true)
+    allowance.answered(1e9)
+    assert.equal(allowance.packet(4000, 500), true)
+    assert.equal(allowance.event(5000), false)
+    assert.equal(allowance.event(9600), true)
+    // a debt that was made by sending stays
+    allowance.packet(9000, 9600)
+    allowance.answered(1)
+    assert.equal(allowance.packet(1000, 9600), true)
+    assert.equal(allowance.packet(200, 9600), false)
+  })
+})
+
 describe('a client that sends too much', () => {
+  test('is told so before anything of it is decoded once it has cost more than its share, and served again later', async (t) => {
+    const server = await startEmbedded(t, { MAX_BYTES_PER_SECOND: String(2 ** 30) })
+    const values = Array(330_000).fill([])
+    const json = `["doc:signal",{"guid":"doc","event":"broad","data":${JSON.stringify(values)}}]`
+    const join = { guid: 'doc' }
+    for (const [hello, message] of /** @type {[string | Buffer, (id: number, args?: unknown) => string | Buffer][]} */ ([
+      ['40', (id, args) => `42${id}${args === undefined ? json : JSON.stringify(args)}`],
+      [encodeMsgpack({ type: 0, nsp: '/', data: {} }), (id, args) => encodeMsgpack({ type: 2, nsp: '/', id, data: args ?? ['doc:signal', { guid: 'doc', event: 'broad', data: values.slice(0, 90_000) }] })]
+    ])) {
+      const raw = await rawWebSocket(t, server.url)
+      const count = (/** @type {string} */ text) => raw.received.filter((data) => data.toString('latin1').includes(text)).length
+      raw.send(hello)
+      await waitFor(() => raw.received.length === 2)
+      raw.send(message(1, ['doc:join', join]))
+      await waitFor(() => count('recovered') === 1)
+      raw.send(...Array(60).fill(message(100)))
+      await waitFor(() => raw.received.length === 63, { message: () => raw.received.length })
+      assert.ok(count('rate_limited') > 0 && count('rate_limited') < 60, `${count('rate_limited')} of 60 were refused`)
+      const before = count('rate_limited')
+      await waitFor(() => {
+        raw.send(message(7, ['doc:signal', { guid: 'doc', event: 'short', data: 1 }]))
+        return raw.received.length > 63 && raw.received.length - 63 > count('rate_limited') - before
+      })
+      assert.equal(raw.open, true)
+      raw.ws.close()
+    }
+  })
+
+  test('by asking for lists that are larger than its questions is told so, however it asks', async (t) => {
+    const server = await startEmbedded(t)
+    const members = await Promise.all(Array.from({ length: 50 }, () => connectClient(t, server.url)))
+    for (const member of members) assert.equal((await member.ask('doc:join', { guid: 'doc', state: { text: 'x'.repeat(1900) } })).ok, true)
+    const witness = await connectClient(t, server.url)
+    await witness.ask('doc:join', { guid: 'doc' })
+    const questions = /** @type {[string, object][]} */ ([['doc:members', { guid: 'doc' }], ['doc:members', { guid: 'doc', limit: 500 }], ['doc:join', { guid: 'doc', members: true }]])
+    await Promise.all(questions.map(async ([event, question]) => {
+      const client = await connectClient(t, server.url)
+      await client.ask('doc:join', { guid: 'doc' })
+      let bytes = 0
+      const answers = []
+      for (let i = 0; i < 100; i++) {
+        const answer = await client.ask(event, question)
+        answers.push(answer)
+        bytes += JSON.stringify(answer).length
+      }
+      const limited = answers.filter(({ error }) => error?.code === 'rate_limited').length
+      // about 100 KB each; 2 MB at once and one more in each of the few seconds that this takes
+      assert.ok(limited > 20 && bytes < 8e6, `${event}: ${limited} were refused, ${bytes} bytes were sent`)
+      assert.equal(client.connected, true)
+    }))
+    assert.equal((await witness.ask('doc:members', { guid: 'doc' })).members.length >= 50, true)
+  })
+
+  test('in one message is told that the value is bad, where it is msgpack, and stays connected', async (t) => {
+    const server = await startEmbedded(t)
+    const client = await connectClient(t, server.url, { codec: 'msgpack' })
+    await client.ask('doc:join', { guid: 'doc' })
+    const { error } = await client.ask('doc:signal', { guid: 'doc', event: 'broad', data: Array(200_000).fill(null) })
+    assert.deepEqual(error, { code: 'bad_value', message: 'there are more than 100000 values in one message', retryable: false })
+    assert.equal((await client.ask('doc:signal', { guid: 'doc', event: 'broad', data: Array(90_000).fill(null) })).ok, true)
+  })
+
   test('is told so by each answer, and served again later', async (t) => {
     const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '20' })
     const client = await connectClient(t, server.url)

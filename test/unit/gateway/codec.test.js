@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import msgpackParser from 'socket.io-msgpack-parser'
 import * as json from 'socket.io-parser'
 import { encodePacket, parser, readPlain } from '../../../src/gateway/codec.js'
+import { kRefused } from '../../../src/gateway/limits.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
 
 /**
@@ -91,5 +93,100 @@ describe('the encoder', () => {
       const packet = { type, nsp: random() < 0.8 ? '/' : '/admin', id: random() < 0.5 ? undefined : Math.floor(random() * 100), data: type === 2 || type === 3 ? ['a', value] : random() < 0.2 ? undefined : value }
       assert.deepEqual(encodePacket('json', packet), stock.encode(packet))
     }
+  })
+})
+
+describe('a client that was let in', () => {
+  const msgpack = (/** @type {any} */ packet) => /** @type {any} */ (new msgpackParser.Encoder().encode(packet))[0]
+  const LONG = 'x'.repeat(2000)
+
+  /**
+   * @param {object} connection
+   * @param {string | Buffer} hello
+   */
+  function decoderOf (connection, hello) {
+    const decoder = /** @type {any} */ (new parser.Decoder())
+    /** @type {any[]} */
+    const packets = []
+    const decoded = { ms: 0, times: 0 }
+    decoder.on('decoded', (/** @type {any} */ packet) => packets.push(packet))
+    decoder.add(hello)
+    packets.length = 0
+    decoder.connection = { mayHandle: () => false, overworked: true, decoded (/** @type {number} */ ms) { decoded.ms += ms; decoded.times++ }, ...connection }
+    return { packets, decoded, add: (/** @type {string | Buffer} */ data) => decoder.add(data) }
+  }
+  const refused = (/** @type {any} */ { data: [name, { error: { code } }, event], id, ...rest }) => ({ known: name === kRefused, code, event, id, ...rest })
+
+  test('and sends too much is answered without decoding it', () => {
+    // none of these could be decoded
+    const { packets, add } = decoderOf({}, HELLO)
+    add('27["doc:send",{{')
+    add('2["doc:signal",{{')
+    add(`212[${LONG}`)
+    add('52-8["doc:send",{"_placeholder":true')
+    add(Buffer.from('one'))
+    add(Buffer.from('two'))
+    add('29["doc:leave"]]')
+    assert.deepEqual(packets.map(refused), [[7, 'doc:send'], [undefined, 'doc:signal'], [12, ''], [8, 'doc:send'], [9, 'doc:leave']]
+      .map(([id, event]) => ({ known: true, code: 'rate_limited', event, id, type: 2, nsp: '/' })))
+    add('51-["a",1]')
+    assert.throws(() => add('2["a"]'), /attachment/)
+  })
+
+  test('and sends too much is answered without decoding it, with msgpack', () => {
+    const { packets, add } = decoderOf({}, msgpack({ type: 0, nsp: '/', data: {} }))
+    for (const id of [undefined, 0, 127, 128, 255, 256, 65_536, 2 ** 40]) {
+      add(msgpack({ type: 2, nsp: '/', data: ['doc:send', { data: LONG }], id }))
+      add(msgpack({ id, data: ['doc:send', 1], type: 2, nsp: '/' }))
+    }
+    // the whole cannot be decoded
+    const broken = msgpack({ id: 7, type: 2, nsp: '/', data: ['doc:send', { data: LONG }] })
+    broken[broken.length - LONG.length - 10] = 0xc1
+    add(broken)
+    const ids = packets.map(refused).map(({ known, code, id }) => known && code === 'rate_limited' && id)
+    assert.deepEqual(ids, [undefined, 0, 127, 128, 255, 256, 65_536, 2 ** 40].flatMap((id) => [id, id]).concat(7))
+  })
+
+  test('and has cost too much may acknowledge receipts, which are counted and not decoded, and is cut off for what it does elsewhere', () => {
+    /** @type {number[]} */
+    const acknowledged = []
+    let cutOff = 0
+    const connection = { acknowledged: (/** @type {number} */ id) => acknowledged.push(id), disconnect: () => { cutOff++ } }
+    const id = 2 ** 32 - 1
+    const json = decoderOf(connection, HELLO)
+    json.add(`3${id}[{{`)
+    json.add(`61-${id}[{{`)
+    json.add(Buffer.from('x'))
+    const binary = decoderOf(connection, msgpack({ type: 0, nsp: '/', data: {} }))
+    binary.add(msgpack({ type: 3, nsp: '/', id, data: [LONG] }))
+    assert.equal(cutOff, 0)
+    json.add('2/admin,["a"')
+    binary.add(msgpack({ type: 2, nsp: '/admin', id, data: [LONG] }))
+    assert.equal(cutOff, 2)
+    assert.deepEqual([...json.packets, ...binary.packets], [])
+    assert.equal(acknowledged.every((receipt) => receipt === id), true)
+  })
+
+  test('is charged for what its large packets take', () => {
+    const { packets, decoded, add } = decoderOf({ mayHandle: () => true, overworked: false }, HELLO)
+    for (let i = 0; i < 100; i++) add('27["doc:send",{}]')
+    assert.equal(decoded.times, 0)
+    add(`27["doc:send",[${Array(100_000).fill('[]')}]]`)
+    assert.equal(decoded.times, 1)
+    assert.ok(decoded.ms > 0)
+    assert.throws(() => add(`27["doc:send",[${LONG}`))
+    assert.equal(decoded.times, 2)
+    assert.equal(packets.length, 101)
+  })
+
+  test('may send a hundred thousand values with msgpack, and is told when there are more', () => {
+    const { packets, add } = decoderOf({ mayHandle: () => true, overworked: false }, msgpack({ type: 0, nsp: '/', data: {} }))
+    const event = (/** @type {number} */ values, /** @type {object} */ rest = {}) => msgpack({ type: 2, nsp: '/', id: 3, data: ['doc:send', Array(values).fill(0)], ...rest })
+    add(event(99_000))
+    assert.equal(packets.length, 1)
+    add(event(100_000))
+    assert.deepEqual(refused(packets[1]), { known: true, code: 'bad_value', event: 'doc:send', id: 3, type: 2, nsp: '/' })
+    assert.throws(() => add(event(100_000, { nsp: '/admin' })), /too many|more than/)
+    assert.throws(() => add(event(100_000, { type: 3 })), /more than/)
   })
 })

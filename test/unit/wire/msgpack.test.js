@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
-import { ExtData, encode } from '@msgpack/msgpack'
+import { decode, ExtData, encode } from '@msgpack/msgpack'
 import { InkcastError } from '../../../src/errors.js'
 import { checkMsgpack, decodeMsgpack, encodeMsgpack } from '../../../src/wire/msgpack.js'
 import { checkValue } from '../../../src/wire/value.js'
@@ -151,8 +151,27 @@ test('extensions pass, with data of any kind', () => {
   for (const length of [0, 1, 2, 3, 4, 8, 16, 17, 255, 256, 65_536]) check(Buffer.from(encode(new ExtData(5, new Uint8Array(length).fill(0xc1)))))
 })
 
+test('a timestamp has one of three lengths: a decoder that believes so would read on behind another one', () => {
+  for (const [type, length] of [[0xc7, 4], [0xc7, 8], [0xc7, 12], [0xd6, 4], [0xd7, 8]]) {
+    check(Buffer.concat([type === 0xc7 ? bytes(type, length, 0xff) : bytes(type, 0xff), Buffer.alloc(length)]))
+  }
+  for (const length of [0, 1, 3, 11, 13, 255]) assert.throws(() => check(Buffer.concat([bytes(0xc7, length, 0xff), Buffer.alloc(length)])), { code: 'bad_value', message: /timestamp/ })
+  for (const [type, length] of [[0xd4, 1], [0xd5, 2], [0xd8, 16]]) assert.throws(() => check(Buffer.concat([bytes(0x91, type, 0xff), Buffer.alloc(length)])), { message: /timestamp/ })
+})
+
 test('decoding gives back what was encoded, and refuses what is not one value', () => {
   const value = { a: [1, -1.5, 'ü', null, true, { b: Buffer.from([0, 255]) }] }
   assert.deepEqual(decodeMsgpack(encodeMsgpack(value)), value)
   for (const broken of [bytes(), bytes(0xc1), bytes(0x91), bytes(1, 1)]) assert.throws(() => decodeMsgpack(broken), { name: 'InkcastError', code: 'bad_value' })
+})
+
+test('half a surrogate pair becomes U+FFFD, in values and keys of any length, and whole ones stay', () => {
+  for (const length of [0, 1, 10, 49, 50, 51, 300]) {
+    const rest = 'x'.repeat(length)
+    const texts = [`\ud800${rest}`, `${rest}\udfff`, `${rest}\ud83d`, `\ude00\ud83d${rest}`, `${rest}🖋\ud83d🖋`, `Grüße 힣\ud7ff${rest}`]
+    const value = { list: texts, ...Object.fromEntries(texts.map((text, i) => [`${i}${text}`, { [text]: [text] }])), bytes: Buffer.from('eda080', 'hex'), at: new Date(1) }
+    const encoded = encodeMsgpack(value)
+    const whole = texts.map((text) => text.toWellFormed())
+    assert.deepEqual(decode(encoded), { list: whole, ...Object.fromEntries(whole.map((text, i) => [`${i}${text}`, { [text]: [text] }])), bytes: Buffer.from('eda080', 'hex'), at: new Date(1) })
+  }
 })

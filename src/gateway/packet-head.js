@@ -1,0 +1,50 @@
+import { contentOf, endOf, fieldOf } from '../wire/msgpack-walk.js'
+
+/**
+ * What a Socket.IO packet says of itself before its data: enough to refuse it, with an answer, without decoding the rest.
+ *
+ * @typedef {object} Head
+ * @property {number} type Socket.IO's; -1 if it cannot be seen
+ * @property {string} nsp
+ * @property {number | undefined} id
+ * @property {string} event '' if it cannot be seen
+ * @property {number} attachments that follow
+ */
+
+/** Packets of types 2, 3, 5 and 6: attachments, namespace, id, and the event's name if it is written plainly. */
+const HEAD = /^([2356])(?:(\d{1,2})-)?(?:(\/[^,]{0,256}),)?(\d{0,15})(?:\["([^"\\]{1,64})")?/
+
+/** @param {string} text @returns {Head | undefined} undefined: another type, or no packet */
+export function jsonHead (text) {
+  const head = HEAD.exec(text)
+  if (head === null) return undefined
+  const [, type, attachments, nsp, id, event] = head
+  return { type: Number(type), nsp: nsp ?? '/', id: id === '' ? undefined : Number(id), event: event ?? '', attachments: Number(attachments ?? 0) }
+}
+
+/** @param {Buffer} bytes msgpack, not checked yet @returns {Head} */
+export function msgpackHead (bytes) {
+  const data = fieldOf(bytes, 0, 'data')
+  return {
+    type: numberAt(bytes, fieldOf(bytes, 0, 'type')) ?? -1,
+    nsp: stringAt(bytes, fieldOf(bytes, 0, 'nsp')) ?? '',
+    id: numberAt(bytes, fieldOf(bytes, 0, 'id')),
+    event: data === undefined || contentOf(bytes, data).isMap ? '' : stringAt(bytes, contentOf(bytes, data).begin) ?? '',
+    attachments: 0
+  }
+}
+
+/** @param {Buffer} bytes @param {number | undefined} at @returns {number | undefined} a whole number that is not negative */
+function numberAt (bytes, at) {
+  if (at === undefined || at >= bytes.length) return undefined
+  const type = bytes[at]
+  if (type <= 0x7f) return type
+  if (type < 0xcc || type > 0xcf || endOf(bytes, at) - at !== 1 + (1 << (type - 0xcc))) return undefined
+  return type === 0xcf ? Number(bytes.readBigUInt64BE(at + 1)) : bytes.readUIntBE(at + 1, 1 << (type - 0xcc))
+}
+
+/** @param {Buffer} bytes @param {number | undefined} at @returns {string | undefined} of less than 32 bytes, as names of events and namespaces are */
+function stringAt (bytes, at) {
+  if (at === undefined || (bytes[at] & 0xe0) !== 0xa0) return undefined
+  return bytes.toString('utf8', at + 1, endOf(bytes, at))
+}

@@ -1,0 +1,99 @@
+import { contentOf, endOf, fieldOf } from './msgpack-walk.js'
+import { MAX_DEPTH } from './value.js'
+
+/**
+ * The bytes of the `data` that a client sent, as they came. Decoding finds out what they are; encoding it again would cost as much once more, and loses
+ * what only the sender's encoder knows (extension types).
+ */
+
+/** By the decoded `data`, for as long as it is handled. @type {WeakMap<object, string | Buffer>} */
+const packets = new WeakMap()
+
+/**
+ * @param {any} args of an event
+ * @param {string | Buffer} packet Socket.IO's, that they were decoded from
+ */
+export function rememberPacket (args, packet) {
+  const data = args[1]?.data
+  if (typeof data === 'object' && data !== null) packets.set(data, packet)
+}
+
+/** @param {unknown} data @returns {string | Buffer | undefined} JSON or msgpack; undefined: it was not remembered, or is nested too deep */
+export function rawValue (data) {
+  if (typeof data !== 'object' || data === null) return undefined
+  const packet = packets.get(data)
+  if (packet === undefined) return undefined
+  return typeof packet === 'string' ? rawJson(packet) : rawMsgpack(packet)
+}
+
+/** @param {Buffer} packet checked @returns {Buffer | undefined} */
+function rawMsgpack (packet) {
+  const args = fieldOf(packet, 0, 'data')
+  if (args === undefined) return undefined
+  const data = fieldOf(packet, endOf(packet, contentOf(packet, args).begin), 'data')
+  return data === undefined ? undefined : packet.subarray(data, endOf(packet, data))
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/**
+ * @param {string} packet `2<id>["event",{…,"data":…}]`, which JSON.parse has read
+ * @returns {string | undefined}
+ */
+function rawJson (packet) {
+  let at = space(packet, packet.indexOf('[') + 1)
+  at = space(packet, endOfString(packet, at)) // the event's name
+  at = space(packet, at + 1) // after the comma
+  if (packet[at] !== '{') return undefined
+  let found
+  do {
+    const name = space(packet, at + 1)
+    const afterName = endOfString(packet, name)
+    const begin = space(packet, space(packet, afterName) + 1)
+    const end = endOfJson(packet, begin)
+    if (end === -1) return undefined
+    const written = packet.slice(name + 1, afterName - 1)
+    // a name may be written in another way, and the last one counts
+    if (written === 'data' || (written.includes('\\') && JSON.parse(`"${written}"`) === 'data')) found = packet.slice(begin, end)
+    at = space(packet, end)
+  } while (packet[at] === ',')
+  return found
+}
+
+/** @param {string} text @param {number} at @returns {number} where the white space ends */
+function space (text, at) {
+  while (text.charCodeAt(at) <= 0x20) at++
+  return at
+}
+
+/** @param {string} text @param {number} at where a string begins @returns {number} where it ends */
+function endOfString (text, at) {
+  for (;;) {
+    at = text.indexOf('"', at + 1)
+    let backslashes = 0
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return at + 1
+  }
+}
+
+/** @param {string} text @param {number} at where a value begins @returns {number} where it ends; -1: it is nested deeper than MAX_DEPTH */
+function endOfJson (text, at) {
+  if (text.charCodeAt(at) === QUOTE) return endOfString(text, at)
+  let depth = 0
+  for (;;) {
+    const char = text.charCodeAt(at)
+    if (char === QUOTE) {
+      at = endOfString(text, at)
+      continue
+    }
+    if (char === 0x5b || char === 0x7b) {
+      if (++depth > MAX_DEPTH) return -1
+    } else if (char === 0x5d || char === 0x7d) {
+      // a number ends where what it is in ends
+      if (depth === 0) return at
+      if (--depth === 0) return at + 1
+    } else if (depth === 0 && (char === 0x2c || char <= 0x20)) return at
+    at++
+  }
+}
