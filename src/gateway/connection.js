@@ -1,5 +1,6 @@
 import { ERRORS } from '../errors.js'
 import { takesCompressed } from './compression.js'
+import { retryHint } from './handshake-limit.js'
 import { closeWebSocket, writeFrames } from './hooks.js'
 import { Allowance } from './limits.js'
 import { CloseCode } from './websocket/frame-reader.js'
@@ -261,7 +262,7 @@ export class Connection {
   disconnect (code) {
     const { message, retryable } = ERRORS[code]
     this.endCode ??= code
-    this.socket.emit('gateway:disconnect', { code, message, retryable })
+    this.socket.emit('gateway:disconnect', { code, message, retryable, ...retryHint({ retryable }) })
     this.socket.disconnect(true)
   }
 }

@@ -14,7 +14,10 @@ const TICK = 20
 const [EARLIEST, LATEST] = [1000, 5000]
 
 /** @returns {number} ms, another one for each client */
-export const retryInMs = () => Math.round(EARLIEST + Math.random() * (LATEST - EARLIEST))
+const retryInMs = () => Math.round(EARLIEST + Math.random() * (LATEST - EARLIEST))
+
+/** @param {{ retryable: boolean }} error that a client is told @returns {{ retryInMs?: number }} when to come back */
+export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs() } : {}
 
 /**
  * So that a page of another origin sees when to come back. Any may: it is no secret, and Engine.IO, which knows who may connect, is not asked.

@@ -3,7 +3,7 @@ import { InkcastError, publicError } from '../errors.js'
 import { isId } from '../wire/publication.js'
 import { useCodec } from './codec.js'
 import { Connection, kConnection } from './connection.js'
-import { retryInMs } from './handshake-limit.js'
+import { retryHint } from './handshake-limit.js'
 import { assignId } from './hooks.js'
 import { TOO_MANY_VALUES } from './limits.js'
 import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
@@ -126,7 +126,7 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
         const { code, message, retryable } = publicError(error)
         metrics.handshakes.count(code)
         if (code === 'internal') log.error({ err: error }, 'handshake failed')
-        next(Object.assign(new Error(message), { data: { code, retryable, ...retryable ? { retryInMs: retryInMs() } : {} } }))
+        next(Object.assign(new Error(message), { data: { code, retryable, ...retryHint({ retryable }) } }))
       })
     },
 

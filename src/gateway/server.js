@@ -19,7 +19,7 @@ import { Engine } from './engine.js'
 import { answerEvent, handleEvent } from './handlers.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
-import { createHandshakeLimit } from './handshake-limit.js'
+import { createHandshakeLimit, retryHint } from './handshake-limit.js'
 import { forgetHandshake, heartbeatHooks, lightenHandshakes } from './hooks.js'
 import { endReason, LifeCycle } from './life-cycle.js'
 import { Outbox } from './outbox.js'
@@ -249,7 +249,7 @@ export function createGateway ({
     const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, ...opening }], context)
     if (ok) connection.socket.emit('doc:joined', answer)
     // not_joined: it was left meanwhile. Whoever did that knows, and the guid may be open again by now
-    else if (answer.error.code !== 'not_joined') connection.socket.emit('doc:refused', { guid, ...answer })
+    else if (answer.error.code !== 'not_joined') connection.socket.emit('doc:refused', { guid, error: { ...answer.error, ...retryHint(answer.error) } })
   }
 
   /** @param {import('./connection.js').Connection} connection @param {string} guid */

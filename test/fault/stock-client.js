@@ -1,5 +1,6 @@
 import { io } from 'socket.io-client'
 import msgpackParser from 'socket.io-msgpack-parser'
+import { runPrintedLines } from '../helpers/printed-lines.js'
 import { Member } from './member.js'
 
 /** What clients do that nobody tells otherwise: most are on WebSocket, one of ten stays with polling. */
@@ -15,14 +16,15 @@ const KINDS = [
   { transports: ['polling', 'websocket'], codec: 'json' },
   { transports: ['websocket'], codec: 'json' }
 ]
-/** Before a document that was refused is asked for again, ms. */
-const JOIN_AGAIN = 1000
 
 /**
- * A stock socket.io-client with its usual times, and the few lines that docs/protocol.md asks for.
+ * A stock socket.io-client with its usual times, and the lines of docs/protocol.md as they are printed there: they say where it resumes from,
+ * and what is shown.
  */
 export class StockClient extends Member {
   #socket
+  /** Of the record that the lines have shown last. @type {unknown} */
+  #last
 
   /**
    * @param {object} options
@@ -34,42 +36,37 @@ export class StockClient extends Member {
   constructor ({ url, number, guids }, onRecord) {
     super(guids, onRecord)
     const { transports, codec } = KINDS[number % KINDS.length]
-    const socket = this.#socket = io(url, {
-      transports,
-      forceNew: true,
-      auth: (tell) => tell({ client: `client-${number}`, documents: this.positions }),
-      ...codec === 'msgpack' ? { parser: msgpackParser } : {}
+    const socket = this.#socket = runPrintedLines({
+      guids,
+      event: 'record',
+      connect: (auth) => io(url, {
+        transports,
+        forceNew: true,
+        auth: (tell) => auth((said) => tell({ client: `client-${number}`, ...said })),
+        ...codec === 'msgpack' ? { parser: msgpackParser } : {}
+      }),
+      show: (guid, payload, meta) => this.#shown(guid, payload, meta)
     })
-    socket.on('record', (payload, meta) => this.record(payload, meta))
+    // after the lines have had it: what they do not show they have dropped, because it came already
+    socket.on('record', (_payload, meta) => { if (meta !== this.#last) /** @type {any} */ (this.documents.get(meta.guid)).repeated++ })
     socket.on('doc:joined', (answer) => this.joined(answer))
     socket.on('doc:resync', (told) => this.resync(told))
-    socket.on('doc:refused', ({ guid, error }) => {
-      this.refused(`join: ${error.code}`)
-      this.#joinLater(guid)
-    })
+    socket.on('doc:refused', ({ error }) => this.refused(`join: ${error.code}`))
     socket.on('connect', () => {
       this.connected = true
       this.connects++
     })
     socket.on('disconnect', () => { this.connected = false })
-    socket.on('connect_error', (/** @type {any} */ { message, data }) => {
-      this.refused(data?.code ?? message)
-      if (!socket.active && data?.retryable) setTimeout(() => socket.connect(), data.retryInMs)
-    })
+    socket.on('connect_error', (/** @type {any} */ { message, data }) => this.refused(data?.code ?? message))
   }
 
-  /** @param {string} guid */
-  #joinLater (guid) {
-    const { id } = this.#socket
-    setTimeout(() => {
-      // another connection has its own answer
-      if (this.#socket.id !== id || !this.#socket.connected) return
-      const position = this.positions[guid] ?? undefined
-      this.#socket.emit('doc:join', { guid, position }, (/** @type {any} */ answer) => {
-        if (answer.ok) this.joined(answer)
-        else this.#joinLater(guid)
-      })
-    }, JOIN_AGAIN)
+  /** @param {string} guid @param {any} payload @param {any} meta */
+  #shown (guid, payload, meta) {
+    const checker = this.documents.get(guid)
+    const received = checker?.received
+    this.record(payload, meta)
+    this.#last = meta
+    if (checker?.received === received) checker?.faults.push({ fault: 'doubled', detail: `offset ${meta.offset} shown again` })
   }
 
   /** Loses its connection, without a word to the other side. */

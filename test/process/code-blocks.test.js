@@ -93,18 +93,6 @@ const SCENARIOS = {
     assert.deepEqual(seen, [0, 1])
   },
 
-  'docs/protocol.md: data?.retryable': async (code) => {
-    /** @type {Function} */
-    let listener = () => {}
-    let connects = 0
-    const socket = { active: false, on: (/** @type {string} */ _event, /** @type {Function} */ given) => { listener = given }, connect: () => { connects++ } }
-    await runBlock(code, { socket }, load)
-    listener({ data: { code: 'forbidden', retryable: false } })
-    listener(Object.assign(new Error('websocket error'), { data: undefined }))
-    listener({ data: { code: 'unavailable', retryable: true, retryInMs: 1 } })
-    await waitFor(() => connects === 1)
-  },
-
   'docs/protocol.md: acknowledge?.()': async (code) => {
     /** @type {Function} */
     let listener = () => {}
