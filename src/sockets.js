@@ -19,7 +19,7 @@ export const TIMES = Object.freeze({
   /** between two requests: longer than load balancers keep a connection, so that they are the ones who close it */
   keepAlive: 65_000,
   /** without a byte in either direction while a request is answered: the client does not read, or nothing answers */
-  silence: 75_000,
+  silence: 45_000,
   /** for a client that was refused to read why, and to close */
   linger: 5000,
   /** how often Node looks for requests that are late */

@@ -2,6 +2,9 @@ import http from 'node:http'
 import { AggregatorRegistry } from 'prom-client'
 import { endSockets, serverOptions, TIMES } from '../sockets.js'
 
+/** Who scrapes comes seconds later. @type {import('../sockets.js').Times} */
+const ADMIN_TIMES = { ...TIMES, keepAlive: 5000 }
+
 /**
  * `/metrics` (merged over all processes), `/live` and `/ready` on ADMIN_HOST:ADMIN_PORT.
  *
@@ -11,7 +14,7 @@ import { endSockets, serverOptions, TIMES } from '../sockets.js'
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../sockets.js').Times} [dependencies.times]
  */
-export function createAdminServer ({ settings, processes: all, log, times = TIMES }) {
+export function createAdminServer ({ settings, processes: all, log, times = ADMIN_TIMES }) {
   /** @param {http.ServerResponse} res */
   async function metrics (res) {
     const { processes } = await all.read()

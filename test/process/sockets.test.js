@@ -216,6 +216,6 @@ test('a client that is refused reads why', async (t) => {
 })
 
 test('a poll may be silent for as long as the gateway lets it wait', () => {
-  assert.equal(timesWithPolls({ max: 25_000, timeout: 20_000 }).silence, TIMES.silence)
+  assert.equal(timesWithPolls({ max: 5000, timeout: 5000 }).silence, TIMES.silence)
   assert.ok(timesWithPolls({ max: 600_000, timeout: 60_000 }).silence > 660_000)
 })
