@@ -25,7 +25,7 @@ import { makeDirectory, removeDirectory } from '../services/directory.js'
 const CERTIFICATE = fileURLToPath(new URL('../helpers/tls/', import.meta.url))
 const TLS = { certFile: `${CERTIFICATE}cert.pem`, keyFile: `${CERTIFICATE}key.pem` }
 /** So short that a test need not wait, and in the same order as the real ones. */
-const SHORT = { handshake: 500, headers: 100, request: 200, keepAlive: 300, silence: 400, linger: 50, check: 20 }
+const SHORT = { handshake: 100, headers: 100, request: 200, keepAlive: 300, silence: 400, linger: 50, check: 20 }
 const MEGABYTE = 'x'.repeat(2 ** 20)
 const HALF_HELLO = Buffer.from('16030102000100', 'hex')
 
@@ -72,16 +72,16 @@ const UNFINISHED = {
     goOn(socket, 'x')
   },
   'no other request': (socket) => { socket.resume().write(`${head()}\r\n`) },
-  'requests whose answers it does not read': (socket) => { socket.pause().write(`${head('/large')}\r\n`.repeat(50)) },
-  'requests that end the connection, and whose answers it does not read': (socket) => { socket.pause().write(`${head('/large')}Connection: close\r\n\r\n`) }
+  'requests whose answers it does not read': (socket) => { socket.pause().write(`${head('/large')}\r\n`.repeat(20)) },
+  'requests that end the connection, and whose answers it does not read': (socket) => { socket.pause().write(`${`${head('/large')}\r\n`.repeat(20)}${head('/large')}Connection: close\r\n\r\n`) }
 }
 
 /** @type {any} */
-const answerLarge = (/** @type {any} */ _req, /** @type {import('node:http').ServerResponse} */ res) => res.end(MEGABYTE.repeat(8))
+const answerLarge = (/** @type {any} */ _req, /** @type {import('node:http').ServerResponse} */ res) => res.end(MEGABYTE)
 /** Takes nothing over. @type {any} */
 const engine = { direct: true, takeWebSocket: () => false, handleRequest: answerLarge, handleUpgrade: (/** @type {any} */ _req, /** @type {net.Socket} */ socket) => socket.destroy() }
 /** Reads the status of many processes. */
-const processes = { read: async () => ({ processes: [{ name: 'x', notReady: [MEGABYTE.repeat(8)], metrics: [] }], reasons: [MEGABYTE.repeat(8)] }) }
+const processes = { read: async () => ({ processes: [{ name: 'x', notReady: [MEGABYTE], metrics: [] }], reasons: [MEGABYTE] }) }
 const { log } = recordingLog()
 
 /** @type {Record<string, (t: TestContext) => Promise<Address>>} */
@@ -101,7 +101,7 @@ const LISTENERS = {
   'a private listener': async (t) => {
     const directory = makeDirectory('sockets')
     const file = path.join(directory, 'x.sock')
-    const status = /** @type {any} */ ({ read: async () => ({ text: MEGABYTE.repeat(8) }) })
+    const status = /** @type {any} */ ({ read: async () => ({ text: MEGABYTE }) })
     const listener = createPrivateListener({ path: file, status, times: SHORT })
     await listener.start()
     t.after(async () => {
@@ -118,9 +118,9 @@ const LISTENERS = {
   }
 }
 
-/** @param {TestContext} t @param {any} engine @param {typeof TLS} [secure] */
-async function gateway (t, engine, secure) {
-  const server = createHttpServer({ engine, fallback: answerLarge, tls: secure, isDraining: () => false, times: SHORT })
+/** @param {TestContext} t @param {any} engine @param {typeof TLS} [secure] @param {import('../../src/sockets.js').Times} [times] */
+async function gateway (t, engine, secure, times = SHORT) {
+  const server = createHttpServer({ engine, fallback: answerLarge, tls: secure, isDraining: () => false, times })
   await listen(server, { host: '127.0.0.1', port: 0 })
   t.after(() => {
     server.close()
@@ -162,7 +162,7 @@ async function allEnd (t, address, kinds) {
     await use(client)
   }
   const left = () => [...byKind].filter(([, socket]) => !socket.destroyed).map(([kind]) => kind)
-  await waitFor(() => left().length === 0, { timeout: 10_000, message: () => ({ stillThere: left() }) })
+  await waitFor(() => left().length === 0, { timeout: 30_000, message: () => ({ stillThere: left() }) })
 }
 
 describe('a client that keeps its side open holds no socket', { concurrency: true }, () => {
@@ -172,7 +172,7 @@ describe('a client that keeps its side open holds no socket', { concurrency: tru
 
   for (const direct of [true, false]) {
     test(`of a gateway that speaks TLS${direct ? '' : ' on Node\'s own'}`, async (t) => {
-      const address = /** @type {{ host: string, port: number }} */ (await gateway(t, { ...engine, direct }, TLS))
+      const address = await gateway(t, { ...engine, direct }, TLS)
       await allEnd(t, address, {
         nothing: () => {},
         'half a hello': (socket) => { socket.write(HALF_HELLO) },
@@ -180,14 +180,18 @@ describe('a client that keeps its side open holds no socket', { concurrency: tru
           socket.write(HALF_HELLO)
           goOn(socket, Buffer.from([1]))
         },
-        'no TLS': (socket) => { socket.write(`${head()}\r\n`) },
-        ...Object.fromEntries(Object.entries(UNFINISHED).map(([kind, use]) => [`${kind}, after the handshake`, async (/** @type {net.Socket} */ socket) => {
-          const secure = tls.connect(/** @type {any} */ ({ socket, rejectUnauthorized: false, allowHalfOpen: true }))
-          secure.on('error', () => {})
-          await once(secure, 'secureConnect')
-          use(secure)
-        }]))
+        'no TLS': (socket) => { socket.write(`${head()}\r\n`) }
       })
+    })
+
+    test(`of a gateway that speaks TLS${direct ? '' : ' on Node\'s own'}, after the handshake`, async (t) => {
+      const address = await gateway(t, { ...engine, direct }, TLS, { ...SHORT, handshake: TIMES.handshake })
+      await allEnd(t, address, Object.fromEntries(Object.entries(UNFINISHED).map(([kind, use]) => [kind, async (/** @type {net.Socket} */ socket) => {
+        const secure = tls.connect(/** @type {any} */ ({ socket, rejectUnauthorized: false, allowHalfOpen: true }))
+        secure.on('error', () => {})
+        await once(secure, 'secureConnect')
+        use(secure)
+      }])))
     })
   }
 
