@@ -88,6 +88,7 @@ export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200,
     clients,
     publisher,
     guids,
+    complete,
 
     /**
      * Makes a fault while records are published, waits until every client has everything, and checks it.
