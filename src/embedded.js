@@ -30,7 +30,7 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   /** @type {import('./bus/contract.js').Bus} */
   let bus
   const authenticator = await lifecycle.start('authenticator', createAuthenticator({ settings: config.auth, log, clock }))
-  const access = createAccess({ settings: config.auth, log, clock })
+  const access = createAccess({ settings: config.auth, log, metrics, clock })
   lifecycle.onStop('access', () => access.stop())
   const loopback = createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
   // the demo and its documents are loaded in development only

@@ -83,7 +83,7 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   lifecycle.onStop('strays', () => strays.stop())
 
   const authenticator = await lifecycle.start('authenticator', createAuthenticator({ settings: config.auth, log, clock }))
-  const access = createAccess({ settings: config.auth, log, clock })
+  const access = createAccess({ settings: config.auth, log, metrics, clock })
   lifecycle.onStop('access', () => access.stop())
   const hooked = await testing
   const gateway = createGateway({

@@ -11,6 +11,7 @@ import { isId } from '../wire/publication.js'
  * @property {string} [name]
  * @property {string} [tier] heartbeat tier
  * @property {readonly Grant[] | null} grants null: the token has no `documents` claim, the access policy decides
+ * @property {number | null} issuedAt s since 1970; null: the token does not say
  * @property {number | null} expiresAt ms since 1970; null: never
  * @property {boolean} anonymous
  */
@@ -76,10 +77,13 @@ function parseClaims (payload) {
  */
 export function identityFromClaims (payload) {
   const { sub, exp, nbf, name, tier, documents } = isPlain(payload) ? payload : parseClaims(payload)
+  // a claim that was always passed over: whatever it is, no token is refused for it
+  const { iat } = /** @type {{ iat?: unknown }} */ (payload)
   /** @type {Identity} */
   const identity = {
     uid: sub,
     grants: documents === undefined ? null : Object.freeze(documents.map((grant) => Object.freeze(grant))),
+    issuedAt: typeof iat === 'number' ? iat : null,
     expiresAt: exp === undefined ? null : exp * 1000,
     anonymous: false
   }
@@ -90,5 +94,5 @@ export function identityFromClaims (payload) {
 
 /** @returns {Identity} a user that nobody else is */
 export function anonymousIdentity () {
-  return Object.freeze({ uid: ANONYMOUS_PREFIX + randomBytes(12).toString('base64url'), grants: null, expiresAt: null, anonymous: true })
+  return Object.freeze({ uid: ANONYMOUS_PREFIX + randomBytes(12).toString('base64url'), grants: null, issuedAt: null, expiresAt: null, anonymous: true })
 }

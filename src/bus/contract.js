@@ -52,11 +52,14 @@
 /**
  * @typedef {object} BusHandlers
  * @property {(record: BusRecord) => void} onRecord a broadcast of a subscribed document, kept ones in the order of their offsets
- * @property {(publication: Publication, receiptId?: string) => void} onDirect user, socket, kick, revoke and everyone
- *   publications for this worker; `receiptId` as in BusRecord
+ * @property {(publication: Publication, receiptId?: string, at?: number) => void} onDirect user, socket, kick, revoke and everyone
+ *   publications for this worker; `receiptId` as in BusRecord. Kicks and revokes come without their value, and do come, also where live
+ *   delivery was interrupted, with the time `at` which they were taken, ms since 1970
+ * @property {(uid: string, orders: import('./orders.js').Order[]) => void} onOrders what was ordered about a user of this worker within
+ *   seven days: with `addUser`, before it resolves, and with each renewal of it; not called where there is nothing
  * @property {(guids: string[]) => void} onReconnect live delivery of these documents was interrupted and is there again:
  *   compare with the ends of their logs, for whatever passed meanwhile was missed (`positions` may still say unavailable
- *   for a moment). Direct publications may have been missed as well
+ *   for a moment). Publications for users, connections and everyone may have been missed as well; kicks and revokes were told before
  */
 
 /**
@@ -67,7 +70,9 @@
  *   TypeError); they are appended and delivered in their order, and a later one never without the earlier ones. Between
  *   calls the order holds for whoever waits for the first. Rejects with a retryable InkcastError: `unavailable` if it was
  *   not done or its outcome is unknown (offer the same entries again: those with an origin are there once, others may
- *   be there twice then), `internal` if the backend refused it as such. Never takes long: 3 s where the backend hangs
+ *   be there twice then), `internal` if the backend refused it as such. Never takes long: 3 s where the backend hangs. A kick or revoke
+ *   is published when each worker concerned has it that is not known to have ended; `unavailable` for one that does not listen for
+ *   2.5 s, which carries it out when it does
  * @property {(guid: string) => Promise<Position>} subscribe resolves, when records of the document are delivered live
  *   from now on, with the end of its log (read after the subscription, so nothing lies between). A document without a log
  *   gets one. Subscriptions are a set, not a count; with `unsubscribe` the last call holds, whatever the order of the
@@ -76,7 +81,8 @@
  * @property {(guid: string, since: Position, limit: number) => Promise<History>} history
  * @property {(guids: string[]) => Promise<(Position | null)[]>} positions ends of logs, in one round trip where possible; null where there is no log
  * @property {(uid: string) => Promise<void>} addUser publications for the user (user, revoke, kick) reach this worker
- *   from now on, until removeUser; a set, not a count. After a rejection it is as if nobody had asked
+ *   from now on, until removeUser; a set, not a count. What was ordered before comes by `onOrders`. After a rejection it is as if
+ *   nobody had asked
  * @property {(uid: string) => Promise<void>} removeUser never rejects
  */
 export {}

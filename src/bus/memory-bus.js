@@ -3,6 +3,7 @@ import { InkcastError } from '../errors.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { oneLane } from './lane.js'
 import { createMemoryLogs } from './memory-logs.js'
+import { orderName, Orders } from './orders.js'
 
 /**
  * The bus of the embedded mode: within one process, nothing survives it.
@@ -23,6 +24,8 @@ import { createMemoryLogs } from './memory-logs.js'
  * @property {(deliver: (handlers: BusHandlers) => void) => void} call
  */
 
+/** Users about whom orders are kept; they are for seven days, the oldest go first. */
+const MAX_ORDERED_USERS = 100_000
 /** Records whose time is over are freed so often, ms. */
 const SWEEP_INTERVAL = 10_000
 
@@ -38,6 +41,7 @@ const SWEEP_INTERVAL = 10_000
  */
 export function createMemoryHub ({ history, idempotency, clock = systemClock, maxDocuments, maxBytes }) {
   const logs = createMemoryLogs({ history, idempotency, clock, maxDocuments, maxBytes })
+  const orders = new Orders(MAX_ORDERED_USERS)
   /** @type {Set<Attached>} */
   const buses = new Set()
   /** @type {(() => void)[]} */
@@ -58,11 +62,15 @@ export function createMemoryHub ({ history, idempotency, clock = systemClock, ma
 
   return {
     logs,
+    orders,
 
     /** @param {Attached} bus */
     attach (bus) {
       buses.add(bus)
-      sweeper ??= setInterval(() => logs.sweep(), SWEEP_INTERVAL).unref()
+      sweeper ??= setInterval(() => {
+        logs.sweep()
+        orders.sweep(clock.now())
+      }, SWEEP_INTERVAL).unref()
     },
 
     /** @param {Attached} bus */
@@ -86,11 +94,12 @@ export function createMemoryHub ({ history, idempotency, clock = systemClock, ma
 
     /**
      * @param {import('../wire/publication.js').Publication} publication
+     * @param {number} at ms since 1970
      * @param {(bus: Attached) => boolean} reaches
      */
-    toWorkers (publication, reaches) {
+    toWorkers (publication, at, reaches) {
       for (const bus of buses) {
-        if (bus.workerNumber !== undefined && reaches(bus)) later(() => bus.call((handlers) => handlers.onDirect(publication)))
+        if (bus.workerNumber !== undefined && reaches(bus)) later(() => bus.call((handlers) => handlers.onDirect(publication, undefined, at)))
       }
     }
   }
@@ -146,13 +155,15 @@ export function createMemoryBus ({ log, metrics, workerNumber, handlers, hub, cl
   /** @param {Entry} entry @returns {Published} */
   function toWorkers ({ publication }) {
     const { operator, uid, sid } = publication
+    const now = clock.now()
     if (operator === 'everyone') {
-      hub.toWorkers(publication, () => true)
+      hub.toWorkers(publication, now, () => true)
     } else if (sid !== undefined && (operator === 'socket' || operator === 'kick')) {
       const owner = workerOfSid(sid)
-      hub.toWorkers(publication, (bus) => bus.workerNumber === owner)
+      hub.toWorkers(publication, now, (bus) => bus.workerNumber === owner)
     } else if (uid !== undefined) {
-      hub.toWorkers(publication, (bus) => bus.uids.has(uid))
+      if (operator !== 'user') hub.orders.note(uid, orderName(publication), now)
+      hub.toWorkers(publication, now, (bus) => bus.uids.has(uid))
     }
     return { position: null, duplicate: false }
   }
@@ -196,6 +207,11 @@ export function createMemoryBus ({ log, metrics, workerNumber, handlers, hub, cl
     async addUser (uid) {
       assertRunning()
       self.uids.add(uid)
+      const orders = hub.orders.of(uid)
+      if (orders.length === 0) return
+      // handlers are never called from within a call
+      await undefined
+      self.call((handlers) => handlers.onOrders(uid, orders))
     },
 
     async removeUser (uid) { self.uids.delete(uid) }

@@ -10,6 +10,7 @@ import { moveAsked, moveTold } from './redis-move.js'
 import { decodeDirect, decodeRecord } from './redis-payload.js'
 import { createRedisPositions } from './redis-positions.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
+import { createKeptOrders, isOrder } from './redis-orders.js'
 import { createRedisUsers } from './redis-users.js'
 
 /**
@@ -33,6 +34,8 @@ import { createRedisUsers } from './redis-users.js'
 const EMPTY_META_TTL = 86_400
 /** A reply of `history` is cut off after this, bytes; there is more then, as its position shows. */
 const HISTORY_BYTES = 4 * 2 ** 20
+/** How long the repair of documents waits for kicks and revokes that were missed, ms; the worker goes on trying to read them. */
+const READ_ORDERS_WITHIN = 5000
 /** Malformed messages are counted, and logged at most so often, ms. */
 const LOG_INTERVAL = 60_000
 
@@ -51,7 +54,8 @@ const LOG_INTERVAL = 60_000
 export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, history, idempotency, clock = systemClock }) {
   const { channels, scripts } = redis
   const publish = createRedisPublish({ redis, history, idempotency, clock })
-  const users = workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, clock })
+  const users = workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, onOrders, clock })
+  const kept = workerNumber === undefined ? undefined : createKeptOrders({ redis, workerNumber, onMessage: (message) => onDirect(message), metrics })
   const metaTtl = Math.max(META_TTL, history.ttl)
   /** Subscribed documents; bounded by what the feeds hold. @type {Map<string, import('./known-end.js').KnownEnd>} */
   const subscribed = new Map()
@@ -115,7 +119,9 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     to.onRecord(record)
   })
   const onDirect = receiver(decodeDirect, (envelopes, to) => {
-    for (const { publication, receiptId } of envelopes) to.onDirect(publication, receiptId)
+    for (const { publication, receiptId, ingestedAt } of envelopes) {
+      if (!isOrder(publication) || kept?.isNew(publication, ingestedAt)) to.onDirect(publication, receiptId, ingestedAt)
+    }
   })
 
   redis.onBack(() => users?.lost())
@@ -125,8 +131,25 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     const guids = [...subscribed.keys()].filter((guid) => names.has(documentChannel(guid)))
     metrics.bus_interruptions.inc(guids.length)
     log.info({ documents: guids.length }, 'live delivery was interrupted and is there again')
-    tellInterrupted(guids)
+    // orders first: a record behind a revoke must not be repaired to the revoked user
+    readOrders().then(() => tellInterrupted(guids))
   })
+
+  /** Tries for `READ_ORDERS_WITHIN` at most: with Redis Cluster they may be in another part of it than the documents. Never rejects. */
+  async function readOrders () {
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(READ_ORDERS_WITHIN)])
+    await retry(async () => kept?.read(), { signal, onFailure: () => metrics.bus_errors.inc({ operation: 'orders' }) }).catch(() => {})
+  }
+
+  /** @param {string} uid @param {import('./orders.js').Order[]} orders */
+  function onOrders (uid, orders) {
+    if (!running) return
+    try {
+      handlers?.onOrders(uid, orders)
+    } catch (error) {
+      complain('deliver', error, 'orders about a user could not be handled')
+    }
+  }
 
   /** @param {string[]} guids */
   function tellInterrupted (guids) {
@@ -232,6 +255,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
       running = true
       if (workerNumber === undefined) return
       users?.start()
+      kept?.start()
       const mine = [workerChannel(workerNumber), EVERYONE_CHANNEL]
       await retry(() => Promise.all(mine.map((channel) => channels.subscribe(channel, onDirect))), { signal: stopping.signal })
     },
@@ -240,6 +264,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
       running = false
       stopping.abort(new InkcastError('unavailable', 'the bus is stopped'))
       users?.stop()
+      kept?.stop()
       for (const guid of subscribed.keys()) channels.unsubscribe(documentChannel(guid))
       subscribed.clear()
       if (workerNumber === undefined) return

@@ -7,6 +7,7 @@ import { IDEMPOTENCY } from './idempotency.js'
 import { oneLane } from './lane.js'
 import { sequenceText } from './origin.js'
 import { moveAsked, moveTold } from './redis-move.js'
+import { createOrderPublish, isOrder } from './redis-orders.js'
 import { encodeDirect } from './redis-payload.js'
 
 /**
@@ -41,6 +42,7 @@ const DIRECT = Object.freeze({ position: null, duplicate: false })
  */
 export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY, clock }) {
   const metaTtl = Math.max(META_TTL, history.ttl)
+  const order = createOrderPublish({ redis, clock })
   let pendingBytes = 0
 
   /** @param {string} guid @param {Encoded[]} encoded @returns {Promise<Published[]>} */
@@ -73,7 +75,7 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
    */
   async function channelsOf ({ operator, uid, sid }) {
     if (operator === 'everyone') return [EVERYONE_CHANNEL]
-    if (sid !== undefined && (operator === 'socket' || operator === 'kick')) {
+    if (operator === 'socket' && sid !== undefined) {
       const owner = workerOfSid(sid)
       return owner === undefined ? [] : [workerChannel(owner)]
     }
@@ -101,12 +103,21 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
     if (pendingBytes + bytes > MAX_PENDING_BYTES && pendingBytes > 0) throw new InkcastError('unavailable', 'too much is waiting for redis')
     pendingBytes += bytes
     try {
-      const channels = target.operator === 'broadcast' ? null : await channelsOf(target)
+      /** @type {string[] | undefined} */
+      let channels
       /** @type {Published[]} */
       const published = []
       // one after the other: a later call must not succeed when an earlier one failed
       for (const call of split(encoded)) {
-        published.push(...channels === null ? await toDocument(/** @type {string} */ (target.guid), call) : await toWorkers(channels, call))
+        const { publication } = call[0].entry
+        if (publication.operator === 'broadcast') {
+          published.push(...await toDocument(/** @type {string} */ (target.guid), call))
+        } else if (isOrder(publication)) {
+          await order(publication, now)
+          published.push(DIRECT)
+        } else {
+          published.push(...await toWorkers(channels ??= await channelsOf(publication), call))
+        }
       }
       return published
     } finally {
@@ -118,19 +129,20 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
 /** Epoch and offset of what is not kept, as publish-4.lua writes them. */
 const NO_PLACE = Buffer.from(':0:')
 
-/** @param {Encoded[]} encoded @returns {Encoded[][]} */
+/** @param {Encoded[]} encoded @returns {Encoded[][]} orders each by themselves */
 function split (encoded) {
   if (encoded.length === 1) return [encoded]
   /** @type {Encoded[][]} */
   const calls = []
   let bytes = Infinity
   for (const item of encoded) {
-    if (bytes + item.envelope.length > BYTES_PER_CALL || calls[calls.length - 1].length === ENTRIES_PER_CALL) {
+    const alone = isOrder(item.entry.publication)
+    if (alone || bytes + item.envelope.length > BYTES_PER_CALL || calls[calls.length - 1].length === ENTRIES_PER_CALL) {
       calls.push([])
       bytes = 0
     }
     calls[calls.length - 1].push(item)
-    bytes += item.envelope.length
+    bytes = alone ? Infinity : bytes + item.envelope.length
   }
   return calls
 }

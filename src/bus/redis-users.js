@@ -1,11 +1,11 @@
 import { systemClock } from '../clock.js'
-import { userWorkers } from '../redis/keys.js'
+import { userOrders, userWorkers } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
 
 /**
  * Which workers have connections of a user, in Redis: for each user the worker numbers, each with an expiry that its
  * worker keeps pushing ahead. What a dead worker leaves behind goes away by itself and is harmless until then: a
- * message to nobody.
+ * message to nobody. Whoever registers a user learns in the same call what was ordered about the user.
  */
 
 /** An entry is renewed after this time, ms; it expires after three of them, so two renewals may fail. */
@@ -22,11 +22,14 @@ const MAX_PACE = 20
 
 class Batch {
   /** @type {string[]} */
+  uids = []
+  /** Two for each of them. @type {string[]} */
   keys = []
   /** For each of them `+` or `-`. */
   ops = ''
-  /** @type {(call: Promise<unknown>) => void} */
+  /** @type {(call: Promise<void>) => void} */
   resolve = () => {}
+  /** @type {Promise<void>} */
   done = new Promise((resolve) => { this.resolve = resolve })
 }
 
@@ -35,9 +38,11 @@ class Batch {
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {number} dependencies.workerNumber
+ * @param {(uid: string, orders: import('./orders.js').Order[]) => void} dependencies.onOrders told with each registration what was
+ *   ordered about a user, if anything was; must not throw
  * @param {import('../clock.js').Clock} [dependencies.clock]
  */
-export function createRedisUsers ({ redis, metrics, workerNumber, clock = systemClock }) {
+export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, clock = systemClock }) {
   /**
    * Users of this worker, the one whose renewal is longest ago first; bounded by the connections.
    * @type {Map<string, { renewedAt: number }>}
@@ -65,9 +70,10 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
     const slot = redis.isCluster ? slotOf(key) : 0
     let batch = batches.get(slot)
     if (batch === undefined) batches.set(slot, batch = new Batch())
-    batch.keys.push(key)
+    batch.uids.push(uid)
+    batch.keys.push(key, userOrders(uid))
     batch.ops += op
-    if (batch.keys.length === BATCH) {
+    if (batch.uids.length === BATCH) {
       batches.delete(slot)
       send(batch)
     } else if (!planned) {
@@ -84,7 +90,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
     planned = false
     let sent = 0
     for (const batch of batches.values()) {
-      sent += batch.keys.length
+      sent += batch.uids.length
       send(batch)
     }
     batches.clear()
@@ -92,7 +98,11 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
   }
 
   /** @param {Batch} batch */
-  function send ({ keys, ops, resolve }) { resolve(redis.scripts.users(keys, [workerNumber, EXPIRES_AFTER, ops])) }
+  function send ({ uids, keys, ops, resolve }) {
+    resolve(redis.scripts.users(keys, [workerNumber, EXPIRES_AFTER, ops]).then((ordered) => {
+      for (const [place, ...words] of ordered) onOrders(uids[place], pairs(words))
+    }))
+  }
 
   /** Renews those that are due, oldest first. */
   async function renew () {
@@ -150,4 +160,12 @@ export function createRedisUsers ({ redis, metrics, workerNumber, clock = system
 
     get size () { return users.size }
   }
+}
+
+/** @param {string[]} words names and times in turn @returns {import('./orders.js').Order[]} */
+function pairs (words) {
+  /** @type {import('./orders.js').Order[]} */
+  const orders = []
+  for (let i = 0; i < words.length; i += 2) orders.push([words[i], Number(words[i + 1])])
+  return orders
 }

@@ -2,7 +2,7 @@ import { InkcastError } from '../errors.js'
 import { fetchJson } from '../fetch-json.js'
 import { LruCache } from '../lru.js'
 
-/** How long an answer holds, ms: a right that was withdrawn ends this much later at the latest. */
+/** How long an answer holds, ms: a right that was withdrawn without a revoke ends this much later at the latest. */
 const TTL = 10_000
 const MAX_ANSWERS = 10_000
 const TIMEOUT = 2000
@@ -53,11 +53,12 @@ export function createAccessHook ({ url, log, clock }) {
      * @param {string} uid
      * @param {string} guid
      * @param {string} access
+     * @param {number} [revokedAt] when the document was last revoked from the user, ms since 1970; 0: never. What was asked before is no answer
      * @returns {boolean | Promise<boolean>}
      * @throws {InkcastError} (or rejects with) unavailable
      */
-    ask (uid, guid, access) {
-      const key = `${access}\n${uid}\n${guid}` // ids hold no control characters, so this is unambiguous
+    ask (uid, guid, access, revokedAt = 0) {
+      const key = `${access}\n${uid}\n${guid}\n${revokedAt}` // ids hold no control characters, so this is unambiguous
       const known = answers.get(key, clock.monotonic())
       if (known !== undefined) return known
       const pending = inFlight.get(key)

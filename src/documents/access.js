@@ -1,3 +1,4 @@
+import { Orders } from '../bus/orders.js'
 import { systemClock } from '../clock.js'
 import { createAccessHook } from './access-hook.js'
 
@@ -7,20 +8,41 @@ import { createAccessHook } from './access-hook.js'
 
 /** Up to here, going through a list of grants is as fast as a lookup, and needs no memory per connection. */
 const SHORT_LIST = 8
+const WARN_EVERY = 60_000
 
 /**
  * May this user open that document? The grants of the token decide; without a `documents` claim the policy does:
- * everything is allowed, or the service at AUTH_ACCESS_URL is asked.
+ * everything is allowed, or the service at AUTH_ACCESS_URL is asked. A revoke ends what was allowed before it: then it takes a token that was issued
+ * later, or an answer of the service to a question that was asked later. Why: docs/decisions/0095-revoked-grants.md
  *
  * @param {object} dependencies
  * @param {Readonly<{ accessUrl?: string }>} dependencies.settings config.auth
  * @param {import('../log.js').Log} dependencies.log
+ * @param {Pick<import('../metrics.js').Metrics, 'closed_grants'>} [dependencies.metrics]
  * @param {import('../clock.js').Clock} [dependencies.clock]
  */
-export function createAccess ({ settings, log, clock = systemClock }) {
+export function createAccess ({ settings, log, metrics, clock = systemClock }) {
   const hook = settings.accessUrl === undefined ? null : createAccessHook({ url: settings.accessUrl, log, clock })
   /** @type {WeakMap<readonly Grant[], ReturnType<typeof compile>>} */
   const compiled = new WeakMap()
+  /** About users that have connections here, or are about to: bounded by them. */
+  const orders = new Orders()
+  let warnAgainAt = -Infinity
+
+  /**
+   * Whether a token, or its absence, is as old as a revocation. One that does not say when it was issued may be.
+   * @param {Identity} identity
+   * @param {number} revokedAt ms since 1970
+   */
+  function isOlder ({ issuedAt, anonymous }, revokedAt) {
+    if (issuedAt !== null && issuedAt * 1000 > revokedAt) return false
+    metrics?.closed_grants.inc()
+    if (issuedAt === null && !anonymous && clock.monotonic() >= warnAgainAt) {
+      warnAgainAt = clock.monotonic() + WARN_EVERY
+      log.warn('a document stays closed to a user it was revoked from, because the token does not say when it was issued: tokens need `iat`')
+    }
+    return true
+  }
 
   /** @param {readonly Grant[]} grants */
   function compiledOnce (grants) {
@@ -38,12 +60,20 @@ export function createAccess ({ settings, log, clock = systemClock }) {
      * @returns {boolean | Promise<boolean>}
      * @throws {import('../errors.js').InkcastError} (or rejects with) unavailable (retryable), if the service can't be asked
      */
-    check ({ uid, grants }, guid, access) {
-      if (grants === null) return hook === null ? true : hook.ask(uid, guid, access)
+    check (identity, guid, access) {
+      const { uid, grants } = identity
+      // mostly nothing was revoked from anybody here
+      const revokedAt = orders.size === 0 ? 0 : orders.revokedAt(uid, guid)
+      if (grants === null && hook !== null) return hook.ask(uid, guid, access, revokedAt)
+      if (revokedAt > 0 && isOlder(identity, revokedAt)) return false
+      if (grants === null) return true
       if (grants.length <= SHORT_LIST) return grants.some((grant) => allows(grant.access, access) && matches(grant.guid, guid))
       const { exact, prefixes } = compiledOnce(grants)
       return allows(exact.get(guid), access) || prefixes.some((grant) => allows(grant.access, access) && guid.startsWith(grant.prefix))
     },
+
+    /** What was ordered about users of this worker. */
+    orders,
 
     /** Ends what is being asked; those questions reject as `unavailable`. */
     stop () { hook?.stop() }

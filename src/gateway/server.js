@@ -89,7 +89,8 @@ export function createGateway ({
       // clocks of other machines may be ahead of ours
       producedWritten.observe(Math.max(0, clock.now() - record.publication.timestamp))
     },
-    onDirect: (publication, receiptId) => direct(publication, receiptId),
+    onDirect: (publication, receiptId, at) => direct.onDirect(publication, receiptId, at),
+    onOrders: (uid, orders) => direct.onOrders(uid, orders),
     onReconnect: (guids) => {
       feeds.check(guids).catch((error) => log.debug({ err: error }, 'documents were not compared with their logs'))
     }
@@ -106,10 +107,10 @@ export function createGateway ({
     log,
     clock
   })
-  const direct = createDirect({ directory, feeds, receipts, lifeCycle, presence })
+  const users = createUsers({ bus, orders: access.orders, metrics, log })
+  const direct = createDirect({ directory, feeds, receipts, lifeCycle, presence, users, orders: access.orders })
   const expiry = createExpiry({ clock })
   const cuts = createCutDetector({ pingInterval: config.heartbeat.max, log })
-  const users = createUsers({ bus, metrics, log })
   /** Without it Engine.IO's own goes on. */
   const heartbeat = hooked ? createHeartbeat({ settings: config.heartbeat, hooks: heartbeatHooks, tierOf: (conn) => conn[kConnection]?.identity.tier, metrics }) : null
 

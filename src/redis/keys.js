@@ -32,6 +32,11 @@ export const EVERYONE_CHANNEL = `${PREFIX}everyone`
 /** @param {string} uid @returns {string} sorted set: numbers of the workers that have connections of a user, by their expiry */
 export const userWorkers = (uid) => `${PREFIX}{u:${uid}}:workers`
 
+/** @param {string} uid @returns {string} sorted set: what was ordered about a user (order-2.lua), by when, ms */
+export const userOrders = (uid) => `${PREFIX}{u:${uid}}:orders`
+/** @param {number | string} workerNumber @returns {string} hash: orders that a worker has not taken from here yet, by id (tell-2.lua) */
+export const workerOrders = (workerNumber) => `${PREFIX}{w:${workerNumber}}:orders`
+
 /** @param {string} id @returns {string} hash: what came of a request with an idempotency key */
 export const requestState = (id) => `${PREFIX}{r:${id}}`
 

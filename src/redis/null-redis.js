@@ -15,6 +15,7 @@ export function createNullRedis ({ urls, log }) {
   /** @type {Record<string, (args: any[]) => unknown>} by the SHA of a script */
   const answers = {
     [client.scriptsSet.inkcast_open.sha]: () => ['nothing', '0'],
+    [client.scriptsSet.inkcast_users.sha]: () => [],
     [client.scriptsSet.inkcast_hold.sha]: holdForNobody
   }
   const socket = {}

@@ -12,7 +12,10 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, offset: string, lost: number]>} open
  * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number, ...envelopes: Buffer[]]>} history
  * @property {(keys: string[], args: Argument[]) => Promise<(string | number | null)[]>} positions
- * @property {(keys: string[], args: Argument[]) => Promise<number>} users
+ * @property {(keys: string[], args: Argument[]) => Promise<[place: number, ...names_and_times: string[]][]>} users
+ * @property {(keys: string[], args: Argument[]) => Promise<[at: string, ...workerNumbers: string[]]>} order
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} tell
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} leased
  * @property {(keys: string[], args: Argument[]) => Promise<string>} hold
  * @property {(keys: string[], args: Argument[]) => Promise<number>} reset
  * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string]>} request

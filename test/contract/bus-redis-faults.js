@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { retry } from '../../src/backoff.js'
 import { InkcastError } from '../../src/errors.js'
+import { WORKERS, workerOrders } from '../../src/redis/keys.js'
+import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createFixture, entry, fresh, of, offsets, publication, range, texts } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
@@ -98,6 +101,63 @@ export function redisFaults (name, startServers) {
           assert.deepEqual(offsets(of(one, guid)), range(round, 1))
         }
       }
+    })
+
+    for (const leased of [true, false]) {
+      test(`a kick or revoke while pub/sub is cut arrives once, ${leased ? 'and is published when it was heard or read' : 'also at a worker whose lease has ended'}`, async () => {
+        const { first, publisher, one } = fixture.pair
+        const { client } = /** @type {any} */ (fixture.pair).connections[2]
+        const [number] = fixture.workers
+        if (leased) await client.zadd(WORKERS.expiry, Date.now() + 600_000, number)
+        else await client.zrem(WORKERS.expiry, number)
+        const uids = range(10).map(() => fresh('user'))
+        await Promise.all(uids.map((uid) => first.addUser(uid)))
+        /** @type {Partial<import('./bus-fixture.js').Publication>[]} */
+        const orders = uids.flatMap((uid) => [{ operator: 'kick', uid }, { operator: 'revoke', uid, guid: fresh() }, { operator: 'kick', uid, sid: createSessionIds(number)() }])
+        const nameOf = (/** @type {Partial<import('./bus-fixture.js').Publication>} */ { operator, uid, guid, sid }) => [operator, uid, guid, sid].join('\n')
+        const arrivals = () => orders.map((order) => one.directs.filter((direct) => nameOf(direct) === nameOf(order)).length)
+        await onNodes((admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
+        // ingest and callers of the api offer again what was not published
+        await Promise.all(orders.map((order) => retry(() => publisher.publish([{ publication: publication(order) }]))))
+        await waitFor(() => arrivals().every((count) => count > 0), { timeout: 20_000, message: () => arrivals() })
+        // everyone is cut as well, until it is not
+        const mark = fresh('mark')
+        await waitFor(async () => {
+          await publisher.publish([{ publication: publication({ operator: 'everyone', event: mark }) }])
+          return one.directs.some(({ event }) => event === mark)
+        }, { timeout: 20_000, message: 'the mark' })
+        assert.deepEqual(arrivals(), orders.map(() => 1))
+        // what was heard is taken from there too
+        await waitFor(async () => await client.hlen(workerOrders(number)) === 0, { timeout: 20_000, message: 'nothing to be kept' })
+        assert.deepEqual(arrivals(), orders.map(() => 1))
+        await client.zrem(WORKERS.expiry, number)
+      })
+    }
+
+    test('a kick is published only when a worker that lives has heard it, and says unavailable until then', async () => {
+      const { publisher, one } = fixture.pair
+      const { client } = /** @type {any} */ (fixture.pair).connections[2]
+      // nobody listens for this one, and it holds its lease
+      const number = 4094
+      const kick = { publication: publication({ operator: 'kick', sid: createSessionIds(number)() }) }
+      assert.deepEqual(await publisher.publish([kick]), [{ position: null, duplicate: false }])
+      await client.del(workerOrders(number))
+      await client.zadd(WORKERS.expiry, Date.now() + 600_000, number)
+      try {
+        await assert.rejects(inTime(publisher.publish([kick])), unavailable)
+        const published = publisher.publish([kick])
+        await waitFor(async () => await client.hlen(workerOrders(number)) === 2, { message: 'it to be kept' })
+        // it reads it
+        await client.del(workerOrders(number))
+        await published
+        for (let i = 0; i < 10_000; i += 500) await client.hset(workerOrders(number), ...range(500, i).flatMap((id) => [id, 'x']))
+        await assert.rejects(publisher.publish([kick]), unavailable)
+        assert.equal(await client.hlen(workerOrders(number)), 10_000)
+      } finally {
+        await client.del(workerOrders(number))
+        await client.zrem(WORKERS.expiry, number)
+      }
+      assert.ok(!one.directs.some(({ sid }) => sid === kick.publication.sid))
     })
 
     test('unsubscribed while the connection was away stays unsubscribed', async () => {

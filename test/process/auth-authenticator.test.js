@@ -37,13 +37,13 @@ async function authenticatorWithKey (t, pem) {
 test('a valid token tells the user, the grants and when it ends', async () => {
   const { authenticate, seconds } = authenticatorWith()
   const documents = [{ guid: 'minutes', access: 'write' }, { guid: 'team/*', access: 'read' }]
-  const token = await signToken({ sub: 'ada', exp: seconds + 60, nbf: seconds, name: 'Ada', tier: 'idle', documents, scope: 'more' })
-  assert.deepEqual(authenticate(token), { uid: 'ada', name: 'Ada', tier: 'idle', grants: documents, expiresAt: (seconds + 60) * 1000, anonymous: false })
+  const token = await signToken({ sub: 'ada', exp: seconds + 60, nbf: seconds, iat: seconds - 5, name: 'Ada', tier: 'idle', documents, scope: 'more' })
+  assert.deepEqual(authenticate(token), { uid: 'ada', name: 'Ada', tier: 'idle', grants: documents, issuedAt: seconds - 5, expiresAt: (seconds + 60) * 1000, anonymous: false })
 })
 
 test('a token without documents leaves the decision to the policy, one with none allows none', async () => {
   const { authenticate } = authenticatorWith()
-  assert.deepEqual(authenticate(await signToken({ sub: 'ada' })), { uid: 'ada', grants: null, expiresAt: null, anonymous: false })
+  assert.deepEqual(authenticate(await signToken({ sub: 'ada' })), { uid: 'ada', grants: null, issuedAt: null, expiresAt: null, anonymous: false })
   assert.deepEqual((await authenticate(await signToken({ sub: 'ada', documents: [] }))).grants, [])
 })
 
@@ -149,7 +149,7 @@ test('without a key, a token is refused with what is missing, and none makes an 
   const [first, second] = [await authenticate(undefined), await authenticate(null)]
   assert.match(first.uid, /^anonymous:[\w-]{16}$/)
   assert.notEqual(first.uid, second.uid)
-  assert.deepEqual(first, { uid: first.uid, grants: null, expiresAt: null, anonymous: true })
+  assert.deepEqual(first, { uid: first.uid, grants: null, issuedAt: null, expiresAt: null, anonymous: true })
   assert.throws(() => authenticate('x'), refused('unauthorized', /no key to verify it: set AUTH_JWT_SECRET/))
 })
 

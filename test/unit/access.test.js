@@ -9,7 +9,7 @@ import { waitFor } from '../helpers/wait.js'
 /** @typedef {import('../../src/auth/identity.js').Grant} Grant */
 
 /** @param {Grant[] | null} grants @param {string} [uid] */
-const identityWith = (grants, uid = 'ada') => Object.freeze({ uid, grants, expiresAt: null, anonymous: false })
+const identityWith = (grants, uid = 'ada') => Object.freeze({ uid, grants, issuedAt: null, expiresAt: null, anonymous: false })
 
 /** @param {{ accessUrl?: string }} [settings] */
 function accessWith (settings = {}) {

@@ -34,4 +34,6 @@ export async function handle (connection, { guid, event = 'message', data }, { a
 export async function mayWrite (connection, guid, access) {
   if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
   if (!await access.check(connection.identity, guid, 'write')) throw new InkcastError('forbidden')
+  // it may have been revoked while somebody was asked
+  if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
 }

@@ -1,15 +1,21 @@
--- Notes which users a worker has connections of. A note expires unless it is renewed.
+-- Notes which users a worker has connections of, and tells what was ordered about them. A note expires unless it is renewed.
 --
--- KEYS  for each user: its workers (sorted set: worker number by the second at which the note expires)
+-- KEYS  two for each user: its workers (sorted set: worker number by the second at which the note expires), and orders
+--       about it (sorted set, see order-2.lua)
 -- ARGV  1 worker number  2 seconds until a note expires  3 a character for each user: '+' it has some, '-' it has none any more
+-- Returns for each user with '+' and orders about it: its place, from 0, then names and times of the orders.
 local now, ops = tonumber(redis.call('TIME')[1]), ARGV[3]
-for i, key in ipairs(KEYS) do
+local ordered = {}
+for i = 1, #ops do
+  local key, orders = KEYS[2 * i - 1], KEYS[2 * i]
   if string.byte(ops, i) == 43 then
     redis.call('ZADD', key, now + ARGV[2], ARGV[1])
     redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
     redis.call('EXPIRE', key, ARGV[2])
+    local found = redis.call('ZRANGE', orders, 0, -1, 'WITHSCORES')
+    if #found > 0 then ordered[#ordered + 1] = { i - 1, unpack(found) } end
   else
     redis.call('ZREM', key, ARGV[1])
   end
 end
-return #KEYS
+return ordered

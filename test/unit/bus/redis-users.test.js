@@ -3,20 +3,23 @@ import { describe, test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { createRedisUsers } from '../../../src/bus/redis-users.js'
 import { createMetrics } from '../../../src/metrics.js'
-import { userWorkers } from '../../../src/redis/keys.js'
+import { userOrders, userWorkers } from '../../../src/redis/keys.js'
 
-/** Users with a Redis that notes calls. @param {{ isCluster?: boolean, failing?: boolean }} [options] */
-function fixture ({ isCluster = false, failing = false } = {}) {
+/** Users with a Redis that notes calls. @param {{ isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][] }} [options] */
+function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
+  /** @type {[string, import('../../../src/bus/orders.js').Order[]][]} */
+  const told = []
   /** @type {{ keys: string[], ops: string }[]} */
   const calls = []
   const scripts = {
     users: async (/** @type {string[]} */ keys, /** @type {[number, number, string]} */ [, , ops]) => {
       calls.push({ keys: [...keys], ops })
       if (failing) throw new Error('away')
+      return ordered
     }
   }
   const redis = /** @type {import('../../../src/redis/client.js').RedisConnection} */ (/** @type {unknown} */ ({ isCluster, ready: true, scripts }))
-  return { calls, users: createRedisUsers({ redis, metrics: createMetrics({ processMetrics: false }), workerNumber: 7 }) }
+  return { calls, told, users: createRedisUsers({ redis, metrics: createMetrics({ processMetrics: false }), workerNumber: 7, onOrders: (uid, orders) => { told.push([uid, orders]) } }) }
 }
 
 describe('users of a worker in Redis', () => {
@@ -24,7 +27,7 @@ describe('users of a worker in Redis', () => {
     const { calls, users } = fixture()
     const added = users.add('ada')
     await endOfTurn()
-    assert.deepEqual(calls, [{ keys: [userWorkers('ada')], ops: '+' }])
+    assert.deepEqual(calls, [{ keys: [userWorkers('ada'), userOrders('ada')], ops: '+' }])
     await added
   })
 
@@ -39,8 +42,8 @@ describe('users of a worker in Redis', () => {
     }
     await Promise.all(changes)
     assert.ok(calls.length <= 20, `${calls.length} calls`)
-    assert.ok(calls.every(({ keys, ops }) => keys.length <= 200 && keys.length === ops.length))
-    const sent = calls.flatMap(({ keys, ops }) => keys.map((key, i) => ops[i] + key))
+    assert.ok(calls.every(({ keys, ops }) => ops.length <= 200 && keys.length === 2 * ops.length))
+    const sent = calls.flatMap(({ keys, ops }) => [...ops].map((op, i) => op + keys[2 * i]))
     const expected = [`+${userWorkers('first')}`]
     for (let i = 0; i < 500; i++) for (const op of i % 5 === 0 ? '+-+' : '+') expected.push(op + userWorkers(`user-${i}`))
     assert.deepEqual(sent, expected)
@@ -50,7 +53,14 @@ describe('users of a worker in Redis', () => {
   test('of a cluster share a call with those of the same slot only', async () => {
     const { calls, users } = fixture({ isCluster: true })
     await Promise.all(['ada', 'bob'].map((uid) => users.add(uid)))
-    assert.deepEqual(calls.map(({ keys }) => keys), [[userWorkers('ada')], [userWorkers('bob')]])
+    assert.deepEqual(calls.map(({ keys }) => keys), [[userWorkers('ada'), userOrders('ada')], [userWorkers('bob'), userOrders('bob')]])
+  })
+
+  test('are told what was ordered about them before they are there', async () => {
+    const { told, users } = fixture({ ordered: [[1, 'k', '1700000000000', 'rdoc', '1700000000001']] })
+    const added = ['ada', 'bob'].map((uid) => users.add(uid))
+    await added[1]
+    assert.deepEqual(told, [['bob', [['k', 1_700_000_000_000], ['rdoc', 1_700_000_000_001]]]])
   })
 
   test('that could not be sent are told so, and are not there', async () => {

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, Orders, orderName, readOrderName } from '../../../src/bus/orders.js'
+
+test('an order is news once, and again when it is given again', () => {
+  const orders = new Orders()
+  assert.deepEqual([orders.note('ada', 'rdoc', 5), orders.note('ada', 'rdoc', 5), orders.note('ada', 'rdoc', 4), orders.note('ada', 'rdoc', 6), orders.note('ada', 'k', 1), orders.note('ben', 'rdoc', 1)],
+    [true, false, false, true, true, true])
+  assert.deepEqual([orders.revokedAt('ada', 'doc'), orders.revokedAt('ada', 'k'), orders.revokedAt('ben', 'doc'), orders.revokedAt('cid', 'doc')], [6, 0, 1, 0])
+  assert.deepEqual(orders.of('ada'), [['rdoc', 6], ['k', 1]])
+  orders.forget('ada')
+  assert.deepEqual([orders.revokedAt('ada', 'doc'), orders.of('ada'), orders.size], [0, [], 1])
+})
+
+test('every document has a name that no other order has', () => {
+  for (const guid of ['k', '*', 'r', 'doc']) assert.deepEqual(readOrderName(orderName({ operator: 'revoke', guid })), { operator: 'revoke', guid })
+  assert.deepEqual(readOrderName(orderName({ operator: 'kick' })), { operator: 'kick' })
+  assert.equal(readOrderName(EVERY_DOCUMENT), null)
+})
+
+test('of too many revokes the oldest close every document, rather than open theirs', () => {
+  const orders = new Orders()
+  for (let i = 0; i < MAX_ORDERS + 5; i++) orders.note('ada', `rdoc-${i}`, 1000 + i)
+  assert.equal(orders.of('ada').length, MAX_ORDERS)
+  // six gave way to the newest of them
+  assert.deepEqual([0, 5, 6, 'other'].map((i) => orders.revokedAt('ada', `doc-${i}`)), [1005, 1005, 1006, 1005])
+})
+
+test('users are bounded, the one ordered about longest ago goes; after seven days all are forgotten', () => {
+  const orders = new Orders(2)
+  orders.note('ada', 'k', 1)
+  orders.note('ben', 'k', 2)
+  orders.note('ada', 'k', 3)
+  orders.note('cid', 'k', 4)
+  assert.deepEqual(['ada', 'ben', 'cid'].map((uid) => orders.of(uid).length), [1, 0, 1])
+  orders.sweep(ORDER_TTL * 1000 + 3)
+  assert.deepEqual(['ada', 'cid'].map((uid) => orders.of(uid).length), [0, 1])
+})
