@@ -35,7 +35,7 @@ async function worker (t, url) {
   await lease.start()
   /** @type {string[]} */
   const kicked = []
-  const handlers = { onRecord: () => {}, onReconnect: () => {}, onDirect: (/** @type {import('../../src/wire/publication.js').Publication} */ { uid }) => { kicked.push(String(uid)) } }
+  const handlers = { onRecord: () => {}, onOrders: () => {}, onReconnect: () => {}, onDirect: (/** @type {import('../../src/wire/publication.js').Publication} */ { uid }) => { kicked.push(String(uid)) } }
   const bus = createRedisBus({ redis, log, metrics, workerNumber: lease.number, handlers, history })
   t.after(() => bus.stop())
   await bus.start()
