@@ -35,7 +35,8 @@ async function worker (t, url) {
   await lease.start()
   /** @type {string[]} */
   const kicked = []
-  const handlers = { onRecord: () => {}, onOrders: () => {}, onReconnect: () => {}, onDirect: (/** @type {import('../../src/wire/publication.js').Publication} */ { uid }) => { kicked.push(String(uid)) } }
+  /** @type {import('../../src/bus/contract.js').BusHandlers} */
+  const handlers = { onRecord () {}, onOrders () {}, onReconnect () {}, onDirect ({ uid }) { kicked.push(String(uid)) } }
   const bus = createRedisBus({ redis, log, metrics, workerNumber: lease.number, handlers, history })
   t.after(() => bus.stop())
   await bus.start()
