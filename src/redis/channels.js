@@ -250,6 +250,16 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
      */
     onRestored (listener) { restoredListeners.push(listener) },
 
+    /**
+     * Commands go to this server: a connection to another one (the master before a failover, isolated but alive) hears nothing of what is published.
+     * @param {string | undefined} runId undefined: it does not say
+     */
+    follow (runId) {
+      for (const connection of connections.values()) {
+        if (runId !== undefined && connection.ready && connection.runId !== undefined && connection.runId !== runId) connection.reconnect()
+      }
+    },
+
     /** How many channels are subscribed or to be. */
     get size () { return entries.size },
 

@@ -1,6 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
 import { systemClock } from '../clock.js'
 import { createChannels } from './channels.js'
+import { createElsewhere, runIdOf } from './elsewhere.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { clusterOptions, connectionOptions, reconnectForEver } from './options.js'
 import { createMarkers } from './markers.js'
@@ -38,10 +39,14 @@ export function createRedis ({ urls, name, log }) {
   const backListeners = []
   const tellBack = () => { for (const listener of backListeners) listener() }
   const client = urls.length === 1
-    ? new Redis(urls[0], { ...connectionOptions(name), retryStrategy: reconnect.retryStrategy, reconnectOnError: demoted })
+    ? new Redis(urls[0], { ...connectionOptions(name), retryStrategy: reconnect.retryStrategy })
     : new Cluster(urls, clusterOptions(name, urls, reconnect.retryStrategy))
   const refusals = createRefusals({ log })
-  catchRejections(client, refusals.note)
+  const elsewhere = client instanceof Cluster ? undefined : createElsewhere({ client, log })
+  catchRejections(client, (error) => {
+    refusals.note(error)
+    elsewhere?.note(error)
+  })
   if (client instanceof Cluster) {
     refuseWhenDown(client)
     client.on('+node', (node) => {
@@ -69,6 +74,7 @@ export function createRedis ({ urls, name, log }) {
     downSince = undefined
     loggedAt = -Infinity
     tellBack()
+    if (!(client instanceof Cluster)) runIdOf(client).then((runId) => channels.follow(runId), () => {}) // the next reconnect asks again
   })
   const onTrouble = (/** @type {Error | undefined} */ error) => {
     if (stopped) return
@@ -165,12 +171,6 @@ export function createRedis ({ urls, name, log }) {
     }
   }
 }
-
-/**
- * The server was a primary when we connected and is a replica now: whatever routes us has another one by now.
- * @param {Error} error
- */
-const demoted = (error) => error.message.startsWith('READONLY')
 
 /**
  * ioredis sends some commands itself (SELECT, ASKING) and lets go of their promises; one that fails with its connection

@@ -1,3 +1,4 @@
+import { runIdOf } from './elsewhere.js'
 import { connectionOptions, reconnectForEver } from './options.js'
 
 /** A connection that only listens would not notice that the other side is gone, ms between two looks. */
@@ -16,6 +17,8 @@ const PING_INTERVAL = 5000
 /** One connection for sharded pub/sub, to one node. Reconnects for ever; what is subscribed is its owner's care. */
 export class SubscriberConnection {
   #closed = false
+  /** Of the server that it is connected to, where that is known. @type {string | undefined} */
+  runId
 
   /**
    * @param {string} nodeKey
@@ -31,6 +34,9 @@ export class SubscriberConnection {
     this.redis = redis
     redis.on('ready', () => {
       reconnect.reset()
+      this.runId = undefined
+      // before the first channel: after it a connection may ask nothing but PING
+      runIdOf(redis).then((runId) => { this.runId = runId }, () => {})
       if (!this.#closed) onReady(this)
     })
     redis.on('close', () => { if (!this.#closed) onClose(this) })
@@ -67,6 +73,9 @@ export class SubscriberConnection {
     const { condition } = /** @type {{ condition?: { subscriber: false | { channels: (kind: string) => string[] } } }} */ (/** @type {unknown} */ (this.redis))
     return new Set(condition?.subscriber ? condition.subscriber.channels('ssubscribe') : [])
   }
+
+  /** Drops the connection and makes another one. */
+  reconnect () { this.redis.disconnect(true) }
 
   close () {
     this.#closed = true

@@ -5,14 +5,14 @@ import { connect, createServer } from 'node:net'
  * The connections of a proxy: for each that a client makes one to the server, and when either ends so does the other. What passes
  * between the two is up to the caller.
  *
- * @param {number} port of the server, on the loopback interface
+ * @param {number | (() => number)} port of the server, on the loopback interface; a function is asked for each connection
  * @param {(client: import('node:net').Socket, upstream: import('node:net').Socket) => (() => void) | void} onPair what it returns is called at the end of the two
  */
 export async function startRelay (port, onPair) {
   /** @type {Set<import('node:net').Socket>} */
   const sockets = new Set()
   const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1')
+    const upstream = connect(typeof port === 'number' ? port : port(), '127.0.0.1')
     const end = onPair(client, upstream)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
