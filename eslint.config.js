@@ -7,6 +7,7 @@ import globals from 'globals'
 const WALL_CLOCK = {
   'src/api/http.js': 'timestamp of a publication',
   'src/auth/authenticator.js': '`exp` and `nbf` of tokens',
+  'src/auth/key-set.js': 'end of the tokens of a key that was withdrawn, beside their `exp`',
   'src/bus/memory-bus.js': 'ingest time of a record',
   'src/bus/memory-logs.js': 'ingest time of a record',
   'src/bus/redis-publish.js': 'ingest time of a record',

@@ -36,7 +36,15 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
   const cache = new LruCache(CACHED_TOKENS)
   /** @type {VerificationKey | null} */
   let ownKey = secret === undefined ? null : keyFromSecret(secret)
-  const keySet = jwksUrl === undefined ? null : createKeySet({ url: jwksUrl, log, clock, onChange: () => cache.clear() })
+  /** @type {(() => void)[]} */
+  const withdrawnListeners = []
+  const keySet = jwksUrl === undefined ? null : createKeySet({
+    url: jwksUrl, log, clock,
+    onChange (withdrawn) {
+      cache.clear()
+      if (withdrawn) for (const listener of withdrawnListeners) listener()
+    }
+  })
   const hasKey = secret !== undefined || publicKeyFile !== undefined || jwksUrl !== undefined
 
   /**
@@ -45,7 +53,7 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
    * @param {string} [digest] of the token; absent: it is not kept
    */
   function verify (token, key, digest) {
-    const { identity, notBefore } = identityFromClaims(key.verify(token))
+    const { identity, notBefore } = identityFromClaims(key.verify(token), keySet === null ? undefined : key)
     const now = clock.now()
     if (now < notBefore - CLOCK_TOLERANCE) throw new InkcastError('unauthorized', 'the token is not valid yet')
     const expiresAt = (identity.expiresAt ?? Infinity) + CLOCK_TOLERANCE
@@ -72,6 +80,9 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
       await keySet?.stop()
     },
 
+    /** @param {() => void} listener called when the issuer withdrew keys: identities of their tokens have `key.withdrawnAt` from then on */
+    onWithdrawn (listener) { withdrawnListeners.push(listener) },
+
     /**
      * At once, except when the key set has to be fetched first. A token that is given must be valid, even where
      * connections without one are allowed: its owner would not expect to be somebody else.
@@ -90,6 +101,8 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
       if (!hasKey) throw new InkcastError('unauthorized', 'a token was given, but the gateway has no key to verify it: set AUTH_JWT_SECRET, or send no token')
 
       if (secret !== undefined && ownKey !== null) return verify(token, ownKey)
+      // also where every token is in the cache
+      keySet?.keepFresh()
       const digest = hash('sha256', token, 'base64')
       const known = cache.get(digest, clock.now())
       if (known !== undefined) return known

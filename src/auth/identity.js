@@ -12,6 +12,7 @@ import { isId } from '../wire/publication.js'
  * @property {string} [tier] heartbeat tier
  * @property {readonly Grant[] | null} grants null: the token has no `documents` claim, the access policy decides
  * @property {number | null} issuedAt s since 1970; null: the token does not say
+ * @property {import('./keys.js').VerificationKey} [key] that its token was verified with, where keys may be withdrawn
  * @property {number | null} expiresAt ms since 1970; null: never
  * @property {boolean} anonymous
  */
@@ -72,10 +73,11 @@ function parseClaims (payload) {
 
 /**
  * @param {unknown} payload the claims of a token whose signature was verified; claims not named here are ignored
+ * @param {import('./keys.js').VerificationKey} [key] see Identity
  * @returns {{ identity: Identity, notBefore: number }} notBefore in ms since 1970, -Infinity without an `nbf` claim
  * @throws {InkcastError} unauthorized, naming the claim that is wrong
  */
-export function identityFromClaims (payload) {
+export function identityFromClaims (payload, key) {
   const { sub, exp, nbf, name, tier, documents } = isPlain(payload) ? payload : parseClaims(payload)
   // a claim that was always passed over: whatever it is, no token is refused for it
   const { iat } = /** @type {{ iat?: unknown }} */ (payload)
@@ -89,6 +91,7 @@ export function identityFromClaims (payload) {
   }
   if (name !== undefined) identity.name = name
   if (tier !== undefined) identity.tier = tier
+  if (key !== undefined) identity.key = key
   return { identity: Object.freeze(identity), notBefore: nbf === undefined ? -Infinity : nbf * 1000 }
 }
 

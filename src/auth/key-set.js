@@ -11,13 +11,15 @@ import { keyFromJwk } from './keys.js'
  * @typedef {import('./keys.js').VerificationKey} VerificationKey
  */
 
-/** After this long the keys are fetched again, in the background: keys that were withdrawn go, new ones are there before they are used. */
+/** After this long the keys are fetched again, in the background and by a timer: keys that were withdrawn go, new ones are there before they are used. */
 const MAX_AGE = 600_000
 /** Between two fetches: tokens with made-up key ids must not become requests to the issuer. */
 const COOL_DOWN = 10_000
 const TIMEOUT = 5000
 const MAX_KEYS = 100
 const MAX_BYTES = 1_048_576
+/** How often it is looked whether the keys are that old, ms. */
+const LOOK_EVERY = 5000
 /** How many unknown key ids are remembered. */
 const MAX_UNKNOWN = 1000
 
@@ -26,13 +28,18 @@ const MAX_UNKNOWN = 1000
  * @param {string} dependencies.url
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
- * @param {() => void} dependencies.onChange the set differs from what it was; what was verified by an older one may be void
+ * @param {(withdrawn: boolean) => void} dependencies.onChange the set differs from what it was; what was verified by an older one may be
+ *   void. withdrawn: there are keys that it had and does not have any more
  */
 export function createKeySet ({ url, log, clock, onChange }) {
   const stopping = new AbortController()
   const backoff = new Backoff({ min: 1000, max: 30_000 })
   /** @type {Map<string, VerificationKey[]> | null} by key id, '' for keys without; null before the first fetch */
   let keys = null
+  /** Those that it had before: an issuer that leaves one out by mistake gets the same back. By id and name. @type {Map<string, VerificationKey>} */
+  const withdrawn = new Map()
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
   let body = ''
   let staleAt = -Infinity
   let nextFetchAt = -Infinity
@@ -47,13 +54,13 @@ export function createKeySet ({ url, log, clock, onChange }) {
       const json = await fetchJson(url, { timeout: TIMEOUT, maxBytes: MAX_BYTES, signal: stopping.signal })
       const fetched = readKeys(json, log)
       const changed = body !== (body = JSON.stringify(json))
-      keys = fetched
+      const some = replace(fetched)
       missing = asked
       asked = new Set()
       backoff.reset()
       nextFetchAt = clock.monotonic() + COOL_DOWN
       staleAt = clock.monotonic() + MAX_AGE
-      if (changed) onChange()
+      if (changed) onChange(some)
     } catch (error) {
       nextFetchAt = clock.monotonic() + backoff.next()
       if (!stopping.signal.aborted) log.warn({ err: error, keepsKeys: keys !== null }, 'cannot fetch the key set')
@@ -61,8 +68,39 @@ export function createKeySet ({ url, log, clock, onChange }) {
     }
   }
 
+  /** @param {Map<string, VerificationKey[]>} fetched @returns {boolean} whether keys are missing that were there before */
+  function replace (fetched) {
+    const old = new Map([...withdrawn, ...named(keys)])
+    for (const [kid, list] of fetched) {
+      fetched.set(kid, list.map((key) => {
+        const name = `${kid}\n${key.name}`
+        const same = old.get(name) ?? key
+        old.delete(name)
+        withdrawn.delete(name)
+        same.withdrawnAt = null
+        return same
+      }))
+    }
+    keys = fetched
+    let some = false
+    for (const [name, key] of old) {
+      if (key.withdrawnAt !== null) continue
+      key.withdrawnAt = clock.now()
+      some = true
+      if (withdrawn.size >= MAX_KEYS) withdrawn.delete(/** @type {string} */ (withdrawn.keys().next().value))
+      withdrawn.set(name, key)
+    }
+    return some
+  }
+
   /** One fetch at a time, shared by all who wait for it. */
   const refresh = () => fetching ??= fetchKeys().finally(() => { fetching = null })
+
+  /** Fetches keys that are old, in the background. */
+  function keepFresh () {
+    const now = clock.monotonic()
+    if (now >= staleAt && now >= nextFetchAt && !stopping.signal.aborted) refresh().catch(() => {})
+  }
 
   /** @param {string} kid @param {string} alg */
   function lookup (kid, alg) {
@@ -84,12 +122,19 @@ export function createKeySet ({ url, log, clock, onChange }) {
 
   return {
     /** The first fetch; if it fails, tokens are `unavailable` until a later one succeeds. */
-    async start () { await refresh().catch(() => {}) },
+    async start () {
+      timer ??= setInterval(keepFresh, LOOK_EVERY).unref()
+      await refresh().catch(() => {})
+    },
 
     async stop () {
+      clearInterval(timer)
+      timer = undefined
       stopping.abort()
       await fetching?.catch(() => {})
     },
+
+    keepFresh,
 
     /**
      * The key of a token: at once if it is known, or after the set was fetched again.
@@ -98,8 +143,8 @@ export function createKeySet ({ url, log, clock, onChange }) {
      * @throws {InkcastError} unauthorized: the issuer has no such key; unavailable: that is not known at the moment
      */
     find ({ kid = '', alg }) {
+      keepFresh()
       const now = clock.monotonic()
-      if (now >= staleAt && now >= nextFetchAt) refresh().catch(() => {})
       const key = lookup(kid, alg)
       if (key !== undefined) return key
       if (fetching !== null || now >= nextFetchAt) return fetchFor(kid, alg)
@@ -112,6 +157,11 @@ export function createKeySet ({ url, log, clock, onChange }) {
 }
 
 const unknownKey = () => new InkcastError('unauthorized', 'the token was signed with a key that its issuer does not have')
+
+/** @param {Map<string, VerificationKey[]> | null} keys @returns {[name: string, key: VerificationKey][]} */
+function named (keys) {
+  return [...keys ?? []].flatMap(([kid, list]) => list.map((key) => /** @type {[string, VerificationKey]} */ ([`${kid}\n${key.name}`, key])))
+}
 
 /**
  * @param {unknown} json

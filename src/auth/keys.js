@@ -9,6 +9,8 @@ import { createHmacReader } from './hmac.js'
  *
  * @typedef {object} VerificationKey
  * @property {readonly string[]} algorithms
+ * @property {string} name of the key itself and how it is used: two that have one verify the same tokens
+ * @property {number | null} withdrawnAt when its issuer was first seen not to have it any more, ms since 1970; null: it has, as far as is known
  * @property {(token: string) => unknown} verify returns the claims, their times not looked at; throws InkcastError unauthorized
  */
 
@@ -32,7 +34,7 @@ const MIN_RSA_BITS = 2048 // RFC 7518, 3.3
 export function keyFromSecret (secret) {
   const read = createHmacReader(secret)
   const key = verificationKey(secret, HMAC)
-  return { algorithms: HMAC, verify: (token) => read(token) ?? key.verify(token) }
+  return { ...key, verify: (token) => read(token) ?? key.verify(token) }
 }
 
 /**
@@ -99,6 +101,8 @@ function verificationKey (key, algorithms) {
   const verify = createVerifier({ key, algorithms, cache: false, ignoreExpiration: true, ignoreNotBefore: true })
   return {
     algorithms,
+    name: `${algorithms}\n${key}`,
+    withdrawnAt: null,
     verify (token) {
       try {
         return verify(token)

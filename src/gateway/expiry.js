@@ -1,5 +1,5 @@
 /**
- * Ends connections whose token expires, after a warning. Connections are kept by the second in which something is
+ * Ends connections whose token expires, or was signed with a key that its issuer has withdrawn, after a warning. Connections are kept by the second in which something is
  * due, so that a tick costs nothing where nothing is.
  *
  * @typedef {import('./connection.js').Connection} Connection
@@ -8,13 +8,17 @@
 /** How long before its end a client hears of it, ms: enough to fetch a new token. */
 const WARNING = 60_000
 
+/** A key that is withdrawn ends its connections after two of them: clients are warned one by one in the first, so that not all fetch new tokens at once. */
+const WITHDRAWAL = 2 * WARNING
+
 const TICK = 1000
 
 /**
  * @param {object} dependencies
  * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {() => number} [dependencies.random] from 0 to 1
  */
-export function createExpiry ({ clock }) {
+export function createExpiry ({ clock, random = Math.random }) {
   /** @type {Map<number, Set<Connection>>} by second; at most one entry per connection */
   const due = new Map()
   /** @type {NodeJS.Timeout | undefined} */
@@ -49,13 +53,16 @@ export function createExpiry ({ clock }) {
     for (let second = Math.floor(now / TICK); done < second; done++) {
       for (const connection of due.get(done + 1) ?? []) {
         connection.expiresIn = 0
-        const { expiresAt } = connection.identity
-        if (expiresAt === null) continue
-        if (now >= expiresAt) {
+        const endsAt = endOf(connection.identity)
+        if (endsAt === null) continue
+        if (now >= endsAt) {
           connection.disconnect('token_expired')
+        } else if (endsAt - now > WITHDRAWAL) {
+          // its key was withdrawn by mistake, and is back
+          put(connection, endsAt - WARNING)
         } else {
-          connection.socket.emit('auth:expiring', { inMs: expiresAt - now })
-          put(connection, expiresAt)
+          connection.socket.emit('auth:expiring', { inMs: endsAt - now })
+          put(connection, endsAt)
         }
       }
       due.delete(done + 1)
@@ -71,14 +78,22 @@ export function createExpiry ({ clock }) {
     stop () { clearInterval(timer) },
     tick,
     forget,
-    /** @param {Connection} connection (again) after it got an identity */
+    /** @param {Connection} connection (again) after it got an identity, or its key was withdrawn */
     watch (connection) {
       forget(connection)
-      const { expiresAt } = connection.identity
-      if (expiresAt === null) return
+      const { identity } = connection
+      const endsAt = endOf(identity)
+      if (endsAt === null) return
       const now = clock.now()
       follow(now)
-      put(connection, expiresAt - now > WARNING ? expiresAt - WARNING : expiresAt - now > 5000 ? now + TICK : expiresAt)
+      const isWithdrawn = endsAt !== identity.expiresAt
+      put(connection, isWithdrawn ? now + random() * Math.max(0, endsAt - WARNING - now) : endsAt - now > WARNING ? endsAt - WARNING : endsAt - now > 5000 ? now + TICK : endsAt)
     }
   }
+}
+
+/** @param {import('../auth/identity.js').Identity} identity @returns {number | null} ms since 1970; null: never */
+function endOf ({ expiresAt, key }) {
+  const withdrawnAt = key?.withdrawnAt
+  return withdrawnAt == null ? expiresAt : Math.min(expiresAt ?? Infinity, withdrawnAt + WITHDRAWAL)
 }

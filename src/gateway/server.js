@@ -110,6 +110,9 @@ export function createGateway ({
   const users = createUsers({ bus, orders: access.orders, metrics, log })
   const direct = createDirect({ directory, feeds, receipts, lifeCycle, presence, users, orders: access.orders })
   const expiry = createExpiry({ clock })
+  authenticator.onWithdrawn(() => {
+    for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
+  })
   const cuts = createCutDetector({ pingInterval: config.heartbeat.max, log })
   /** Without it Engine.IO's own goes on. */
   const heartbeat = hooked ? createHeartbeat({ settings: config.heartbeat, hooks: heartbeatHooks, tierOf: (conn) => conn[kConnection]?.identity.tier, metrics }) : null

@@ -136,6 +136,59 @@ test('a key that the issuer withdrew verifies no more after the next fetch, not 
   await assert.rejects(authenticate(token), refused('unauthorized'))
 })
 
+test('a key that is withdrawn where nothing but known tokens comes is noticed by a timer, which stops with the authenticator', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const [old, fresh] = [newKey('old'), newKey('fresh')]
+  const { authenticator, authenticate, issuer, service, clock } = await issuerWith(t, [jwk(old), jwk(fresh)])
+  let withdrawals = 0
+  authenticator.onWithdrawn(() => { withdrawals++ })
+  await authenticator.start()
+  const tokens = [await signedBy(old), await signedBy(fresh)]
+  const [gone, kept] = await Promise.all(tokens.map(authenticate))
+  issuer.keys = [{ ...jwk(fresh), use: 'sig' }]
+  t.mock.timers.tick(60_000)
+  assert.equal(service.requests, 1)
+  // an issuer that is down is asked again
+  issuer.status = 500
+  for (const requests of [2, 3]) {
+    clock.advance(600_000)
+    t.mock.timers.tick(5000)
+    await waitFor(() => service.requests === requests)
+    await assert.rejects(authenticate(await signedBy(newKey('unknown'))), refused('unavailable'))
+  }
+  assert.deepEqual([withdrawals, gone.key?.withdrawnAt], [0, null])
+  issuer.status = 200
+  clock.advance(30_000)
+  t.mock.timers.tick(5000)
+  await waitFor(() => withdrawals === 1)
+  assert.deepEqual([gone.key?.withdrawnAt, kept.key?.withdrawnAt], [clock.now(), null])
+  await assert.rejects(authenticate(tokens[0]), refused('unavailable'))
+  assert.equal((await authenticate(tokens[1])).key, kept.key, 'the same key, although it is described in other words')
+  // it was left out by mistake
+  issuer.keys = [jwk(fresh), jwk(old)]
+  clock.advance(600_000)
+  t.mock.timers.tick(5000)
+  await waitFor(() => gone.key?.withdrawnAt === null)
+  assert.equal((await authenticate(tokens[0])).key, gone.key)
+  assert.equal(withdrawals, 1)
+  await authenticator.stop()
+  const { requests } = service
+  clock.advance(600_000)
+  t.mock.timers.tick(600_000)
+  assert.equal(service.requests, requests)
+})
+
+test('keys that are old are fetched again also where only tokens come that are in the cache', async (t) => {
+  const key = newKey('one')
+  const { authenticator, authenticate, service, clock } = await issuerWith(t, [jwk(key)])
+  await authenticator.start()
+  const token = await signedBy(key)
+  await authenticate(token)
+  clock.advance(600_000)
+  await authenticate(token)
+  await waitFor(() => service.requests === 2)
+})
+
 test('a token without a key id verifies when there is one key it can mean', async (t) => {
   const [ec, rsa] = [newKey('one'), newKey('two', 'RS256')]
   const { authenticator, issuer, authenticate, clock } = await issuerWith(t, [jwk(ec), jwk(rsa)])

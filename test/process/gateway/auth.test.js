@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { systemClock } from '../../../src/clock.js'
 import { connectClient, createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { httpService } from '../../helpers/http-service.js'
 import { nothingLeft, watchBus } from '../../helpers/left-over.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
-import { SECRET, forgeToken, signToken } from '../../helpers/tokens.js'
+import { SECRET, forgeToken, keyPairFor, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
 
 const file = { after }
@@ -248,4 +249,24 @@ test('a token that expires ends its connection, after a warning and with a word'
   assert.equal(kept.connected, true)
   kept.disconnect()
   await nothingLeft(server, bus)
+})
+
+test('a connection whose key the issuer withdraws is warned and closed, one of another key stays', async (t) => {
+  t.mock.method(Math, 'random', () => 0)
+  const pairs = ['old', 'new'].map((kid) => ({ kid, pair: keyPairFor('ES256') }))
+  let there = pairs
+  const issuer = await httpService(t, () => ({ body: JSON.stringify({ keys: there.map(({ kid, pair }) => ({ kid, ...pair.publicKey.export({ format: 'jwk' }) })) }) }))
+  const own = await startEmbedded(t, { AUTH_JWKS_URL: issuer.url })
+  const tokens = await Promise.all(pairs.map(({ kid, pair }) => signToken({ sub: kid }, { alg: 'ES256', key: pair.privateKey, header: { kid } })))
+  const [old, kept] = await Promise.all(tokens.map((token) => connectClient(t, own.url, { auth: { token } })))
+  there = pairs.slice(1)
+  const warning = old.next('auth:expiring')
+  // a token of a key that is not known has the set fetched again, 10 s after the last time
+  t.mock.method(systemClock, 'monotonic', () => performance.now() + 10_000)
+  const unknown = await signToken({ sub: 'x' }, { alg: 'ES256', key: pairs[0].pair.privateKey, header: { kid: 'unknown' } })
+  assert.equal((await refused(t, { token: unknown }, { address: own.url })).data.code, 'unauthorized')
+  const [{ inMs }] = await warning
+  assert.ok(inMs > 100_000 && inMs <= 120_000, inMs)
+  assert.deepEqual(kept.received, [])
+  assert.equal((await refused(t, { token: tokens[0] }, { address: own.url })).data.retryable, true)
 })

@@ -24,6 +24,7 @@ function setUp (t) {
       const heard = []
       const connection = {
         heard,
+        /** @type {{ expiresAt: number | null }} */
         identity: { expiresAt: expiresIn === null ? null : START + expiresIn },
         socket: { emit: (/** @type {string} */ event, /** @type {{ inMs: number }} */ { inMs }) => { heard.push(event, inMs) } },
         disconnect (/** @type {string} */ code) {
@@ -76,6 +77,40 @@ describe('expiry', () => {
     expiry.watch(/** @type {any} */ (longer))
     pass(3_600_000)
     assert.deepEqual(longer.heard, [])
+  })
+
+  test('a withdrawn key ends its connections within two minutes, warned one by one in the first, unless they get another token or the key is back', (t) => {
+    const { connection, pass, expiry, clock } = setUp(t)
+    const key = /** @type {any} */ ({ withdrawnAt: null })
+    const all = Array.from({ length: 200 }, (_, i) => connection(i % 2 ? null : 3_600_000))
+    const [other, soon] = [connection(null), connection(90_000)]
+    for (const one of [...all, soon]) Object.assign(one.identity, { key })
+    key.withdrawnAt = clock.now()
+    for (const one of [...all, soon]) expiry.watch(/** @type {any} */ (one))
+    const warned = () => all.filter(({ heard }) => heard.length > 0).length
+    pass(30_000)
+    assert.ok(warned() > 60 && warned() < 140, `${warned()} after half a minute`)
+    pass(31_000)
+    assert.equal(warned(), 200)
+    for (const { heard } of all) assert.ok(heard.length === 2 && Number(heard[1]) >= 59_000 && Number(heard[1]) <= 120_000, `${heard}`)
+    const refreshed = all[0]
+    refreshed.identity = { expiresAt: START + 3_600_000 }
+    expiry.watch(/** @type {any} */ (refreshed))
+    pass(60_000)
+    assert.deepEqual(new Set(all.slice(1).map(({ heard }) => heard[2])), new Set(['token_expired']))
+    assert.deepEqual([refreshed.heard.length, other.heard, soon.heard], [2, [], ['auth:expiring', 60_000, 'token_expired'].map((word, i) => i === 1 ? soon.heard[1] : word)])
+
+    const mistaken = [connection(null), connection(3_600_000)]
+    const left = /** @type {any} */ ({ withdrawnAt: clock.now() })
+    for (const one of mistaken) {
+      Object.assign(one.identity, { key: left })
+      expiry.watch(/** @type {any} */ (one))
+    }
+    left.withdrawnAt = null
+    pass(300_000)
+    assert.deepEqual(mistaken.map(({ heard }) => heard), [[], []])
+    pass(3_600_000)
+    assert.deepEqual(mistaken.map(({ heard }) => heard.at(-1)), [undefined, 'token_expired'])
   })
 
   test('catches up when ticks were late, with everybody', (t) => {
