@@ -35,7 +35,7 @@ export const ERRORS = Object.freeze({
   unauthorized: { message: 'a valid token is needed', retryable: false, status: 401, when: 'The token is missing or not valid; get a new one before trying again.' },
   token_expired: { message: 'the token has expired', retryable: false, status: 401, when: 'The token\'s `exp` has passed; get a new one (an `auth` function is evaluated again at each reconnect).' },
   forbidden: { message: 'not allowed', retryable: false, status: 403, when: 'The token\'s grants (or the access policy) do not allow this for this document.' },
-  origin_refused: { message: 'this origin is not allowed', retryable: false, status: 403, when: 'A browser connects from a page that is neither of the same origin nor in `ALLOWED_ORIGINS`.' },
+  origin_refused: { message: 'this origin is not allowed', retryable: false, status: 403, when: 'A browser connects from a page that is neither of the same origin nor in `ALLOWED_ORIGINS`; the message names the origin, and the gateway logs it once. Add it to `ALLOWED_ORIGINS`. A gateway in development that lets anybody in also refuses public host names that are not its own (DNS rebinding).' },
 
   // limits
   not_joined: { message: 'join the document first', retryable: false, status: 409, when: 'A client sends to a document that this connection has not joined.' },

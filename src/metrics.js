@@ -22,7 +22,7 @@ const BYTES = [128, 256, 512, 1024, 1400, 4096, 16384, 65536, 262144, 1048576]
 /** @satisfies {Record<string, MetricEntry>} */
 export const METRICS = Object.freeze({
   connections: { type: 'gauge', labels: ['transport'], help: 'Open connections.', worry: 'A sudden fall: a proxy or a deploy cut them off.' },
-  handshakes: { type: 'counter', labels: ['result'], help: 'Handshakes by result: `ok`, an error code, or `refused` (503, beyond `MAX_HANDSHAKES_PER_SECOND`).', worry: 'Anything but `ok` that grows.' },
+  handshakes: { type: 'counter', labels: ['result'], help: 'Handshakes by result: `ok`, an error code, `origin_refused` (403, the page may not connect, see `ALLOWED_ORIGINS`), or `refused` (503, beyond `MAX_HANDSHAKES_PER_SECOND`).', worry: 'Anything but `ok` that grows.' },
   handshakes_waiting: { type: 'gauge', labels: [], help: 'Clients that wait because more came than `MAX_HANDSHAKES_PER_SECOND`.', worry: 'Above 0 for long: more clients come back than the workers may take.' },
   slow_connections: { type: 'counter', labels: [], help: 'Connections closed because they took too little for too long, or what is for them alone was too much.', worry: 'Grows: clients or their networks are too slow for what is published.' },
   connections_behind: { type: 'gauge', labels: [], help: 'Connections that take too little: they get nothing live, and what they missed from the log.', worry: 'More than a few: networks are too slow for what is published, or `MAX_WAITING_BYTES_TOTAL` is reached.' },

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { InkcastError } from '../errors.js'
+import { isLoopbackHost } from '../host-name.js'
 
 /** What `x-source` says when no tokens are set: a caller on this machine. */
 const LOCAL = 'local'
@@ -65,6 +66,3 @@ export function createCallers (tokens) {
 
 /** @param {string | undefined} address */
 const isLoopback = (address = '') => address === '::1' || /^(?:::ffff:)?127\.\d+\.\d+\.\d+$/.test(address)
-
-/** @param {string} host with or without a port */
-const isLoopbackHost = (host) => /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/i.test(host)

@@ -13,7 +13,7 @@ export const gateway = block('Gateway', {
   HOST: { as: 'host', type: text(), derived: production('0.0.0.0', '127.0.0.1'), defaultText: '`127.0.0.1`; `0.0.0.0` in production', describe: 'Address that clients connect to.' },
   PORT: { as: 'port', type: port(), default: '3000', describe: 'Port that clients connect to.' },
   WORKERS: { as: 'workers', type: integer(1, 1024), derived: ({ cores }) => String(cores), defaultText: 'number of cores', describe: 'Gateway workers that `cluster.js` forks.' },
-  ALLOWED_ORIGINS: { as: 'allowedOrigins', type: list(), default: '', describe: 'Origins whose pages may connect, comma separated, `*` for any. Default: only pages of the same origin.' },
+  ALLOWED_ORIGINS: { as: 'allowedOrigins', type: list(), default: '', describe: 'Origins whose pages may connect, comma separated (`https://app.example.com`), `*` for any. Default: pages of the gateway\'s own origin; in development also pages of this machine (`http://localhost:5173`).' },
   TLS_CERT_FILE: { as: 'tlsCertFile', type: text(), describe: 'PEM certificate chain; with `TLS_KEY_FILE` the gateway speaks TLS itself.' },
   TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `TLS_CERT_FILE`.' },
   PEER_HOST: { as: 'peerHost', type: text(), describe: 'Address under which the workers of other machines reach those of this one, for long polling behind a load balancer without sticky sessions. Not set: requests of other machines\' sessions are not exchanged.' },

@@ -3,22 +3,24 @@ import { Server as EngineServer } from 'engine.io'
 import { CompressingServer } from './compression.js'
 import { kConnection } from './connection.js'
 import { deferAddress } from './hooks.js'
-import { createOriginCheck } from './origin.js'
 import { PollAnswers } from './poll-answer.js'
 import { LET_GO } from './stray.js'
 import { EngineSocket } from './websocket/engine-socket.js'
 import { beginsWebSocket, queryOf } from './websocket/request.js'
 import { WebSockets } from './websocket/server.js'
 
-/** Engine.IO's number of it. */
+/** Engine.IO's numbers of errors. */
 const BAD_REQUEST = 3
+const FORBIDDEN = 4
+/** Workers use others among themselves. */
+const METHODS = ['GET', 'POST', 'OPTIONS']
 
 /**
  * The Engine.IO server of a worker: our session ids, and requests of sessions that live in another worker are
  * passed on before Engine.IO sees them.
  */
 export class Engine extends EngineServer {
-  #mayConnect
+  #origins
   #opening
   /** Those that began with a WebSocket, by id; Engine.IO's own are in `clients`, an object, which is slow with keys that are all new. @type {Map<string, EngineSocket>} */
   #sessions = new Map()
@@ -26,7 +28,7 @@ export class Engine extends EngineServer {
   /**
    * @param {object} options
    * @param {() => string} options.newSessionId
-   * @param {readonly string[]} options.allowedOrigins
+   * @param {import('./origin.js').Origins} options.origins
    * @param {number} options.maxBytes largest message of a client
    * @param {{ max: number, timeout: number }} options.heartbeat ms
    * @param {boolean} options.compress whether clients are offered compression
@@ -34,19 +36,14 @@ export class Engine extends EngineServer {
    * @param {ReturnType<typeof import('./handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
    * @param {import('./stray.js').Strays} [options.strays] absent: there is only one worker
    */
-  constructor ({ newSessionId, allowedOrigins, maxBytes, heartbeat, compress, hooked, handshakeLimit, strays }) {
-    const mayConnect = createOriginCheck(allowedOrigins)
+  constructor ({ newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, strays }) {
     super({
       pingInterval: heartbeat.max,
       pingTimeout: heartbeat.timeout,
       maxHttpBufferSize: maxBytes,
       wsEngine: /** @type {any} */ (compress ? CompressingServer : WebSockets),
-      allowRequest: (req, decide) => {
-        const ok = mayConnect(req.headers.origin, req.headers.host)
-        decide(ok ? null : 'this origin is not allowed', ok)
-      },
       cors: /** @type {any} */ ((/** @type {import('http').IncomingMessage} */ req, /** @type {Function} */ done) => {
-        done(null, { origin: mayConnect(req.headers.origin, req.headers.host) ? req.headers.origin ?? false : false, credentials: true })
+        done(null, { origin: origins.mayConnect(req.headers) ? req.headers.origin ?? false : false, credentials: true })
       })
     })
     // A connection that begins as a WebSocket: the answer to the upgrade and Engine.IO's first packet leave in one write.
@@ -56,7 +53,7 @@ export class Engine extends EngineServer {
     this.maxBytes = maxBytes
     /** A poll is answered with a ping at the latest, and whoever has not read that by then is no client any more. */
     this.answers = new PollAnswers(heartbeat.max + heartbeat.timeout)
-    this.#mayConnect = mayConnect
+    this.#origins = origins
     /** ws is who knows compression. */
     this.direct = hooked && !compress
     this.#opening = JSON.stringify({ upgrades: [], pingInterval: heartbeat.max, pingTimeout: heartbeat.timeout, maxPayload: maxBytes }).slice(1)
@@ -82,6 +79,8 @@ export class Engine extends EngineServer {
    * @override @param {any} req @param {boolean} upgrade @param {any} decide
    */
   verify (req, upgrade, decide) {
+    // JSONP, which clients gave up with protocol 3: any page may load a script, and read it
+    if (req._query.j !== undefined) return decide(BAD_REQUEST, { name: 'JSONP' })
     const client = req._query.sid ? this.sessionOf(req._query.sid) : undefined
     if (client === undefined) return super.verify(req, upgrade, decide)
     // Engine.IO lets those in that say so themselves, and its WebSocket transport answers no request
@@ -130,10 +129,19 @@ export class Engine extends EngineServer {
 
   /** @override @param {any} req @param {any} res */
   handleRequest (req, res) {
+    if (!METHODS.includes(req.method)) return void res.writeHead(405, { allow: METHODS.join(', ') }).end()
+    if (this.#refused(req, res)) return
     const sid = sidOf(req)
     if (sid === undefined && req.method === 'GET') return this.handshakeLimit.enter(req.socket, res, () => super.handleRequest(req, res))
     if (!this.strays?.isStray(sid)) return super.handleRequest(req, res)
     this.strays.request(/** @type {string} */ (sid), req, res).then((forwarded) => { if (!forwarded) super.handleRequest(req, res) }, () => res.destroy())
+  }
+
+  /** @param {any} req @param {any} to the response, or the socket of an upgrade @returns {boolean} whether it comes from a page that may not connect */
+  #refused (req, to) {
+    if (!this.#origins.refuse(req, to)) return false
+    this.emit('connection_error', { req, code: FORBIDDEN, message: 'Forbidden', context: { message: 'this origin is not allowed' } })
+    return true
   }
 
   /** Extensions that want to see requests, or to add headers to answers, get Engine.IO's own. */
@@ -149,7 +157,7 @@ export class Engine extends EngineServer {
    * @returns {boolean} false: it is for Engine.IO
    */
   takeWebSocket (request, netSocket, rest) {
-    if (!this.direct || !beginsWebSocket(request) || this.#extended || !this.#mayConnect(request.headers.origin, request.headers.host)) return false
+    if (!this.direct || !beginsWebSocket(request) || this.#extended || !this.#origins.mayConnect(request.headers)) return false
     this.handshakeLimit.enter(netSocket, undefined, () => {
       if (netSocket.destroyed) return
       const sid = this.newSessionId()
@@ -171,6 +179,7 @@ export class Engine extends EngineServer {
 
   /** @override @param {any} req @param {any} socket @param {Buffer} head */
   handleUpgrade (req, socket, head) {
+    if (this.#refused(req, socket)) return
     const sid = sidOf(req)
     if (sid === undefined) {
       if (this.takeWebSocket(req, socket, head)) return

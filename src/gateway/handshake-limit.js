@@ -1,5 +1,6 @@
 import { InkcastError, publicError } from '../errors.js'
 import { endSocket, responseOf } from '../sockets.js'
+import { readableByAnyPage } from './origin.js'
 
 /**
  * How many clients a worker begins with per second. A burst of one second's worth is served at once, as many more wait,
@@ -18,13 +19,6 @@ const retryInMs = () => Math.round(EARLIEST + Math.random() * (LATEST - EARLIEST
 
 /** @param {{ retryable: boolean }} error that a client is told @returns {{ retryInMs?: number }} when to come back */
 export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs() } : {}
-
-/**
- * So that a page of another origin sees when to come back. Any may: it is no secret, and Engine.IO, which knows who may connect, is not asked.
- * @param {string | undefined} origin
- * @returns {Record<string, string>}
- */
-const corsHeaders = (origin) => origin === undefined ? {} : { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', 'Access-Control-Expose-Headers': 'Retry-After', Vary: 'Origin' }
 
 /**
  * @param {object} dependencies
@@ -68,7 +62,7 @@ export function createHandshakeLimit ({ perSecond, metrics, clock }) {
     const body = JSON.stringify({ code, message, retryable })
     const headers = { 'Retry-After': Math.round(retryInMs() / 1000) }
     if (res === undefined) endSocket(socket, responseOf(503, body, headers))
-    else res.writeHead(503, { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close', ...corsHeaders(res.req.headers.origin) }).end(body)
+    else res.writeHead(503, { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close', ...readableByAnyPage(res.req.headers.origin), 'Access-Control-Expose-Headers': 'Retry-After' }).end(body)
   }
 
   return {

@@ -22,6 +22,7 @@ import { createHandshake } from './handshake.js'
 import { createHandshakeLimit, retryHint } from './handshake-limit.js'
 import { forgetHandshake, heartbeatHooks, lightenHandshakes } from './hooks.js'
 import { endReason, LifeCycle } from './life-cycle.js'
+import { createOrigins } from './origin.js'
 import { Outbox } from './outbox.js'
 import { PresenceDelivery } from './presence-delivery.js'
 import { createHttpServer, notFound } from './http.js'
@@ -124,9 +125,10 @@ export function createGateway ({
   }
 
   const handshakeLimit = createHandshakeLimit({ perSecond: limits.maxHandshakesPerSecond, metrics, clock })
+  const origins = createOrigins({ allowed: settings.allowedOrigins, development: !config.production, anonymous: config.auth.allowAnonymous, metrics, log })
   const engine = new Engine({
     newSessionId: newId,
-    allowedOrigins: settings.allowedOrigins,
+    origins,
     maxBytes: limits.maxRecordBytes + PACKET_OVERHEAD,
     heartbeat: config.heartbeat,
     compress: config.delivery.compressFrom > 0,
@@ -135,7 +137,9 @@ export function createGateway ({
     strays
   })
   const tls = settings.tlsCertFile && settings.tlsKeyFile ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile } : undefined
-  const httpServer = createHttpServer({ engine, fallback, tls, isDraining: () => draining, times: timesWithPolls(config.heartbeat) })
+  /** @type {import('http').RequestListener} */
+  const others = (req, res) => { if (!origins.refuseHost(req, res)) fallback(req, res) }
+  const httpServer = createHttpServer({ engine, fallback: others, tls, isDraining: () => draining, times: timesWithPolls(config.heartbeat) })
   const io = new Server({ parser: parserFor(limits.maxDocumentsPerConnection), serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
 
   const context = { feeds, presence, access, authenticator, expiry, lifeCycle, bus, uplink, limits, metrics, clock, log }

@@ -16,6 +16,9 @@ const END = Buffer.from('\r\n\r\n')
 const PRINTABLE = /^[\t\r\n\x20-\x7e]*$/
 /** A line end of another kind. */
 const NOT_IN_LINE = /[\r\n]/
+const NOT_IN_URL = /\s/
+/** One of the options that a Connection header lists (RFC 9110, 7.6.1); `x-upgrade` is another one. */
+const UPGRADE = /(?:^|,)[ \t]*upgrade[ \t]*(?:,|$)/i
 /** RFC 9110, 5.1 */
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
 /** Names as they were sent, and in lower case; there are few of them. @type {Map<string, string>} */
@@ -63,7 +66,7 @@ export function readUpgrade (bytes, socket) {
   const [line, ...fields] = head.split('\r\n')
   if (!line.startsWith('GET ') || !line.endsWith(' HTTP/1.1')) return null
   const url = line.slice(4, -9)
-  if (url === '' || NOT_IN_LINE.test(url) || url.includes(' ')) return null
+  if (url === '' || NOT_IN_URL.test(url)) return null
   /** @type {Record<string, string>} */
   const headers = {}
   for (const field of fields) {
@@ -95,7 +98,7 @@ function lowerCase (name) {
 export function beginsWebSocket ({ method, headers, _query }) {
   return _query.EIO === '4' && _query.transport === 'websocket' && _query.sid === undefined && method === 'GET' &&
     headers['sec-websocket-version'] === '13' && KEY.test(headers['sec-websocket-key'] ?? '') && headers.host !== undefined &&
-    headers.upgrade?.toLowerCase() === 'websocket' && headers.connection !== undefined && /\bupgrade\b/i.test(headers.connection)
+    headers.upgrade?.toLowerCase() === 'websocket' && headers.connection !== undefined && UPGRADE.test(headers.connection)
 }
 
 /** Nearly all clients ask for the same. @type {{ url: string, query: Record<string, string> }} */

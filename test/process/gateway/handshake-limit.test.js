@@ -30,7 +30,8 @@ for (const transport of ['websocket', 'polling']) {
 }
 
 test('those beyond the queue are told when to come back; those with a session are served; who hangs up disturbs nobody', async (t) => {
-  const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '5' })
+  const origin = 'https://page.example.com'
+  const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '5', ALLOWED_ORIGINS: origin })
   const { port } = new URL(server.url)
   const session = await rawPolling(server.url)
   const sockets = range(9).map(() => connect(Number(port), '127.0.0.1').on('error', () => {}))
@@ -44,7 +45,6 @@ test('those beyond the queue are told when to come back; those with a session ar
     return (await server.metrics.handshakes_waiting.get()).values[0].value >= 4
   })
   sockets.at(-1)?.resetAndDestroy()
-  const origin = 'https://page.example.com'
   const extra = await Promise.all(range(5).map(() => fetch(`${server.url}/socket.io/?EIO=4&transport=polling`, { headers: { origin } })))
   const refused = extra.filter(({ status }) => status === 503)
   assert.ok(refused.length >= 3, `${refused.length} were refused`)

@@ -4,81 +4,18 @@ import https from 'node:https'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { io } from 'socket.io-client'
-import WebSocket from 'ws'
 import { createClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 import { Connection } from '../../../src/gateway/connection.js'
-import { createOriginCheck } from '../../../src/gateway/origin.js'
 
-const HANDSHAKE = '/socket.io/?EIO=4&transport=polling'
 const TLS = fileURLToPath(new URL('../../helpers/tls/', import.meta.url))
 
 const file = { after }
 const development = await startEmbedded(file)
 const production = await startEmbedded(file, {
-  NODE_ENV: 'production', HOST: '127.0.0.1', AUTH_ALLOW_ANONYMOUS: 'true', API_TOKENS: 'test:0123456789abcdef', ALLOWED_ORIGINS: 'https://a.example, https://b.example:8443'
-})
-const anywhere = await startEmbedded(file, { ALLOWED_ORIGINS: '*' })
-
-/**
- * @param {string} url
- * @param {string} origin
- * @param {RequestInit} [init]
- */
-async function handshakeFrom (url, origin, init = {}) {
-  const { status, headers } = await fetch(url + HANDSHAKE, { ...init, headers: { origin, ...init.headers } })
-  return { status, allowed: headers.get('access-control-allow-origin'), credentials: headers.get('access-control-allow-credentials'), vary: headers.get('vary') }
-}
-
-/** @param {string} url @param {string} origin @returns {Promise<boolean>} whether a WebSocket opens */
-function opensFrom (url, origin) {
-  const ws = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, { origin })
-  return new Promise((resolve) => {
-    ws.on('message', () => { resolve(true); ws.terminate() })
-    ws.on('error', () => resolve(false))
-  })
-}
-
-describe('the origin of a page', () => {
-  test('must be the gateway\'s own, where none is set', async () => {
-    const own = development.url
-    assert.deepEqual(await handshakeFrom(own, own), { status: 200, allowed: own, credentials: 'true', vary: 'Origin' })
-    assert.equal(await opensFrom(own, own), true)
-    for (const origin of ['http://a.example', 'null', own.replace(/:\d+/, ':1'), `${own}.a.example`, 'nonsense']) {
-      const { status, allowed } = await handshakeFrom(own, origin)
-      assert.deepEqual([status, allowed], [403, null], origin)
-      assert.equal(await opensFrom(own, origin), false, origin)
-    }
-  })
-
-  test('must be one of those that are set, and the gateway\'s own is not by itself', async () => {
-    const { url } = production
-    for (const [origin, ok] of /** @type {const} */ ([['https://a.example', true], ['https://b.example:8443', true], ['https://b.example', false], ['http://a.example', false], [url, false], ['null', false]])) {
-      const { status, allowed } = await handshakeFrom(url, origin)
-      assert.deepEqual([status, allowed], ok ? [200, origin] : [403, null], origin)
-      assert.equal(await opensFrom(url, origin), ok, origin)
-    }
-  })
-
-  test('may be any, if so set', async () => {
-    assert.equal((await handshakeFrom(anywhere.url, 'http://a.example')).allowed, 'http://a.example')
-    assert.equal(await opensFrom(anywhere.url, 'null'), true)
-  })
-
-  test('is asked for before a request that is not simple', async () => {
-    const preflight = { method: 'OPTIONS', headers: { 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' } }
-    assert.deepEqual(await handshakeFrom(production.url, 'https://a.example', preflight), { status: 204, allowed: 'https://a.example', credentials: 'true', vary: 'Origin, Access-Control-Request-Headers' })
-    const { status, allowed } = await handshakeFrom(production.url, 'http://evil.example', preflight)
-    assert.deepEqual([status, allowed], [400, null])
-  })
-
-  test('is no matter to clients that are no browsers', async () => {
-    assert.equal((await fetch(production.url + HANDSHAKE)).status, 200)
-    const check = createOriginCheck([])
-    assert.deepEqual([check(undefined, 'x'), check('http://x', undefined), check('http://x', 'x'), check('https://x:443', 'x')], [true, false, true, true])
-  })
+  NODE_ENV: 'production', HOST: '127.0.0.1', AUTH_ALLOW_ANONYMOUS: 'true', API_TOKENS: 'test:0123456789abcdef'
 })
 
 describe('what is not Socket.IO', () => {

@@ -56,7 +56,7 @@ describe('the request that begins a WebSocket', () => {
   test('is left to Node when anything about it is out of the ordinary', () => {
     const others = [
       '', 'GET', head(FIELDS).slice(0, -1), head(FIELDS, `POST ${URL} HTTP/1.1`), head(FIELDS, `GET ${URL} HTTP/1.0`), head(FIELDS, `GET  ${URL} HTTP/1.1`), head(FIELDS, `get ${URL} HTTP/1.1`),
-      head(FIELDS, `GET /a b HTTP/1.1`), head(FIELDS, `GET /\x80 HTTP/1.1`), head(FIELDS, 'GET  HTTP/1.1'), head([]), head(FIELDS.slice(0, 2)),
+      head(FIELDS, `GET /a b HTTP/1.1`), head(FIELDS, `GET /a\tb HTTP/1.1`), head(FIELDS, `GET /\x80 HTTP/1.1`), head(FIELDS, 'GET  HTTP/1.1'), head([]), head(FIELDS.slice(0, 2)),
       head([...FIELDS, 'host: again']), head([...FIELDS, ' folded']), head([...FIELDS, 'no colon']), head([...FIELDS, 'a b: c']), head([...FIELDS, 'a : c']), head([...FIELDS, ': c']),
       head([...FIELDS, 'a: b\nc: d']), head([...FIELDS, 'a: b\rc']), head([...FIELDS, 'a: \0']), head([...FIELDS, 'a: \x80']), head([...FIELDS, '__proto__: a']), head([...FIELDS, 'constructor: a']),
       head([...FIELDS, 'Content-Length: 0']), head([...FIELDS, 'Transfer-Encoding: chunked']), head([...FIELDS, 'Expect: 100-continue']), head([...FIELDS, `a: ${'b'.repeat(8192)}`])
@@ -72,7 +72,7 @@ describe('the request that begins a WebSocket', () => {
     for (const url of ['/socket.io/', '/socket.io/?EIO=3&transport=websocket', '/socket.io/?EIO=4&transport=polling', '/socket.io/?EIO=4&transport=webtransport', `${URL}&sid=x`]) assert.equal(begins(FIELDS, url), false, url)
     const other = (/** @type {number} */ i, /** @type {string[]} */ ...fields) => FIELDS.flatMap((field, k) => k === i ? fields : field)
     for (const fields of [
-      other(0), other(1), other(1, 'Connection: close'), other(1, 'Connection: upgraded'), other(2, 'Upgrade: h2c'), other(3), other(3, 'Sec-WebSocket-Version: 8'), other(4), other(4, 'Sec-WebSocket-Key: short'), other(4, `Sec-WebSocket-Key: ${KEY}=`)
+      other(0), other(1), other(1, 'Connection: close'), other(1, 'Connection: upgraded'), other(1, 'Connection: x-upgrade'), other(1, 'Connection: keep-alive, no-upgrade'), other(1, 'Connection: foo: Upgrade'), other(1, 'Connection: upgrade x'), other(2, 'Upgrade: h2c'), other(3), other(3, 'Sec-WebSocket-Version: 8'), other(4), other(4, 'Sec-WebSocket-Key: short'), other(4, `Sec-WebSocket-Key: ${KEY}=`)
     ]) assert.equal(begins(fields), false, fields.join())
   })
 })
