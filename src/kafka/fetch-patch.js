@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { fetchWith } from './fetch-plan.js'
 import { fetchResponses } from './fetch-protocol.js'
-import { isRecordBatch, readRecordBatches } from './record-batch.js'
+import { isRecordBatch, readReadyBatches, readRecordBatches } from './record-batch.js'
 
 const require = createRequire(import.meta.url)
 /** @param {string} path of a private part @returns {any} */
@@ -51,9 +51,9 @@ export function patchFetch ({ log }) {
 
   const KafkajsDecoder = load('protocol/decoder')
   const response = load('protocol/requests/fetch/v11/response')
-  response.decode = fetchResponses((payload, at, end) => {
+  response.decode = fetchResponses((payload, at, end, patience) => {
     const records = payload.subarray(at + 4, end)
-    if (isRecordBatch(records)) return readRecordBatches(records)
+    if (isRecordBatch(records)) return readReadyBatches(records, patience)
     const decoder = new KafkajsDecoder(payload)
     decoder.offset = at
     return stock(decoder)

@@ -6,6 +6,8 @@
  * encoders of their own and makes a batch of each, whether there is anything in it or not.
  */
 
+import { createPatience } from './patience.js'
+
 export const FETCH = Object.freeze({ apiKey: 1, apiName: 'Fetch', apiVersion: 11 })
 
 /**
@@ -77,11 +79,15 @@ export function fetchRequests ({ clientId, topic, partitions, maxWaitTime, minBy
 }
 
 /**
- * @param {(payload: Buffer, at: number, end: number) => Promise<any[]>} decodeMessages
+ * @param {(payload: Buffer, at: number, end: number, patience: () => ReturnType<typeof createPatience>) => Promise<any[] | undefined>} decodeMessages
+ *   undefined: nothing to say yet, the next response brings the same again
  * @returns {(payload: Buffer) => Promise<FetchResponse>}
  */
 export const fetchResponses = (decodeMessages) => async (payload) => {
   let at = 10
+  /** Made for the first batch that is compressed. @type {ReturnType<typeof createPatience> | undefined} */
+  let patience
+  const patiently = () => patience ??= createPatience()
   /** @type {FetchResponse} */
   const response = { throttleTime: 0, clientSideThrottleTime: payload.readInt32BE(0), errorCode: payload.readInt16BE(4), sessionId: payload.readInt32BE(6), responses: [] }
   let topics = payload.readInt32BE(at)
@@ -102,6 +108,8 @@ export const fetchResponses = (decodeMessages) => async (payload) => {
       at = recordsAt + 4 + Math.max(0, payload.readInt32BE(recordsAt))
       const errorCode = payload.readInt16BE(start + 4)
       if (at === recordsAt + 4 && errorCode === 0 && preferredReadReplica === NO_PREFERENCE) continue
+      const messages = await decodeMessages(payload, recordsAt, at, patiently)
+      if (messages === undefined) continue
       partitions.push({
         partition: payload.readInt32BE(start),
         errorCode,
@@ -110,7 +118,7 @@ export const fetchResponses = (decodeMessages) => async (payload) => {
         lastStartOffset: int64Text(payload, start + 22),
         abortedTransactions: abortedTransactions(payload, start + 34, aborted),
         preferredReadReplica,
-        messages: await decodeMessages(payload, recordsAt, at)
+        messages
       })
     }
     response.responses.push({ topicName, partitions })

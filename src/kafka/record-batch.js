@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer'
 import { DECOMPRESS } from './codecs.js'
+import { createPatience } from './patience.js'
 
 /**
  * Reads record batches (format 2, Kafka 0.11 and later): https://kafka.apache.org/documentation/#recordbatch
@@ -51,7 +52,16 @@ export const isRecordBatch = (bytes) => bytes.length > MAGIC_AT && bytes[MAGIC_A
  * @returns {Promise<(DecodedMessage | UnreadableBatch)[]>} keys and values are slices of the bytes
  * @throws {Error} when it cannot be told where the next batch begins
  */
-export async function readRecordBatches (bytes) {
+export const readRecordBatches = async (bytes) => await readReadyBatches(bytes, () => createPatience(Infinity)) ?? []
+
+/**
+ * The same up to a batch whose decompression takes long.
+ *
+ * @param {Buffer} bytes
+ * @param {() => ReturnType<typeof createPatience>} patience of the response that they are part of
+ * @returns {Promise<(DecodedMessage | UnreadableBatch)[] | undefined>} undefined: the first batch is being decompressed
+ */
+export async function readReadyBatches (bytes, patience) {
   /** @type {DecodedMessage[]} */
   const messages = []
   // kafkajs takes an answer without any record for all that there is, and would go on behind the end
@@ -66,7 +76,8 @@ export async function readRecordBatches (bytes) {
     try {
       const codec = CODECS[attributesOf(batch) & CODEC_MASK]
       const records = batch.subarray(HEADER_BYTES)
-      const plain = codec === undefined ? records : await codec(records)
+      const plain = codec === undefined ? records : await patience().decompress(codec, records)
+      if (plain === undefined) return messages.length === 0 ? undefined : messages
       if (codec !== undefined) decompressed += plain.length
       readRecords(batch, plain, messages)
     } catch (error) {

@@ -140,3 +140,37 @@ test('a compressed batch that is a bomb, or that cannot be read, is kept as a wh
   assert.equal(ingest.status().restarts, 0)
   assert.match(kafka.lines.filter(({ level }) => level === 'error').map(({ text }) => text).join(), /gzip: it decompresses to more than.*the record batch cannot be read/s)
 })
+
+test('a zstd batch of thousands of empty frames, which Kafka takes, holds nothing up: it is kept as a whole', async (t) => {
+  const kafka = await testKafka(t, { partitions: 2 })
+  const { published, bus, counted, ingest } = await startIngest(kafka)
+  const { default: kafkajs } = await import('kafkajs')
+  const { ZSTD } = kafkajs.CompressionTypes
+  const zstd = kafkajs.CompressionCodecs[ZSTD]
+  // each says that it needs 64 MB; the last one has the record, in a block that is stored as it is
+  const frame = (/** @type {Buffer} */ content) => {
+    const block = Buffer.alloc(3)
+    block.writeUIntLE(content.length << 3 | 1, 0, 3)
+    return Buffer.concat([Buffer.from('28b52ffd0080', 'hex'), block, content])
+  }
+  kafkajs.CompressionCodecs[ZSTD] = () => ({
+    ...zstd(),
+    compress: async (/** @type {{ buffer: Buffer }} */ { buffer }) => Buffer.concat([...Array(5000).fill(frame(Buffer.alloc(0))), frame(buffer)])
+  })
+  t.after(() => { kafkajs.CompressionCodecs[ZSTD] = zstd })
+  const producer = kafka.kafka.producer()
+  await producer.connect()
+  const before = process.cpuUsage().user
+  await producer.send({ topic: kafka.downlinkTopic, compression: ZSTD, messages: [{ ...broadcast('d', 1), partition: 0 }] })
+  await producer.disconnect()
+  await kafka.produce([{ ...broadcast('d', 2), partition: 0 }, { ...broadcast('other', 3), partition: 1 }])
+  await published(2)
+  const seconds = (process.cpuUsage().user - before) / 1e6
+  assert.ok(seconds < 15, `${seconds} s of CPU: it took 68 before`)
+  assert.deepEqual([bus.byDocument().get('d'), bus.byDocument().get('other')], [['2'], ['3']])
+  const [{ value, headers }] = await kafka.readAll(kafka.deadLetterTopic, 1)
+  assert.deepEqual(headers, { 'x-reason': 'bad_value', 'x-topic': kafka.downlinkTopic, 'x-partition': '0', 'x-offset': '0', 'x-batch-records': '1' })
+  assert.ok(value !== null && value.length > 45_000)
+  assert.deepEqual(await counted(), { 'broadcast ok': 2, 'unknown bad_value': 1 })
+  assert.equal(ingest.status().restarts, 0)
+})

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import zlib from 'node:zlib'
 import { DECOMPRESS } from '../../../src/kafka/codecs.js'
-import { decompressZstdInJs } from '../../../src/kafka/zstd.js'
+import { decompressZstdInJs } from '../../../src/kafka/zstd-js.js'
+import { createZstdThreads } from '../../../src/kafka/zstd-threads.js'
 
 const TEXT = '{"text":"Grüße, 世界 🌍"}'.repeat(40) + 'x'.repeat(300) + Array.from({ length: 40 }, (_, i) => `line ${i * 7919 % 101}`).join(',')
 
@@ -31,6 +32,8 @@ function int32 (value) {
   return bytes
 }
 
+const inThreads = createZstdThreads()
+
 /** @type {[string, (source: Buffer, limit?: number) => Promise<Buffer>, Buffer][]} */
 const SAMPLES = [
   ['gzip', DECOMPRESS.gzip, GZIP],
@@ -38,7 +41,8 @@ const SAMPLES = [
   ['snappy as Java frames it', DECOMPRESS.snappy, xerial(snappy)],
   ['lz4', DECOMPRESS.lz4, lz4],
   ['zstd', DECOMPRESS.zstd, zstd],
-  ['zstd in JavaScript', async (source, limit = 2 ** 26) => decompressZstdInJs(source, limit), zstd]
+  ['zstd in JavaScript', async (source, limit = 2 ** 26) => Buffer.from(decompressZstdInJs(source, limit)), zstd],
+  ['zstd in a thread', (source, limit = 2 ** 26) => inThreads(source, limit), zstd]
 ]
 
 for (const [name, decompress, sample] of SAMPLES) {
@@ -90,7 +94,7 @@ test('lz4 reads blocks that are stored as they are, blocks that look back, and s
 
 describe('a bomb', () => {
   const LIMIT = 10 * 2 ** 20
-  const small = async (/** @type {Promise<Buffer>} */ decompressed) => {
+  const small = async (/** @type {Promise<Uint8Array>} */ decompressed) => {
     const before = process.memoryUsage().rss
     await assert.rejects(decompressed, /more than 10485760 bytes|too large/)
     assert.ok(process.memoryUsage().rss - before < 200 * 2 ** 20)
@@ -115,5 +119,41 @@ describe('a bomb', () => {
     await small((async () => decompressZstdInJs(window, LIMIT))())
     const second = Buffer.concat([zstd, window])
     await small((async () => decompressZstdInJs(second, LIMIT))())
+  })
+})
+
+describe('zstd in JavaScript has a bound for its work', () => {
+  const { user } = process.cpuUsage()
+  const cpu = () => (process.cpuUsage().user - user) / 1e6
+
+  test('thousands of empty frames are refused before the first window is made', () => {
+    const frame = (/** @type {string} */ window) => Buffer.from(`28b52ffd00${window}010000`, 'hex')
+    const before = cpu()
+    assert.throws(() => decompressZstdInJs(Buffer.concat(Array(5000).fill(frame('80'))), 2 ** 26), /too large/, '64 MB each: 34 s')
+    assert.throws(() => decompressZstdInJs(Buffer.concat(Array(100_000).fill(frame('00'))), 2 ** 28), /more than 1000 frames/, '1 KB each')
+    assert.ok(cpu() - before < 2, `${cpu() - before} s of CPU`)
+    assert.equal(Buffer.from(decompressZstdInJs(Buffer.concat(Array(100).fill(zstd)), 2 ** 26)).toString(), TEXT.repeat(100))
+  })
+
+  /** One block of 32,038 sequences that repeat 65,539 bytes each: seconds to minutes. */
+  const slow = Buffer.from('28b52ffd00807d0000' + '00fd2654000034' + '0102030405060780', 'hex')
+
+  test('a few bytes that would take minutes end with the time limit, and what comes meanwhile does not wait for them', async () => {
+    const decompress = createZstdThreads({ timeout: 500 })
+    /** @type {string[]} */
+    const ended = []
+    await Promise.all([
+      assert.rejects(decompress(slow, 2 ** 26), /longer than 500 ms/).then(() => ended.push('slow')),
+      decompress(zstd, 2 ** 26).then((plain) => ended.push(plain.toString()))
+    ])
+    assert.deepEqual(ended, [TEXT, 'slow'])
+    assert.equal((await decompress(zstd, 2 ** 26)).toString(), TEXT)
+  })
+
+  test('where all threads are busy with such bytes, others wait no longer than the time limit', async () => {
+    const decompress = createZstdThreads({ timeout: 200, threads: 1 })
+    const refused = assert.rejects(decompress(slow, 2 ** 26), /longer than 200 ms/)
+    assert.equal((await decompress(zstd, 2 ** 26)).toString(), TEXT)
+    await refused
   })
 })

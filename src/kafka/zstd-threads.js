@@ -1,0 +1,73 @@
+import { Worker } from 'node:worker_threads'
+
+/** What a batch may take, ms; 64 MB take less than a second of CPU. A thread that takes longer is ended. */
+const TIMEOUT = 10_000
+/** One that is busy with a bad batch leaves the other to the good ones. */
+const THREADS = 2
+
+/**
+ * @typedef {object} Job
+ * @property {Uint8Array} source
+ * @property {number} limit
+ * @property {(result: Buffer) => void} resolve
+ * @property {(error: Error) => void} reject
+ */
+
+/**
+ * Decompresses in threads, which are made when they are needed and do not keep the process alive. Jobs wait in their order; there is
+ * one for each partition at most, because a consumer asks for the same batch again until it has it (patience.js).
+ *
+ * @param {object} [options] for tests
+ * @param {number} [options.timeout] ms
+ * @param {number} [options.threads]
+ * @returns {(source: Buffer, limit: number) => Promise<Buffer>} rejects when the source is corrupt or too large, or takes too long
+ */
+export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}) {
+  /** @type {Job[]} */
+  const waiting = []
+  /** @type {Worker[]} */
+  const idle = []
+  let busy = 0
+
+  function next () {
+    while (waiting.length > 0 && busy < threads) run(idle.pop() ?? new Worker(new URL('zstd-worker.js', import.meta.url)), /** @type {Job} */ (waiting.shift()))
+  }
+
+  /** @param {Worker} worker @param {Job} job */
+  function run (worker, { source, limit, resolve, reject }) {
+    busy++
+    worker.ref()
+    /** @param {() => void} tell @param {boolean} [reusable] */
+    const end = (tell, reusable = false) => {
+      clearTimeout(timer)
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit)
+      if (reusable) {
+        worker.unref()
+        idle.push(worker)
+      } else {
+        worker.on('error', () => {})
+        worker.terminate()
+      }
+      busy--
+      tell()
+      next()
+    }
+    /** @param {{ result: Uint8Array, error?: { code?: string, message: string } }} answer */
+    const onMessage = ({ result, error }) => end(() => {
+      if (error === undefined) resolve(Buffer.from(result.buffer, result.byteOffset, result.byteLength))
+      else reject(Object.assign(new Error(error.message), { code: error.code }))
+    }, true)
+    /** @param {Error} error */
+    const onError = (error) => end(() => reject(error))
+    const onExit = () => end(() => reject(new Error('its thread ended')))
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit)
+    const timer = setTimeout(() => end(() => reject(new Error(`it takes longer than ${timeout} ms`))), timeout)
+    const copy = new Uint8Array(source) // of its own: a slice would take all that was fetched along
+    worker.postMessage({ source: copy, limit }, [copy.buffer])
+  }
+
+  return (source, limit) => new Promise((resolve, reject) => {
+    waiting.push({ source, limit, resolve, reject })
+    next()
+  })
+}
