@@ -64,7 +64,7 @@ export const documentRoutes = [
     answer: { guid: { type: 'string' }, position: positionOrNull },
     async handle ({ params: { guid }, bus }) {
       const [end] = await bus.positions([guid])
-      return { ok: true, guid, position: end }
+      return { ok: true, guid, position: end ?? null }
     }
   },
   {
@@ -108,7 +108,7 @@ async function history ({ params: { guid }, query, bus }) {
   if (epoch !== undefined || offset !== undefined) throw new InkcastError('bad_request', 'epoch and offset go together')
 
   // How far the log reaches back is not known, and it may be trimmed while we look: come closer to its end until it is there.
-  let [end] = await bus.positions([guid])
+  let end = (await bus.positions([guid]))[0] ?? null
   for (let count = limit; end !== null && count >= 1; count = Math.floor(count / 2)) {
     const read = await readLog(bus, guid, { epoch: end.epoch, offset: Math.max(0, end.offset - count) }, limit)
     if (read.gap === null) return answer(guid, read)

@@ -79,7 +79,8 @@
  *   answers, and a call that it overtook may reject with `unavailable`. After a rejection it is as if nobody had asked
  * @property {(guid: string) => Promise<void>} unsubscribe nothing of the document is delivered from the call on
  * @property {(guid: string, since: Position, limit: number) => Promise<History>} history
- * @property {(guids: string[]) => Promise<(Position | null)[]>} positions ends of logs, in one round trip where possible; null where there is no log
+ * @property {(guids: string[]) => Promise<(Position | null | undefined)[]>} positions ends of logs, in one round trip where possible; null where there is no log;
+ *   undefined where the part of the backend that has it does not answer. Rejects when none of them does
  * @property {(uid: string) => Promise<void>} addUser publications for the user (user, revoke, kick) reach this worker
  *   from now on, until removeUser; a set, not a count. What was ordered before comes by `onOrders`. After a rejection it is as if
  *   nobody had asked

@@ -188,10 +188,10 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     })
   }
 
-  /** @param {string} guid @param {Position | null} end that was read */
+  /** @param {string} guid @param {Position | null | undefined} end that was read */
   function note (guid, end) {
     const known = subscribed.get(guid)
-    if (known !== undefined && end !== null) noteRead(known, end)
+    if (known !== undefined && end != null) noteRead(known, end)
   }
 
   /**

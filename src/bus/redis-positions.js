@@ -6,7 +6,8 @@ import { hasLost } from './known-end.js'
 const BATCH = 500
 
 /**
- * The ends of many logs, in one call (one per slot with Redis Cluster, where a script may not touch more).
+ * The ends of many logs, in one call (one per slot with Redis Cluster, where a script may not touch more). A node that is away is no reason not to tell
+ * those of others.
  *
  * @typedef {import('../wire/position.js').Position} Position
  *
@@ -15,7 +16,7 @@ const BATCH = 500
  * @param {ReadonlyMap<string, import('./known-end.js').KnownEnd>} dependencies.subscribed
  * @param {(guid: string, epoch: string) => Promise<void>} dependencies.rolledBack begins another epoch
  * @param {(guid: string) => Promise<Position>} dependencies.openLog decides of a log whose end Redis may have lost
- * @returns {(guids: string[]) => Promise<(Position | null)[]>}
+ * @returns {(guids: string[]) => Promise<(Position | null | undefined)[]>} undefined: it could not be read; rejects with what Redis says when none of them could
  */
 export function createRedisPositions ({ redis, subscribed, rolledBack, openLog }) {
   /** @param {string[]} guids of one slot @returns {Promise<(Position | null)[]>} */
@@ -58,12 +59,14 @@ export function createRedisPositions ({ redis, subscribed, rolledBack, openLog }
       }
       call.push(i)
     })
-    /** @type {(Position | null)[]} */
-    const ends = Array(guids.length).fill(null)
-    await Promise.all(calls.map(async (places) => {
+    /** @type {(Position | null | undefined)[]} */
+    const ends = Array(guids.length).fill(undefined)
+    const results = await Promise.allSettled(calls.map(async (places) => {
       const found = await endsOf(places.map((i) => guids[i]))
       places.forEach((place, i) => { ends[place] = found[i] })
     }))
+    const failures = results.filter((result) => result.status === 'rejected')
+    if (failures.length > 0 && failures.length === results.length) throw failures[0].reason
     return ends
   }
 }

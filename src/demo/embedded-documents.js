@@ -51,7 +51,7 @@ export function createEmbeddedDocuments ({ uplink, bus, limits }) {
       }
     },
     async load (guid) {
-      const [position] = await bus().positions([guid])
+      const position = (await bus().positions([guid]))[0] ?? null
       return { document: await service.read(guid), position }
     }
   }

@@ -1,4 +1,4 @@
-import { Backoff, retry } from '../backoff.js'
+import { Backoff } from '../backoff.js'
 import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { createCatchUp } from './catch-up.js'
@@ -85,17 +85,20 @@ export function createFeeds (dependencies) {
     clock
   })
 
-  /** @param {string[]} guids */
+  /** @param {string[]} guids @returns {Promise<string[]>} those that could not be compared */
   async function checkBatch (guids) {
-    const ends = await retry(() => bus.positions(guids), {
-      signal: stopping.signal,
-      backoff: new Backoff({ min: 100 }),
-      onFailure: (error) => {
-        metrics.bus_errors.inc({ operation: 'positions' })
-        log.debug({ err: error }, 'documents cannot be compared with their logs, trying again')
-      }
-    })
-    guids.forEach((guid, i) => feeds.get(guid)?.check(ends[i]))
+    try {
+      const ends = await bus.positions(guids)
+      return guids.filter((guid, i) => {
+        const end = ends[i]
+        if (end !== undefined) feeds.get(guid)?.check(end)
+        return end === undefined
+      })
+    } catch (error) {
+      metrics.bus_errors.inc({ operation: 'positions' })
+      log.debug({ err: error }, 'documents cannot be compared with their logs, trying again')
+      return guids
+    }
   }
 
   return {
@@ -201,11 +204,17 @@ export function createFeeds (dependencies) {
       if (checking) return
       checking = true
       try {
+        const backoff = new Backoff({ min: 100 })
         while (unchecked.size > 0) {
+          stopping.signal.throwIfAborted()
           const batch = [...unchecked].slice(0, CHECK_BATCH)
           // before they are asked for: what is interrupted again meanwhile has to be asked for again
           for (const guid of batch) unchecked.delete(guid)
-          await checkBatch(batch)
+          const left = await checkBatch(batch)
+          // behind the others, which a part of the backend that is away must not hold up
+          for (const guid of left) if (feeds.has(guid)) unchecked.add(guid)
+          if (left.length < batch.length) backoff.reset()
+          else await clock.sleep(backoff.next(), stopping.signal)
         }
       } finally {
         checking = false

@@ -1,4 +1,4 @@
-import { Backoff, retry } from '../backoff.js'
+import { Backoff } from '../backoff.js'
 
 /**
  * Finds the last record that live delivery has lost while nothing follows it: compares the documents of a worker with
@@ -28,6 +28,9 @@ export async function checkIdle ({ feeds, bus, metrics, log, clock, signal }) {
   /** Were behind when they were last compared; what they lack may have been on its way. @type {{ feed: import('./feed.js').Feed, end: import('../wire/position.js').Position }[]} */
   let suspects = []
 
+  /** While nothing is answered; what was asked for then is asked for again in the next round. */
+  const backoff = new Backoff({ min: 100 })
+
   /** How many may be looked at now: of few documents none in most ticks. */
   let turn = 0
 
@@ -52,15 +55,16 @@ export async function checkIdle ({ feeds, bus, metrics, log, clock, signal }) {
     suspects = []
     const idle = nextIdle()
     if (idle.length === 0) continue
-    const ends = await retry(() => bus.positions(idle.map(({ guid }) => guid)), {
-      signal,
-      clock,
-      backoff: new Backoff({ min: 100 }),
-      onFailure: (error) => log.debug({ err: error }, 'idle documents cannot be compared with their logs, trying again')
-    })
-    idle.forEach((feed, i) => {
-      const end = ends[i]
-      if (end !== null && feed.lags(end)) suspects.push({ feed, end })
-    })
+    try {
+      const ends = await bus.positions(idle.map(({ guid }) => guid))
+      backoff.reset()
+      idle.forEach((feed, i) => {
+        const end = ends[i]
+        if (end != null && feed.lags(end)) suspects.push({ feed, end })
+      })
+    } catch (error) {
+      log.debug({ err: error }, 'idle documents cannot be compared with their logs, trying again')
+      await clock.sleep(backoff.next(), signal)
+    }
   }
 }

@@ -107,7 +107,7 @@ export class ScriptedBus {
     return answer
   }
 
-  /** @param {string[]} guids */
+  /** @param {string[]} guids @returns {Promise<(import('../../src/wire/position.js').Position | undefined)[]>} */
   async positions (guids) {
     await this.#call('positions')
     const ends = guids.map(() => this.end)

@@ -323,6 +323,26 @@ describe('documents whose live delivery was interrupted', () => {
     assert.ok(lines.every(({ level }) => level === 'debug'))
   })
 
+  test('are compared although the part of the bus that has others does not answer, and those when it does', async (t) => {
+    const { bus, feeds } = setUp()
+    const [one, other] = [new FakeMember(), new FakeMember()]
+    await feeds.join('there', one, undefined, () => true)
+    await feeds.join('away', other, undefined, () => true)
+    bus.appendMany(2)
+    let away = true
+    bus.positions = async (/** @type {string[]} */ guids) => {
+      if (away && guids.every((guid) => guid === 'away')) throw new Error('away')
+      return guids.map((guid) => away && guid === 'away' ? undefined : bus.end)
+    }
+    t.after(() => feeds.stop())
+    const checking = feeds.check(['away', 'there'])
+    await waitFor(() => one.offsets.length === 2)
+    assert.deepEqual(other.offsets, [])
+    away = false
+    await checking
+    await waitFor(() => other.offsets.length === 2)
+  })
+
   test('are compared again when they are interrupted meanwhile', async () => {
     const { bus, feeds, join } = setUp()
     const member = new FakeMember()

@@ -78,6 +78,28 @@ describe('documents where nothing happens', () => {
     assert.deepEqual(askedAt.slice(0, 3).map((at) => at - askedAt[0]), [0, 4000, 8000])
   })
 
+  test('are found although the part of Redis that has others is away, also where it is alone in a question', async (t) => {
+    const { bus, feeds } = setUp()
+    /** @type {Map<string, FakeMember>} */
+    const members = new Map(Array.from({ length: 40 }, (_, i) => [`d${i}`, new FakeMember()]))
+    for (const [guid, member] of members) await feeds.join(guid, member, undefined, () => true)
+    // those that are asked for first, each in a question of its own
+    const isAway = (/** @type {string} */ guid) => Number(guid.slice(1)) < 20
+    let away = true
+    bus.positions = async (/** @type {string[]} */ guids) => {
+      if (away && guids.every(isAway)) throw new Error('away')
+      return guids.map((guid) => away && isAway(guid) ? undefined : bus.end)
+    }
+    bus.append()
+    feeds.start()
+    t.after(() => feeds.stop())
+    const got = () => [...members].filter(([, { offsets }]) => offsets.length === 1).map(([guid]) => guid)
+    await waitFor(() => got().length === 20, { message: got })
+    assert.ok(!got().some(isAway))
+    away = false
+    await waitFor(() => got().length === 40, { message: got })
+  })
+
   test('are asked for again after Redis was away, and no more once the gateway stops', async () => {
     const { bus, feeds, join, lines } = setUp()
     const member = new FakeMember()
