@@ -1,7 +1,7 @@
 import { ERRORS } from '../errors.js'
 import { takesCompressed } from './compression.js'
 import { retryHint } from './handshake-limit.js'
-import { closeWebSocket, writeFrames } from './hooks.js'
+import { closeWebSocket, endSession, writeFrames } from './hooks.js'
 import { Allowance } from './limits.js'
 import { CloseCode } from './websocket/frame-reader.js'
 
@@ -121,9 +121,15 @@ export class Connection {
     return /** @type {Map<string, OpenDocument>} */ (this.#documents).delete(guid)
   }
 
-  /** Counts a packet that has arrived, and ends a connection that floods. @param {number} bytes */
-  received (bytes) {
-    if (!this.#allowance.packet(bytes, this.context.clock.monotonic()) && this.open) this.disconnect('rate_limited')
+  /**
+   * Counts what has arrived, and ends a connection that floods.
+   * @param {number} bytes
+   * @param {number} [frames]
+   */
+  received (bytes, frames = 1) {
+    if (this.#allowance.packet(bytes, this.context.clock.monotonic(), frames)) return
+    if (this.open) this.disconnect('rate_limited')
+    else endSession(this.conn)
   }
 
   /** An acknowledgement has come. @param {number} ackId */
@@ -218,10 +224,13 @@ export class Connection {
 
   caughtUp () { if (this.backlog !== null) this.backlog.behind-- }
 
-  /** Closes it because it takes too little: without an event, which would only wait as well; stock clients come back by themselves. */
-  giveUp () {
+  /**
+   * Closes it because it takes too little, for instance: without an event, which would only wait as well; stock clients come back by themselves.
+   * @param {string} [reason] for the client, less than 124 bytes
+   */
+  giveUp (reason = 'too slow, resume') {
     const { conn } = this
-    if (this.transport === 'websocket') closeWebSocket(conn, CloseCode.TRY_AGAIN_LATER, 'too slow, resume')
+    if (this.transport === 'websocket') closeWebSocket(conn, CloseCode.TRY_AGAIN_LATER, reason)
     else conn.close(true)
   }
 

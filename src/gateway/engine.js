@@ -4,10 +4,11 @@ import { CompressingServer } from './compression.js'
 import { kConnection } from './connection.js'
 import { deferAddress } from './hooks.js'
 import { PollAnswers } from './poll-answer.js'
+import { admitPolling, boundPolling } from './poll-body.js'
 import { LET_GO } from './stray.js'
 import { EngineSocket } from './websocket/engine-socket.js'
-import { beginsWebSocket, queryOf } from './websocket/request.js'
-import { WebSockets } from './websocket/server.js'
+import { beginsWebSocket, headSize, lightRequest, queryOf } from './websocket/request.js'
+import { WebSockets, belongsTo } from './websocket/server.js'
 
 /** Engine.IO's numbers of errors. */
 const BAD_REQUEST = 3
@@ -22,6 +23,7 @@ const METHODS = ['GET', 'POST', 'OPTIONS']
 export class Engine extends EngineServer {
   #origins
   #opening
+  #hooked
   /** Those that began with a WebSocket, by id; Engine.IO's own are in `clients`, an object, which is slow with keys that are all new. @type {Map<string, EngineSocket>} */
   #sessions = new Map()
 
@@ -34,9 +36,11 @@ export class Engine extends EngineServer {
    * @param {boolean} options.compress whether clients are offered compression
    * @param {boolean} options.hooked whether sessions that begin with a WebSocket may be ours (websocket/engine-socket.js) in the place of Engine.IO's
    * @param {ReturnType<typeof import('./handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
+   * @param {import('./intake.js').Intake} options.intake
+   * @param {(session: any, frames: number) => void} options.onFrames frames have come that are no packets: WebSocket's pings and pongs, fragments
    * @param {import('./stray.js').Strays} [options.strays] absent: there is only one worker
    */
-  constructor ({ newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, strays }) {
+  constructor ({ newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, intake, onFrames, strays }) {
     super({
       pingInterval: heartbeat.max,
       pingTimeout: heartbeat.timeout,
@@ -49,6 +53,7 @@ export class Engine extends EngineServer {
     // A connection that begins as a WebSocket: the answer to the upgrade and Engine.IO's first packet leave in one write.
     this.on('initial_headers', (_, { _query, socket }) => { if (_query.transport === 'websocket' && _query.EIO === '4') socket.cork() })
     this.on('connection', ({ request }) => { request.socket.uncork() })
+    this.on('connection', (session) => this.#began(session))
     this.newSessionId = newSessionId
     this.maxBytes = maxBytes
     /** A poll is answered with a ping at the latest, and whoever has not read that by then is no client any more. */
@@ -57,7 +62,10 @@ export class Engine extends EngineServer {
     /** ws is who knows compression. */
     this.direct = hooked && !compress
     this.#opening = JSON.stringify({ upgrades: [], pingInterval: heartbeat.max, pingTimeout: heartbeat.timeout, maxPayload: maxBytes }).slice(1)
+    this.#hooked = hooked
     this.handshakeLimit = handshakeLimit
+    this.intake = intake
+    this.onFrames = onFrames
     this.strays = strays
   }
 
@@ -66,6 +74,25 @@ export class Engine extends EngineServer {
 
   /** @returns {any[]} Engine.IO's sockets, then those that are ours */
   sessions () { return [...Object.values(/** @type {any} */ (this).clients), ...this.#sessions.values()] }
+
+  /** @param {any} session that has just begun */
+  #began (session) {
+    this.intake.enter(session, headSize(session.request))
+    if (session instanceof EngineSocket) return
+    session.on('close', leaveIntake)
+    if (session.transport.name === 'websocket') return belongsTo(session.transport.socket, session)
+    boundPolling(session, this.#hooked)
+    // an extension that sees requests may have put something on it
+    if (this.#hooked && !this.#extended) session.request = lightRequest(session.request)
+  }
+
+  /** Its client is admitted. @param {any} session */
+  admit (session) {
+    this.intake.admit(session)
+    if (session instanceof EngineSocket) return
+    session.off('close', leaveIntake)
+    admitPolling(session)
+  }
 
   /** @override */
   close () {
@@ -85,6 +112,7 @@ export class Engine extends EngineServer {
     if (client === undefined) return super.verify(req, upgrade, decide)
     // Engine.IO lets those in that say so themselves, and its WebSocket transport answers no request
     if (!upgrade && client.transport.name !== 'polling') return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
+    if (this.intake.isEarly(client) && !upgrade) this.#keepHead(client, req)
     if (upgrade) {
       if (client.transport.name === 'websocket' || client.upgrading) return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     } else if (req.method === 'GET') {
@@ -96,6 +124,13 @@ export class Engine extends EngineServer {
       })
     }
     return super.verify(req, upgrade, decide)
+  }
+
+  /** Polls wait, with their heads. @param {any} session of a client that is not admitted @param {any} req */
+  #keepHead (session, req) {
+    const size = headSize(req)
+    this.intake.holds(session, size)
+    req.res.once('close', () => this.intake.holds(session, -size))
   }
 
   /** @param {string} sid @returns {any} Engine.IO's socket */
@@ -174,6 +209,7 @@ export class Engine extends EngineServer {
 
   /** @param {EngineSocket} session that has ended */
   forget (session) {
+    this.intake.leave(session)
     if (this.#sessions.delete(session.id)) /** @type {any} */ (this).clientsCount--
   }
 
@@ -188,6 +224,13 @@ export class Engine extends EngineServer {
     }
     if (!this.strays?.isStray(sid)) return super.handleUpgrade(req, socket, head)
     this.strays.upgrade(/** @type {string} */ (sid), req, socket, head).then((forwarded) => { if (!forwarded) super.handleUpgrade(req, socket, head) }, () => socket.destroy())
+  }
+
+  /** @override @param {any} name @param {any} req that begins a session, or upgrades one */
+  createTransport (name, req) {
+    const session = req._query.sid && this.sessionOf(req._query.sid)
+    if (session && req.websocket) belongsTo(req.websocket, session)
+    return super.createTransport(name, req)
   }
 
   /**
@@ -219,6 +262,9 @@ function sidOf (req) {
   req._query = queryOf(req.url)
   return req._query.sid
 }
+
+/** Its client was not admitted. @this {any} Engine.IO's socket */
+function leaveIntake () { this.server.intake.leave(this) }
 
 /** @param {any} session Engine.IO's socket, whose client takes too little */
 function giveUp (session) {

@@ -25,6 +25,8 @@ import { EngineSocket } from './websocket/engine-socket.js'
  * | `socket.handshake` replaced, `conn.request` dropped once the client is admitted | 1 KB less per connection, and no token in memory | they stay |
  * | `base64id.generateId` replaced | no random bytes for ids that are replaced before anybody sees them | they are made |
 | `namespace._preConnectSockets` | self-routing connection ids | required |
+ * | `createTransport` of Engine.IO's server, `setSocket` of ws, `_receiver` | frames and parts of messages count (websocket/server.js) | ws's own bounds for each connection |
+ * | `onDataRequest`, `dataReq`, `dataRes`, `closeTimeout`, `maxHttpBufferSize` of Engine.IO's polling | parts of bodies count (poll-body.js) | each request is bounded by itself |
  * | `conn.pingIntervalTimer` emptied, `sendPacket`, `onClose`, `transport.discard`, `transport.socket` | one heartbeat for all connections | Engine.IO's, with `HEARTBEAT_MAX` |
  */
 const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3', 'socket.io-msgpack-parser': '3.0.2', 'notepack.io': '2.2.0' }
@@ -177,6 +179,20 @@ export function forgetHandshake (socket) {
   socket.conn.request = null
 }
 
+/**
+ * Ends a session at once, and with it all that Engine.IO and ws keep of it.
+ * @param {any} conn Engine.IO's socket
+ * @param {string} [reason]
+ */
+export function endSession (conn, reason = 'transport close') {
+  if (conn instanceof EngineSocket) return conn.terminate(reason)
+  const { transport } = conn
+  // Engine.IO would wait 30 s for one more poll, and ws for a close frame, each with a timer
+  transport.discard()
+  conn.onClose(reason)
+  if (transport.name === 'websocket') transport.socket.terminate()
+}
+
 const PING = Buffer.from([0x81, 1, 0x32])
 const PING_OPTIONS = { wsPreEncodedFrame: [PING], compress: false }
 
@@ -195,12 +211,5 @@ export const heartbeatHooks = {
   },
 
   /** @param {any} conn */
-  giveUp (conn) {
-    if (conn instanceof EngineSocket) return conn.terminate('ping timeout')
-    const { transport } = conn
-    // Engine.IO would wait 30 s for one more poll, and ws for a close frame, each with a timer
-    transport.discard()
-    conn.onClose('ping timeout')
-    if (transport.name === 'websocket') transport.socket.terminate()
-  }
+  giveUp (conn) { endSession(conn, 'ping timeout') }
 }

@@ -73,12 +73,14 @@ export class Allowance {
    * Counts a packet that has arrived. Its bytes are taken even if there are not enough: events wait until the debt is paid.
    * @param {number} bytes
    * @param {number} now ms
+   * @param {number} [count] several: frames that are no packets, such as pings and fragments, come many at a time
    * @returns {boolean} false: more than any client has a reason for
    */
-  packet (bytes, now) {
+  packet (bytes, now, count = 1) {
     this.#refill(now)
     this.#bytes -= bytes
-    return --this.#packets >= 0 && this.#bytes >= -this.#rates.byteDebt
+    this.#packets -= count
+    return this.#packets >= 0 && this.#bytes >= -this.#rates.byteDebt
   }
 
   /** The packet that was counted last does not count. */

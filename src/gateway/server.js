@@ -20,23 +20,22 @@ import { answerEvent, handleEvent } from './handlers.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
 import { createHandshakeLimit, retryHint } from './handshake-limit.js'
-import { forgetHandshake, heartbeatHooks, lightenHandshakes } from './hooks.js'
+import { endSession, forgetHandshake, heartbeatHooks, lightenHandshakes } from './hooks.js'
+import { Intake } from './intake.js'
 import { endReason, LifeCycle } from './life-cycle.js'
 import { createOrigins } from './origin.js'
 import { Outbox } from './outbox.js'
 import { PresenceDelivery } from './presence-delivery.js'
 import { createHttpServer, notFound } from './http.js'
-import { ratesOf } from './limits.js'
+import { Allowance, ratesOf } from './limits.js'
 import { createReceipts } from './receipts.js'
 import { createSlimming, makeAcksLazily } from './slim.js'
 import { createUsers } from './users.js'
 
 /** A client's message is its data and a little more: event name, guid, packet type. */
 const PACKET_OVERHEAD = 16_384
-/** Where an Engine.IO socket has the number of packets that came before there was a connection. */
-const kEarly = Symbol('early')
-/** Packets that a client may send before it is admitted. */
-const MAX_EARLY = 100
+/** Of an Engine.IO socket whose client is in namespaces of extensions only: what it may send. */
+const kAllowance = Symbol('allowance')
 /** Connections closed at a time while draining, and the pause between, ms: 100 a second, or so many that half of DRAIN_TIMEOUT does. Who takes them has clients of its own. */
 const DRAIN_BATCH = 5
 const DRAIN_PAUSE = 50
@@ -126,14 +125,19 @@ export function createGateway ({
 
   const handshakeLimit = createHandshakeLimit({ perSecond: limits.maxHandshakesPerSecond, metrics, clock })
   const origins = createOrigins({ allowed: settings.allowedOrigins, development: !config.production, anonymous: config.auth.allowAnonymous, metrics, log })
+  const maxBytes = limits.maxRecordBytes + PACKET_OVERHEAD
+  const rates = ratesOf(limits)
+  const intake = new Intake({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
   const engine = new Engine({
     newSessionId: newId,
     origins,
-    maxBytes: limits.maxRecordBytes + PACKET_OVERHEAD,
+    maxBytes,
     heartbeat: config.heartbeat,
     compress: config.delivery.compressFrom > 0,
     hooked,
     handshakeLimit,
+    intake,
+    onFrames: (conn, frames) => count(conn, frames, 0),
     strays
   })
   const tls = settings.tlsCertFile && settings.tlsKeyFile ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile } : undefined
@@ -150,7 +154,7 @@ export function createGateway ({
     newConnectionId: newId,
     connectionContext: {
       maxDocuments: limits.maxDocumentsPerConnection,
-      rates: ratesOf(limits),
+      rates,
       tally,
       outbox: new Outbox(config.delivery),
       receipts,
@@ -176,10 +180,20 @@ export function createGateway ({
   /** @this {any} Engine.IO's socket @param {{ type: string, data?: string | Buffer }} packet it may be empty */
   function onPacket (packet) {
     heartbeat?.heard(this, packet.type)
-    const connection = this[kConnection]
-    if (connection !== undefined) return connection.received(packet.data?.length ?? 0)
-    this[kEarly] = (this[kEarly] ?? 0) + 1
-    if (this[kEarly] > MAX_EARLY) this.close(true)
+    count(this, 1, packet.data?.length ?? 0)
+  }
+
+  /**
+   * Whatever a client sends counts, and too much of it ends its session.
+   * @param {any} conn Engine.IO's socket
+   * @param {number} frames @param {number} bytes
+   */
+  function count (conn, frames, bytes) {
+    /** @type {import('./connection.js').Connection | undefined} */
+    const connection = conn[kConnection]
+    if (connection !== undefined) return connection.received(bytes, frames)
+    if (conn[kAllowance] === undefined) return intake.received(conn, frames, bytes)
+    if (!conn[kAllowance].packet(bytes, clock.monotonic(), frames)) endSession(conn)
   }
   engine.on('connection', (conn) => {
     heartbeat?.watch(conn)
@@ -226,6 +240,7 @@ export function createGateway ({
     /** @type {import('./connection.js').Connection} */
     const connection = /** @type {any} */ (socket)[kConnection]
     handshake.connected(connection)
+    engine.admit(connection.conn)
     forgetHandshake(socket)
     directory.add(connection)
     expiry.watch(connection)
@@ -246,6 +261,15 @@ export function createGateway ({
       delete socket.data.documents
       for (const [guid, opening] of documents) joinAtHandshake(connection, guid, opening)
     }
+  })
+
+  // who is in a namespace of an extension is that one's matter, but for the amount
+  io.on('new_namespace', (namespace) => {
+    namespace.on('connection', ({ conn }) => {
+      if (/** @type {any} */ (conn)[kConnection] !== undefined) return
+      engine.admit(conn)
+      Object.assign(conn, { [kAllowance]: new Allowance(rates, clock.monotonic()) })
+    })
   })
 
   /**

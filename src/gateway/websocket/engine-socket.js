@@ -38,6 +38,10 @@ export class EngineSocket extends EventEmitter {
   /** The kernel has not taken everything that was written. */
   #blocked = false
   #frames = new FrameReader()
+  /** What of `#frames.held` the worker knows. */
+  #held = 0
+  /** The last ping, until everything that came with it is read. @type {Buffer | null} */
+  #ping = null
 
   /**
    * @param {string} id
@@ -51,6 +55,8 @@ export class EngineSocket extends EventEmitter {
     this.server = server
     /** @type {import('./request.js').Upgrade | null} */
     this.request = request
+    /** Largest message; less until the client is admitted (intake.js). */
+    this.maxBytes = server.maxBytes
     this.netSocket = netSocket
     carry(netSocket, this)
   }
@@ -88,12 +94,27 @@ export class EngineSocket extends EventEmitter {
   /** @param {Buffer} chunk that has arrived; overwritten */
   received (chunk) {
     if (this.readyState === 'closed') return
+    let others = 0
     try {
-      this.#frames.read(chunk, this.server.maxBytes, this)
+      others = this.#frames.read(chunk, this.maxBytes, this)
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
       this.onError(error)
     }
+    this.#pong()
+    if (others > 0) this.server.onFrames(this, others)
+    this.#tell()
+  }
+
+  /** What is kept of a message that has not come as a whole. */
+  #tell () {
+    // reading the rest of the chunk may have gone on after the end
+    if (this.readyState === 'closed') return this.#frames.clear()
+    const { held } = this.#frames
+    if (held === this.#held) return
+    const more = held - this.#held
+    this.#held = held
+    this.server.intake.holds(this, more)
   }
 
   /** The connection has ended, or the client sends nothing more. */
@@ -103,7 +124,13 @@ export class EngineSocket extends EventEmitter {
   onMessage (message) { this.onPacket(/** @type {any} */ (parser.decodePacket(message, 'nodebuffer'))) }
 
   /** @param {Buffer} payload */
-  onPing (payload) {
+  onPing (payload) { this.#ping = payload }
+
+  /** Answers the last of the pings that have come together (RFC 6455, 5.5.3). */
+  #pong () {
+    const payload = this.#ping
+    if (payload === null) return
+    this.#ping = null
     // who takes nothing is not told that we are there
     if (this.readyState === 'open' && !this.#blocked) this.writeFrames(bytesFrame(PONG, payload))
   }
@@ -241,8 +268,10 @@ export class EngineSocket extends EventEmitter {
     if (this.readyState === 'closed') return
     this.readyState = 'closed'
     this.writeBuffer = NOTHING
+    this.#frames.clear()
     this.server.forget(this)
     this.emit('close', reason, description)
+    this.request = null
   }
 }
 

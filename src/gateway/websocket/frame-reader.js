@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { Growing } from './growing.js'
 
 /**
  * Reads the frames that a WebSocket client sends (RFC 6455, section 5), without extensions.
  *
- * Nothing is kept of a connection that sends whole frames. Of what comes in pieces there is one buffer, as large as the frame
- * says it is and at most `maxPayload`, of which memory is taken as it fills.
+ * Nothing is kept of a connection that sends whole frames. What comes in pieces is gathered in a buffer that grows with what has
+ * come, however long the frame says it is, and up to `maxPayload`.
  */
 
 const [CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG] = [0, 1, 2, 8, 9, 10]
@@ -28,23 +29,31 @@ export class FrameError extends Error {
 /**
  * @typedef {object} FrameSink
  * @property {(message: string | Buffer) => void} onMessage text, or a view of what was received
- * @property {(payload: Buffer) => void} onPing
+ * @property {(payload: Buffer) => void} onPing a view of what was received
  * @property {(payload: Buffer) => void} onCloseFrame its code and reason are in order
  */
 
 export class FrameReader {
   /** Less than a frame's header. @type {Buffer | null} */
   #rest = null
-  /** A frame of which not everything has come. @type {Buffer | null} */
+  /** A frame of which not everything has come. @type {Growing | null} */
   #frame = null
-  #filled = 0
-  /** A message of which not all frames have come. @type {{ text: boolean, payloads: Buffer[], length: number } | null} */
+  /** How long that one is. */
+  #due = 0
+  /** A message of which not all frames have come. @type {{ text: boolean, fragments: number, payload: Growing } | null} */
   #message = null
+
+  /** Bytes of memory that are taken for what has come and is no message yet. */
+  get held () { return (this.#rest?.length ?? 0) + (this.#frame?.capacity ?? 0) + (this.#message?.payload.capacity ?? 0) }
+
+  /** Forgets what has come. */
+  clear () { this.#rest = this.#frame = this.#message = null }
 
   /**
    * @param {Buffer} chunk overwritten
    * @param {number} maxPayload bytes of a message
    * @param {FrameSink} sink
+   * @returns {number} frames that were no message and did not end one: pings, pongs and fragments
    * @throws {FrameError}
    */
   read (chunk, maxPayload, sink) {
@@ -54,28 +63,32 @@ export class FrameReader {
       this.#rest = null
     }
     let at = 0
+    let others = 0
     if (this.#frame !== null) {
       const frame = this.#frame
-      at = bytes.copy(frame, this.#filled)
-      this.#filled += at
-      if (this.#filled < frame.length) return
+      at = Math.min(bytes.length, this.#due - frame.length)
+      frame.put(bytes, 0, at, this.#due)
+      if (frame.length < this.#due) return 0
       this.#frame = null
-      this.#take(frame, 0, frame.length, sink)
+      if (!this.#take(frame.bytes, 0, this.#due, maxPayload, sink)) others++
     }
     while (at < bytes.length) {
       const length = this.#lengthOf(bytes, at, maxPayload)
       if (length === 0) {
-        this.#rest = Buffer.from(bytes.subarray(at))
-        return
+        this.#rest = Buffer.allocUnsafeSlow(bytes.length - at)
+        bytes.copy(this.#rest, 0, at)
+        break
       }
       if (at + length > bytes.length) {
-        this.#frame = Buffer.allocUnsafeSlow(length)
-        this.#filled = bytes.copy(this.#frame, 0, at)
-        return
+        this.#due = length
+        this.#frame = new Growing()
+        this.#frame.put(bytes, at, bytes.length, length)
+        break
       }
-      this.#take(bytes, at, at + length, sink)
+      if (!this.#take(bytes, at, at + length, maxPayload, sink)) others++
       at += length
     }
+    return others
   }
 
   /**
@@ -99,7 +112,7 @@ export class FrameReader {
       length = bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6)
       header += 8
     }
-    if (opcode < CLOSE && length + (this.#message?.length ?? 0) > maxPayload) throw new FrameError(CloseCode.TOO_BIG, `message is larger than ${maxPayload} bytes`)
+    if (opcode < CLOSE && length + (this.#message?.payload.length ?? 0) > maxPayload) throw new FrameError(CloseCode.TOO_BIG, `message is larger than ${maxPayload} bytes`)
     return header + length
   }
 
@@ -117,26 +130,38 @@ export class FrameReader {
     return opcode
   }
 
-  /** @param {Buffer} bytes @param {number} start @param {number} end of a whole frame, checked @param {FrameSink} sink */
-  #take (bytes, start, end, sink) {
+  /**
+   * @param {Buffer} bytes
+   * @param {number} start
+   * @param {number} end of a whole frame, checked
+   * @param {number} maxPayload
+   * @param {FrameSink} sink
+   * @returns {boolean} whether it was a message, or the end of one
+   */
+  #take (bytes, start, end, maxPayload, sink) {
     const first = bytes[start]
     const length = bytes[start + 1] & 0x7f
     const mask = start + (length < 126 ? 2 : length === 126 ? 4 : 10)
     const payload = unmask(bytes, mask, end)
     const opcode = first & 0x0f
-    if (opcode === PING) return sink.onPing(payload)
-    if (opcode === PONG) return
-    if (opcode === CLOSE) return sink.onCloseFrame(checkClose(payload))
-    if ((first & 0x80) !== 0 && this.#message === null) return sink.onMessage(opcode === TEXT ? textOf(payload) : payload)
-    this.#message ??= { text: opcode === TEXT, payloads: [], length: 0 }
-    const { text, payloads } = this.#message
-    // a view of a chunk that holds more would keep all of it
-    if (payloads.push(payload.length === bytes.length ? payload : Buffer.from(payload)) > MAX_FRAGMENTS) throw new FrameError(CloseCode.TOO_BIG, 'message has too many fragments')
-    this.#message.length += payload.length
-    if ((first & 0x80) === 0) return
+    if (opcode >= CLOSE) {
+      if (opcode === PING) sink.onPing(payload)
+      else if (opcode === CLOSE) sink.onCloseFrame(checkClose(payload))
+      return false
+    }
+    const fin = (first & 0x80) !== 0
+    if (fin && this.#message === null) {
+      sink.onMessage(opcode === TEXT ? textOf(payload) : payload)
+      return true
+    }
+    const message = this.#message ??= { text: opcode === TEXT, fragments: 0, payload: new Growing() }
+    if (++message.fragments > MAX_FRAGMENTS) throw new FrameError(CloseCode.TOO_BIG, 'message has too many fragments')
+    message.payload.put(payload, 0, payload.length, maxPayload)
+    if (!fin) return false
     this.#message = null
-    const whole = Buffer.concat(payloads)
-    sink.onMessage(text ? textOf(whole) : whole)
+    const whole = message.payload.bytes
+    sink.onMessage(message.text ? textOf(whole) : whole)
+    return true
   }
 }
 

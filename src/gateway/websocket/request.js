@@ -29,8 +29,11 @@ const OF_BODIES = ['content-length', 'transfer-encoding', 'expect']
 /** 16 random bytes (RFC 6455, 4.1), as ws reads them. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/
 
+/** What a line of a head takes besides its name and value. */
+const LINE = 4
+
 /** A request without a body, in the place of Node's IncomingMessage; as long as the client is not admitted. */
-class UpgradeRequest {
+class LightRequest {
   method = 'GET'
   httpVersion = '1.1'
   complete = true
@@ -53,10 +56,20 @@ class UpgradeRequest {
   get rawHeaders () { return Object.entries(this.headers).flat() }
 }
 
+/** @param {any} req Node's @returns {LightRequest} what is needed of it */
+export const lightRequest = ({ url, headers, socket }) => new LightRequest(url, headers, socket)
+
+/** @param {any} request @returns {number} about how many bytes its head has */
+export function headSize ({ url, headers }) {
+  let size = url.length
+  for (const name in headers) size += name.length + headers[name].length + LINE
+  return size
+}
+
 /**
  * @param {Buffer} bytes the first ones of a connection
  * @param {import('net').Socket} socket
- * @returns {{ request: UpgradeRequest, rest: Buffer } | null} null: it is for Node's HTTP parser. `rest` came after the request
+ * @returns {{ request: LightRequest, rest: Buffer } | null} null: it is for Node's HTTP parser. `rest` came after the request
  */
 export function readUpgrade (bytes, socket) {
   const end = bytes.indexOf(END)
@@ -78,7 +91,7 @@ export function readUpgrade (bytes, socket) {
     headers[name] = field.slice(colon + 1).trim()
   }
   if (headers.upgrade === undefined || OF_BODIES.some((name) => name in headers)) return null
-  return { request: new UpgradeRequest(url, headers, socket), rest: bytes.subarray(end + END.length) }
+  return { request: new LightRequest(url, headers, socket), rest: bytes.subarray(end + END.length) }
 }
 
 /** @param {string} name of a header @returns {string | null} null: there is no such name */

@@ -89,7 +89,7 @@ describe('what a client sends', () => {
   for (const [what, bytes, code, reason] of /** @type {const} */ ([
     ['frames that are not masked', Buffer.from([0x81, 1, 0x32]), 1002, 'a frame is not masked'],
     ['text that is not UTF-8', frame(0x81, Buffer.from([0x34, 0xff])), 1007, 'text is not valid UTF-8'],
-    ['more than may come', Buffer.concat([Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]), MASK]), 1009, 'message is larger than 1064960 bytes']
+    ['more than may come before it is admitted', Buffer.concat([Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]), MASK]), 1009, 'message is larger than 65536 bytes']
   ])) {
     test(`${what}: its WebSocket is closed with ${code} and a reason`, async (t) => {
       const client = await dial(t, REQUEST)

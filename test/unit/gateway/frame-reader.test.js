@@ -133,6 +133,41 @@ describe('frames of a client', () => {
     assert.deepEqual(ours(pieces(1025)), [{ error: CloseCode.TOO_BIG }])
   })
 
+  test('take memory for what has come, whatever length they claim', () => {
+    const claims = Buffer.concat([Buffer.from([0x82, 0xff]), Buffer.alloc(8), MASK, Buffer.from('ab')])
+    claims.writeBigUInt64BE(BigInt(2 ** 20), 2)
+    const sink = { onMessage () {}, onPing () {}, onCloseFrame () {} }
+    const readers = Array.from({ length: 200 }, () => new FrameReader())
+    const before = process.memoryUsage().arrayBuffers
+    for (const reader of readers) reader.read(Buffer.from(claims), 2 ** 20, sink)
+    const taken = process.memoryUsage().arrayBuffers - before
+    assert.ok(taken < 2 ** 20, `${taken} bytes for 200 frames of which 16 bytes have come`)
+    // of a frame, and of a message in fragments
+    const whole = encode({ opcode: 2, payload: Buffer.alloc(200_000, 7) }, MASK)
+    for (const bytes of [whole, Buffer.concat(Array.from({ length: 200 }, (_, i) => encode({ opcode: i === 0 ? 2 : 0, fin: i === 199, payload: Buffer.alloc(1000, 7) }, MASK)))]) {
+      const reader = new FrameReader()
+      /** @type {Buffer[]} */
+      const messages = []
+      for (let at = 0; at < bytes.length; at += 777) {
+        reader.read(Buffer.from(bytes.subarray(at, at + 777)), 2 ** 20, { ...sink, onMessage: (message) => messages.push(Buffer.from(message)) })
+        assert.ok(reader.held <= 2 * (at + 777) + 1024 + 2 * 777, `${reader.held} bytes are held of ${at + 777}`)
+        if (at > 100_000 && at < 190_000) assert.ok(reader.held > at - 10_000, `${reader.held} of ${at}`)
+      }
+      assert.equal(reader.held, 0)
+      assert.deepEqual(messages, [Buffer.alloc(200_000, 7)])
+    }
+  })
+
+  test('are counted where they are no message: pings, pongs and fragments', () => {
+    const sink = { onMessage () {}, onPing () {}, onCloseFrame () {} }
+    const control = [encode({ opcode: 9, payload: Buffer.alloc(0) }, MASK), encode({ opcode: 10, payload: Buffer.alloc(0) }, MASK)]
+    const [first, middle, last] = [text('a', { fin: false }), encode({ opcode: 0, fin: false, payload: Buffer.alloc(0) }, MASK), encode({ opcode: 0, payload: Buffer.from('b') }, MASK)]
+    const bytes = Buffer.concat([text('whole'), ...control, first, middle, ...control, middle, last, text('whole')])
+    assert.equal(new FrameReader().read(Buffer.from(bytes), MAX_PAYLOAD, sink), 7)
+    const reader = new FrameReader()
+    assert.equal([...bytes].reduce((sum, byte) => sum + reader.read(Buffer.from([byte]), MAX_PAYLOAD, sink), 0), 7)
+  })
+
   test('may come byte by byte, several in one chunk, and after a message in pieces', () => {
     const bytes = Buffer.concat([text('one'), text('tw', { fin: false }), encode({ opcode: 9, payload: Buffer.from('?') }, MASK), encode({ opcode: 0, payload: Buffer.from('o') }, MASK), text('three')])
     const expected = ['one', { ping: '3f' }, 'two', 'three']
