@@ -8,6 +8,7 @@ import WebSocket from 'ws'
 import * as json from 'socket.io-parser'
 import msgpack from 'socket.io-msgpack-parser'
 import { createMemoryBus, createMemoryHub } from '../bus/memory-bus.js'
+import { Orders } from '../bus/orders.js'
 import { systemClock as clock } from '../clock.js'
 import { loadConfig } from '../config/load.js'
 import { InkcastError } from '../errors.js'
@@ -61,9 +62,10 @@ export async function openStage (config, createParts = () => ({})) {
       async authenticate (token) {
         if (token !== secret) throw new InkcastError('unauthorized')
         return { uid: 'self-test', grants: null, expiresAt: null, anonymous: false }
-      }
+      },
+      onWithdrawn () {}
     }),
-    access: /** @type {any} */ ({ check: async () => true }),
+    access: /** @type {any} */ ({ check: async () => true, orders: new Orders() }),
     newId: createSessionIds(0),
     metrics,
     log,
