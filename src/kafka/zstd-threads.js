@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
-/** What a batch may take, ms; 64 MB take less than a second of CPU. A thread that takes longer is ended. */
+/** What a batch may take, without the start of the thread, ms; 64 MB take less than a second of CPU. A thread that takes longer is ended. */
 const TIMEOUT = 10_000
 /** One that is busy with a bad batch leaves the other to the good ones. */
 const THREADS = 2
@@ -30,11 +30,14 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
   let busy = 0
 
   function next () {
-    while (waiting.length > 0 && busy < threads) run(idle.pop() ?? new Worker(new URL('zstd-worker.js', import.meta.url)), /** @type {Job} */ (waiting.shift()))
+    while (waiting.length > 0 && busy < threads) run(idle.pop(), /** @type {Job} */ (waiting.shift()))
   }
 
-  /** @param {Worker} worker @param {Job} job */
-  function run (worker, { source, limit, resolve, reject }) {
+  /** @param {Worker | undefined} started @param {Job} job */
+  function run (started, { source, limit, resolve, reject }) {
+    const worker = started ?? new Worker(new URL('zstd-worker.js', import.meta.url)).on('error', () => {}) // also while it has no job
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer
     busy++
     worker.ref()
     /** @param {() => void} tell @param {boolean} [reusable] */
@@ -45,23 +48,26 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
         worker.unref()
         idle.push(worker)
       } else {
-        worker.on('error', () => {})
         worker.terminate()
       }
       busy--
       tell()
       next()
     }
-    /** @param {{ result: Uint8Array, error?: { code?: string, message: string } }} answer */
-    const onMessage = ({ result, error }) => end(() => {
-      if (error === undefined) resolve(Buffer.from(result.buffer, result.byteOffset, result.byteLength))
-      else reject(Object.assign(new Error(error.message), { code: error.code }))
-    }, true)
+    const limitTime = () => { timer = setTimeout(() => end(() => reject(new Error(`it takes longer than ${timeout} ms`))), timeout) }
+    /** @param {{ ready?: true, result: Uint8Array, error?: { code?: string, message: string } }} answer */
+    const onMessage = ({ ready, result, error }) => {
+      if (ready) return limitTime()
+      end(() => {
+        if (error === undefined) resolve(Buffer.from(result.buffer, result.byteOffset, result.byteLength))
+        else reject(Object.assign(new Error(error.message), { code: error.code }))
+      }, true)
+    }
     /** @param {Error} error */
     const onError = (error) => end(() => reject(error))
     const onExit = () => end(() => reject(new Error('its thread ended')))
     worker.on('message', onMessage).on('error', onError).on('exit', onExit)
-    const timer = setTimeout(() => end(() => reject(new Error(`it takes longer than ${timeout} ms`))), timeout)
+    if (started !== undefined) limitTime()
     const copy = new Uint8Array(source) // of its own: a slice would take all that was fetched along
     worker.postMessage({ source: copy, limit }, [copy.buffer])
   }

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { decompressZstdInJs } from './zstd-js.js'
 
-/** Thread of zstd-threads.js: one job at a time. */
+/** Thread of zstd-threads.js: one job at a time, after it has said that it is ready. */
 parentPort?.on('message', (/** @type {{ source: Uint8Array, limit: number }} */ { source, limit }) => {
   try {
     const result = decompressZstdInJs(source, limit)
@@ -11,3 +11,4 @@ parentPort?.on('message', (/** @type {{ source: Uint8Array, limit: number }} */ 
     parentPort?.postMessage({ error: { code, message } })
   }
 })
+parentPort?.postMessage({ ready: true })
