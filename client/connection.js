@@ -2,6 +2,7 @@ import { clock } from './clock.js'
 import { delayBefore, hintOf } from './delay.js'
 import { ClientError } from './error.js'
 import { io as socketIo } from './io.js'
+import { askForRefusal, refusalOf } from './refusal.js'
 import { packetSize } from './size.js'
 
 /**
@@ -49,6 +50,8 @@ export class Connection {
   #pollingFirst = false
   /** The gateway did not take the last token. */
   #askedAgain = false
+  /** Whether the gateway was asked if it refuses this page. */
+  #asked = false
   /** Why the gateway is about to disconnect. @type {{ code: string, message: string, retryable: boolean } | null} */
   #farewell = null
   /** When to come back after the next loss, ms. @type {number | undefined} */
@@ -99,7 +102,10 @@ export class Connection {
     if (this.up || this.state === 'closed') return
     // the gateway refuses a second handshake on one transport
     if (this.#watch !== undefined) return
-    if (this.state === 'refused') this.#setState('reconnecting', null)
+    if (this.state === 'refused') {
+      this.#asked = false
+      this.#setState('reconnecting', null)
+    }
     this.#try('connect')
   }
 
@@ -222,10 +228,21 @@ export class Connection {
 
   /** No transport leads to the gateway at the moment. @param {any} error */
   #unreachable (error) {
+    const refusal = refusalOf(error)
+    if (refusal !== null) return this.#refused(refusal)
+    this.#askForRefusal()
     // a proxy that lets no WebSocket through says so at once: a page that is being opened need not wait
     const first = this.#failures === 0 && this.state === 'connecting' && this.#options.transports === undefined
     this.#pollingFirst = !this.#pollingFirst
     this.#failed(new ClientError({ code: 'unavailable', message: error.message, retryable: true }, { cause: error }), hintOf(error) ?? (first ? Math.random() * SOON : undefined))
+  }
+
+  /** Once, where no attempt will tell. */
+  async #askForRefusal () {
+    if (this.#asked || window.location === undefined || (this.#options.transports ?? ['polling']).includes('polling')) return
+    this.#asked = true
+    const refusal = await askForRefusal(this.socket.io)
+    if (refusal !== null && !this.up && this.state !== 'closed') this.#refused(refusal)
   }
 
   /** @param {{ code: string, message: string, retryable: boolean, retryInMs?: number }} error of the gateway */

@@ -286,3 +286,53 @@ describe('a token', () => {
     assert.equal(socket.attempts.length, 0)
   })
 })
+
+describe('a page that the gateway refuses', () => {
+  const refusal = { code: 'origin_refused', message: 'pages of http://localhost:5173 may not connect: add this origin to ALLOWED_ORIGINS', retryable: false }
+  const context = { status: 403, responseText: JSON.stringify(refusal) }
+
+  test('is told so with the long polling that follows a refused WebSocket, and goes on no longer', async (t) => {
+    mockTime(t)
+    const { client, socket, states } = scriptedClient(t)
+    const opening = assert.rejects(client.open('doc'), refusal)
+    socket.fails()
+    t.mock.timers.tick(300)
+    assert.deepEqual(socket.attempts[1], ['polling', 'websocket'])
+    socket.fails({ context })
+    await opening
+    assert.deepEqual(states, ['connecting: unavailable', 'refused: origin_refused'])
+    assert.equal(client.reason?.message, refusal.message)
+    t.mock.timers.tick(60_000)
+    assert.equal(socket.attempts.length, 2)
+    client.connect()
+    await settle()
+    assert.equal(socket.attempts.length, 3)
+  })
+
+  test('is none where something in between answers 403, or with an error that passes', (t) => {
+    mockTime(t)
+    const { client, socket } = scriptedClient(t)
+    for (const responseText of ['<html>', '', '{}', 'null', '{"code":4,"message":"Forbidden"}', JSON.stringify({ ...refusal, retryable: true })]) {
+      socket.fails({ context: { status: 403, responseText } })
+      assert.equal(client.state, 'connecting', responseText)
+      t.mock.timers.tick(15_000)
+    }
+  })
+
+  test('asks once, without a session, where it would use WebSocket only', async (t) => {
+    /** @type {string[]} */
+    const asked = []
+    t.mock.method(globalThis, 'fetch', async (/** @type {URL} */ url) => {
+      asked.push(String(url))
+      return { status: 403, text: async () => context.responseText }
+    })
+    Object.assign(globalThis, { location: { origin: 'http://localhost:5173' } })
+    t.after(() => { delete (/** @type {any} */ (globalThis).location) })
+    const { socket, states } = scriptedClient(t, { transports: ['websocket'] })
+    Object.assign(socket.io, { uri: 'ws://gateway:3000', opts: { ...socket.io.opts, path: '/socket.io' } })
+    socket.fails()
+    await settle()
+    assert.deepEqual(asked, ['http://gateway:3000/socket.io/?EIO=4&transport=polling&sid=none'])
+    assert.deepEqual(states, ['connecting: unavailable', 'refused: origin_refused'])
+  })
+})
