@@ -214,6 +214,7 @@ export class Client {
     socket.on('doc:joined', (joined) => membershipOf(joined)?.onJoined(joined))
     socket.on('doc:refused', (refused) => membershipOf(refused)?.onRefused(new ClientError(refused.error)))
     socket.on('doc:resync', (resync) => membershipOf(resync)?.onResync(resync))
+    socket.on('doc:position', (passed) => membershipOf(passed)?.onPosition(passed))
     socket.on('doc:presence', (update) => membershipOf(update)?.onPresence(update))
     socket.on('doc:revoked', (revoked) => membershipOf(revoked)?.fail(new ClientError({ code: 'forbidden', message: 'this client was taken off the document' })))
     socket.onAny((event, payload, meta, acknowledge) => {

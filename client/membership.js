@@ -230,6 +230,13 @@ export class Membership {
     this.dealtWith()
   }
 
+  /** Records up to there were not for this client. @param {{ position: Position }} passed */
+  onPosition ({ position }) {
+    if (this.#status === 'idle' || this.position?.epoch !== position.epoch || position.offset <= this.position.offset) return
+    this.position = { ...position }
+    this.dealtWith()
+  }
+
   /** @param {import('./presence.js').Update} update */
   onPresence (update) { if (this.#status !== 'idle') this.presence.apply(update) }
 

@@ -17,6 +17,7 @@ import { InkcastError } from '../errors.js'
  * @property {(delivery: any) => false | void} deliver false: it cannot take it now
  * @property {() => Promise<void> | undefined} drained resolves when it can take more, or has gone; undefined: it can now
  * @property {(guid: string, position: Position, reason: string) => void} resync the document has to be loaded anew
+ * @property {(guid: string, position: Position) => void} passedOver records up to there were not for it
  * @property {() => void} fellBehind one more of its documents is behind
  * @property {() => void} caughtUp one less is
  */
@@ -34,6 +35,8 @@ import { InkcastError } from '../errors.js'
 export const PAGE = 200
 /** Live records kept aside while the feed is opening or reads the log; beyond it they are dropped and read from the log as well. */
 const MAX_PENDING = 1000
+/** A member hears where it is after so many records that it is excepted from. Fewer than any log of use keeps: it would have to resync otherwise. */
+const PASSED_OVER = 20
 
 export class Feed {
   /** @type {Set<Member>} */
@@ -46,6 +49,8 @@ export class Feed {
   #ahead
   /** Members that could not take a record, with what they have: they get nothing that is kept until they rejoin. @type {Map<Member, Position> | undefined} */
   #missing
+  /** Members that are excepted from records, with how many since they last heard where they are. Mostly there are none. @type {Map<Member, number> | undefined} */
+  #passed
   #live = false
   closed = false
   /** Something has come live since the idle check last looked (idle-check.js). */
@@ -115,6 +120,7 @@ export class Feed {
   /** @param {Member} member @returns {boolean} whether it was one */
   remove (member) {
     this.#ahead?.delete(member)
+    this.#passed?.delete(member)
     return this.#found(member) || this.members.delete(member)
   }
 
@@ -178,12 +184,26 @@ export class Feed {
       for (const member of this.members) if (member.deliver(delivery) === false) this.#fallBehind(member, record)
     } else {
       for (const member of this.members) {
-        if (!isExcepted(member, except) && !this.#has(member, record.offset) && member.deliver(delivery) === false) this.#fallBehind(member, record)
+        if (isExcepted(member, except)) this.#passOver(member, record)
+        else if (!this.#has(member, record.offset) && member.deliver(delivery) === false) this.#fallBehind(member, record)
       }
     }
     if (this.#missing === undefined || record.offset > 0) return
     // what is in no log comes now or never
     for (const member of this.#missing.keys()) if (!isExcepted(member, except)) member.deliver(delivery)
+  }
+
+  /**
+   * A member that gets no record, because it wrote all of them, would come back with the position of long ago.
+   * @param {Member} member
+   * @param {BusRecord} record that it is excepted from
+   */
+  #passOver (member, { epoch, offset }) {
+    if (offset === 0) return
+    this.#passed ??= new Map()
+    const count = (this.#passed.get(member) ?? 0) + 1
+    this.#passed.set(member, count % PASSED_OVER)
+    if (count === PASSED_OVER) member.passedOver(this.guid, { epoch, offset })
   }
 
   /** @param {Member} member @param {BusRecord} record that it could not take */

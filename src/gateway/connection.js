@@ -243,6 +243,11 @@ export class Connection {
     this.socket.emit('doc:resync', { guid, position, reason })
   }
 
+  /** @param {string} guid @param {import('../wire/position.js').Position} position */
+  passedOver (guid, position) {
+    this.socket.emit('doc:position', { guid, position })
+  }
+
   /** Tells the client that its connection is about to end because a worker drains, and when to come back. */
   tellDraining () { this.socket.emit('gateway:draining', { reconnectInMs: Math.round(Math.random() * 1000) }) }
 

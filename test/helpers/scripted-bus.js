@@ -122,6 +122,8 @@ export class FakeMember {
   offsets = []
   /** @type {{ offset: number, epoch: string, reason: string }[]} */
   resyncs = []
+  /** Offsets that it was told to go on from. @type {number[]} */
+  positions = []
   /** @type {Promise<void> | undefined} */
   full
   /** Documents that are behind. */
@@ -154,6 +156,9 @@ export class FakeMember {
   }
 
   drained () { return this.full }
+
+  /** @param {string} _guid @param {import('../../src/wire/position.js').Position} position */
+  passedOver (_guid, { offset }) { this.positions.push(offset) }
 
   /** @param {string} _guid @param {import('../../src/wire/position.js').Position} position @param {string} reason */
   resync (_guid, { epoch, offset }, reason) { this.resyncs.push({ epoch, offset, reason }) }

@@ -236,6 +236,13 @@ describe('a feed', () => {
     assert.deepEqual([a.offsets, b.offsets, c.offsets], [[2, 3, 4], [1, 3, 4], [1, 3, 4]])
   })
 
+  test('tells a member that gets no record, because it wrote all of them, where it is', async () => {
+    const { bus, join, receive } = setUp()
+    const [author, reader] = await Promise.all([join(new FakeMember('a', 'one')), join(new FakeMember('b'))])
+    for (let i = 0; i < 45; i++) receive(bus.append({ except: ['one'] }))
+    assert.deepEqual([author.offsets, author.positions, reader.offsets.length, reader.positions], [[], [20, 40], 45, []])
+  })
+
   test('gives nobody twice what they have read ahead', async () => {
     const { bus, feed, join, receive } = setUp()
     const behind = await join()
