@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { checkFiles } from './src/config/files.js'
 import { ConfigError, loadConfig } from './src/config/load.js'
 
 const USAGE = `inkcast: real-time document gateway
@@ -28,7 +29,9 @@ function parseArguments () {
 
 function readConfig () {
   try {
-    return loadConfig({ file: options.config })
+    const config = loadConfig({ file: options.config })
+    checkFiles(config)
+    return config
   } catch (error) {
     if (error instanceof ConfigError) return fail(error.message)
     throw error

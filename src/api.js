@@ -17,15 +17,15 @@ import { createWorkerWatch } from './sessions/worker-watch.js'
  * @param {import('./role.js').RoleContext} context
  * @returns {Promise<import('./role.js').Composed>}
  */
-async function composeApi ({ config, log, metrics, lifecycle, status }) {
-  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api' }))
+async function composeApi ({ config, log, metrics, lifecycle, status, onWaits }) {
+  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api', onWaits }))
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
   const presence = await lifecycle.start('presence', createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock }))
   // the sessions of a worker that has ended are gone also where no gateway is left to notice
   await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log }))
   let sink = busSink(bus)
   if (config.mode === 'kafka') {
-    const kafka = createKafka({ settings: config.kafka, log, name: 'api' })
+    const kafka = createKafka({ settings: config.kafka, log, name: 'api', onWaits })
     const downlink = await lifecycle.start('downlink', createKafkaDownlink({ kafka, topic: config.kafka.downlinkTopic, log, clock }))
     sink = downlink.publish
   }

@@ -10,24 +10,35 @@ const RESOLUTION = 50
 const LAG = 200
 const WARN_EVERY = 60_000
 
+/** Of the time by which the loop was late, the part that this process must have computed for it to be the cause. */
+const OWN_PART = 0.5
+
 /**
  * Publishes the event loop's delay, and says when the process does not keep up.
  * @param {object} dependencies
  * @param {import('./metrics.js').Metrics} dependencies.metrics
  * @param {import('./log.js').Log} dependencies.log
  * @param {import('./clock.js').Clock} [dependencies.clock]
+ * @param {number} [dependencies.window] ms
+ * @param {() => { user: number, system: number }} [dependencies.cpuUsage] of this process so far, us
  */
-export function createEventLoopMonitor ({ metrics, log, clock = systemClock }) {
+export function createEventLoopMonitor ({ metrics, log, clock = systemClock, window = WINDOW, cpuUsage = process.cpuUsage }) {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION })
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let warnedAt = -Infinity
+  let usage = cpuUsage()
 
-  /** @param {number} p99 ms */
-  function warn (p99) {
+  /** @param {number} p99 @param {number} late by which the loop was late in all, ms */
+  function warn (p99, late) {
+    const before = usage
+    usage = cpuUsage()
     if (p99 < LAG || clock.monotonic() - warnedAt < WARN_EVERY) return
     warnedAt = clock.monotonic()
-    log.warn({ p99Ms: Math.round(p99) }, 'the event loop falls behind: this process has more to do than one core can; add workers or machines, or look at a CPU profile')
+    const cpuMs = (usage.user + usage.system - before.user - before.system) / 1000
+    log.warn({ p99Ms: Math.round(p99), lateMs: Math.round(late), cpuMs: Math.round(cpuMs) }, cpuMs >= OWN_PART * late
+      ? 'the event loop falls behind: this process has more to do than one core can; add workers or machines, or look at a CPU profile'
+      : 'the event loop is late although this process uses little CPU: other processes keep the machine busy, or a CPU limit (cgroup) stops this one; more workers would not help')
   }
 
   return {
@@ -39,10 +50,10 @@ export function createEventLoopMonitor ({ metrics, log, clock = systemClock }) {
         metrics.event_loop_lag_milliseconds.set({ quantile: 'p50' }, value(histogram.percentile(50)))
         const p99 = value(histogram.percentile(99))
         metrics.event_loop_lag_milliseconds.set({ quantile: 'p99' }, p99)
-        warn(p99)
+        warn(p99, value(histogram.mean) * histogram.count)
         metrics.event_loop_lag_milliseconds.set({ quantile: 'max' }, value(histogram.max))
         histogram.reset()
-      }, WINDOW)
+      }, window)
       timer.unref()
     },
     stop () {

@@ -30,11 +30,11 @@ import { createSessionIds } from './wire/session-id.js'
  * @param {import('./role.js').RoleContext} context
  * @returns {Promise<import('./role.js').Composed>}
  */
-async function composeGateway ({ config, launcher, privatePath, log, metrics, lifecycle, status, listenPrivately }) {
+async function composeGateway ({ config, launcher, privatePath, log, metrics, lifecycle, status, onWaits, listenPrivately }) {
   const { peerHost, peerPort } = config.gateway
   // meanwhile the services answer
   const testing = testHooks({ config, log })
-  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway' }))
+  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway', onWaits }))
   const peerListener = peerHost === undefined ? undefined : await lifecycle.start('peer listener', createPeerListener({
     // while a worker is replaced, the one before it still has the port of the slot
     address: { host: peerHost, ports: peerPort === 0 ? [0] : [peerPort + launcher.slot, peerPort + config.gateway.workers + launcher.slot] },
@@ -63,7 +63,7 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   /** @type {import('./bus/contract.js').Bus} */
   let bus
   const uplink = config.mode === 'kafka'
-    ? createKafkaUplink({ kafka: createKafka({ settings: config.kafka, log, name: 'gateway' }), topic: config.kafka.uplinkTopic, log, metrics, clock })
+    ? createKafkaUplink({ kafka: createKafka({ settings: config.kafka, log, name: 'gateway', onWaits }), topic: config.kafka.uplinkTopic, log, metrics, clock })
     : createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
   const { sessionStore, ...parts } = createRedisParts({ redis, config, worker: lease, uplink, metrics, log, clock })
   const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock })

@@ -17,11 +17,11 @@ const REBALANCE_TIME = 15_000
  * The ingest role: from Kafka to the bus.
  * @param {import('./role.js').RoleContext} context
  */
-async function composeIngest ({ config, log, metrics, lifecycle, status }) {
+async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits }) {
   if (config.mode !== 'kafka') throw new Error('ingest reads from Kafka: set KAFKA_BROKERS')
-  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'ingest' }))
+  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'ingest', onWaits }))
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
-  const kafka = createKafka({ settings: config.kafka, log, name: 'ingest' })
+  const kafka = createKafka({ settings: config.kafka, log, name: 'ingest', onWaits })
   const deadLetter = await lifecycle.start('dead letters', createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock }))
   const ingest = await lifecycle.start('ingest', createIngest({ kafka, bus, echo: createRedisEcho({ redis }), markStore: createRedisMarks({ redis }), deadLetter, settings: config, log, metrics, clock }))
   status.addCheck(() => redis.trouble)

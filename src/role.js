@@ -9,12 +9,16 @@ import { leaveRunDirectory, makeRunDirectory, openRunDirectory, privateSocket } 
 import { createAdminServer } from './admin/server.js'
 import { createStatus } from './admin/status.js'
 import { systemClock } from './clock.js'
+import { checkFiles } from './config/files.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './config/load.js'
 import { createEventLoopMonitor } from './event-loop.js'
 import { createLifecycle } from './lifecycle.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics.js'
 import { timesWithPolls } from './sockets.js'
+
+/** What is away later than this is told in the log only, s. */
+const START_TIME = 60
 
 /**
  * What every role's composition root gets.
@@ -26,6 +30,7 @@ import { timesWithPolls } from './sockets.js'
  * @property {import('./metrics.js').Metrics} metrics
  * @property {ReturnType<typeof createLifecycle>} lifecycle
  * @property {ReturnType<typeof createStatus>} status
+ * @property {(message: string) => void} onWaits tells, whatever the log level, what the start waits for
  * @property {(serve?: Serve) => Promise<void>} listenPrivately opens the private listener, and closes it when what was started after it has stopped; default: opened last
  */
 
@@ -48,7 +53,7 @@ import { timesWithPolls } from './sockets.js'
  */
 export async function runRole (role, compose, { configFile } = {}) {
   const launcher = launcherContext()
-  const config = await readConfig(configFile ?? launcher.configFile ?? configArgument(), launcher)
+  const config = await readConfig(role, configFile ?? launcher.configFile ?? configArgument(), launcher)
   const { slot } = launcher
   const log = createLog({ level: config.admin.logLevel, pretty: !config.production, role, slot })
   const metrics = createMetrics({ role })
@@ -67,7 +72,7 @@ export async function runRole (role, compose, { configFile } = {}) {
       if (!listening) await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve, times: timesWithPolls(config.heartbeat) }))
       listening = true
     }
-    const { workerNumber, banner = [] } = await compose({ config, launcher, privatePath, log, metrics, lifecycle, status, listenPrivately }) ?? {}
+    const { workerNumber, banner = [] } = await compose({ config, launcher, privatePath, log, metrics, lifecycle, status, onWaits: createWaits(launcher), listenPrivately }) ?? {}
     await listenPrivately()
     if (launcher.servesAdmin) {
       for (const problem of diagnose(readMachine(), config)) log.warn(problem)
@@ -114,10 +119,27 @@ async function tellFailure (message, launcher) {
   else console.error(`inkcast: ${message}`)
 }
 
-/** @param {string | undefined} file @param {import('./config/load.js').LauncherContext} launcher */
-async function readConfig (file, launcher) {
+/**
+ * @param {import('./config/load.js').LauncherContext} launcher
+ * @returns {(message: string) => void}
+ */
+function createWaits (launcher) {
+  const told = new Set()
+  return (message) => {
+    if (told.has(message) || process.uptime() > START_TIME) return
+    told.add(message)
+    if (launcher.relaysHandles) tell({ type: 'waits', message })
+    else console.error(`inkcast: ${message}`)
+  }
+}
+
+/** @param {string} role @param {string | undefined} file @param {import('./config/load.js').LauncherContext} launcher */
+async function readConfig (role, file, launcher) {
   try {
-    return loadConfig({ file })
+    const config = loadConfig({ file })
+    // others need no certificate, and may not be allowed to read it
+    if (role === 'gateway' || role === 'embedded') checkFiles(config)
+    return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     await tellFailure(error.message, launcher)

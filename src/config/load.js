@@ -20,7 +20,7 @@ import { BLOCKS } from './blocks.js'
 export class ConfigError extends Error {
   /** @param {string[]} problems */
   constructor (problems) {
-    super(`wrong settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    super(problems.length === 1 ? `wrong setting: ${problems[0]}` : `wrong settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
     this.name = 'ConfigError'
     this.problems = problems
   }

@@ -16,9 +16,10 @@ const REQUEST_TIMEOUT = 8000
  * @param {KafkaSettings} dependencies.settings
  * @param {import('../log.js').Log} dependencies.log
  * @param {string} dependencies.name what this client is for; the brokers show it in their logs and quotas as `inkcast-<name>`
+ * @param {(message: string) => void} [dependencies.onWaits] told of connections that fail, of each cause once
  * @returns {Kafka}
  */
-export function createKafka ({ settings, log, name }) {
+export function createKafka ({ settings, log, name, onWaits }) {
   patchRequestQueue({ log })
   patchFetch({ log })
   registerCodecs()
@@ -36,11 +37,14 @@ export function createKafka ({ settings, log, name }) {
     retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 60 },
     // its own level is fixed at the start while ours may change, so let all through but the lines per request
     logLevel: log.level === 'trace' ? kafkajs.logLevel.DEBUG : kafkajs.logLevel.INFO,
-    logCreator: () => logInto(log)
+    logCreator: () => logInto(log, onWaits)
   })
   clients.set(kafka, state)
   return kafka
 }
+
+/** How kafkajs begins what it says of a connection that cannot be made. */
+const CONNECTION = /^Connection (?:error: |(?=timeout))/
 
 /** @type {WeakMap<Kafka, { closed: boolean }>} */
 const clients = new WeakMap()
@@ -69,10 +73,14 @@ function sasl ({ saslMechanism: mechanism, saslUsername: username = '', saslPass
  * joined, failed or was replaced, records that are not accepted) is logged by those who use it.
  *
  * @param {import('../log.js').Log} log
+ * @param {(message: string) => void} [onWaits] told of connections that fail
  * @returns {(entry: import('kafkajs').LogEntry) => void}
  */
-export function logInto (log) {
+export function logInto (log, onWaits = () => {}) {
   return ({ namespace, level, label, log: { message, logger: _logger, timestamp: _timestamp, stack: _stack, ...details } }) => {
+    if (namespace === 'Connection' && level === kafkajs.logLevel.ERROR && CONNECTION.test(message)) {
+      onWaits(`Kafka cannot be used at ${details.broker} (KAFKA_BROKERS): ${message.replace(CONNECTION, '')}; trying again`)
+    }
     log[level === kafkajs.logLevel.DEBUG ? 'trace' : 'debug']({ kafka: details, label }, `kafka ${namespace}: ${message}`)
   }
 }

@@ -6,7 +6,7 @@ import { systemClock } from '../clock.js'
 /**
  * One process of a role, from its start to its end.
  *
- * Events: `ready`; `listen` when it asks for its slot's socket; `leaving` when it takes no more connections; `exit` with an
+ * Events: `ready`; `waits` with what its start waits for; `listen` when it asks for its slot's socket; `leaving` when it takes no more connections; `exit` with an
  * End; `handover` with a message and a connection's native handle.
  *
  * @typedef {{ code: number | null, signal: string | null, message?: string }} End message: why its start failed
@@ -76,6 +76,7 @@ export class Child extends EventEmitter {
     if (message?.type === 'failed') this.#failure = message.message
     else if (message?.type === 'handover') this.emit('handover', message, handle)
     else if (message?.type === 'listen') this.emit('listen')
+    else if (message?.type === 'waits') this.emit('waits', message.message)
     else if (message?.type === 'leaving') {
       this.leaving = true
       this.emit('leaving')

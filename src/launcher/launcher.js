@@ -43,6 +43,8 @@ export async function launch (config, { configFile }) {
   const lifecycle = createLifecycle({ log })
   const runDirectory = await makeRunDirectory()
   lifecycle.onStop('run directory', () => rm(runDirectory, { recursive: true, force: true }))
+  /** What processes wait for at their start, as it was told; until all are ready. @type {Set<string>} */
+  const waits = new Set()
   let stopping = false
   let reloading = false
   let reloadAgain = false
@@ -66,6 +68,7 @@ export async function launch (config, { configFile }) {
       stopTimeout: config.gateway.drainTimeout + KILL_AFTER
     }, {
       onChange,
+      onWaits,
       onListen: (child) => sockets?.give(child),
       onHandover,
       onRestart ({ code, signal, message }) {
@@ -85,7 +88,14 @@ export async function launch (config, { configFile }) {
     sockets?.cover()
     if (stopping || status.notReady().length === 0 || !slots.every((slot) => slot.ready)) return
     status.started()
+    waits.clear()
     for (const line of banner(config, { port: config.gateway.port, apiPort: config.api.port })) console.log(line)
+  }
+
+  /** All of them wait for the same. @param {string} message */
+  function onWaits (message) {
+    if (!waits.has(message)) console.error(`inkcast: ${message}`)
+    waits.add(message)
   }
 
   /** @param {{ to: number }} message @param {any} handle a connection that belongs to worker number `to` */
@@ -127,6 +137,8 @@ export async function launch (config, { configFile }) {
     stopping = true
     status.stopping()
     sockets?.stop()
+    // a signal to the whole process group has reached them as well
+    for (const slot of slots) slot.expectEnd()
     const timer = setTimeout(() => {
       log.error('processes did not stop in time, killing them')
       exitCode = 1

@@ -32,6 +32,7 @@ export class Slot {
    * @param {import('./child.js').ChildSettings} settings
    * @param {object} events
    * @param {() => void} events.onChange another process serves here, or none
+   * @param {(message: string) => void} events.onWaits what the start of a process waits for
    * @param {(child: Child) => void} events.onListen it asks for the socket to listen on
    * @param {(end: End) => void} events.onRestart it ended unexpectedly and is started again
    * @param {(reason: string) => void} events.onGiveUp it does not start or does not stay up
@@ -63,6 +64,7 @@ export class Slot {
       this.events.onChange()
     })
     child.on('leaving', () => this.events.onChange())
+    child.on('waits', this.events.onWaits)
     child.on('listen', () => this.events.onListen(child))
     child.on('handover', this.events.onHandover)
     return child
@@ -126,10 +128,15 @@ export class Slot {
     this.#retired.delete(child)
   }
 
-  /** @returns {Promise<void>} resolves when nothing runs here any more */
-  async stop () {
+  /** From now on the end of a process is no surprise: it is about to be told to stop, or was told by whoever stops all of them. */
+  expectEnd () {
     this.#stopping = true
     clearTimeout(this.#restart)
+  }
+
+  /** @returns {Promise<void>} resolves when nothing runs here any more */
+  async stop () {
+    this.expectEnd()
     await Promise.all(this.children.map((child) => child.stop()))
   }
 

@@ -21,6 +21,15 @@ import { clusterTopology, singleTopology } from './topology.js'
 /** An outage is logged when it begins, and again after this time, ms. */
 const LOG_INTERVAL = 60_000
 
+/** A Redis that takes connections and says nothing is told after this time, ms. */
+const SILENCE = 5000
+
+/** @param {string[]} urls @returns {string} without users and passwords */
+const addressesOf = (urls) => urls.map((url) => new URL(url).host).join(', ')
+
+/** @param {Error & { code?: string }} error several addresses that were tried have a code and no message */
+const causeOf = ({ message, code }) => message || code || 'no connection'
+
 /**
  * The connections of one process to Redis: one for commands (one per node with Redis Cluster), one for sharded
  * pub/sub (one per node that has channels). See connectionOptions for what happens while Redis is away.
@@ -31,8 +40,9 @@ const LOG_INTERVAL = 60_000
  * @param {string[]} settings.urls one `redis://` or `rediss://` URL, or several for Redis Cluster
  * @param {string} settings.name of this process, for CLIENT LIST
  * @param {import('../log.js').Log} settings.log
+ * @param {(message: string) => void} [settings.onWaits] told what `start` waits for, of each cause once
  */
-export function createRedis ({ urls, name, log }) {
+export function createRedis ({ urls, name, log, onWaits = () => {} }) {
   if (urls.length === 0) throw new TypeError('createRedis: no URL')
   const reconnect = reconnectForEver()
   /** @type {(() => void)[]} */
@@ -91,7 +101,10 @@ export function createRedis ({ urls, name, log }) {
   function connected () {
     if (client.status === 'ready') return Promise.resolve()
     return new Promise((resolve, reject) => {
+      const waits = (/** @type {string} */ cause) => onWaits(`Redis cannot be used at ${addressesOf(urls)} (REDIS_URL): ${cause}; trying again`)
+      const silent = setTimeout(() => waits(`it is not ready after ${SILENCE / 1000} s`), SILENCE)
       const settle = (/** @type {Error | undefined} */ error) => {
+        clearTimeout(silent)
         client.off('ready', onReady).off('error', onError)
         abandon = () => {}
         if (error === undefined) resolve(undefined)
@@ -102,6 +115,7 @@ export function createRedis ({ urls, name, log }) {
         const problem = error.lastNodeError ?? error
         if (problem.message.includes('cluster support disabled')) settle(new Error('redis: several URLs stand for Redis Cluster, but this is a single Redis: give one URL'))
         else if (isRefusal(problem)) settle(new Error(`redis: ${problem.message}`, { cause: withoutArguments(problem) }))
+        else waits(causeOf(problem))
       }
       abandon = () => settle(new Error('redis: stopped while connecting'))
       client.on('ready', onReady).on('error', onError)

@@ -18,7 +18,7 @@ export async function startEmbedded (t, env = {}, log = createLog({ level: /** @
   const lifecycle = createLifecycle({ log })
   t.after(() => lifecycle.stop())
   const status = createStatus({ name: 'embedded-0', metrics })
-  const { gateway, api } = await composeEmbedded({ config, launcher: launcherContext({}), privatePath: '', log, metrics, lifecycle, status, listenPrivately: async () => {} })
+  const { gateway, api } = await composeEmbedded({ config, launcher: launcherContext({}), privatePath: '', log, metrics, lifecycle, status, onWaits: () => {}, listenPrivately: async () => {} })
   const url = `http://127.0.0.1:${gateway.port()}`
   const apiUrl = `http://127.0.0.1:${api.port()}`
   return {

@@ -88,6 +88,44 @@ describe('the command', { concurrency: 2 }, () => {
     assert.match(missing.stderr, /ENOENT/)
   })
 
+  test('names the setting, the file and the cause where a file cannot be read or is none, before anything else', async (t) => {
+    for (const [env, expected] of /** @type {[Record<string, string>, string | RegExp][]} */ ([
+      [{ TLS_CERT_FILE: '/nope', TLS_KEY_FILE: 'package.json' }, 'inkcast: wrong setting: TLS_CERT_FILE=/nope: ENOENT: no such file or directory, open \'/nope\'\n'],
+      [{ TLS_CERT_FILE: 'package.json', TLS_KEY_FILE: 'package.json' }, /^inkcast: wrong setting: TLS_CERT_FILE=package.json, TLS_KEY_FILE=package.json: no PEM certificate and its key \(.+\)\n$/],
+      [{ AUTH_JWT_PUBLIC_KEY_FILE: 'src' }, 'inkcast: wrong setting: AUTH_JWT_PUBLIC_KEY_FILE=src: EISDIR: illegal operation on a directory, read\n']
+    ])) {
+      await Promise.all([['cluster.js'], ['src/gateway.js']].map(async (args) => {
+        const { code, stdout, stderr } = await run(t, args, { ...FREE, REDIS_URL: 'redis://127.0.0.1:1', ...env }).closed
+        assert.deepEqual([code, stdout], [1, ''])
+        if (typeof expected === 'string') assert.equal(stderr, expected)
+        else assert.match(stderr, expected)
+      }))
+    }
+  })
+
+  test('says in one line, at every log level, that Redis cannot be reached, where and why', async (t) => {
+    const free = createServer().listen(0, '127.0.0.1')
+    await once(free, 'listening')
+    const { port } = /** @type {import('node:net').AddressInfo} */ (free.address())
+    free.close()
+    const silent = createServer(() => {}).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    t.after(() => silent.close())
+    const hanging = /** @type {import('node:net').AddressInfo} */ (silent.address()).port
+    await Promise.all([
+      ['error', `127.0.0.1:${port}`, `connect ECONNREFUSED 127.0.0.1:${port}`],
+      ['silent', `127.0.0.1:${port}, 127.0.0.1:${port}`, '.+'],
+      ['fatal', `127.0.0.1:${hanging}`, '.+']
+    ].map(async ([level, address, cause]) => {
+      const started = inkcast(t, [], { ...FREE, LOG_LEVEL: level, WORKERS: '1', REDIS_URL: address.split(', ').map((host) => `redis://user:secret@${host}`).join() })
+      await waitFor(() => started.output.stderr.includes('\n'), { timeout: 30_000, message: () => `a line about ${address}` })
+      started.kill('SIGTERM')
+      const { stdout, stderr } = await started.closed
+      assert.equal(stdout, '')
+      assert.match(stderr, new RegExp(`^inkcast: Redis cannot be used at ${address} \\(REDIS_URL\\): ${cause}; trying again\n$`))
+    }))
+  })
+
   for (const setting of /** @type {const} */ (['PORT', 'ADMIN_PORT'])) {
     test(`says in one line that ${setting} is in use`, async (t) => {
       const port = await takenPort(t)

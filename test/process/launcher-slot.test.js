@@ -37,6 +37,7 @@ function startSlot (t, script, { limits, stopTimeout = 5000 } = {}) {
       if (slot.serving !== undefined && slot.serving !== served) events.push('ready')
       served = slot.serving
     },
+    onWaits: (message) => events.push({ waits: message }),
     onListen: () => events.push('listen'),
     onRestart: (end) => events.push(end),
     onGiveUp: (reason) => events.push({ gaveUp: reason }),
@@ -182,6 +183,15 @@ test('one that does not stop is killed after its time', async (t) => {
   const pid = slot.current?.pid
   await slot.stop()
   assert.equal(isAlive(pid), false)
+})
+
+test('a process that ends when all are told to stop is not started again, whoever told it first', async (t) => {
+  const { slot, events, ready } = startSlot(t, READY)
+  await ready()
+  slot.expectEnd()
+  slot.current?.kill()
+  await waitFor(() => slot.current === undefined)
+  assert.deepEqual([events, slot.children], [['ready'], []])
 })
 
 test('stop during a reload ends both processes', async (t) => {
