@@ -41,6 +41,7 @@ export const ERRORS = Object.freeze({
   not_joined: { message: 'join the document first', retryable: false, status: 409, when: 'A client sends to a document that this connection has not joined.' },
   too_many_documents: { message: 'too many documents on one connection', retryable: false, status: 429, when: 'The connection has `MAX_DOCUMENTS_PER_CONNECTION` documents open; leave one first.' },
   rate_limited: { message: 'too many events', retryable: true, status: 429, when: 'The connection sends more events or bytes per second than allowed, costs more work, or asks for longer lists of members; slow down.' },
+  too_many_connections: { message: 'too many connections', retryable: true, status: 503, when: 'A gateway worker has `MAX_CONNECTIONS`, the user `MAX_CONNECTIONS_PER_USER` or the address `MAX_CONNECTIONS_PER_ADDRESS` connections to it; close one, or try again after a pause.' },
 
   // not now
   unavailable: { message: 'not available at the moment', retryable: true, status: 503, when: 'Redis, Kafka or a key service does not answer in time, or Redis does not let its user; `/ready` says which. Try again after a pause.' },

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { block, choice, flag, integer, list, milliseconds, port, text, url } from './setting.js'
 
@@ -9,6 +10,13 @@ const tiers = list().pipe(z.array(z.string().regex(/^[^:]{1,64}(:\d{1,9}){3}$/, 
   return { name, min, max, timeout }
 })))
 
+/** @param {string} entry */
+function isNetwork (entry) {
+  const [address, prefix, more] = entry.split('/')
+  const family = isIP(address)
+  return family !== 0 && more === undefined && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)))
+}
+
 export const gateway = block('Gateway', {
   HOST: { as: 'host', type: text(), derived: production('0.0.0.0', '127.0.0.1'), defaultText: '`127.0.0.1`; `0.0.0.0` in production', describe: 'Address that clients connect to.' },
   PORT: { as: 'port', type: port(), default: '3000', describe: 'Port that clients connect to.' },
@@ -16,6 +24,7 @@ export const gateway = block('Gateway', {
   ALLOWED_ORIGINS: { as: 'allowedOrigins', type: list(), default: '', describe: 'Origins whose pages may connect, comma separated (`https://app.example.com`), `*` for any. Default: pages of the gateway\'s own origin; in development also pages of this machine (`http://localhost:5173`).' },
   TLS_CERT_FILE: { as: 'tlsCertFile', type: text(), describe: 'PEM certificate chain; with `TLS_KEY_FILE` the gateway speaks TLS itself.' },
   TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `TLS_CERT_FILE`.' },
+  TRUSTED_PROXIES: { as: 'trustedProxies', type: list().pipe(z.array(z.string().refine(isNetwork, 'each must be an address or a network, as 10.0.0.0/8'))), default: '', describe: 'Addresses and networks of proxies whose `X-Forwarded-For` is believed, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`: the last address in it that is none of theirs is the client\'s. Default: the header is not looked at.' },
   PEER_HOST: { as: 'peerHost', type: text(), describe: 'Address under which the workers of other machines reach those of this one, for long polling behind a load balancer without sticky sessions. Not set: requests of other machines\' sessions are not exchanged.' },
   PEER_PORT: { as: 'peerPort', type: port(), default: '0', describe: 'First port of `PEER_HOST`; one per gateway worker and as many more for those that are being replaced. 0: any free ones.' },
   DEMO_DOCUMENTS_URL: { as: 'demoDocumentsUrl', type: url('http:', 'https:'), default: 'http://localhost:4000', describe: 'Where the demo page, which is there in development only, gets its documents when there is Kafka: the service in `examples/document-service`.' },
@@ -35,6 +44,9 @@ export const limits = block('Limits', {
   RECEIPT_TIMEOUT: { as: 'receiptTimeout', type: milliseconds(1000, 600_000), default: '10000', describe: 'How long a client may take to acknowledge a record with `x-receipt`, ms.' },
   MAX_PENDING_RECEIPTS: { as: 'maxPendingReceipts', type: integer(0, 10_000_000), default: '100000', describe: 'Clients per gateway worker that are asked for an acknowledgement at the same time; a record that comes when there are as many asks nobody. 0: nobody is ever asked.' },
   MAX_HANDSHAKES_PER_SECOND: { as: 'maxHandshakesPerSecond', type: integer(1, 1_000_000), default: '2000', describe: 'Clients that a gateway worker begins with per second; that many at once, as many more wait for a second at most, others are refused with 503 and come back.' },
+  MAX_CONNECTIONS: { as: 'maxConnections', type: integer(1, 10_000_000), derived: ({ connections }) => String(connections), defaultText: 'open files that the process may have (`ulimit -n`), less 5 % and 64', describe: 'TCP connections to the port of one gateway worker; clients beyond it are refused with 503 and `Retry-After`. The rest of the descriptors is for Redis, Kafka, the api and the admin port.' },
+  MAX_CONNECTIONS_PER_USER: { as: 'maxConnectionsPerUser', type: integer(0, 10_000_000), default: '1000', describe: 'Connections of one user to one gateway worker; more are refused with `too_many_connections`. 0: any number.' },
+  MAX_CONNECTIONS_PER_ADDRESS: { as: 'maxConnectionsPerAddress', type: integer(0, 10_000_000), default: '0', describe: 'Sessions from one address (IPv6: one /64) on one gateway worker; more are refused with 503 and `Retry-After`. Behind a proxy all clients have its address: set `TRUSTED_PROXIES` first. Companies and mobile networks share addresses, so allow hundreds. 0: any number.' },
   MAX_REPLAY_BYTES: { as: 'maxReplayBytes', type: integer(2 ** 20, 2 ** 40), default: '67108864', describe: 'Bytes of records that a gateway worker reads from logs for clients that come back (and keeps for a second) or catch up; when there are as many, others wait. What is read already may exceed it.' }
 })
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import { parseEnv } from 'node:util'
 import { BLOCKS } from './blocks.js'
+import { connectionsFor, descriptorLimit } from '../descriptors.js'
 
 /**
  * @typedef {{ [B in keyof typeof BLOCKS]: BlockValues<(typeof BLOCKS)[B]['settings']> } & { production: boolean, mode: Mode }} Config
@@ -40,7 +41,7 @@ export function loadConfig ({ env = process.env, file } = {}) {
   const problems = []
   const fromFile = file === undefined ? {} : readFile(file, problems)
   const production = (env.NODE_ENV || fromFile.NODE_ENV) === 'production'
-  const context = { production, cores: os.availableParallelism() }
+  const context = { production, cores: os.availableParallelism(), connections: connectionsFor(descriptorLimit()) }
 
   /** @type {Record<string, any>} */
   const config = { production }

@@ -7,7 +7,7 @@ import { z } from 'zod'
  * @property {string} as the name in the config object
  * @property {z.ZodType} type reads the text of the environment
  * @property {string} [default] as it would be written in the environment; absent: none, the value is undefined
- * @property {(context: { production: boolean, cores: number }) => string | undefined} [derived] a default that depends on the surroundings
+ * @property {(context: { production: boolean, cores: number, connections: number }) => string | undefined} [derived] a default that depends on the surroundings
  * @property {string} [defaultText] what the table shows for a derived default
  * @property {boolean} [secret] never shown
  * @property {string} describe for the reader of the table, with units

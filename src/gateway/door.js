@@ -9,14 +9,18 @@ import { BACKLOG, listen } from './http.js'
  * @typedef {object} Door
  * @property {(server: Server) => Promise<void>} open listens
  * @property {typeof leavePort} leave
+ * @property {(server: Server) => number} connections that are open, whichever socket they came in through
  */
+
+/** Node counts what each server has accepted and not closed yet, but tells it only later (`getConnections`). @param {any} server @returns {number} */
+const countOf = (server) => server._connections
 
 /**
  * A port, which node:cluster may share with other workers.
  * @param {{ host: string, port: number }} address
  * @returns {Door}
  */
-export const createPortDoor = ({ host, port }) => ({ open: (server) => listen(server, { host, port }), leave: leavePort })
+export const createPortDoor = ({ host, port }) => ({ open: (server) => listen(server, { host, port }), leave: leavePort, connections: countOf })
 
 /**
  * libuv accepts one connection per descriptor and turn of the event loop; a turn in which thousands of clients are written to takes tens of
@@ -82,6 +86,12 @@ export function createSlotDoor ({ port }) {
           listenAt(standIn, handle).catch(() => standIn.close())
         }
       })
+    },
+
+    connections (server) {
+      let count = open.has(server) ? 0 : countOf(server)
+      for (const one of open) count += countOf(one)
+      return count
     },
 
     async leave (server, onEnd) {

@@ -167,7 +167,7 @@ export class Engine extends EngineServer {
     if (!METHODS.includes(req.method)) return void res.writeHead(405, { allow: METHODS.join(', ') }).end()
     if (this.#refused(req, res)) return
     const sid = sidOf(req)
-    if (sid === undefined && req.method === 'GET') return this.handshakeLimit.enter(req.socket, res, () => super.handleRequest(req, res))
+    if (sid === undefined && req.method === 'GET') return this.handshakeLimit.enter(req.socket, res, () => super.handleRequest(req, res), req)
     if (!this.strays?.isStray(sid)) return super.handleRequest(req, res)
     this.strays.request(/** @type {string} */ (sid), req, res).then((forwarded) => { if (!forwarded) super.handleRequest(req, res) }, () => res.destroy())
   }
@@ -203,7 +203,7 @@ export class Engine extends EngineServer {
       session.open(`{"sid":"${sid}",${this.#opening}`)
       this.emit('connection', session)
       if (rest.length > 0) session.received(Buffer.from(rest))
-    })
+    }, request)
     return true
   }
 
@@ -220,7 +220,7 @@ export class Engine extends EngineServer {
     if (sid === undefined) {
       if (this.takeWebSocket(req, socket, head)) return
       deferAddress(socket)
-      return this.handshakeLimit.enter(socket, undefined, () => super.handleUpgrade(req, socket, head))
+      return this.handshakeLimit.enter(socket, undefined, () => super.handleUpgrade(req, socket, head), req)
     }
     if (!this.strays?.isStray(sid)) return super.handleUpgrade(req, socket, head)
     this.strays.upgrade(/** @type {string} */ (sid), req, socket, head).then((forwarded) => { if (!forwarded) super.handleUpgrade(req, socket, head) }, () => socket.destroy())

@@ -23,10 +23,11 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
 /**
  * @param {object} dependencies
  * @param {number} dependencies.perSecond
+ * @param {Pick<ReturnType<typeof import('./connection-limits.js').createConnectionLimits>, 'admits'>} dependencies.connections
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../clock.js').Clock} dependencies.clock
  */
-export function createHandshakeLimit ({ perSecond, metrics, clock }) {
+export function createHandshakeLimit ({ perSecond, connections, metrics, clock }) {
   let allowed = perSecond
   let at = clock.monotonic()
   /** In the order in which they came; at most perSecond. @type {{ socket: import('stream').Duplex, go: () => void, refuse: () => void }[]} */
@@ -55,10 +56,10 @@ export function createHandshakeLimit ({ perSecond, metrics, clock }) {
     }
   }
 
-  /** @param {import('stream').Duplex} socket @param {import('http').ServerResponse} [res] absent: an upgrade */
-  function refuse (socket, res) {
+  /** @param {import('stream').Duplex} socket @param {import('http').ServerResponse} [res] absent: an upgrade @param {InkcastError} [error] */
+  function refuse (socket, res, error = new InkcastError('unavailable', 'too many clients at the moment')) {
     metrics.handshakes.inc({ result: 'refused' })
-    const { code, message, retryable } = publicError(new InkcastError('unavailable', 'too many clients at the moment'))
+    const { code, message, retryable } = publicError(error)
     const body = JSON.stringify({ code, message, retryable })
     const headers = { 'Retry-After': Math.round(retryInMs() / 1000) }
     if (res === undefined) endSocket(socket, responseOf(503, body, headers))
@@ -70,8 +71,10 @@ export function createHandshakeLimit ({ perSecond, metrics, clock }) {
      * @param {import('stream').Duplex} socket of the request that begins a session; answered if it is refused
      * @param {import('http').ServerResponse | undefined} res absent: an upgrade
      * @param {() => void} go called now or within a second, unless the client has gone
+     * @param {{ headers: import('http').IncomingHttpHeaders }} req the request
      */
-    enter (socket, res, go) {
+    enter (socket, res, go, req) {
+      if (!connections.admits(req, socket, res)) return refuse(socket, res, new InkcastError('too_many_connections'))
       if (waiting.length === 0) look()
       if (waiting.length === 0 && allowed >= 1) {
         allowed--

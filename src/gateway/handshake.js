@@ -59,13 +59,14 @@ export function isPlainAuth (auth) {
  * @param {object} dependencies
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('./users.js').createUsers>} dependencies.users
+ * @param {number} dependencies.maxPerUser connections; 0: any number
  * @param {() => string} dependencies.newConnectionId
  * @param {import('./connection.js').ConnectionContext} dependencies.connectionContext
  * @param {() => boolean} dependencies.isDraining
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
  */
-export function createHandshake ({ authenticator, users, newConnectionId, connectionContext, isDraining, metrics, log }) {
+export function createHandshake ({ authenticator, users, maxPerUser, newConnectionId, connectionContext, isDraining, metrics, log }) {
   /** @this {any} Engine.IO's socket */
   function releaseUser () { users.release(this[kConnection].uid) }
 
@@ -99,6 +100,10 @@ export function createHandshake ({ authenticator, users, newConnectionId, connec
     const identity = authenticating instanceof Promise ? await authenticating : authenticating
     // they cost much more than a token that is not valid, so nobody unknown may have them read
     const opened = documents && readDocuments(documents)
+    if (maxPerUser > 0 && users.count(identity.uid) >= maxPerUser) {
+      metrics.connections_refused.inc({ reason: 'user' })
+      throw new InkcastError('too_many_connections')
+    }
     await users.register(identity.uid)
     const conn = /** @type {any} */ (socket.conn)
     if (conn.readyState !== 'open') {

@@ -27,6 +27,7 @@ import { EngineSocket } from './websocket/engine-socket.js'
 | `namespace._preConnectSockets` | self-routing connection ids | required |
  * | `createTransport` of Engine.IO's server, `setSocket` of ws, `_receiver` | frames and parts of messages count (websocket/server.js) | ws's own bounds for each connection |
  * | `onDataRequest`, `dataReq`, `dataRes`, `closeTimeout`, `maxHttpBufferSize` of Engine.IO's polling | parts of bodies count (poll-body.js) | each request is bounded by itself |
+ * | `_connections` of a net.Server, `_server` of a net.Socket | how many connections there are (connection-limits.js) | they are not bounded |
  * | `conn.pingIntervalTimer` emptied, `sendPacket`, `onClose`, `transport.discard`, `transport.socket` | one heartbeat for all connections | Engine.IO's, with `HEARTBEAT_MAX` |
  */
 const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3', 'socket.io-msgpack-parser': '3.0.2', 'notepack.io': '2.2.0' }

@@ -8,6 +8,7 @@ import { parserFor } from './codec.js'
 import { timeOfSid } from '../wire/session-id.js'
 import { spareOwnRooms } from './adapter.js'
 import { Backlogs } from './backlogs.js'
+import { createConnectionLimits } from './connection-limits.js'
 import { createCutDetector } from './cut-detector.js'
 import { Delivery } from './delivery.js'
 import { kConnection } from './connection.js'
@@ -123,7 +124,8 @@ export function createGateway ({
     return new Delivery(publication, offset, replayed ? null : receipts.open(publication, receiptId))
   }
 
-  const handshakeLimit = createHandshakeLimit({ perSecond: limits.maxHandshakesPerSecond, metrics, clock })
+  const connectionLimits = createConnectionLimits({ limits, trustedProxies: settings.trustedProxies, open: () => door.connections(httpServer), metrics })
+  const handshakeLimit = createHandshakeLimit({ perSecond: limits.maxHandshakesPerSecond, connections: connectionLimits, metrics, clock })
   const origins = createOrigins({ allowed: settings.allowedOrigins, development: !config.production, anonymous: config.auth.allowAnonymous, metrics, log })
   const maxBytes = limits.maxRecordBytes + PACKET_OVERHEAD
   const rates = ratesOf(limits)
@@ -151,6 +153,7 @@ export function createGateway ({
   const handshake = createHandshake({
     authenticator,
     users,
+    maxPerUser: limits.maxConnectionsPerUser,
     newConnectionId: newId,
     connectionContext: {
       maxDocuments: limits.maxDocumentsPerConnection,
@@ -195,7 +198,9 @@ export function createGateway ({
     if (conn[kAllowance] === undefined) return intake.received(conn, frames, bytes)
     if (!conn[kAllowance].packet(bytes, clock.monotonic(), frames)) endSession(conn)
   }
+  connectionLimits.watch(httpServer)
   engine.on('connection', (conn) => {
+    connectionLimits.opened(conn)
     heartbeat?.watch(conn)
     conn.on('packet', onPacket)
   })

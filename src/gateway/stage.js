@@ -50,7 +50,7 @@ export async function openStage (config, createParts = () => ({})) {
       ...config,
       history,
       gateway: { ...config.gateway, allowedOrigins: [] }, // pages of the stage itself
-      limits: { ...limits, maxHandshakesPerSecond: 1_000_000 },
+      limits: { ...limits, maxHandshakesPerSecond: 1_000_000, maxConnectionsPerUser: 0 },
       delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) }
     },
     hooked: true,

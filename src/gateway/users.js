@@ -13,6 +13,9 @@ export function createUsers ({ bus, orders, metrics, log }) {
   const users = new Map()
 
   return {
+    /** @param {string} uid @returns {number} its connections here, with those under way */
+    count: (uid) => users.get(uid)?.count ?? 0,
+
     /** @param {string} uid @throws {import('../errors.js').InkcastError} unavailable */
     async register (uid) {
       let user = users.get(uid)

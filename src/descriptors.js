@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+
+/** Where the system does not say, what most of them allow. */
+const USUAL = 1024
+/** Descriptors that are not for clients: listeners, Redis, Kafka, api, admin, files; and so much of all besides. */
+const RESERVE = 64
+const RESERVED_SHARE = 0.05
+
+/** @returns {number} descriptors that this process may have open (`ulimit -n`) */
+export function descriptorLimit () {
+  try {
+    const [, soft] = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+    return soft === 'unlimited' ? Infinity : Number(soft ?? USUAL)
+  } catch {
+    // Linux only
+    const limits = /** @type {any} */ (process.report.getReport()).userLimits
+    return Number(limits?.open_files?.soft) || USUAL
+  }
+}
+
+/**
+ * @param {number} descriptors
+ * @returns {number} connections that a process can take and still reach what it needs
+ */
+export const connectionsFor = (descriptors) => Math.min(10_000_000, Math.max(1, Math.floor(descriptors * (1 - RESERVED_SHARE)) - RESERVE))
