@@ -35,7 +35,7 @@ async function upgrade (url, headers = '', path = '/socket.io/?EIO=4&transport=w
 }
 
 test('a worker that has all connections it may have sends others away with 503 and when to come back, and those that it has notice nothing', async (t) => {
-  const server = await startEmbedded(t, { MAX_CONNECTIONS: '6' })
+  const server = await startEmbedded(t, { MAX_CONNECTIONS: '6', ALLOWED_ORIGINS: 'https://page.example.com' })
   const clients = await Promise.all(range(6).map(() => connectClient(t, server.url)))
   const answer = await fetch(server.url + POLLING, { headers: { origin: 'https://page.example.com', connection: 'close' } })
   assert.equal(answer.status, 503)
