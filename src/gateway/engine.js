@@ -77,6 +77,7 @@ export class Engine extends EngineServer {
 
   /** @param {any} session that has just begun */
   #began (session) {
+    this.handshakeLimit.opened(session)
     this.intake.enter(session, headSize(session.request))
     if (session instanceof EngineSocket) return
     session.on('close', leaveIntake)

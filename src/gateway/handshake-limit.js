@@ -23,7 +23,7 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
 /**
  * @param {object} dependencies
  * @param {number} dependencies.perSecond
- * @param {Pick<ReturnType<typeof import('./connection-limits.js').createConnectionLimits>, 'admits'>} dependencies.connections
+ * @param {Pick<ReturnType<typeof import('./connection-limits.js').createConnectionLimits>, 'admits' | 'opened'>} dependencies.connections
  * @param {import('../metrics.js').Metrics} dependencies.metrics
  * @param {import('../clock.js').Clock} dependencies.clock
  */
@@ -94,6 +94,9 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
       })
       timer ??= setInterval(look, TICK).unref()
     },
+
+    /** @param {any} session that a request has become, before anything of the request is dropped */
+    opened (session) { connections.opened(session) },
 
     /** Refuses who waits and who would have to. */
     stop () {

@@ -200,7 +200,6 @@ export function createGateway ({
   }
   connectionLimits.watch(httpServer)
   engine.on('connection', (conn) => {
-    connectionLimits.opened(conn)
     heartbeat?.watch(conn)
     conn.on('packet', onPacket)
   })

@@ -7,8 +7,8 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { nothingLeft, stillServed, watchBus } from '../../helpers/left-over.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
+import { kConnection } from '../../../src/gateway/connection.js'
 import { Allowance, ratesOf } from '../../../src/gateway/limits.js'
-import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 describe('what a connection may send', () => {
   const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
@@ -89,31 +89,33 @@ describe('what a connection may cost', () => {
 })
 
 describe('a client that sends too much', () => {
-  test('is told so before anything of it is decoded once it has cost more than its share, and served again later', async (t) => {
-    const server = await startEmbedded(t, { MAX_BYTES_PER_SECOND: String(2 ** 30) })
-    const values = Array(330_000).fill([])
-    const json = `["doc:signal",{"guid":"doc","event":"broad","data":${JSON.stringify(values)}}]`
-    const join = { guid: 'doc' }
-    for (const [hello, message] of /** @type {[string | Buffer, (id: number, args?: unknown) => string | Buffer][]} */ ([
-      ['40', (id, args) => `42${id}${args === undefined ? json : JSON.stringify(args)}`],
-      [encodeMsgpack({ type: 0, nsp: '/', data: {} }), (id, args) => encodeMsgpack({ type: 2, nsp: '/', id, data: args ?? ['doc:signal', { guid: 'doc', event: 'broad', data: values.slice(0, 90_000) }] })]
-    ])) {
-      const raw = await rawWebSocket(t, server.url)
-      const count = (/** @type {string} */ text) => raw.received.filter((data) => data.toString('latin1').includes(text)).length
-      raw.send(hello)
-      await waitFor(() => raw.received.length === 2)
-      raw.send(message(1, ['doc:join', join]))
-      await waitFor(() => count('recovered') === 1)
-      raw.send(...Array(60).fill(message(100)))
-      await waitFor(() => raw.received.length === 63, { message: () => raw.received.length })
-      assert.ok(count('rate_limited') > 0 && count('rate_limited') < 60, `${count('rate_limited')} of 60 were refused`)
-      const before = count('rate_limited')
-      await waitFor(() => {
-        raw.send(message(7, ['doc:signal', { guid: 'doc', event: 'short', data: 1 }]))
-        return raw.received.length > 63 && raw.received.length - 63 > count('rate_limited') - before
-      })
-      assert.equal(raw.open, true)
-      raw.ws.close()
+  test('is told so once it has cost more than its share, before anything of it is decoded, and served again when it has paid', async (t) => {
+    const server = await startEmbedded(t)
+    for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
+      const client = await connectClient(t, server.url, { codec })
+      const { [kConnection]: connection } = /** @type {any} */ (server.gateway.io.sockets.sockets.get(/** @type {string} */ (client.id)))
+      await client.ask('doc:join', { guid: 'doc' })
+      /** @type {number[]} */
+      const charged = []
+      const decoded = connection.decoded.bind(connection)
+      connection.decoded = (/** @type {number} */ ms) => {
+        charged.push(ms)
+        decoded(ms)
+      }
+      const signal = (/** @type {unknown} */ data) => client.ask('doc:signal', { guid: 'doc', event: 'noise', data })
+      assert.equal((await signal(1)).ok, true)
+      assert.equal(charged.length, 0)
+      assert.equal((await signal(Array(20_000).fill({}))).ok, true)
+      assert.equal(charged.length, 1)
+      assert.ok(charged[0] > 0)
+      // as if it had sent such messages for half a minute
+      decoded(10_000)
+      for (const data of [1, 'x'.repeat(5000), Array(1000).fill([]), Buffer.alloc(10)]) assert.deepEqual((await signal(data)).error, { code: 'rate_limited', message: 'too many events', retryable: true })
+      assert.equal((await client.ask('no such event')).error.code, 'rate_limited')
+      assert.ok(charged.slice(1).every((ms) => ms < charged[0]), `refused for ${charged}`)
+      assert.equal(client.connected, true)
+      decoded(-10_000)
+      await waitFor(async () => (await signal(1)).ok)
     }
   })
 
