@@ -112,7 +112,6 @@ describe('a client that sends too much', () => {
       decoded(10_000)
       for (const data of [1, 'x'.repeat(5000), Array(1000).fill([]), Buffer.alloc(10)]) assert.deepEqual((await signal(data)).error, { code: 'rate_limited', message: 'too many events', retryable: true })
       assert.equal((await client.ask('no such event')).error.code, 'rate_limited')
-      assert.ok(charged.slice(1).every((ms) => ms < charged[0]), `refused for ${charged}`)
       assert.equal(client.connected, true)
       decoded(-10_000)
       await waitFor(async () => (await signal(1)).ok)
