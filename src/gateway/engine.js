@@ -38,9 +38,10 @@ export class Engine extends EngineServer {
    * @param {ReturnType<typeof import('./handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
    * @param {import('./intake.js').Intake} options.intake
    * @param {(session: any, frames: number) => void} options.onFrames frames have come that are no packets: WebSocket's pings and pongs, fragments
+   * @param {(session: any) => void} options.onEnded a session has ended; may be called again for it
    * @param {import('./stray.js').Strays} [options.strays] absent: there is only one worker
    */
-  constructor ({ newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, intake, onFrames, strays }) {
+  constructor ({ newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, intake, onFrames, onEnded, strays }) {
     super({
       pingInterval: heartbeat.max,
       pingTimeout: heartbeat.timeout,
@@ -66,6 +67,7 @@ export class Engine extends EngineServer {
     this.handshakeLimit = handshakeLimit
     this.intake = intake
     this.onFrames = onFrames
+    this.onEnded = onEnded
     this.strays = strays
   }
 
@@ -211,6 +213,7 @@ export class Engine extends EngineServer {
   /** @param {EngineSocket} session that has ended */
   forget (session) {
     this.intake.leave(session)
+    this.onEnded(session)
     if (this.#sessions.delete(session.id)) /** @type {any} */ (this).clientsCount--
   }
 
@@ -265,7 +268,10 @@ function sidOf (req) {
 }
 
 /** Its client was not admitted. @this {any} Engine.IO's socket */
-function leaveIntake () { this.server.intake.leave(this) }
+function leaveIntake () {
+  this.server.intake.leave(this)
+  this.server.onEnded(this)
+}
 
 /** @param {any} session Engine.IO's socket, whose client takes too little */
 function giveUp (session) {

@@ -11,6 +11,8 @@ import { readableByAnyPage } from './origin.js'
 
 /** Those who wait are looked at so often, ms. */
 const TICK = 20
+/** As many begin in one turn of the event loop: a thousand that one connection sends at once would keep all others waiting. */
+const PER_TURN = 32
 /** When to come back, ms, spread over all of it. */
 const [EARLIEST, LATEST] = [1000, 5000]
 
@@ -30,11 +32,25 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
 export function createHandshakeLimit ({ perSecond, connections, metrics, clock }) {
   let allowed = perSecond
   let at = clock.monotonic()
-  /** In the order in which they came; at most perSecond. @type {{ socket: import('stream').Duplex, go: () => void, refuse: () => void }[]} */
+  /** In the order in which they came; at most perSecond, and those who may begin in the next turns. @type {{ socket: import('stream').Duplex, go: () => void, refuse: () => void }[]} */
   const waiting = []
+  /** Theirs. @type {Set<import('stream').Duplex>} */
+  const sockets = new Set()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let stopped = false
+  /** Those that have begun in this turn. */
+  let begun = 0
+
+  function begin () {
+    if (begun++ === 0) setImmediate(nextTurn)
+    allowed--
+  }
+
+  function nextTurn () {
+    begun = 0
+    if (waiting.length > 0) look()
+  }
 
   metrics.onCollect(() => metrics.handshakes_waiting.set(waiting.length))
 
@@ -43,10 +59,11 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
     allowed = Math.min(perSecond, allowed + (now - at) / 1000 * perSecond)
     at = now
     let count = 0
-    while (count < waiting.length && allowed >= 1) {
+    while (count < waiting.length && allowed >= 1 && begun < PER_TURN) {
       const { socket, go } = waiting[count++]
+      sockets.delete(socket)
       if (socket.destroyed) continue
-      allowed--
+      begin()
       go()
     }
     waiting.splice(0, count)
@@ -76,14 +93,17 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
     enter (socket, res, go, req) {
       if (!connections.admits(req, socket, res)) return refuse(socket, res, new InkcastError('too_many_connections'))
       if (waiting.length === 0) look()
-      if (waiting.length === 0 && allowed >= 1) {
-        allowed--
+      if (waiting.length === 0 && allowed >= 1 && begun < PER_TURN) {
+        begin()
         return go()
       }
+      // it does not wait for answers, as browsers and proxies do, and each of its requests would be kept
+      if (sockets.has(socket)) return void socket.destroy()
       // Node has taken its own listener off an upgrade, and a client that resets would end the process
       const onError = () => { socket.destroy() }
-      socket.on('error', onError)
-      if (stopped || waiting.length >= perSecond) return refuse(socket, res)
+      if (res === undefined) socket.on('error', onError)
+      if (stopped || waiting.length - Math.floor(allowed) >= perSecond) return refuse(socket, res)
+      sockets.add(socket)
       waiting.push({
         socket,
         go () {

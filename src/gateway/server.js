@@ -140,6 +140,8 @@ export function createGateway ({
     handshakeLimit,
     intake,
     onFrames: (conn, frames) => count(conn, frames, 0),
+    // of a client that was not admitted the heartbeat would keep everything until its next look
+    onEnded: (conn) => heartbeat?.forget(conn),
     strays
   })
   const tls = settings.tlsCertFile && settings.tlsKeyFile ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile } : undefined
