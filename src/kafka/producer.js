@@ -3,6 +3,8 @@ import { systemClock } from '../clock.js'
 import { InkcastError } from '../errors.js'
 import { sendBatch } from './send-batch.js'
 import { closeQuietly } from './close.js'
+import { createFixedPartitioner } from './fixed-partition.js'
+import { fetchMaxBytes } from './topic-limit.js'
 
 /**
  * @typedef {object} ProducerRecord
@@ -14,7 +16,7 @@ import { closeQuietly } from './close.js'
 
 /**
  * @typedef {object} Waiting
- * @property {import('kafkajs').Message} message
+ * @property {import('./fixed-partition.js').FixedMessage} message
  * @property {number} bytes
  * @property {number} deadline ms since 1970
  * @property {boolean} tried it was part of a request, so it may have been written
@@ -35,8 +37,12 @@ export const LIMITS = Object.freeze({
   batchBytes: 512 * 1024
 })
 
-/** About what Kafka adds to a record. */
-const OVERHEAD = 128
+/** At least what Kafka adds to a record, to each of its headers, and to a batch, bytes. */
+const OVERHEAD = 40
+const HEADER_OVERHEAD = 10
+const BATCH_OVERHEAD = 64
+/** However small the batches have to be. */
+const MIN_BATCH_BYTES = 1024
 const SWEEP_INTERVAL = 250
 const CLOSE_TIMEOUT = 3000
 
@@ -71,6 +77,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   /** @type {Promise<import('./send-batch.js').Failure | undefined> | undefined} */
   let connecting
   let pumping = false
+  let batchBytes = limits.batchBytes
   /** @type {NodeJS.Timeout | undefined} */
   let sweeper
   const aborter = new AbortController()
@@ -110,7 +117,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   function takeBatch () {
     let bytes = 0
     let count = 0
-    while (count < queue.length && count < limits.batchRecords && (count === 0 || bytes + queue[count].bytes <= limits.batchBytes)) bytes += queue[count++].bytes
+    while (count < queue.length && count < limits.batchRecords && (count === 0 || bytes + queue[count].bytes <= batchBytes)) bytes += queue[count++].bytes
     return queue.splice(0, count)
   }
 
@@ -152,9 +159,17 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   /** @returns {Promise<import('./send-batch.js').Failure | undefined>} */
   async function tryToConnect () {
     if (producer !== undefined) return undefined
-    const candidate = kafka.producer({ idempotent: true, maxInFlightRequests: 1, allowAutoTopicCreation: false, retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 } })
+    const candidate = kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      allowAutoTopicCreation: false,
+      createPartitioner: createFixedPartitioner,
+      retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 }
+    })
     try {
-      await candidate.connect()
+      const [maxBytes] = await Promise.all([fetchMaxBytes(kafka, topic), candidate.connect()])
+      // a batch that is within the limit as a whole is so in each of its partitions
+      batchBytes = Math.min(limits.batchBytes, Math.max(MIN_BATCH_BYTES, (maxBytes ?? Infinity) - BATCH_OVERHEAD))
       if (aborter.signal.aborted) throw aborter.signal.reason
       producer = candidate
       return undefined
@@ -175,7 +190,6 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     for (const waiting of sending) waiting.tried = true
     const failure = await sendBatch(/** @type {import('kafkajs').Producer} */ (producer), topic, sending.map(({ message }) => message))
     if (failure === undefined) for (const waiting of sending) settle(waiting)
-    else if (failure.rejected) replaceProducer()
     else if (failure.outOfSequence) {
       log.warn({ err: failure.error.cause, topic, records: sending.length }, 'Kafka has lost count of this producer: a new one sends the records again')
       replaceProducer()
@@ -184,13 +198,22 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   }
 
   /**
-   * The broker takes none of a batch when one of its records is wrong: each by itself.
+   * The broker takes none of a partition's records when one is wrong, or all are too many, and may have taken those of other partitions: each
+   * partition's by themselves, by the same producer, so that the broker recognises what it has. Then the halves of what it refuses.
    * @param {Waiting[]} taken
    * @param {InkcastError} error
    */
   async function refuse (taken, error) {
     if (taken.length === 1) return settle(taken[0], error)
-    for (const waiting of taken) await deliver([waiting])
+    const partitions = byPartition(taken)
+    if (partitions.length > 1) {
+      for (const part of partitions) await deliver(part)
+      return
+    }
+    if (error.code === 'value_too_large') batchBytes = Math.max(MIN_BATCH_BYTES, Math.min(batchBytes, Math.floor(sizeOf(taken) / 2)))
+    const middle = taken.length >> 1
+    await deliver(taken.slice(0, middle))
+    await deliver(taken.slice(middle))
   }
 
   /**
@@ -221,13 +244,13 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
      *   `value_too_large` when the topic does not take it
      */
     send ({ key, value, headers, partition }) {
-      const bytes = OVERHEAD + (key?.length ?? 0) + (value?.length ?? 0)
+      const bytes = sizeOfRecord(key, value, headers)
       if (stopped) return Promise.reject(new InkcastError('unavailable', 'the gateway is shutting down'))
       if (pendingRecords >= limits.records || (pendingBytes + bytes > limits.bytes && pendingRecords > 0)) {
         return Promise.reject(new InkcastError('unavailable', 'too many records are waiting for Kafka'))
       }
       return new Promise((resolve, reject) => {
-        queue.push({ message: { key, value, headers, partition }, bytes, deadline: clock.monotonic() + limits.timeout, tried: false, settled: false, resolve, reject })
+        queue.push({ message: { key, value, headers, partition, chosen: undefined }, bytes, deadline: clock.monotonic() + limits.timeout, tried: false, settled: false, resolve, reject })
         pendingRecords++
         pendingBytes += bytes
         onPending(pendingRecords)
@@ -254,6 +277,37 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
       if (producer !== undefined) await closeQuietly(producer, CLOSE_TIMEOUT)
     }
   }
+}
+
+/** @param {Waiting[]} taken @returns {Waiting[][]} by the partition that kafkajs sent them to, in their order */
+function byPartition (taken) {
+  /** @type {Map<number | undefined, Waiting[]>} */
+  const parts = new Map()
+  for (const waiting of taken) {
+    const part = parts.get(waiting.message.chosen)
+    if (part === undefined) parts.set(waiting.message.chosen, [waiting])
+    else part.push(waiting)
+  }
+  return [...parts.values()]
+}
+
+/** @param {Waiting[]} taken */
+const sizeOf = (taken) => taken.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/**
+ * @param {string | Buffer | null} key
+ * @param {Buffer | null} value
+ * @param {import('kafkajs').IHeaders} headers
+ * @returns {number} at least what it takes in a batch, bytes
+ */
+function sizeOfRecord (key, value, headers) {
+  let bytes = OVERHEAD + (key === null ? 0 : Buffer.byteLength(key)) + (value === null ? 0 : value.length)
+  for (const name in headers) {
+    const held = headers[name]
+    if (Array.isArray(held)) for (const one of held) bytes += HEADER_OVERHEAD + Buffer.byteLength(name) + Buffer.byteLength(one)
+    else bytes += HEADER_OVERHEAD + Buffer.byteLength(name) + (held === undefined ? 0 : Buffer.byteLength(held))
+  }
+  return bytes
 }
 
 /** @param {boolean} tried */

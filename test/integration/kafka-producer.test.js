@@ -119,6 +119,30 @@ test('a record that the topic does not take is refused, and those beside it are 
   assert.deepEqual((await kafka.readAll(kafka.uplinkTopic, 3)).map(({ value }) => String(value)), ['1', '3', '4'])
 })
 
+for (const known of [true, false]) {
+  test(`a topic that takes small batches only has each record once${known ? '' : ', also where its settings must not be read'}`, async (t) => {
+    const kafka = await testKafka(t, { topics: false })
+    const admin = kafka.kafka.admin()
+    await admin.connect()
+    await admin.createTopics({ waitForLeaders: true, topics: [{ topic: kafka.uplinkTopic, numPartitions: 4, configEntries: [{ name: 'max.message.bytes', value: '40000' }] }] })
+    await admin.disconnect()
+    const client = known ? kafka.kafka : Object.assign(Object.create(kafka.kafka), { admin: () => { throw new Error('not authorized') } })
+    const producer = createProducer({ kafka: client, topic: kafka.uplinkTopic, log: kafka.log })
+    kafka.onEnd(() => producer.stop())
+    // most in one partition, so that some partitions are written while one refuses; with and without keys; one that fits nowhere
+    const numbers = Array.from({ length: 160 }, (_, i) => i)
+    const sent = numbers.map((i) => producer.send({ key: i % 5 === 0 ? null : i % 3 === 0 ? `k${i}` : 'same', value: Buffer.from(String(i).padEnd(1000)), headers: { 'x-header': 'ü'.repeat(50) } }))
+    const large = producer.send({ key: 'same', value: Buffer.alloc(50_000), headers: {} })
+    await assert.rejects(large, (/** @type {any} */ error) => error.code === 'value_too_large')
+    await Promise.all(sent)
+    await producer.send({ key: 'same', value: Buffer.from('last'), headers: {} })
+    const values = (await kafka.readAll(kafka.uplinkTopic, 161)).map(({ partition, value }) => ({ partition, text: String(value).trim() }))
+    assert.deepEqual(values.map(({ text }) => text).sort(), [...numbers.map(String), 'last'].sort())
+    const same = values.filter(({ text }) => text === 'last' || (Number(text) % 5 !== 0 && Number(text) % 3 !== 0)).map(({ text }) => text)
+    assert.deepEqual(same, [...numbers.filter((i) => i % 5 !== 0 && i % 3 !== 0).map(String), 'last'], 'records of a key keep their order')
+  })
+}
+
 test('while Kafka does not answer: refused at once beyond the bound, else within the time-out, and no record of a later time is lost', async (t) => {
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers })
