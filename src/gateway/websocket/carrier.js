@@ -11,8 +11,10 @@ import { Deadlines } from './deadlines.js'
 
 const kCarried = Symbol('carried')
 
+/** Clients close what we have closed within a second or so. Whoever opens and is refused again and again must not take all descriptors. */
+const MAX_CLOSING = 8192
 /** Those we have closed, and whose client has not: as long as ws waits. */
-export const closing = new Deadlines(30_000)
+export const closing = new Deadlines(30_000, MAX_CLOSING)
 
 /** @this {any} net.Socket @param {Buffer} chunk */
 function onData (chunk) { this[kCarried].received(chunk, this) }

@@ -18,6 +18,16 @@ test('connections that take too long are ended, the others are not', () => {
   assert.deepEqual([first.destroyed, kept.destroyed, second.destroyed, deadlines.size], [true, false, true, 0])
 })
 
+test('where there are as many as may be, the oldest is ended for one more', () => {
+  const deadlines = new Deadlines(10_000, 2)
+  const sockets = [fake(), fake(), fake()]
+  for (const socket of sockets) deadlines.add(socket)
+  assert.deepEqual([...sockets.map(({ destroyed }) => destroyed), deadlines.size], [true, false, false, 2])
+  deadlines.add(sockets[1])
+  assert.equal(sockets[1].destroyed, false)
+  deadlines.end()
+})
+
 test('all of them are ended at once when nothing is to be waited for any more', () => {
   const deadlines = new Deadlines(10_000)
   const sockets = [fake(), fake()]
