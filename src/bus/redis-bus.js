@@ -7,7 +7,7 @@ import { decodeEnvelope } from '../wire/envelope.js'
 import { newEpoch } from '../wire/position.js'
 import { hasLost, noteRead, nothingKnown } from './known-end.js'
 import { moveAsked, moveTold } from './redis-move.js'
-import { decodeDirect, decodeRecord } from './redis-payload.js'
+import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
 import { createRedisPositions } from './redis-positions.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
 import { createKeptOrders, isOrder } from './redis-orders.js'
@@ -124,7 +124,18 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     }
   })
 
-  redis.onBack(() => users?.lost())
+  /** @param {Buffer} payload */
+  function onDocument (payload) {
+    const order = orderOf(payload)
+    if (order === null) onRecord(payload)
+    else onDirect(order)
+  }
+
+  redis.onBack(() => {
+    // the first command of the connection: whatever is read from logs after it comes after it
+    if (running) readOrders()
+    users?.lost()
+  })
   channels.onRestored((restored) => {
     if (!running) return
     const names = new Set(restored)
@@ -279,7 +290,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
       const call = { ...subscribed.get(guid) ?? nothingKnown() }
       subscribed.set(guid, call)
       try {
-        await channels.subscribe(documentChannel(guid), onRecord)
+        await channels.subscribe(documentChannel(guid), onDocument)
         // read after it: what is appended from here on comes live
         return await openLog(guid)
       } catch (error) {

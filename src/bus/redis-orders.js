@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../errors.js'
 import { LruCache } from '../lru.js'
-import { userOrders, userWorkers, workerChannel, workerOrders, WORKERS } from '../redis/keys.js'
+import { documentChannel, userOrders, userWorkers, workerChannel, workerOrders, WORKERS } from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, orderName } from './orders.js'
-import { decodeDirect, encodeDirect } from './redis-payload.js'
+import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.js'
 
 /**
  * Kicks and revokes through Redis. They are about access, so unlike records for users they must arrive: each is kept for its worker
@@ -74,6 +74,10 @@ export function createOrderPublish ({ redis, clock }) {
     const message = encodeDirect([encodeEnvelope({ ...publication, value: NO_VALUE }, at)])
     const id = randomUUID()
     await Promise.all(workers.map((worker) => tell(worker, id, message)))
+    // the channels of the worker and of the document may come over two connections: so that it comes before the records behind it
+    if (redis.isCluster && publication.operator === 'revoke') {
+      await redis.client.spublish(documentChannel(/** @type {string} */ (publication.guid)), orderAmongRecords(message))
+    }
   }
 }
 

@@ -2,10 +2,19 @@ import { decodeEnvelope } from '../wire/envelope.js'
 
 /**
  * What travels in a message of Redis: on a document's channel `<epoch>:<offset>:<envelope>` (written by
- * publish-4.lua), on a worker's channel one or more envelopes, each after its length (4 bytes).
+ * publish-4.lua), on a worker's channel one or more envelopes, each after its length (4 bytes). With Redis Cluster a revoke is on the
+ * document's channel as well, as on a worker's, after a mark.
  */
 
 const COLON = 0x3a
+/** No epoch begins with it. */
+const ORDER = 0x21
+
+/** @param {Buffer} message of a worker's channel @returns {Buffer} for a document's */
+export const orderAmongRecords = (message) => Buffer.concat([Buffer.of(ORDER), message])
+
+/** @param {Buffer} payload of a document's channel @returns {Buffer | null} as of a worker's channel; null: a record */
+export const orderOf = (payload) => payload[0] === ORDER ? payload.subarray(1) : null
 
 /**
  * @param {Buffer} payload

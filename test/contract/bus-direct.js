@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
-import { fresh, plain, publication, range } from './bus-fixture.js'
+import { entry, fresh, plain, publication, range } from './bus-fixture.js'
 
 /** @param {import('./bus-fixture.js').Fixture} fixture */
 export function directContract (fixture) {
@@ -79,6 +79,29 @@ export function directContract (fixture) {
       await waitFor(() => one.directs.some((direct) => direct.guid === `${guid}3`), { message: 'the revoke' })
       await second.addUser(uid)
       assert.equal(two.orders.find((told) => told.uid === uid)?.orders.length, 4)
+    })
+
+    test('a record behind a revoke comes after it', async () => {
+      const { first, publisher, one } = fixture.pair
+      const uid = fresh('user')
+      await first.addUser(uid)
+      const guids = range(40).map(() => fresh())
+      await Promise.all(guids.map((guid) => first.subscribe(guid)))
+      /** @type {string[]} */
+      const arrived = []
+      const { onRecord, onDirect } = one
+      one.onRecord = (record) => { arrived.push(`record ${record.publication.guid}`) }
+      one.onDirect = (direct) => { arrived.push(`${direct.operator} ${direct.guid}`) }
+      try {
+        await Promise.all(guids.map(async (guid) => {
+          await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid }) }])
+          await publisher.publish([entry(guid, 'behind')])
+        }))
+        await waitFor(() => arrived.length >= 80, { message: () => arrived.length })
+        for (const guid of guids) assert.deepEqual(arrived.filter((what) => what.endsWith(guid)), [`revoke ${guid}`, `record ${guid}`])
+      } finally {
+        Object.assign(one, { onRecord, onDirect })
+      }
     })
 
     test('removeUser stops them for this worker only', async () => {

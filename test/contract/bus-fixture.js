@@ -29,6 +29,7 @@ import { waitFor } from '../helpers/wait.js'
  * @property {{ uid: string, orders: import('../../src/bus/orders.js').Order[] }[]} orders
  * @property {string[][]} reconnects
  * @property {(record: BusRecord) => void} onRecord may be replaced
+ * @property {(direct: Publication) => void} onDirect may be replaced
  * @property {(guids: string[]) => void} onReconnect may be replaced
  *
  * @typedef {Pair & { one: Inbox, two: Inbox }} OpenPair
@@ -78,7 +79,15 @@ export function createFixture (createPair) {
 /** @returns {Inbox} */
 export function createInbox () {
   /** @type {Inbox} */
-  const box = { records: [], directs: [], orders: [], reconnects: [], onRecord: (record) => { box.records.push(record) }, onReconnect: (guids) => { box.reconnects.push(guids) } }
+  const box = {
+    records: [],
+    directs: [],
+    orders: [],
+    reconnects: [],
+    onRecord: (record) => { box.records.push(record) },
+    onDirect: (direct) => { box.directs.push(direct) },
+    onReconnect: (guids) => { box.reconnects.push(guids) }
+  }
   return box
 }
 
@@ -86,7 +95,7 @@ export function createInbox () {
 export function handlersOf (box) {
   return {
     onRecord: (record) => box.onRecord(record),
-    onDirect: (direct) => { box.directs.push(direct) },
+    onDirect: (direct) => box.onDirect(direct),
     onOrders: (uid, orders) => { box.orders.push({ uid, orders }) },
     onReconnect: (guids) => box.onReconnect(guids)
   }

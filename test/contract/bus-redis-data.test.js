@@ -314,6 +314,19 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       assert.ok(!(await client().zrange(key, '0', '-1')).includes('77'))
     })
 
+    test('where channels of worker and document may be on two nodes, a revoke is among the records of its document too', async () => {
+      const { first, publisher, one } = fixture.pair
+      const [uid, guid] = [fresh('user'), fresh()]
+      await first.addUser(uid)
+      await first.subscribe(guid)
+      // as if the worker's channel were late
+      await client().del(userWorkers(uid))
+      await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid }) }])
+      await publisher.publish([entry(guid, 'behind')])
+      await arrived(one, guid, 1)
+      assert.equal(one.directs.filter((direct) => direct.uid === uid).length, redisPair.connections[0].isCluster ? 1 : 0)
+    })
+
     test('orders about a user are bounded: the oldest give way to one about every document, and end after seven days', async () => {
       const { first, publisher, one } = fixture.pair
       const uid = fresh('user')
