@@ -69,7 +69,7 @@
  * @property {(entries: Entry[]) => Promise<Published[]>} publish entries must all be of one lane (`laneOf`, else a
  *   TypeError); they are appended and delivered in their order, and a later one never without the earlier ones. Between
  *   calls the order holds for whoever waits for the first. Rejects with a retryable InkcastError: `unavailable` if it was
- *   not done or its outcome is unknown (offer the same entries again: those with an origin are there once, others may
+ *   not done, `timeout` if its outcome is unknown (offer the same entries again: those with an origin are there once, others may
  *   be there twice then), `internal` if the backend refused it as such. Never takes long: 3 s where the backend hangs. A kick or revoke
  *   is published when each worker concerned has it that is not known to have ended; `unavailable` for one that does not listen for
  *   2.5 s, which carries it out when it does

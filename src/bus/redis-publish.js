@@ -1,6 +1,7 @@
 import { InkcastError } from '../errors.js'
 import { documentChannel, documentKeys, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel } from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
+import { isUnanswered, toInkcastError, withoutArguments } from '../redis/errors.js'
 import { newEpoch } from '../wire/position.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { IDEMPOTENCY } from './idempotency.js'
@@ -50,7 +51,7 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
     const channel = documentChannel(guid)
     if (encoded.length === 1 && encoded[0].entry.publication.ephemeral) {
       // no log, no order to keep: half the work for Redis, and cursors are the most frequent of all
-      await redis.client.spublish(channel, Buffer.concat([NO_PLACE, encoded[0].envelope]))
+      await maybeDone(redis.client.spublish(channel, Buffer.concat([NO_PLACE, encoded[0].envelope])))
       return [DIRECT]
     }
     /** @type {(string | number | Buffer)[]} */
@@ -59,10 +60,10 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
       args.push(origin?.source ?? '', origin === undefined ? '' : sequenceText(origin), publication.ephemeral ? '1' : '', publication.idempotencyKey ?? '', envelope)
     }
     const keys = [documentLog(guid), documentMeta(guid), channel, documentKeys(guid)]
-    const [epoch, ...results] = await redis.scripts.publish(keys, args).catch(async (error) => {
+    const [epoch, ...results] = await maybeDone(redis.scripts.publish(keys, args).catch(async (error) => {
       args[MOVE] = await moveTold(redis, keys[1], error)
       return redis.scripts.publish(keys, args)
-    })
+    }))
     return results.map((result) => {
       if (result === 0) return DIRECT
       return result > 0 ? { position: { epoch, offset: result }, duplicate: false } : { position: { epoch, offset: -1 - result }, duplicate: true }
@@ -86,8 +87,11 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
   async function toWorkers (channels, encoded) {
     // one message for the batch: a worker gets all of it or nothing
     const payload = encodeDirect(encoded.map(({ envelope }) => envelope))
-    await Promise.all(channels.map((channel) => redis.client.spublish(channel, payload)))
-    return encoded.map(() => DIRECT)
+    const results = await Promise.allSettled(channels.map((channel) => maybeDone(redis.client.spublish(channel, payload))))
+    const failures = results.flatMap((result) => result.status === 'rejected' ? [toInkcastError(result.reason)] : [])
+    if (failures.length === 0) return encoded.map(() => DIRECT)
+    // some have it, or may have it
+    throw failures.length < results.length && failures[0].code === 'unavailable' ? unknown(failures[0]) : failures.find(({ code }) => code === 'timeout') ?? failures[0]
   }
 
   /**
@@ -125,6 +129,16 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
     }
   }
 }
+
+/** @param {unknown} error of a call that may have been executed, or was in part */
+const unknown = (error) => new InkcastError('timeout', 'redis has not confirmed it', { cause: error })
+
+/**
+ * @template T
+ * @param {Promise<T>} call that publishes
+ * @returns {Promise<T>} rejects with `timeout` where it may have been executed all the same
+ */
+const maybeDone = (call) => call.catch((error) => { throw isUnanswered(error) ? unknown(withoutArguments(error)) : error })
 
 /** Epoch and offset of what is not kept, as publish-4.lua writes them. */
 const NO_PLACE = Buffer.from(':0:')

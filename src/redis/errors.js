@@ -25,6 +25,12 @@ export function toInkcastError (error) {
   return new InkcastError(answered ? 'internal' : 'unavailable', undefined, { cause: withoutArguments(error) })
 }
 
+/**
+ * @param {unknown} error what a command was rejected with
+ * @returns {boolean} it was on its way when its connection ended: whether it was executed is not known
+ */
+export const isUnanswered = (error) => error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || error.message === 'Connection is closed.')
+
 /** @param {Error} error @returns {boolean} our user may not do this now */
 export const isForbidden = (error) => FORBIDDEN.test(error.message)
 

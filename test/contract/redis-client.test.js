@@ -102,7 +102,7 @@ describe('the redis client', () => {
       const offered = range(3).map((i) => ({ ...entry(guid, i), origin: { source: 't/0', sequence: i } }))
       await bus.publish([entry(fresh(), 'so that the script is known')])
       proxy.loseAnswers()
-      await assert.rejects(bus.publish(offered), { code: 'unavailable', retryable: true })
+      await assert.rejects(bus.publish(offered), { code: 'timeout', retryable: true })
       proxy.heal()
       const published = await waitFor(() => bus.publish(offered), { message: 'the connection to come back' })
       assert.deepEqual(published.map(({ duplicate, position }) => [duplicate, position?.offset]), [[true, 3], [true, 3], [true, 3]])
