@@ -91,6 +91,7 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
       return joined ? partitions : []
     },
     replace: consumer.replace,
+    readable: consumer.readable,
     metrics,
     log,
     clock,

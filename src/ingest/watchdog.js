@@ -22,12 +22,13 @@ const TIMES = {
  * @param {import('../bus/redis-echo.js').Echo} dependencies.echo
  * @param {() => number[]} dependencies.partitions those that are ours now, none while the group changes
  * @param {(error: Error) => void} dependencies.replace called with what is wrong with the consumer
+ * @param {(partition: number) => Promise<number | undefined>} dependencies.readable how many of its records the consumer could read and has not; undefined: not known. Never rejects, and takes no longer than a cycle
  * @param {Pick<import('../metrics.js').Metrics, 'canary_age_milliseconds'>} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
  * @param {Partial<typeof TIMES>} [dependencies.times] for tests
  */
-export function createWatchdog ({ producer, echo, partitions, replace, metrics, log, clock, times }) {
+export function createWatchdog ({ producer, echo, partitions, replace, readable, metrics, log, clock, times }) {
   const { cycle, wedged: wedgedAfter, patience, maxPatience } = { ...TIMES, ...times }
   // what did not answer the last time is away, and what is missing then is no fault of the consumer
   const away = 1.5 * cycle
@@ -41,6 +42,8 @@ export function createWatchdog ({ producer, echo, partitions, replace, metrics, 
   const watched = new Map()
   /** @type {Set<number>} partitions that were found to be wedged, until a canary is back */
   const stalled = new Set()
+  /** @type {Set<number>} partitions that wait for a transaction to end, until a canary is back */
+  const heldBack = new Set()
   const stopping = new AbortController()
   const waits = new Backoff({ min: patience, max: maxPatience, random: () => 1 })
   let echoedAt = clock.monotonic()
@@ -56,6 +59,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, metrics, 
     if (canary === undefined || state === undefined) return
     metrics.canary_age_milliseconds.set({ partition: canary.partition }, Math.max(0, clock.monotonic() - canary.sentAt))
     if (state.missing !== undefined && canary.sentAt >= state.missing) state.missing = undefined
+    heldBack.delete(canary.partition)
     if (stalled.delete(canary.partition)) log.info({ partition: canary.partition }, 'records come through again')
   }
 
@@ -65,6 +69,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, metrics, 
     for (const partition of [...watched.keys(), ...stalled]) {
       if (ours.has(partition)) continue
       watched.delete(partition)
+      heldBack.delete(partition)
       stalled.delete(partition)
       metrics.canary_age_milliseconds.remove({ partition })
     }
@@ -85,9 +90,27 @@ export function createWatchdog ({ producer, echo, partitions, replace, metrics, 
     state.since = clock.monotonic()
   }
 
-  function look () {
+  /**
+   * An open transaction holds back all that is behind it, the canary as well, from whoever reads committed records: the consumer has all that it can get.
+   * @param {number} partition
+   * @param {Watched} state
+   */
+  async function suspect (partition, state) {
+    const { since } = state
+    const records = await readable(partition)
+    if (state.missing === undefined || state.since !== since || watched.get(partition) !== state) return
+    if (records === 0) {
+      state.since = clock.monotonic()
+      if (!heldBack.has(partition)) log.warn({ partition }, 'an open transaction holds back the records of a partition')
+      heldBack.add(partition)
+    } else stalled.add(partition)
+  }
+
+  async function look () {
     const now = clock.monotonic()
     const redisAway = now - echoedAt > away
+    /** @type {Promise<void>[]} */
+    const suspects = []
     for (const [partition, state] of watched) {
       if (state.missing === undefined) continue
       if (redisAway || now - state.takenAt > away) {
@@ -95,8 +118,9 @@ export function createWatchdog ({ producer, echo, partitions, replace, metrics, 
         continue
       }
       metrics.canary_age_milliseconds.set({ partition }, now - state.missing)
-      if (now - state.since > wedgedAfter) stalled.add(partition)
+      if (now - state.since > wedgedAfter) suspects.push(suspect(partition, state))
     }
+    if (suspects.length > 0) await Promise.all(suspects)
     if (stalled.size === 0 || redisAway || now < patientUntil) return
     const wedged = [...stalled].filter((partition) => watched.get(partition)?.missing !== undefined)
     if (wedged.length === 0) return
@@ -111,7 +135,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, metrics, 
   async function run () {
     while (!stopping.signal.aborted) {
       follow()
-      look()
+      await look()
       echo.send(echo.id, 'there').catch(() => {}) // shows whether Redis passes on what it is given
       for (const [partition, state] of watched) send(partition, state)
       await clock.sleep(cycle, stopping.signal).catch(() => {})

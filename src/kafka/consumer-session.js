@@ -13,6 +13,7 @@ import { createTopicWatch } from './topic-watch.js'
  * @typedef {object} Session
  * @property {(error: unknown) => void} fail ends it as if the consumer had failed with this
  * @property {(signal: AbortSignal) => Promise<void>} run until the signal aborts; rejects when the consumer fails
+ * @property {(partition: number) => Promise<number | undefined>} readable how many records of a partition of ours could be read and were not; undefined: not known
  * @property {() => { joined: boolean, partitions: number[], pollAge: number, reason: string | undefined }} status
  */
 
@@ -203,6 +204,8 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
 
   return {
     fail: (error) => fail(error),
+
+    readable: lag.readable,
 
     async run (signal) {
       /** @type {Promise<never>} */

@@ -127,6 +127,12 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
     /** Ends the consumer that there is now; another one takes its place. @param {Error} error why */
     replace (error) { session?.fail(error) },
 
+    /**
+     * @param {number} partition
+     * @returns {Promise<number | undefined>} how many of its records could be read and were not: none while an open transaction holds them back; undefined: not known
+     */
+    async readable (partition) { return session?.readable(partition) },
+
     /** @returns {ConsumerStatus} */
     status () {
       const now = session?.status() ?? { joined: false, partitions: [], pollAge: Infinity, reason: undefined }

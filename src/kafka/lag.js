@@ -5,6 +5,8 @@ const INTERVAL = 10_000
 /** So many times in a row a partition has records and nothing is done with them, and its consumer is taken to be stuck. */
 const STUCK_AFTER = 6
 const CLOSE_TIMEOUT = 1000
+/** So long Kafka may take to say what there is to read, ms. */
+const ASK_TIMEOUT = 2000
 
 /**
  * @typedef {object} Progress
@@ -78,12 +80,48 @@ export function createLagMonitor ({ kafka, settings: { topic, groupId }, progres
     }
   }
 
+  /**
+   * What a consumer could read and has not, now: kafkajs's admin tells the last stable offset, so what an open transaction holds back is not among it.
+   * @param {number} partition
+   * @returns {Promise<number | undefined>} undefined: not known
+   */
+  async function readable (partition) {
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer
+    const late = new Promise((resolve) => { timer = setTimeout(resolve, ASK_TIMEOUT, undefined) })
+    try {
+      return await Promise.race([ask(partition), late])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** @param {number} partition @returns {Promise<number | undefined>} */
+  async function ask (partition) {
+    const own = progress().get(partition)
+    if (own === undefined) return undefined
+    const asking = kafka.admin({ retry: { retries: 0 } })
+    try {
+      await asking.connect()
+      const ends = await asking.fetchTopicOffsets(topic)
+      const found = ends.find((end) => end.partition === partition)
+      const next = own.next ?? (await committedOffsets(asking)).get(partition) ?? -1
+      return found === undefined ? undefined : Math.max(0, Number(found.high) - Math.max(next, Number(found.low)))
+    } catch (error) {
+      log.debug({ err: error, topic }, 'the end of a partition is not known at the moment')
+      return undefined
+    } finally {
+      closeQuietly(asking, CLOSE_TIMEOUT)
+    }
+  }
+
   function close () {
     if (admin !== undefined) closeQuietly(admin, CLOSE_TIMEOUT)
     admin = undefined
   }
 
   return {
+    readable,
     start () { timer ??= setTimeout(poll, interval) },
     stop () {
       stopped = true

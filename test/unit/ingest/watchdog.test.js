@@ -18,6 +18,8 @@ async function watch (t) {
     partitions: [0, 1],
     kafka: true,
     redis: true,
+    /** Records that the consumer could read and has not. @type {number | undefined} */
+    readable: 1,
     /** What the consumer does with what Kafka has. @type {(sent: Sent) => void} */
     consume: ({ text }) => watchdog.arrived(text),
     /** @type {Error[]} */
@@ -45,6 +47,7 @@ async function watch (t) {
     },
     partitions: () => world.partitions,
     replace: (error) => world.replaced.push(error),
+    readable: async () => world.readable,
     metrics,
     log: recordingLog().log,
     clock: { now: () => now, monotonic: () => now - 1_700_000_000_000, sleep: (_ms, signal) => new Promise((resolve, reject) => {
@@ -95,6 +98,19 @@ test('a partition whose canaries do not come back: not ready, and the consumer i
   world.consume = ({ text }) => watchdog.arrived(text)
   await pass(10)
   assert.equal(watchdog.problem(), undefined)
+})
+
+test('an open transaction holds back a partition: nothing is wedged while the consumer has all that it can get', async (t) => {
+  const { world, watchdog, pass } = await watch(t)
+  await pass(20)
+  world.consume = ({ partition, text }) => { if (partition === 0) watchdog.arrived(text) }
+  world.readable = 0
+  await pass(120)
+  assert.deepEqual([watchdog.problem(), world.replaced], [undefined, []])
+  // the transaction has ended, and the consumer brings nothing nevertheless
+  world.readable = 5
+  await pass(30)
+  assert.equal(world.replaced.length, 1)
 })
 
 test('while Kafka or Redis is away nothing is replaced, also not soon after', async (t) => {
