@@ -22,7 +22,8 @@ const TIMES = {
  * @param {import('../bus/redis-echo.js').Echo} dependencies.echo
  * @param {() => number[]} dependencies.partitions those that are ours now, none while the group changes
  * @param {(error: Error) => void} dependencies.replace called with what is wrong with the consumer
- * @param {(partition: number) => Promise<number | undefined>} dependencies.readable how many of its records the consumer could read and has not; undefined: not known. Never rejects, and takes no longer than a cycle
+ * @param {(partition: number) => Promise<number | undefined>} dependencies.readable how many of its records the consumer could read and has not;
+ *   undefined: not known. Never rejects, and takes no longer than a cycle
  * @param {Pick<import('../metrics.js').Metrics, 'canary_age_milliseconds'>} dependencies.metrics
  * @param {import('../log.js').Log} dependencies.log
  * @param {import('../clock.js').Clock} dependencies.clock
