@@ -1,4 +1,5 @@
 FROM node:24-slim
+# ADMIN_HOST: probes and Prometheus reach a container over its network address. Do not publish 9100 beyond the machine (docs/deployment.md, Ports)
 ENV NODE_ENV=production HOST=0.0.0.0 API_HOST=0.0.0.0 ADMIN_HOST=0.0.0.0
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

@@ -20,6 +20,7 @@ import { createNullRedis } from './redis/null-redis.js'
 import { createRedisParts } from './gateway-parts.js'
 import { runRole } from './role.js'
 import { createCleaning } from './sessions/cleaning.js'
+import { createTakenNumbers } from './sessions/taken-numbers.js'
 import { createWorkerLease, thisMachine } from './sessions/worker-lease.js'
 import { createWorkerWatch, incarnationName } from './sessions/worker-watch.js'
 import { timesWithPolls } from './sockets.js'
@@ -67,10 +68,12 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     : createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
   const { sessionStore, ...parts } = createRedisParts({ redis, config, worker: lease, uplink, metrics, log, clock })
   const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock })
+  const taken = createTakenNumbers({ redis, clock })
   const strays = createStrays({
     workerNumber: lease.number,
     secret: () => lease.secrets[0],
     findRoute: async (number) => {
+      if (!await taken.has(number)) return undefined
       const owner = await lease.owner(number)
       if (owner === undefined) return undefined
       if (owner.machine === machine) return { listener: { path: owner.path }, handover: launcher.relaysHandles && path.dirname(owner.path) === directory }

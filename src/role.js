@@ -78,7 +78,7 @@ export async function runRole (role, compose, { configFile } = {}) {
       for (const problem of diagnose(readMachine(), config)) log.warn(problem)
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
       const processes = createProcesses({ directory, expected })
-      await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, processes }))
+      await lifecycle.start('admin server', createAdminServer({ settings: config.admin, production: config.production, log, processes, clock: systemClock }))
       await lifecycle.start('load agent', createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock: systemClock }))
     }
     status.started()

@@ -33,13 +33,21 @@ export async function makeRunDirectory (parent = tmpdir()) {
 }
 
 /**
- * Unless somebody listens there: processes outlive a launcher that was killed, for a moment, and in another container a pid means somebody else.
+ * Unless it is another user's, which root could remove as well, or somebody listens there: processes outlive a
+ * launcher that was killed, for a moment, and in another container a pid means somebody else.
  * @param {string} directory
  */
 async function removeAbandoned (directory) {
+  if (!await isOurs(directory)) return
   const listening = await Promise.all((await readdir(directory)).map((file) => mayListen(path.join(directory, file))))
   if (!listening.includes(true)) await rm(directory, { recursive: true, force: true })
 }
+
+/** @param {string} directory @returns {Promise<boolean>} */
+const isOurs = async (directory) => isOwn(await lstat(directory))
+
+/** @param {import('node:fs').Stats} stats @returns {boolean} whether it is a directory of the user that runs this process */
+const isOwn = (stats) => stats.isDirectory() && (process.getuid === undefined || stats.uid === process.getuid())
 
 /** @param {string} file @returns {Promise<boolean>} */
 function mayListen (file) {
@@ -64,7 +72,7 @@ export async function openRunDirectory (directory) {
   }
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const stats = await lstat(directory)
-  if (!stats.isDirectory() || (process.getuid !== undefined && stats.uid !== process.getuid())) {
+  if (!isOwn(stats)) {
     throw new Error(`the run directory ${directory} belongs to somebody else`)
   }
   if ((stats.mode & 0o077) !== 0) await chmod(directory, 0o700)

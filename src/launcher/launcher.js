@@ -178,7 +178,7 @@ export async function launch (config, { configFile }) {
 
   try {
     const processes = createProcesses({ directory: runDirectory, expected, own: () => status.read() })
-    await lifecycle.start('admin server', createAdminServer({ settings: config.admin, log, processes }))
+    await lifecycle.start('admin server', createAdminServer({ settings: config.admin, production: config.production, log, processes, clock: systemClock }))
     await lifecycle.start('load agent', createAgent({ settings: config.admin, workers: config.gateway.workers, processes, log, clock: systemClock }))
     await sockets?.start()
   } catch (error) {

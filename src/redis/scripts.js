@@ -30,6 +30,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} mine
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} slot
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} owner
+ * @property {(keys: string[], args: Argument[]) => Promise<string[]>} numbers
  */
 
 const FOLDER = new URL('scripts/', import.meta.url)

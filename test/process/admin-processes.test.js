@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'
+import { systemClock } from '../../src/clock.js'
 import { createPrivateListener } from '../../src/admin/private-listener.js'
 import { createProcesses } from '../../src/admin/processes.js'
 import { createAdminServer } from '../../src/admin/server.js'
@@ -84,7 +85,7 @@ test('/ready tells the warnings of processes that serve, with their names', asyn
   t.after(() => listener.stop())
   await listener.start()
   const processes = createProcesses({ directory, expected: { ingest: 1 } })
-  const server = createAdminServer({ settings: { host: '127.0.0.1', port: 0 }, processes, log: recordingLog().log })
+  const server = createAdminServer({ settings: { host: '127.0.0.1', port: 0 }, production: false, processes, log: recordingLog().log, clock: systemClock })
   t.after(() => server.stop())
   await server.start()
   const answer = await fetch(`http://127.0.0.1:${server.port()}/ready`)

@@ -93,7 +93,7 @@ const LISTENERS = {
     return { host: '127.0.0.1', port: api.port() }
   },
   'the admin server': async (t) => {
-    const server = createAdminServer({ settings: { host: '127.0.0.1', port: 0 }, processes, log, times: SHORT })
+    const server = createAdminServer({ settings: { host: '127.0.0.1', port: 0 }, production: true, processes, log, clock: manualClock(), times: SHORT })
     await server.start()
     t.after(() => server.stop())
     return { host: '127.0.0.1', port: server.port() }

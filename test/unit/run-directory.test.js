@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -39,4 +39,20 @@ test('what inkcasts that were killed have left behind goes at the next start, an
   const made = path.basename(await makeRunDirectory(parent))
   assert.match(made, new RegExp(`^inkcast-${process.pid}-`))
   assert.deepEqual(readdirSync(parent).sort(), [made, `inkcast-${gone}-cccccc`, `inkcast-${process.pid}-dddddd`, `inkcast-redis-${gone}`].sort())
+})
+
+test('what another user has left behind stays, also when root starts', async (t) => {
+  const parent = mkdtempSync(path.join(tmpdir(), 'inkcast-run-'))
+  t.after(() => rmSync(parent, { recursive: true, force: true }))
+  const ended = spawn(process.execPath, ['-e', ''])
+  await once(ended, 'exit')
+  mkdirSync(path.join(parent, `inkcast-${ended.pid}-aaaaaa`))
+  symlinkSync(parent, path.join(parent, `inkcast-${ended.pid}-bbbbbb`))
+  const uid = process.getuid?.() ?? 0
+  t.mock.method(/** @type {any} */ (process), 'getuid', () => uid + 1)
+  const first = path.basename(await makeRunDirectory(parent))
+  assert.deepEqual(readdirSync(parent).sort(), [first, `inkcast-${ended.pid}-aaaaaa`, `inkcast-${ended.pid}-bbbbbb`].sort())
+  t.mock.restoreAll()
+  const second = path.basename(await makeRunDirectory(parent))
+  assert.deepEqual(readdirSync(parent).sort(), [first, second, `inkcast-${ended.pid}-bbbbbb`].sort(), 'a link is nobody\'s directory')
 })

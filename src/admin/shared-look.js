@@ -1,0 +1,30 @@
+/** The part of the time that looks may take, one after the other. */
+const SHARE = 0.2
+
+/**
+ * A look at something that costs more than asking for it does: all who ask before it begins share one, and between two there is a pause of four
+ * times what the last one took. An answer is never older than its question.
+ *
+ * @template T
+ * @param {() => Promise<T>} look
+ * @param {object} dependencies
+ * @param {Pick<import('../clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @returns {() => Promise<T>}
+ */
+export function createSharedLook (look, { clock }) {
+  /** The one that has not begun. @type {Promise<T> | undefined} */
+  let next
+  /** Until it may. @type {Promise<unknown>} */
+  let pause = Promise.resolve()
+
+  async function begin () {
+    await pause
+    next = undefined
+    const begun = clock.monotonic()
+    const looking = look()
+    pause = looking.catch(() => {}).then(() => new Promise((resolve) => { setTimeout(resolve, (clock.monotonic() - begun) * (1 / SHARE - 1)) }))
+    return looking
+  }
+
+  return () => next ??= begin()
+}
