@@ -29,6 +29,10 @@ const TYPES = { open: '0', close: '1', ping: '2', pong: '3', message: '4', upgra
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 /** While none has to wait. @type {Packet[]} */
 const NOTHING = []
+/** Of the pings in one chunk that many are answered. */
+const MAX_PONGS = 10
+/** While there is none. @type {Buffer[]} */
+const NO_PINGS = []
 
 export class EngineSocket extends EventEmitter {
   /** @type {'open' | 'closing' | 'closed'} */
@@ -40,8 +44,8 @@ export class EngineSocket extends EventEmitter {
   #frames = new FrameReader()
   /** What of `#frames.held` the worker knows. */
   #held = 0
-  /** The last ping, until everything that came with it is read. @type {Buffer | null} */
-  #ping = null
+  /** Not answered yet, of those that came together. */
+  #pings = NO_PINGS
 
   /**
    * @param {string} id
@@ -124,20 +128,26 @@ export class EngineSocket extends EventEmitter {
   onMessage (message) { this.onPacket(/** @type {any} */ (parser.decodePacket(message, 'nodebuffer'))) }
 
   /** @param {Buffer} payload */
-  onPing (payload) { this.#ping = payload }
+  onPing (payload) {
+    if (this.#pings === NO_PINGS) this.#pings = [payload]
+    else if (this.#pings.length < MAX_PONGS) this.#pings.push(payload)
+    else this.#pings[MAX_PONGS - 1] = payload
+  }
 
-  /** Answers the last of the pings that have come together (RFC 6455, 5.5.3). */
+  /** Answers pings that have come together in one write; of many, the last is answered and some of the others (RFC 6455, 5.5.3). */
   #pong () {
-    const payload = this.#ping
-    if (payload === null) return
-    this.#ping = null
+    const pings = this.#pings
+    if (pings === NO_PINGS) return
+    this.#pings = NO_PINGS
     // who takes nothing is not told that we are there
-    if (this.readyState === 'open' && !this.#blocked) this.writeFrames(bytesFrame(PONG, payload))
+    if (this.readyState !== 'open' || this.#blocked) return
+    this.writeFrames(pings.length === 1 ? bytesFrame(PONG, pings[0]) : Buffer.concat(pings.map((payload) => bytesFrame(PONG, payload))))
   }
 
   /** @param {Buffer} payload */
   onCloseFrame (payload) {
     if (this.readyState === 'closed') return
+    this.#pong()
     this.#end(payload.length === 0 ? CloseCode.NO_CODE : payload.readUInt16BE(0), '')
     this.readyState = 'closing'
     // Socket.IO handles packets in a later tick: a client that said goodbye just before was not lost
@@ -167,6 +177,7 @@ export class EngineSocket extends EventEmitter {
 
   /** @param {unknown} error the client's, or on the way to it */
   onError (error) {
+    this.#pong()
     if (error instanceof FrameError) this.#end(error.closeCode, error.message)
     else this.#end(CloseCode.NO_CODE, '')
     this.onClose('transport error', error)

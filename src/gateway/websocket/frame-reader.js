@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Growing } from './growing.js'
+import { Utf8Prefix } from './utf8-prefix.js'
 
 /**
  * Reads the frames that a WebSocket client sends (RFC 6455, section 5), without extensions.
@@ -40,6 +41,10 @@ export class FrameReader {
   #frame = null
   /** How long that one is. */
   #due = 0
+  /** How much of it is unmasked and was looked at. */
+  #clear = 0
+  /** The text of a message that comes in pieces, as far as it has come. @type {Utf8Prefix | null} */
+  #utf8 = null
   /** A message of which not all frames have come. @type {{ text: boolean, fragments: number, payload: Growing } | null} */
   #message = null
 
@@ -47,7 +52,7 @@ export class FrameReader {
   get held () { return (this.#rest?.length ?? 0) + (this.#frame?.capacity ?? 0) + (this.#message?.payload.capacity ?? 0) }
 
   /** Forgets what has come. */
-  clear () { this.#rest = this.#frame = this.#message = null }
+  clear () { this.#rest = this.#frame = this.#message = this.#utf8 = null }
 
   /**
    * @param {Buffer} chunk overwritten
@@ -68,9 +73,12 @@ export class FrameReader {
       const frame = this.#frame
       at = Math.min(bytes.length, this.#due - frame.length)
       frame.put(bytes, 0, at, this.#due)
-      if (frame.length < this.#due) return 0
+      if (frame.length < this.#due) {
+        this.#look(frame)
+        return 0
+      }
       this.#frame = null
-      if (!this.#take(frame.bytes, 0, this.#due, maxPayload, sink)) others++
+      if (!this.#take(frame.bytes, 0, this.#due, this.#clear, maxPayload, sink)) others++
     }
     while (at < bytes.length) {
       const length = this.#lengthOf(bytes, at, maxPayload)
@@ -83,9 +91,11 @@ export class FrameReader {
         this.#due = length
         this.#frame = new Growing()
         this.#frame.put(bytes, at, bytes.length, length)
+        this.#clear = 0
+        this.#look(this.#frame)
         break
       }
-      if (!this.#take(bytes, at, at + length, maxPayload, sink)) others++
+      if (!this.#take(bytes, at, at + length, 0, maxPayload, sink)) others++
       at += length
     }
     return others
@@ -130,19 +140,40 @@ export class FrameReader {
     return opcode
   }
 
+  /** Looks at what has come of a text: what is not valid fails at once. @param {Growing} frame of which more is to come */
+  #look ({ bytes }) {
+    const opcode = bytes[0] & 0x0f
+    if (opcode !== TEXT && !(opcode === CONTINUATION && this.#message?.text)) return
+    const mask = maskOf(bytes, 0)
+    const from = Math.max(this.#clear, mask + MASK_LENGTH)
+    if (bytes.length <= from) return
+    unmask(bytes, mask, from, bytes.length)
+    this.#clear = bytes.length
+    this.#checkText(bytes, from, bytes.length, false)
+  }
+
+  /** @param {Buffer} bytes @param {number} start @param {number} end of a piece, unmasked @param {boolean} last */
+  #checkText (bytes, start, end, last) {
+    this.#utf8 ??= new Utf8Prefix()
+    if (!this.#utf8.put(bytes, start, end) || (last && !this.#utf8.complete)) throw invalidText()
+    if (last) this.#utf8 = null
+  }
+
   /**
    * @param {Buffer} bytes
    * @param {number} start
    * @param {number} end of a whole frame, checked
+   * @param {number} clear up to where it was unmasked and looked at before
    * @param {number} maxPayload
    * @param {FrameSink} sink
    * @returns {boolean} whether it was a message, or the end of one
    */
-  #take (bytes, start, end, maxPayload, sink) {
+  #take (bytes, start, end, clear, maxPayload, sink) {
     const first = bytes[start]
-    const length = bytes[start + 1] & 0x7f
-    const mask = start + (length < 126 ? 2 : length === 126 ? 4 : 10)
-    const payload = unmask(bytes, mask, end)
+    const mask = maskOf(bytes, start)
+    const from = Math.max(clear, mask + MASK_LENGTH)
+    unmask(bytes, mask, from, end)
+    const payload = bytes.subarray(mask + MASK_LENGTH, end)
     const opcode = first & 0x0f
     if (opcode >= CLOSE) {
       if (opcode === PING) sink.onPing(payload)
@@ -151,32 +182,39 @@ export class FrameReader {
     }
     const fin = (first & 0x80) !== 0
     if (fin && this.#message === null) {
-      sink.onMessage(opcode === TEXT ? textOf(payload) : payload)
+      if (opcode !== TEXT) sink.onMessage(payload)
+      else {
+        if (this.#utf8 !== null) this.#checkText(bytes, from, end, true)
+        else if (!isUtf8(payload)) throw invalidText()
+        sink.onMessage(payload.toString())
+      }
       return true
     }
     const message = this.#message ??= { text: opcode === TEXT, fragments: 0, payload: new Growing() }
     if (++message.fragments > MAX_FRAGMENTS) throw new FrameError(CloseCode.TOO_BIG, 'message has too many fragments')
+    if (message.text) this.#checkText(bytes, from, end, fin)
     message.payload.put(payload, 0, payload.length, maxPayload)
     if (!fin) return false
     this.#message = null
     const whole = message.payload.bytes
-    sink.onMessage(message.text ? textOf(whole) : whole)
+    sink.onMessage(message.text ? whole.toString() : whole)
     return true
   }
 }
 
-/** @param {Buffer} bytes overwritten @param {number} mask where it is; the payload follows @param {number} end @returns {Buffer} payload */
-function unmask (bytes, mask, end) {
-  const start = mask + MASK_LENGTH
-  for (let i = start; i < end; i++) bytes[i] ^= bytes[mask + ((i - start) & 3)]
-  return bytes.subarray(start, end)
+/** @param {Buffer} bytes @param {number} start of a frame @returns {number} where its mask is; the payload follows */
+function maskOf (bytes, start) {
+  const length = bytes[start + 1] & 0x7f
+  return start + (length < 126 ? 2 : length === 126 ? 4 : 10)
 }
 
-/** @param {Buffer} payload @returns {string} */
-function textOf (payload) {
-  if (!isUtf8(payload)) throw new FrameError(CloseCode.INVALID_TEXT, 'text is not valid UTF-8')
-  return payload.toString()
+/** @param {Buffer} bytes overwritten @param {number} mask where it is; the payload follows @param {number} from @param {number} end of what is still masked */
+function unmask (bytes, mask, from, end) {
+  const start = mask + MASK_LENGTH
+  for (let i = from; i < end; i++) bytes[i] ^= bytes[mask + ((i - start) & 3)]
 }
+
+const invalidText = () => new FrameError(CloseCode.INVALID_TEXT, 'text is not valid UTF-8')
 
 /** @param {Buffer} payload of a close frame @returns {Buffer} the same */
 function checkClose (payload) {

@@ -109,8 +109,11 @@ describe('frames of a client', () => {
       const expected = libraries(chunks)
       await settled()
       const seen = ours(chunks)
-      assert.deepEqual(seen, expected, `round ${round}: ${frames.map((frame) => frame.subarray(0, 12).toString('hex'))}`)
       const last = /** @type {any} */ (seen.at(-1))
+      // ws looks at a text when all of it has come, and may find something else before
+      const early = last?.error === CloseCode.INVALID_TEXT ? expected.splice(seen.length - 1, Infinity, last) : []
+      assert.ok(early.every((later) => typeof later !== 'string' && !Buffer.isBuffer(later)), `round ${round}`)
+      assert.deepEqual(seen, expected, `round ${round}: ${frames.map((frame) => frame.subarray(0, 12).toString('hex'))}`)
       if (last?.error) kinds.errors++
       else if (last?.closed) kinds.closed++
       kinds.messages += seen.length
