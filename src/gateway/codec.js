@@ -20,7 +20,7 @@ const MAX_CONNECTS = 10
 /** What a client sends is checked by its handler, which allows less; this only protects the decoder's stack. */
 const MAX_DEPTH = 1000
 
-/** Values of a msgpack message of a client that is admitted, with keys: as many empty ArrayBuffers take 0.15 s until all have them, in both codecs. A megabyte of JSON takes no longer, whatever it holds. */
+/** Values of a msgpack message of a client that is admitted, with keys: so many empty ArrayBuffers take 0.15 s until clients of both codecs have them. A megabyte of JSON takes no longer. */
 const MAX_VALUES = 50_000
 /** Values of a packet before that, and as many more for each document of the handshake. */
 const [EARLY_VALUES, EARLY_VALUES_PER_DOCUMENT] = [1000, 20]
