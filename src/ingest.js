@@ -24,6 +24,7 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
   const kafka = createKafka({ settings: config.kafka, log, name: 'ingest', onWaits })
   const deadLetter = await lifecycle.start('dead letters', createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock }))
   const ingest = await lifecycle.start('ingest', createIngest({ kafka, bus, echo: createRedisEcho({ redis }), markStore: createRedisMarks({ redis }), deadLetter, settings: config, log, metrics, clock }))
+  redis.onBack(() => ingest.suspect())
   status.addCheck(() => redis.trouble)
   status.addWarnings(() => ingest.warnings())
   status.addCheck(() => ingest.status().stalled ?? null)

@@ -6,6 +6,8 @@
  * @property {number} sequence
  * @property {number} [epoch] of the leader that wrote it (KIP-101). A later epoch is newer whatever its sequence: a partition that lost
  *   its end gives the same offsets to other records. Where either epoch is unknown the sequence alone decides
+ * @property {string} [healed] the generation of Redis (decision 0094) in which the source is read again from where Redis may have lost records of it; '': not
+ *   known, then publishing may fail and `isUnhealed` says why. undefined: a log that Redis may have lost records of begins anew
  */
 
 /**
@@ -18,6 +20,9 @@ export function isCovered ({ sequence, epoch }, last) {
   if (epoch !== undefined && last.epoch !== undefined && epoch !== last.epoch) return epoch < last.epoch
   return sequence <= last.sequence
 }
+
+/** @param {any} error what publish rejected with @returns {boolean} the source of these records has to be healed first, or again */
+export const isUnhealed = (error) => /^UNHEALED /.test(error?.cause?.message)
 
 /** @param {Pick<Origin, 'sequence' | 'epoch'>} origin @returns {string} as it is stored in Redis: a number also to earlier versions, which compare it as such */
 export const sequenceText = ({ sequence, epoch }) => epoch === undefined ? String(sequence) : `${sequence}.${epoch}`

@@ -36,6 +36,8 @@ const EMPTY_META_TTL = 86_400
 const HISTORY_BYTES = 4 * 2 ** 20
 /** How long the repair of documents waits for kicks and revokes that were missed, ms; the worker goes on trying to read them. */
 const READ_ORDERS_WITHIN = 5000
+/** How long a document that Kafka can heal is waited for after Redis came back, s. */
+const HEAL_WITHIN = { begin: 15, end: 120 }
 /** Malformed messages are counted, and logged at most so often, ms. */
 const LOG_INTERVAL = 60_000
 
@@ -227,7 +229,7 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   /** @param {string} guid @returns {Promise<Position>} of a log that exists from now on */
   async function openLog (guid) {
     const keys = [documentLog(guid), documentMeta(guid)]
-    const open = (/** @type {string} */ move) => scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtl, move])
+    const open = (/** @type {string} */ move) => scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtl, move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
     const { position } = await readEnd(guid, async () => {
       const [epoch, offset, lost] = await open(moveAsked(redis)).catch(async (error) => open(await moveTold(redis, keys[1], error)))
       if (lost === 1) metrics.bus_errors.inc({ operation: 'rollback' })

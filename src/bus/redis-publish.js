@@ -55,7 +55,7 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
       return [DIRECT]
     }
     /** @type {(string | number | Buffer)[]} */
-    const args = [newEpoch(), history.size, history.ttl, metaTtl, idempotency.ttl, idempotency.keys, moveAsked(redis)]
+    const args = [newEpoch(), history.size, history.ttl, metaTtl, idempotency.ttl, idempotency.keys, moveAsked(redis), redis.isCluster ? '-' : encoded[0].entry.origin?.healed ?? '-']
     for (const { entry: { publication, origin }, envelope } of encoded) {
       args.push(origin?.source ?? '', origin === undefined ? '' : sequenceText(origin), publication.ephemeral ? '1' : '', publication.idempotencyKey ?? '', envelope)
     }

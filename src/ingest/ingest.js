@@ -2,8 +2,10 @@ import { systemClock } from '../clock.js'
 import { createConsumer } from '../kafka/consumer.js'
 import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
+import { isUnhealed } from '../bus/origin.js'
 import { OPERATORS } from '../wire/publication.js'
 import { leaderEpochOf } from '../kafka/record.js'
+import { createHealing } from './healing.js'
 import { createLanes } from './lanes.js'
 import { forEachLimited } from './limited.js'
 import { createMarks } from './marks.js'
@@ -39,7 +41,7 @@ const TELL_LOST_END = 3_600_000
  * @param {import('kafkajs').Kafka} dependencies.kafka
  * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
  * @param {import('../bus/redis-echo.js').Echo} dependencies.echo
- * @param {import('./marks.js').MarkStore} dependencies.markStore
+ * @param {import('./marks.js').MarkStore & import('./healing.js').HealingStore} dependencies.markStore
  * @param {import('./dead-letter.js').DeadLetter} dependencies.deadLetter
  * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
  * @param {import('../log.js').Log} dependencies.log
@@ -51,7 +53,8 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
   const { downlinkTopic: topic, deadLetterTopic, uplinkTopic, groupId } = settings.kafka
   const maxBytes = settings.limits.maxRecordBytes
   const producedIngested = metrics.stage_milliseconds.labels('produced_ingested')
-  const marks = createMarks({ store: markStore, clock, log })
+  const marks = createMarks({ store: { read: markStore.read, write: writeMarks }, clock, log })
+  const healing = createHealing({ store: markStore, ends: (partition) => consumer.ends(partition), rewind: (partition, next) => consumer.rewind(partition, next), clock, log })
   /** @type {Map<number, { at: string, noticed: number }>} partitions that have lost their end; noticed: by the monotonic clock */
   const lostEnds = new Map()
   /** @type {Set<number>} partitions of this assignment whose first records that were passed over are in the log */
@@ -103,10 +106,13 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
    * @param {AbortSignal} signal
    * @returns {Promise<number>}
    */
-  async function handle ({ partition, topicId, messages, highWatermark }, signal) {
+  async function handle (batch, signal) {
+    const { partition, topicId, messages, highWatermark, end } = batch
     const source = sourceOf({ topic, topicId, partition })
+    if (!await healing.ready(source, batch, signal)) return 0
+    const generation = healing.generation(source)
     await marks.ready(source, signal)
-    const { lanes, refused, canaries, passed } = route(messages, { source, maxBytes, passesOver: marks.passesOver })
+    const { lanes, refused, canaries, passed } = route(messages, { source, healed: generation, maxBytes, passesOver: marks.passesOver })
     const done = new Uint8Array(messages.length)
     for (const { index, entry } of passed) {
       done[index] = 1
@@ -128,6 +134,10 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
       clock,
       refuse: ({ index }, error) => refuse(index, error),
       onRetry: (error) => {
+        if (isUnhealed(error)) {
+          healing.suspect(source)
+          throw error
+        }
         metrics.bus_errors.inc({ operation: 'publish' })
         if (busFailingSince === undefined) log.warn({ err: error, topic, partition }, 'the bus does not take records, trying again')
         busFailingSince ??= clock.monotonic()
@@ -149,6 +159,8 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
       runLanes([...lanes.values()], signal),
       forEachLimited(refused, LETTERS_AT_ONCE, signal, ({ index, error }) => refuse(index, error))
     ])
+    // records that come before these have to come again
+    if (results.some((result) => result.status === 'rejected' && isUnhealed(result.reason))) return 0
     for (const result of results) if (result.status === 'rejected') throw result.reason
 
     // behind all the others of the batch, so that none is told to be through while a record is not
@@ -159,10 +171,18 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
     if (count > 0) {
       const last = messages[count - 1]
       const sequence = Number(last.offset)
-      marks.done({ source, sequence, epoch: leaderEpochOf(last) }, { timestamp: Number(last.timestamp), last: sequence >= highWatermark - 1 })
+      marks.done({ source, sequence, epoch: leaderEpochOf(last) }, { timestamp: Number(last.timestamp), last: sequence >= highWatermark - 1, generation })
+      await healing.done(source, count === messages.length ? end : sequence + 1)
       report(partition, last, highWatermark)
     }
     return count
+  }
+
+  /** @type {import('./marks.js').MarkStore['write']} */
+  async function writeMarks (changed) {
+    const stored = await markStore.write(changed)
+    stored.forEach((count, i) => { if (count === 0) healing.suspect(changed[i][0]) })
+    return stored
   }
 
   /** @type {import('../kafka/consumer.js').LastReached} */
@@ -197,6 +217,8 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
   function forgetOthers (partitions) {
     const ours = new Set(partitions.map((partition) => sourceOf({ topic, topicId, partition })))
     marks.keep((source) => ours.has(source))
+    // also ours: another member may have had them in between
+    healing.suspect()
     toldOfPassed.clear()
     for (const partition of seen) {
       if (partitions.includes(partition)) continue
@@ -218,6 +240,9 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
       await Promise.all([watchdog.stop(), consumer.stop()])
       await marks.stop()
     },
+
+    /** Redis was away: it may have lost something. */
+    suspect: () => healing.suspect(),
 
     /** @returns {string[]} what /ready tells although records flow */
     warnings () {

@@ -10,13 +10,15 @@ const MAX_AGE = 5 * 60_000
  * Where marks are kept; `createRedisMarks`.
  * @typedef {object} MarkStore
  * @property {(sources: string[]) => Promise<(string | null)[]>} read
- * @property {(marks: [source: string, mark: string][]) => Promise<unknown>} write
+ * @property {(marks: [source: string, mark: string, generation: string][]) => Promise<number[]>} write resolves with 0 for each that was not written,
+ *   because Redis is another generation than the mark's, or nobody has looked what it has lost
  */
 
 /**
  * @typedef {object} Mark
  * @property {Pick<import('../bus/origin.js').Origin, 'sequence' | 'epoch'>} [at] the newest record of its partition that is done; undefined: not known
  * @property {boolean} stored
+ * @property {string} generation of Redis in which it was reached
  */
 
 /**
@@ -42,18 +44,18 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
     const missing = sources.filter((source) => !marks.has(source))
     if (missing.length === 0) return
     const texts = await store.read(missing)
-    for (let i = 0; i < missing.length; i++) marks.set(missing[i], { at: readSequence(texts[i] ?? ''), stored: true })
+    for (let i = 0; i < missing.length; i++) marks.set(missing[i], { at: readSequence(texts[i] ?? ''), stored: true, generation: '' })
   }
 
   async function save () {
     clearTimeout(timer)
     timer = undefined
-    /** @type {[string, string][]} */
+    /** @type {[string, string, string][]} */
     const changed = []
     for (const [source, mark] of marks) {
       if (mark.stored || mark.at === undefined) continue
       mark.stored = true
-      changed.push([source, sequenceText(mark.at)])
+      changed.push([source, sequenceText(mark.at), mark.generation])
     }
     if (changed.length === 0) return
     try {
@@ -104,13 +106,15 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
      * @param {object} place
      * @param {number} place.timestamp of the record
      * @param {boolean} place.last it is the partition's last
+     * @param {string} place.generation of Redis in which everything up to it is done
      */
-    done (origin, { timestamp, last }) {
+    done (origin, { timestamp, last, generation }) {
       const mark = marks.get(origin.source)
       if (mark === undefined || isCovered(origin, mark.at)) return
       // while an old backlog is read for the first time it is the age that counts, also after a restart in between
       if (mark.at === undefined && !last && clock.now() - timestamp > MAX_AGE) return
       mark.at = { sequence: origin.sequence, epoch: origin.epoch }
+      mark.generation = generation
       mark.stored = false
       schedule()
     },
@@ -128,12 +132,16 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
   }
 }
 
-/** @returns {MarkStore} within this process, for tests */
+/** @returns {MarkStore & import('./healing.js').HealingStore} within this process, for tests */
 export function createMemoryMarks () {
   /** @type {Map<string, string>} */
   const marks = new Map()
+  const same = (/** @type {import('./healing.js').State | ''} */ state) => ({ generation: 'same', state, mark: '', age: 0 })
   return {
     read: async (sources) => sources.map((source) => marks.get(source) ?? null),
-    write: async (changed) => { for (const [source, mark] of changed) marks.set(source, mark) }
+    write: async (changed) => changed.map(([source, mark]) => marks.set(source, mark) ? 1 : 0),
+    heals: false,
+    look: async () => same(''),
+    note: async (_source, _generation, state) => same(state)
   }
 }

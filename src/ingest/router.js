@@ -23,11 +23,12 @@ import { canaryOf } from './canary.js'
  * @param {import('../kafka/record.js').KafkaMessage[]} messages
  * @param {object} options
  * @param {string} options.source names the partition for deduplication (`sourceOf`)
+ * @param {string} [options.healed] see Origin
  * @param {number} options.maxBytes longest value
  * @param {(origin: import('../bus/origin.js').Origin, timestamp: number) => boolean} [options.passesOver] whether a record without a log was carried out before
  * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[], canaries: { index: number, text: string }[], passed: Routed[] }}
  */
-export function route (messages, { source, maxBytes, passesOver = () => false }) {
+export function route (messages, { source, healed, maxBytes, passesOver = () => false }) {
   /** @type {Map<string, Routed[]>} */
   const lanes = new Map()
   /** @type {Refused[]} */
@@ -47,7 +48,9 @@ export function route (messages, { source, maxBytes, passesOver = () => false })
       const unreadable = unreadableOf(message)
       if (unreadable !== undefined) throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
       const publication = checkPublication(publicationFromMessage(message), { maxBytes })
+      /** @type {import('../bus/origin.js').Origin} */
       const origin = { source, sequence: Number(message.offset), epoch: leaderEpochOf(message) }
+      if (healed !== undefined) origin.healed = healed
       const routed = { index, entry: { publication, origin } }
       if ((publication.operator !== 'broadcast' || publication.ephemeral) && passesOver(origin, Number(message.timestamp))) {
         passed.push(routed)

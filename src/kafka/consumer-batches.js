@@ -110,7 +110,8 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
       if (closed) return clock.sleep(50)
       const { batch: { partition, messages, highWatermark } } = payload
       const { generation } = commits
-      const fetched = { partition, messages, highWatermark: Number(highWatermark) }
+      const from = Number(/** @type {{ fetchedOffset?: string }} */ (/** @type {unknown} */ (payload.batch)).fetchedOffset ?? NaN)
+      const fetched = { partition, messages, highWatermark: Number(highWatermark), from, end: Number(payload.batch.lastOffset()) + 1 }
       if (!await accepts(fetched)) return clock.sleep(50)
       if (payload.isStale() || generation !== commits.generation) return
       /** @type {ActiveBatch} */

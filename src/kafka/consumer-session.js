@@ -12,6 +12,7 @@ import { createTopicWatch } from './topic-watch.js'
  *
  * @typedef {object} Session
  * @property {(error: unknown) => void} fail ends it as if the consumer had failed with this
+ * @property {(partition: number, next: number) => Promise<void>} rewind see createConsumer
  * @property {(signal: AbortSignal) => Promise<void>} run until the signal aborts; rejects when the consumer fails
  * @property {(partition: number) => Promise<number | undefined>} readable how many records of a partition of ours could be read and were not; undefined: not known
  * @property {() => { joined: boolean, partitions: number[], pollAge: number, reason: string | undefined }} status
@@ -84,7 +85,7 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
   const positions = new Map()
   const batches = createBatches({
     accepts: async (fetched) => await begun && await topicWatch.accepts(fetched, positions.get(fetched.partition)) && goesOn(fetched),
-    handle: (fetched, signal) => handle({ ...fetched, topicId: topicWatch.id }, signal),
+    handle: (fetched, signal) => handle({ ...fetched, topicId: topicWatch.id, contiguous: fetched.from <= (positions.get(fetched.partition) ?? -1) }, signal),
     commits,
     onDone: (partition, next, last) => {
       positions.set(partition, next)
@@ -206,6 +207,16 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     fail: (error) => fail(error),
 
     readable: lag.readable,
+
+    async rewind (partition, next) {
+      if (!positions.has(partition)) throw new Error(`partition ${partition} is not ours`)
+      // neither what waits to be committed nor a commit that fails may overtake this one
+      commits.reset()
+      await consumer.commitOffsets([{ topic, partition, offset: String(next), metadata: topicWatch.id }])
+      if (!positions.has(partition)) throw new Error(`partition ${partition} is not ours any more`)
+      positions.set(partition, next)
+      consumer.seek({ topic, partition, offset: String(next) })
+    },
 
     async run (signal) {
       /** @type {Promise<never>} */

@@ -1,5 +1,6 @@
 import { Backoff } from '../backoff.js'
 import { systemClock } from '../clock.js'
+import { closeQuietly } from './close.js'
 import { createSession } from './consumer-session.js'
 
 /**
@@ -7,10 +8,15 @@ import { createSession } from './consumer-session.js'
  * @typedef {object} Fetched
  * @property {number} partition
  * @property {import('./record.js').KafkaMessage[]} messages in the order of their offsets, at least one
+ * @property {number} from the offset that was asked for
+ * @property {number} end the offset after its last one, transaction markers included
  * @property {number} highWatermark the offset that the partition's next record will get, when this was fetched
  */
 
-/** @typedef {Fetched & { topicId: string }} ConsumedBatch topicId: which topic of its name it is, '' where Kafka cannot tell */
+/**
+ * @typedef {Fetched & { topicId: string, contiguous: boolean }} ConsumedBatch topicId: which topic of its name it is, '' where Kafka cannot tell; contiguous: nothing
+ *   lies between it and what was done before in this assignment, or where reading was told to go on
+ */
 
 /**
  * Processes a batch. Several may run at once, but one per partition. When the signal aborts (the process stops, the
@@ -36,6 +42,7 @@ import { createSession } from './consumer-session.js'
 
 /** A consumer that ran this long has recovered: the next failure is tried again soon. */
 const STABLE = 60_000
+const CLOSE_TIMEOUT = 1000
 
 /**
  * A member of a consumer group that replaces itself when it fails: kafkajs gives up for good on errors it deems
@@ -132,6 +139,29 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
      * @returns {Promise<number | undefined>} how many of its records could be read and were not: none while an open transaction holds them back; undefined: not known
      */
     async readable (partition) { return session?.readable(partition) },
+
+    /**
+     * Commits an offset of a partition of ours, and goes on there. To be called while a batch of the partition is in progress, which is then over.
+     * @param {number} partition
+     * @param {number} next
+     */
+    async rewind (partition, next) {
+      if (session === undefined) throw new Error('the consumer is being replaced')
+      await session.rewind(partition, next)
+    },
+
+    /** @param {number} partition @returns {Promise<{ low: number, high: number }>} where it begins and ends now */
+    async ends (partition) {
+      const admin = kafka.admin({ retry: { retries: 1 } })
+      try {
+        await admin.connect()
+        const found = (await admin.fetchTopicOffsets(settings.topic)).find((each) => each.partition === partition)
+        if (found === undefined) throw new Error(`Kafka tells nothing of partition ${partition}`)
+        return { low: Number(found.low), high: Number(found.high) }
+      } finally {
+        closeQuietly(admin, CLOSE_TIMEOUT)
+      }
+    },
 
     /** @returns {ConsumerStatus} */
     status () {

@@ -2,9 +2,9 @@ import { InkcastError } from '../errors.js'
 
 /**
  * Answers of Redis that mean "not now": it is loading, out of memory, failing over, busy with a script, cannot write to
- * disk, or the cluster is in motion.
+ * disk, or the cluster is in motion; and our scripts: what Redis has lost comes again first.
  */
-const TEMPORARY = /^(?:LOADING|OOM|READONLY|BUSY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOSCRIPT|UNBLOCKED)\b/
+const TEMPORARY = /^(?:LOADING|OOM|READONLY|BUSY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOSCRIPT|UNBLOCKED|HEALING|UNHEALED|GENERATION)\b/
 /**
  * A permission of our user was taken away, or its password changed. It may be given back, and nothing is wrong with what was
  * asked: that is tried again, however long it takes. (Within scripts Redis 7.0 has no code for it.)

@@ -20,6 +20,8 @@ export const documentKeys = (guid) => `${PREFIX}{d:${guid}}:keys`
 
 /** @param {string} source a Kafka partition @returns {string} string: the newest of its records that was ingested, "<offset>.<leader epoch>" */
 export const sourceMark = (source) => `${PREFIX}{k:${source}}:mark`
+/** @param {string} source @returns {string} string: what is done about its records that Redis has lost (heal-2.lua). Named in include/healing.lua as well */
+export const sourceHealing = (source) => `${PREFIX}{k:${source}}:healing`
 
 /** @param {number} tag @param {string} id of a process @returns {string} string: shows that a node of Redis Cluster still has its data */
 export const nodeMarker = (tag, id) => `${PREFIX}{m:${tag}}:${id}`

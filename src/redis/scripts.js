@@ -16,6 +16,8 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<[at: string, ...workerNumbers: string[]]>} order
  * @property {(keys: string[], args: Argument[]) => Promise<number>} tell
  * @property {(keys: string[], args: Argument[]) => Promise<number>} leased
+ * @property {(keys: string[], args: Argument[]) => Promise<[generation: string, state: '' | 'begun' | 'done' | 'failed', mark: string, age: number]>} heal
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} mark
  * @property {(keys: string[], args: Argument[]) => Promise<string>} hold
  * @property {(keys: string[], args: Argument[]) => Promise<number>} reset
  * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string]>} request

@@ -15,7 +15,12 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['one Redis'
     const marks = createRedisMarks({ redis })
     const sources = Array.from({ length: 3 }, (_, i) => `${randomUUID()}/${i}`)
     assert.deepEqual(await marks.read(sources), [null, null, null])
-    await marks.write([[sources[0], '20.4'], [sources[2], '7']])
+    // with Redis Cluster each is on a node with a generation of its own
+    const generations = await Promise.all(sources.map(async (source) => (await marks.look(source)).generation))
+    assert.deepEqual(await marks.write([[sources[0], '3', generations[0]]]), [0], 'nobody has looked what Redis has lost')
+    for (const [i, source] of sources.entries()) await marks.note(source, generations[i], 'done')
+    assert.deepEqual(await marks.write([[sources[0], '20.4', generations[0]], [sources[2], '7', generations[2]]]), [1, 1])
+    assert.deepEqual(await marks.write([[sources[1], '9', 'another']]), [0], 'reached in another generation of Redis')
     assert.deepEqual(await marks.read(sources), ['20.4', null, '7'])
     assert.ok(await redis.client.ttl(sourceMark(sources[0])) > 6 * 86_400)
   })

@@ -65,13 +65,13 @@ export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200,
   await publisher.stop()
   await complete()
 
-  async function complete () {
+  async function complete (timeout = COMPLETE) {
     const { published } = publisher
     await waitFor(async () => {
       const { missing, connected, clients: all } = await clients.progress(published)
       if (missing > 0 || connected < all) throw new Error(`${missing} records missing, ${connected} of ${all} clients connected`)
       return true
-    }, { timeout: COMPLETE, message: 'every client to have everything' })
+    }, { timeout, message: 'every client to have everything' })
     return published
   }
 

@@ -172,7 +172,7 @@ export function localEcho () {
  * @param {object} [options]
  * @param {ReturnType<typeof recordingBus>} [options.bus]
  * @param {boolean} [options.ready] wait until it is, default true
- * @param {import('../../src/ingest/marks.js').MarkStore} [options.markStore] default: an empty one
+ * @param {Parameters<typeof createIngest>[0]['markStore']} [options.markStore] default: an empty one
  * @param {import('../../src/bus/redis-echo.js').Echo} [options.echo] default: one within this process
  * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: it sends no canaries, which would have offsets of their own
  */

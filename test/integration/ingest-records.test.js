@@ -25,7 +25,7 @@ test('every operator reaches the bus as it was asked for', async (t) => {
   await published(records.length)
   const byTrace = new Map(bus.published.map((entry) => [entry.publication.traceId, entry]))
   assert.deepEqual(byTrace.get('t1'), {
-    origin: { source: `${await fetchTopicId(kafka.kafka, kafka.downlinkTopic)}/0`, sequence: 0, epoch: 0 },
+    origin: { source: `${await fetchTopicId(kafka.kafka, kafka.downlinkTopic)}/0`, sequence: 0, epoch: 0, healed: 'same' },
     publication: {
       operator: 'broadcast', guid: 'd1', uid: undefined, sid: undefined, event: 'edit', except: ['c1', 'c2'], ephemeral: false, receipt: false, traceId: 't1',
       traceparent: undefined, idempotencyKey: undefined, timestamp: 1_700_000_000_000, source: 'service', contentType: 'application/json', value: Buffer.from('{"a":1}')

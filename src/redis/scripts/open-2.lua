@@ -3,17 +3,41 @@
 -- KEYS  1 log  2 meta
 -- ARGV  1 epoch to begin if there is no log, or Redis may have lost the end of it  2 seconds to keep the meta of a log without records  3 of one with records
 --       4 the move of its slot, see goesOn; '' none, '?' ask
+--       5 seconds for somebody to begin to heal it  6 to end that
 -- Returns epoch, last offset, and 1 where Redis may have lost records and another epoch has begun.
 --@include generation
-local found = redis.call('HMGET', KEYS[2], 'e', 'o', 'g')
+--@include healing
+local found = redis.call('HMGET', KEYS[2], 'e', 'o', 'g', 'k')
 local current = generation()
+
+-- For how long this generation is known to somebody, s. Only with a single Redis.
+local function knownFor ()
+  local now = redis.call('TIME')[1]
+  local of, since = string.match(redis.call('GET', 'inkcast:generation') or '', '^(%S+) (%d+)$')
+  if of == current then return now - since end
+  redis.call('SET', 'inkcast:generation', current .. ' ' .. now)
+  return 0
+end
+
+local function mayHeal ()
+  local state = healingOf(found[4], found[3], current)
+  if state == 'failed' then return false end
+  return knownFor() < tonumber(ARGV[state == 'begun' and 6 or 5])
+end
+
 if found[1] and found[2] then
   local lost = not goesOn(found[3], current, ARGV[4])
   if lost then
     if ARGV[4] == '?' then return asksForMove(found[3], current) end
+    if found[4] and healingOf(found[4], found[3], current) == 'done' then
+      redis.call('HSET', KEYS[2], 'g', current)
+      return {found[1], found[2], 0}
+    end
+    if found[4] and mayHeal() then return redis.error_reply('HEALING') end
     redis.call('DEL', KEYS[1])
     found[1], found[2] = ARGV[1], '0'
     redis.call('HSET', KEYS[2], 'e', ARGV[1], 'o', '0', 'g', current)
+    redis.call('HDEL', KEYS[2], 'k')
   elseif found[3] ~= current then
     redis.call('HSET', KEYS[2], 'g', current)
   end
@@ -22,5 +46,6 @@ if found[1] and found[2] then
 end
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[2], 'e', ARGV[1], 'o', '0', 'g', current)
+redis.call('HDEL', KEYS[2], 'k')
 redis.call('EXPIRE', KEYS[2], ARGV[2])
 return {ARGV[1], '0', 0}

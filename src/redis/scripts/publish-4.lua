@@ -1,15 +1,18 @@
 -- Appends entries to the log of one document and publishes each to the workers that are subscribed, all or nothing.
 --
 -- KEYS  1 log (stream, entry id "<offset>-0", field "v" the envelope)
---       2 meta (hash: "e" epoch, "o" last offset, "g" generation of Redis (include/generation.lua),
+--       2 meta (hash: "e" epoch, "o" last offset, "g" generation of Redis (include/generation.lua), "k" the source of all
+--       its records, if it is one and they can be healed (include/healing.lua),
 --       "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" where that is known)
 --       3 channel (sharded)  4 idempotency keys (sorted set, by when they came, seconds since 1970)
 -- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
 --       5 seconds to know an idempotency key  6 how many of them  7 the move of its slot, see goesOn; '' none, '?' ask
+--       8 the generation in which what Redis has lost of the source is read again from where that begins, '' if none is known; '-' nothing is healed
 --       then five for each entry: source ('' for none), sequence as in meta, '1' if ephemeral, idempotency key ('' for none), envelope
 -- Returns the epoch ('' if nothing was to be kept), then for each entry its offset, 0 if ephemeral, or -1 - <last offset>
 -- if it was a duplicate.
 --@include generation
+--@include healing
 local log, meta, channel, keys = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
 -- Lua prints numbers from 1e14 on with an exponent; they are whole and exact up to 2^53.
@@ -26,33 +29,46 @@ end
 -- All or nothing also where a permission of our user was taken away: Redis looks at each command by itself, and one that was refused
 -- behind an XADD would leave a log that meta does not know of. (XADD is the first to write, and so stays out of it.)
 local may = redis.acl_check_cmd
-local allowed = may('SPUBLISH', channel, '') and may('HGET', meta, 'e') and may('HSET', meta, 'e', '') and may('EXPIRE', meta, '1') and may('INFO', 'replication')
-for i = 11, #ARGV, 5 do
+local allowed = may('SPUBLISH', channel, '') and may('HGET', meta, 'e') and may('HSET', meta, 'e', '') and may('EXPIRE', meta, '1') and may('INFO', 'replication') and may('HDEL', meta, 'k')
+for i = 12, #ARGV, 5 do
   if ARGV[i] ~= '' and not (may('TIME') and may('ZSCORE', keys, '') and may('ZADD', keys, '0', '') and may('ZREMRANGEBYSCORE', keys, '0', '0') and may('ZREMRANGEBYRANK', keys, '0', '0')) then
     allowed = false
   end
 end
 if not allowed then
-  return redis.error_reply('NOPERM publishing needs INFO, HGET, HSET, EXPIRE, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK and SPUBLISH, on all keys and channels of inkcast')
+  return redis.error_reply('NOPERM publishing needs INFO, HGET, HDEL, HSET, EXPIRE, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK and SPUBLISH, on all keys and channels of inkcast')
 end
 
-local epoch, offset, noted, current
+local epoch, offset, noted, current, bound, healing
 local sequences = {}
-local appended = false
+local appended, binds, begun = false, false, 0
 local results = {''}
 
+-- Another log begins: Redis may have lost the end of this one, whose offsets must not be given again, or it is no longer of one source.
+local function beginAnew ()
+  redis.call('DEL', log)
+  epoch, offset, noted, bound, healing = ARGV[1] .. (begun == 0 and '' or begun), 0, current, false, false
+  begun = begun + 1
+  redis.call('HSET', meta, 'e', epoch, 'o', '0', 'g', current)
+  redis.call('HDEL', meta, 'k')
+end
+
 local function open ()
-  local found = redis.call('HMGET', meta, 'e', 'o', 'g')
-  epoch, offset, noted, current = found[1], tonumber(found[2]), found[3], generation()
+  local found = redis.call('HMGET', meta, 'e', 'o', 'g', 'k')
+  epoch, offset, noted, bound, current = found[1], tonumber(found[2]), found[3], found[4], generation()
   if not epoch or not offset then
-    epoch, offset = ARGV[1], 0
-  elseif not goesOn(noted, current, ARGV[7]) then
-    if ARGV[7] == '?' then return asksForMove(noted, current) end
-    -- Redis may have lost the last records of this log: their offsets must not be given again.
-    redis.call('DEL', log)
-    epoch, offset, noted = ARGV[1], 0, current
-    redis.call('HSET', meta, 'e', epoch, 'o', '0', 'g', current)
+    epoch, offset, bound = ARGV[1], 0, false
+    return
   end
+  if goesOn(noted, current, ARGV[7]) then return end
+  if ARGV[7] == '?' then return asksForMove(noted, current) end
+  if not bound or ARGV[9] ~= bound or ARGV[8] == '-' then return beginAnew() end
+  -- Of Kafka: the same call decides for all of its entries, which are of one partition.
+  local state = healingOf(bound, noted, current)
+  if state == 'failed' then return beginAnew() end
+  if ARGV[8] ~= current then return redis.error_reply('UNHEALED ' .. current) end
+  healing = state == 'begun'
+  if not healing and state ~= 'done' then return redis.error_reply('UNHEALED ' .. current) end
 end
 
 local function append (envelope)
@@ -63,25 +79,28 @@ local function append (envelope)
     -- log begins. Only the first entry of a call can get here, so no entry of this call is lost.
     if appended or not string.find(added.err, 'equal or smaller', 1, true) then return added end
     redis.call('DEL', log)
-    epoch, offset = ARGV[1], 0
+    epoch, offset, healing = ARGV[1], 0, false
     redis.call('XADD', log, '1-0', 'v', envelope)
   end
   offset = offset + 1
   appended = true
 end
 
--- The set lives on with each new key, so that its members may be older than they are known for.
+-- The set lives on with each new key, so that its members may be older than they are known for. While records come again it must be found out
+-- what was known when they came first, which is less long ago than MARGIN: the second result says that it cannot.
+local MARGIN = 600
 local function isKnown (key)
   local at = redis.call('ZSCORE', keys, key)
-  return at and tonumber(at) > now() - tonumber(ARGV[5])
+  if at and tonumber(at) > now() - tonumber(ARGV[5]) then return true end
+  return false, at or redis.call('ZCARD', keys) >= tonumber(ARGV[6])
 end
 
 local function remember (key)
   local now = now()
   redis.call('ZADD', keys, now, key)
-  redis.call('ZREMRANGEBYSCORE', keys, '-inf', now - tonumber(ARGV[5]))
+  redis.call('ZREMRANGEBYSCORE', keys, '-inf', now - tonumber(ARGV[5]) - MARGIN)
   redis.call('ZREMRANGEBYRANK', keys, 0, -1 - tonumber(ARGV[6]))
-  redis.call('EXPIRE', keys, ARGV[5])
+  redis.call('EXPIRE', keys, ARGV[5] + MARGIN)
 end
 
 -- A later leader epoch is newer whatever its offset: the partition may have lost its end. Earlier versions store sequences without an
@@ -95,7 +114,7 @@ local function isCovered (sequence, last)
   return tonumber(offset) <= tonumber(lastOffset)
 end
 
-for i = 8, #ARGV, 5 do
+for i = 9, #ARGV, 5 do
   local source, sequence, key, envelope = ARGV[i], ARGV[i + 1], ARGV[i + 3], ARGV[i + 4]
   if ARGV[i + 2] == '1' then
     redis.call('SPUBLISH', channel, ':0:' .. envelope)
@@ -104,13 +123,23 @@ for i = 8, #ARGV, 5 do
     local failed = not epoch and open()
     if failed then return failed end
     local covered = source ~= '' and isCovered(sequence, sequences[source] or redis.call('HGET', meta, 's:' .. source))
-    if covered or (key ~= '' and isKnown(key)) then
+    local known, unsure = false, false
+    if not covered and key ~= '' then known, unsure = isKnown(key) end
+    if covered or known then
       results[#results + 1] = -1 - offset
     else
+      local mixed = bound and bound ~= source
+      if mixed or (healing and unsure) then beginAnew() end
+      -- one that has had several goes on without: it would begin anew with every change
+      if offset == 0 and not bound and not mixed and source ~= '' and ARGV[8] ~= '-' then
+        bound = source
+        binds = true
+      end
       failed = append(envelope)
       if failed then return failed end
       if key ~= '' then remember(key) end
-      redis.call('SPUBLISH', channel, epoch .. ':' .. digits(offset) .. ':' .. envelope)
+      -- what was there before is read by all when it is there again
+      if not healing then redis.call('SPUBLISH', channel, epoch .. ':' .. digits(offset) .. ':' .. envelope) end
       results[#results + 1] = offset
     end
     -- also where the key was known: the record may be offered again when the key is forgotten
@@ -120,7 +149,11 @@ end
 
 if appended or next(sequences) then
   local fields = {'e', epoch, 'o', digits(offset)}
-  if noted ~= current then
+  if binds then
+    fields[#fields + 1] = 'k'
+    fields[#fields + 1] = bound
+  end
+  if noted ~= current and not healing then
     fields[#fields + 1] = 'g'
     fields[#fields + 1] = current
   end

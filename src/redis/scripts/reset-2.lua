@@ -7,4 +7,5 @@
 if redis.call('HGET', KEYS[2], 'e') ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[2], 'e', ARGV[2], 'o', '0', 'g', generation())
+redis.call('HDEL', KEYS[2], 'k')
 return 1

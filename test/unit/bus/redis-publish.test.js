@@ -13,7 +13,7 @@ describe('publish over redis', () => {
     /** @type {(() => void)[]} */
     const answers = []
     const redis = /** @type {any} */ ({ scripts: { publish: (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => new Promise((resolve) => {
-      answers.push(() => resolve(['e', ...range((args.length - 7) / 5, 1)]))
+      answers.push(() => resolve(['e', ...range((args.length - 8) / 5, 1)]))
     }) } })
     const publish = createRedisPublish({ redis, history, clock: systemClock })
     const value = Buffer.alloc(2 ** 24)
@@ -31,7 +31,7 @@ describe('publish over redis', () => {
     /** @type {number[]} */
     const calls = []
     const redis = /** @type {any} */ ({ scripts: { publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
-      const count = (args.length - 7) / 5
+      const count = (args.length - 8) / 5
       calls.push(count)
       if (calls.length === 2) throw new Error('lost')
       return ['e', ...range(count, 1)]
@@ -45,7 +45,7 @@ describe('publish over redis', () => {
     /** @type {number[]} */
     const calls = []
     const redis = /** @type {any} */ ({ scripts: { publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
-      const count = (args.length - 7) / 5
+      const count = (args.length - 8) / 5
       calls.push(count)
       return ['e', ...range(count, 1)]
     } } })

@@ -28,20 +28,20 @@ test('what is below the mark was carried out, whatever its age; what is above it
 test('where there is no mark only what is recent is carried out, also after a restart in the middle of the backlog', async () => {
   const { marks, store } = await ready()
   assert.deepEqual([marks.passesOver(at(0, 1), NOW - WEEK), marks.passesOver(at(1, 1), NOW - 60_000)], [true, false])
-  marks.done(at(0, 1), { timestamp: NOW - WEEK, last: false })
+  marks.done(at(0, 1), { timestamp: NOW - WEEK, last: false, generation: 'g' })
   await marks.stop()
   const next = await ready(store)
   assert.equal(next.marks.passesOver(at(1, 1), NOW - WEEK), true)
-  next.marks.done(at(2, 1), { timestamp: NOW - WEEK, last: true })
+  next.marks.done(at(2, 1), { timestamp: NOW - WEEK, last: true, generation: 'g' })
   assert.equal(next.marks.passesOver(at(3, 1), NOW - WEEK), false, 'the end was reached: what comes now is new')
 })
 
 test('a mark moves forward only, is stored, and read by the next member', async () => {
   const { marks, store } = await ready()
-  marks.done(at(20, 4), { timestamp: NOW, last: false })
-  marks.done(at(10, 4), { timestamp: NOW, last: false })
+  marks.done(at(20, 4), { timestamp: NOW, last: false, generation: 'g' })
+  marks.done(at(10, 4), { timestamp: NOW, last: false, generation: 'g' })
   await waitFor(async () => (await store.read(['t/0']))[0] === '20.4')
-  marks.done(at(11, 5), { timestamp: NOW, last: false })
+  marks.done(at(11, 5), { timestamp: NOW, last: false, generation: 'g' })
   marks.keep(() => false)
   assert.equal((await store.read(['t/0']))[0], '11.5', 'stored before it is given up')
   assert.deepEqual(await (await ready(store)).marks.read(['t/0', 't/1']), [{ sequence: 11, epoch: 5 }, undefined])
@@ -53,6 +53,6 @@ test('a store that fails is tried again', async () => {
   const fail = () => { if (failures-- > 0) throw new Error('away') }
   const { marks } = await ready({ read: async (sources) => { fail(); return inner.read(sources) }, write: async (changed) => { fail(); return inner.write(changed) } })
   failures = 2
-  marks.done(at(5), { timestamp: NOW, last: true })
+  marks.done(at(5), { timestamp: NOW, last: true, generation: 'g' })
   await waitFor(async () => (await inner.read(['t/0']))[0] === '5')
 })

@@ -21,7 +21,10 @@ function lostEnds (endOf) {
     log: recordingLog().log
   })
   /** @param {number} offset @param {number} leaderEpoch */
-  const find = (offset, leaderEpoch) => ends.find({ partition: 3, highWatermark: 100, messages: [/** @type {any} */ ({ offset: String(offset), batchContext: { leaderEpoch } })] })
+  const find = (offset, leaderEpoch) => {
+    const messages = [/** @type {any} */ ({ offset: String(offset), batchContext: { leaderEpoch } })]
+    return ends.find({ partition: 3, highWatermark: 100, from: offset, end: offset + 1, messages })
+  }
   return { ends, find, asked, lost }
 }
 

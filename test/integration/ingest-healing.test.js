@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Redis } from 'ioredis'
+import { createRedisMarks } from '../../src/bus/redis-marks.js'
+import { createFeeds } from '../../src/documents/feeds.js'
+import { sourceMark } from '../../src/redis/keys.js'
+import { createInbox, entry, fresh, handlersOf, range } from '../contract/bus-fixture.js'
+import { createRedisPair } from '../contract/bus-redis-pair.js'
+import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { FakeMember } from '../helpers/scripted-bus.js'
+import { waitFor } from '../helpers/wait.js'
+import { startRedis } from '../services/redis.js'
+
+/**
+ * What Redis has lost of Kafka's records comes again at its old offsets, and nobody is told to resync.
+ */
+
+/** In a document that stands still it is they who find out that Redis came back, and that all is healed. */
+const CANARIES = { cycle: 500, wedged: 1e9 }
+
+/** A member that keeps the numbers in its records. */
+class Reader extends FakeMember {
+  /** @type {number[]} */
+  numbers = []
+
+  /** @param {import('../../src/bus/contract.js').BusRecord} record @returns {false | void} */
+  deliver (record) {
+    const taken = super.deliver(record)
+    if (taken !== false) this.numbers.push(Number(record.publication.value))
+    return taken
+  }
+}
+
+/** @param {import('node:test').TestContext} test */
+async function scene (test) {
+  /** @type {(() => unknown)[]} */
+  const ends = []
+  test.after(async () => { for (const end of ends.reverse()) await end() })
+  const t = /** @type {import('node:test').TestContext} */ (/** @type {unknown} */ ({ after: (/** @type {() => unknown} */ end) => ends.push(end) }))
+  const server = await startRedis()
+  t.after(() => server.stop())
+  const admin = new Redis(server.url, { retryStrategy: () => 50 })
+  admin.on('error', () => {})
+  t.after(() => admin.disconnect())
+  const inboxes = [createInbox(), createInbox()]
+  const pair = await createRedisPair(server.url, { handlers: [handlersOf(inboxes[0]), handlersOf(inboxes[1])], workers: [1, 2], history: { size: 1000, ttl: 60 } })
+  t.after(() => pair.stop())
+  /** One on each worker. */
+  const [here, there] = [pair.first, pair.second].map((bus, i) => {
+    const feeds = createFeeds({ bus, createDelivery: (record) => record, metrics: pair.metrics, log: recordingLog().log })
+    inboxes[i].onRecord = (record) => feeds.receive(record)
+    inboxes[i].onReconnect = (guids) => { feeds.check(guids).catch(() => {}) }
+    feeds.start()
+    t.after(() => feeds.stop())
+    return feeds
+  })
+  const kafka = await testKafka(t, { partitions: 2 })
+  const redis = pair.connections[2]
+  const { ingest } = await startIngest(kafka, { bus: /** @type {any} */ (pair.publisher), markStore: createRedisMarks({ redis }), times: CANARIES })
+  redis.onBack(() => ingest.suspect())
+  const guids = range(6).map(() => fresh())
+  let sent = 0
+  /** Numbers of the next records of each document. @param {number} count */
+  const produce = async (count) => {
+    const numbers = range(count, sent + 1)
+    sent += count
+    await kafka.produce(numbers.flatMap((number) => guids.map((guid) => broadcast(guid, number))))
+  }
+  const join = async (/** @type {typeof here} */ feeds, /** @type {string} */ guid, /** @type {any} */ since) => {
+    const member = new Reader(guid)
+    const joined = await waitFor(() => feeds.join(guid, member, since, () => true), { timeout: 20_000, message: 'to join' })
+    return { guid, member, ...joined }
+  }
+  await produce(10)
+  const members = await Promise.all(guids.map((guid) => join(here, guid, undefined)))
+  await waitFor(() => members.every(({ member, position }) => position.offset + member.offsets.length === sent), { timeout: 20_000, message: 'the first records' })
+  const marks = async () => Object.fromEntries(await Promise.all((await admin.keys(sourceMark('*'))).map(async (key) => [key, Number.parseInt(await admin.get(key) ?? '-1')])))
+  const before = await marks()
+  // canaries move them on
+  await waitFor(async () => {
+    const now = await marks()
+    return Object.keys(now).length === 2 && Object.keys(now).every((key) => now[key] > (before[key] ?? -1) + 1)
+  }, { timeout: 20_000, message: 'the marks to be behind the first records' })
+  const positions = await pair.second.positions(guids)
+
+  return {
+    server, admin, pair, here, there, guids, members, produce, join, positions,
+
+    /**
+     * @param {number} count of records that are delivered, and which Redis loses
+     * @param {() => Promise<unknown>} [alsoLost]
+     * @param {() => Promise<unknown>} [down] done while Redis is away
+     */
+    async lose (count, alsoLost = async () => {}, down = async () => {}) {
+      await admin.save()
+      const before = sent
+      await produce(count)
+      await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === sent), { timeout: 20_000, message: () => `live delivery of ${before + 1} to ${sent}: ${members.map(({ member }) => member.offsets.at(-1))}` })
+      await alsoLost()
+      await server.kill('SIGKILL')
+      await down()
+      await server.restart()
+    }
+  }
+}
+
+test('what Redis has lost comes again at its old offsets before anything new: nobody is told to resync, and a resume has everything', async (t) => {
+  const { members, guids, lose, produce, join, there, positions } = await scene(t)
+  await lose(20, undefined, () => produce(30))
+  await produce(5)
+  await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 65), { timeout: 30_000, message: () => `all records: ${members.map(({ member }) => [member.offsets.at(-1), member.resyncs])}` })
+  for (const { member } of members) {
+    assert.deepEqual(member.offsets.filter((offset) => offset > 10), range(55, 11))
+    assert.deepEqual(member.resyncs, [])
+  }
+  for (const [i, guid] of guids.entries()) {
+    const epoch = positions[i]?.epoch
+    for (const offset of [12, 30, 45]) {
+      const { member, recovered, position } = await join(there, guid, { epoch, offset })
+      assert.deepEqual([recovered, position, member.resyncs], [true, { epoch, offset: 65 }, []])
+      assert.deepEqual(member.offsets, range(65 - offset, offset + 1))
+      assert.deepEqual(member.numbers, range(65 - offset, offset + 1), 'the records that were there before')
+    }
+  }
+})
+
+test('where nothing new comes the lost records come again with the next of their partition, and again if Redis loses them twice', async (t) => {
+  const { members, lose, produce, server } = await scene(t)
+  await lose(20, undefined, () => produce(1))
+  await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 31), { timeout: 30_000, message: 'what was lost' })
+  await server.kill('SIGKILL')
+  await server.restart()
+  await produce(1)
+  await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 32), { timeout: 30_000, message: 'what was lost twice' })
+  for (const { member } of members) assert.deepEqual([member.offsets.filter((offset) => offset > 10), member.resyncs], [range(22, 11), []])
+})
+
+test('documents with a record that is in no Kafka partition begin anew, the others are healed', async (t) => {
+  const { members, guids, lose, produce, pair, join, there, positions } = await scene(t)
+  /** @type {any} */
+  let mixed
+  await lose(5, async () => { [mixed] = await pair.publisher.publish([entry(guids[0], 'over HTTP')]) }, () => produce(20))
+  assert.notEqual(mixed.position.epoch, positions[0]?.epoch, 'a log of one source has no other records')
+  await waitFor(() => members.slice(1).every(({ member }) => member.offsets.at(-1) === 35), { timeout: 30_000, message: 'what was lost' })
+  for (const { member } of members.slice(1)) assert.deepEqual([member.offsets.filter((offset) => offset > 10), member.resyncs], [range(25, 11), []])
+  assert.equal((await join(there, guids[0], mixed.position)).recovered, false)
+})
+
+test('without the mark of a partition its documents begin anew', async (t) => {
+  const { admin, members, lose, produce } = await scene(t)
+  await admin.del(...await admin.keys(sourceMark('*')))
+  await lose(20, undefined, () => produce(30))
+  await waitFor(() => members.every(({ member }) => member.resyncs.length > 0), { timeout: 30_000, message: 'the resyncs' })
+})
