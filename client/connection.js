@@ -32,9 +32,6 @@ const SOON = 300
 /** How long the answer to a new token may take, ms. */
 const REFRESH_TIMEOUT = 10_000
 
-/** A gateway takes packets of this size, whatever its limits, bytes. */
-const ALWAYS_TAKEN = 16_384
-
 /** The browser's window; in Node it tells nothing. @type {any} */
 const window = globalThis
 
@@ -58,10 +55,6 @@ export class Connection {
   #hint
   /** The largest packet that the gateway takes, bytes; known from the first handshake on. */
   #maxPayload = Infinity
-  /** Sizes of requests that have no answer yet; as many as Socket.IO keeps acknowledgements for. @type {Set<{ size: number }>} */
-  #unanswered = new Set()
-  /** The request that the connection was closed for, because the gateway takes none of its size. @type {{ size: number } | null} */
-  #tooLarge = null
   /** Until the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
   #pause
   /** Ends an attempt that takes too long; there is one while it is under way. @type {ReturnType<typeof setTimeout> | undefined} */
@@ -130,12 +123,9 @@ export class Connection {
    */
   request (event, argument, timeout) {
     return new Promise((resolve, reject) => {
-      const request = { size: this.#sizeOf(event, argument) }
-      this.#unanswered.add(request)
+      this.#checkSize(event, argument)
       this.socket.timeout(timeout).emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
-        this.#unanswered.delete(request)
         if (lost === null) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
-        if (this.#tooLarge === request) return reject(tooLarge(request.size))
         const code = this.socket.connected ? 'timeout' : 'disconnected'
         reject(new ClientError({ code, message: 'no answer; nobody knows whether it was taken', retryable: true }, { cause: lost }))
       })
@@ -149,20 +139,20 @@ export class Connection {
    * @throws {ClientError} value_too_large
    */
   tell (event, argument) {
-    this.#sizeOf(event, argument)
+    this.#checkSize(event, argument)
     this.socket.emit(event, argument)
   }
 
   /**
    * @param {string} event
    * @param {object} argument
-   * @returns {number} bytes
    * @throws {ClientError} value_too_large: the gateway would close the connection
    */
-  #sizeOf (event, argument) {
+  #checkSize (event, argument) {
     const size = packetSize(this.socket.io, event, argument)
-    if (size > this.#maxPayload) throw tooLarge(size, this.#maxPayload)
-    return size
+    if (size > this.#maxPayload) {
+      throw new ClientError({ code: 'value_too_large', message: `the value is too large: ${size} bytes, and the gateway takes ${this.#maxPayload}` })
+    }
   }
 
   #listen () {
@@ -181,9 +171,7 @@ export class Connection {
       if (data?.code === undefined) this.#unreachable(error)
       else this.#refused({ ...data, message: error.message })
     })
-    socket.on('disconnect', (reason, details) => {
-      // requests that wait are told after this
-      this.#tooLarge = saysTooLarge(details) ? largest(this.#unanswered) : null
+    socket.on('disconnect', (reason) => {
       if (!this.up) {
         // between the opening of the transport and the handshake's answer
         if (this.state !== 'closed' && this.state !== 'refused') this.#unreachable(new Error(reason))
@@ -310,24 +298,4 @@ export class Connection {
     this.reason = reason
     this.#events.onState(state, reason)
   }
-}
-
-/** @param {number} size @param {number} [limit] bytes */
-function tooLarge (size, limit) {
-  return new ClientError({ code: 'value_too_large', message: `the value is too large: ${size} bytes${limit === undefined ? '' : `, and the gateway takes ${limit}`}` })
-}
-
-/**
- * Whether the other side closed the connection because of the size of what was sent: a WebSocket with code 1009, a polling request with
- * status 413.
- * @param {any} details of Socket.IO's `disconnect`
- */
-function saysTooLarge (details) { return details?.context?.code === 1009 || details?.context?.status === 413 }
-
-/** @param {Iterable<{ size: number }>} requests */
-function largest (requests) {
-  /** @type {{ size: number } | null} */
-  let found = null
-  for (const request of requests) if (request.size > (found?.size ?? ALWAYS_TAKEN)) found = request
-  return found
 }

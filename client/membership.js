@@ -37,7 +37,7 @@ const PAGE = 500
 /** Requests that may wait until the document is joined. */
 const MAX_WAITING = 1000
 /** Errors of a join that a state may be the cause of. */
-const OF_STATES = new Set(['state_too_large', 'value_too_large', 'bad_request'])
+const OF_STATES = /_too_large|bad_request/
 
 export class Membership {
   /** @type {'idle' | 'joining' | 'joined'} */
@@ -202,7 +202,7 @@ export class Membership {
     }
     if (!error.retryable) {
       // of a document that was open, what is refused is a state that nobody had taken yet
-      if (!this.#wasJoined || this.#offered === this.#accepted || !OF_STATES.has(error.code)) return this.fail(error)
+      if (!this.#wasJoined || this.#offered === this.#accepted || !OF_STATES.test(error.code)) return this.fail(error)
       if (this.#state === this.#offered) this.#state = this.#accepted
       return void this.join()
     }

@@ -6,16 +6,15 @@
  */
 
 /** A session that nobody has: what is asked for it begins none. */
-const NO_SESSION = '?EIO=4&transport=polling&sid=none'
+const NO_SESSION = '/?EIO=4&transport=polling&sid=none'
 
 /**
  * @param {any} error of an attempt to connect
  * @returns {Refusal | null} null: it was not refused, or nobody can tell
  */
-export function refusalOf (error) {
+export function refusalOf ({ context }) {
   // an XMLHttpRequest, of whatever library
-  const request = error.context
-  return request?.status === 403 ? read(request.responseText) : null
+  return context ? read(context.status, context.responseText) : null
 }
 
 /**
@@ -25,19 +24,19 @@ export function refusalOf (error) {
  */
 export async function askForRefusal ({ uri, opts }) {
   try {
-    const url = new URL(`${opts.path.replace(/\/?$/, '/')}${NO_SESSION}`, uri.replace(/^ws/, 'http'))
-    const answer = await fetch(url, { credentials: 'omit' })
-    return answer.status === 403 ? read(await answer.text()) : null
+    const answer = await fetch(new URL(opts.path.replace(/\/?$/, NO_SESSION), uri.replace(/^ws/, 'http')), { credentials: 'omit' })
+    return read(answer.status, await answer.text())
   } catch {
     return null
   }
 }
 
-/** @param {string} text @returns {Refusal | null} */
-function read (text) {
+/** @param {number} status @param {string} text @returns {Refusal | null} */
+function read (status, text) {
   try {
-    const { code, message, retryable } = JSON.parse(text)
-    return typeof code === 'string' && typeof message === 'string' && retryable === false ? { code, message, retryable } : null
+    const { code, message } = JSON.parse(text)
+    // a proxy's own refusal has no code
+    return status === 403 && code ? { code, message, retryable: false } : null
   } catch {
     return null
   }

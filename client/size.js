@@ -21,14 +21,6 @@ export function packetSize ({ encoder, engine }, event, argument) {
     : (message.byteLength ?? message.size) * factor))
 }
 
+const encoder = new TextEncoder()
 /** @param {string} text @returns {number} bytes */
-export function utf8Length (text) {
-  let length = text.length
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code < 0x80) continue
-    // of a pair, each half adds one to its unit
-    length += code < 0x800 || (code >= 0xd800 && code < 0xe000) ? 1 : 2
-  }
-  return length
-}
+export const utf8Length = (text) => encoder.encode(text).length

@@ -44,19 +44,4 @@ describe('a value that is too large', () => {
     const [, { context }] = await closed
     assert.deepEqual([context.code, context.reason], [1009, `message is larger than ${MAX_PAYLOAD} bytes`])
   })
-
-  test('is what a close for a message\'s size means, also where nobody told the limit', async (t) => {
-    for (const options of kinds.slice(0, 2)) {
-      const client = startClient(t, url, options)
-      const doc = await client.open('nobody knows')
-      await doc.send('small')
-      const { encoder } = /** @type {any} */ (client.socket.io)
-      // measured as nothing, encoded as it is
-      const encode = encoder.encode.bind(encoder)
-      encoder.encode = (/** @type {any} */ packet) => packet.id === 0 ? ['x'.repeat(60_000)] : encode(packet)
-      const answers = await Promise.allSettled([doc.send('x'.repeat(MAX_PAYLOAD))])
-      assert.deepEqual(answers.map((/** @type {any} */ { reason }) => [reason.code, reason.retryable]), [['value_too_large', false]])
-      assert.equal(client.state, 'reconnecting')
-    }
-  })
 })

@@ -100,7 +100,7 @@ for (const kind of KINDS) {
       assert.equal((await figures(server)).cut.flood, 1)
     })
 
-    test('is answered the last of the pings that come together', async (t) => {
+    test('is answered some of the pings that come together, the last one among them', async (t) => {
       const server = await start(t, kind)
       const client = await rawWebSocket(t, server.url)
       await client.connect()
@@ -111,7 +111,8 @@ for (const kind of KINDS) {
       client.send('420["doc:leave",{"guid":"x"}]')
       await client.text(/^430/)
       assert.equal(pongs.at(-1), '999')
-      assert.ok(pongs.length < 10, `${pongs.length} pongs`)
+      // at most ten for each piece that is read
+      assert.ok(pongs.length < 100, `${pongs.length} pongs`)
     })
 
     for (const [what, flood] of /** @type {[string, (ws: WebSocket) => void][]} */ ([
