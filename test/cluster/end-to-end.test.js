@@ -28,7 +28,7 @@ test('a request that is made again reaches clients once, and canaries are seen b
   let metrics = ''
   await waitFor(async () => {
     metrics = await cluster.metrics()
-    return metrics.match(/^inkcast_canary_age_milliseconds\{.*partition="\d".* \d+$/gm)?.length === 4
+    return metrics.match(/^inkcast_canary_age_milliseconds\{.*partition="\d".* [\d.]+$/gm)?.length === 4
   }, { timeout: 30_000, message: () => metrics.match(/.*canary_age.*/g) })
   await publish(3)
   await waitFor(() => client.received.length >= 2)
