@@ -64,7 +64,7 @@ export async function attacked (t, name, { who, secure = false, env = {} }) {
   t.after(() => clearInterval(looking))
 
   const target = { port: Number(new URL(server.url).port), apiPort: Number(new URL(server.apiUrl).port), secure, token: sign({ sub: 'attacker' }), seconds: SECONDS }
-  const attacker = fork(ATTACKER, [name, JSON.stringify(target)])
+  const attacker = fork(ATTACKER, [who, name, JSON.stringify(target)])
   t.after(() => attacker.kill('SIGKILL'))
   const begin = performance.now()
   const [sent] = await Promise.race([once(attacker, 'message'), once(attacker, 'exit').then(([code, signal]) => { throw new Error(`the attacker ended: ${signal ?? code}`) })])
