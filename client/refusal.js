@@ -34,9 +34,9 @@ export async function askForRefusal ({ uri, opts }) {
 /** @param {number} status @param {string} text @returns {Refusal | null} */
 function read (status, text) {
   try {
-    const { code, message } = JSON.parse(text)
-    // a proxy's own refusal has no code
-    return status === 403 && code ? { code, message, retryable: false } : null
+    const refusal = JSON.parse(text)
+    // a proxy's own refusal has no such field
+    return status === 403 && refusal.retryable === false ? refusal : null
   } catch {
     return null
   }
