@@ -35,7 +35,7 @@ import { utf8Length } from './size.js'
 const MAX_OWN = 100
 /** Documents that are joined with the handshake; it would be refused as a whole where they are too many. Others are joined right after it. */
 const MAX_IN_HANDSHAKE = 50
-/** What a handshake says of documents, bytes: a gateway takes no large packets of clients that it does not know yet. */
+/** Bytes of documents in a handshake: a gateway takes no large packets of clients that are not admitted yet. */
 const MAX_HANDSHAKE_BYTES = 32_768
 /** Longest guid, UTF-8 bytes. */
 const MAX_GUID = 256

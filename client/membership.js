@@ -46,11 +46,11 @@ export class Membership {
   #documents = new Set()
   /** Who waits for the join. @type {Set<{ resolve: () => void, reject: (error: Error) => void }>} */
   #waiting = new Set()
-  /** What others are to see. @type {Record<string, any> | undefined} */
+  /** Latest state of this client. @type {Record<string, any> | undefined} */
   #state
-  /** What the last join said of it. @type {Record<string, any> | undefined} */
+  /** State that the latest join carried. @type {Record<string, any> | undefined} */
   #offered
-  /** What the gateway took last. @type {Record<string, any> | undefined} */
+  /** State that the gateway accepted last. @type {Record<string, any> | undefined} */
   #accepted
   #wasJoined = false
   /** Whether it takes part in the presence. */
@@ -139,7 +139,7 @@ export class Membership {
     this.reject(error)
   }
 
-  /** What a handshake says of it: from where, and as whom. @returns {object | null} */
+  /** Its entry in a handshake: position and presence. @returns {object | null} */
   get opening () {
     const opening = { ...this.position, ...this.#presenceFields() }
     return Object.keys(opening).length > 0 ? opening : null

@@ -1,5 +1,5 @@
 /**
- * What a gateway says that refuses a page: 403 with `{ code, message, retryable }`, before there is a session. A browser shows it with long polling
+ * The answer of a gateway that refuses a page: 403 with `{ code, message, retryable }`, before there is a session. A browser shows it with long polling
  * only, and nothing at all of a refused WebSocket.
  *
  * @typedef {{ code: string, message: string, retryable: boolean }} Refusal

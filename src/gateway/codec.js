@@ -3,8 +3,8 @@ import msgpack from 'socket.io-msgpack-parser'
 import { checkMsgpack, TooManyValues } from '../wire/msgpack.js'
 import { SOCKET_IO_EVENTS } from '../wire/publication.js'
 import { rememberPacket } from '../wire/raw-value.js'
-import { hasMoreValues } from '../wire/value.js'
-import { kRefused, RATE_LIMITED, refusal, TOO_MANY_VALUES } from './limits.js'
+import { hasMoreValues, isNestedDeeper } from '../wire/value.js'
+import { kRefused, RATE_LIMITED, refusal, TOO_DEEP, TOO_MANY_VALUES } from './limits.js'
 import { jsonHead, msgpackHead } from './packet-head.js'
 import { isReceiptAck } from './receipt.js'
 
@@ -26,6 +26,9 @@ const MAX_VALUES = 50_000
 const [EARLY_VALUES, EARLY_VALUES_PER_DOCUMENT] = [1000, 20]
 /** From here on decoding is measured, bytes: what is smaller costs no more than measuring, at the rate at which events may come. */
 const LARGE = 1024
+
+/** JSON from here on is refused before it is decoded where it is too deep, characters: a megabyte of brackets takes 100 MB. Shorter text is decoded first. */
+const DEEP_FROM = 16_384
 
 /** What the parser's own decoder allows, and would keep an object for in each connection. */
 const DECODER_OPTIONS = Object.freeze({ reviver: undefined, maxAttachments: 10 })
@@ -105,7 +108,10 @@ class Decoder extends json.Decoder {
       if (hasMoreValues(text, this.earlyValues)) return this.#refuseEarly(head !== null && head[1] === undefined)
     } else if (head === null) {
       if (this.#passOver(text)) return
-    } else if (head[1] !== undefined && !connection.mayHandle()) return this.#refuse(jsonHead(text), RATE_LIMITED)
+    } else if (head[1] !== undefined) {
+      const refused = this.#objection(connection, text)
+      if (refused !== undefined) return this.#refuse(jsonHead(text), refused)
+    }
     const packet = head === null ? undefined : readPlain(text, head)
     if (packet === undefined) {
       super.add(text)
@@ -114,6 +120,17 @@ class Decoder extends json.Decoder {
       if (text.length > LARGE && packet.type === json.PacketType.EVENT) rememberPacket(packet.data, text)
       this.#listener?.(packet)
     }
+  }
+
+  /**
+   * Counts an event.
+   * @param {import('./connection.js').Connection} connection
+   * @param {string} text
+   * @returns {object | undefined} what it is refused with before it is decoded
+   */
+  #objection (connection, text) {
+    if (!connection.mayHandle()) return RATE_LIMITED
+    return text.length > DEEP_FROM && isNestedDeeper(text, MAX_DEPTH) ? TOO_DEEP : undefined
   }
 
   /**
@@ -127,8 +144,9 @@ class Decoder extends json.Decoder {
     if (head === undefined || connection === undefined) return false
     const isEvent = head.type === json.PacketType.EVENT || head.type === json.PacketType.BINARY_EVENT
     if (head.nsp === '/' && isEvent) {
-      if (connection.mayHandle()) return false
-      this.#refuse(head, RATE_LIMITED)
+      const refused = this.#objection(connection, text)
+      if (refused === undefined) return false
+      this.#refuse(head, refused)
     } else {
       if (!connection.overworked) return false
       this.#drop(head, JSON_ACK.exec(text)?.[1])

@@ -13,6 +13,7 @@ export const kRefused = Symbol('refused')
 /** @param {InkcastError} error */
 export const refusal = (error) => Object.freeze({ ok: /** @type {const} */ (false), error: publicError(error) })
 export const RATE_LIMITED = refusal(new InkcastError('rate_limited'))
+export const TOO_DEEP = refusal(new InkcastError('bad_value', 'the value is nested too deep'))
 
 /** In the place of what a client says of itself in its CONNECT packet, where that was not decoded because there are too many values in it. */
 export const TOO_MANY_VALUES = Object.freeze({})

@@ -19,12 +19,13 @@ const BACKSLASH = 0x5c
 export function checkValue (value, contentType) {
   if (contentType === 'application/json') {
     if (!isUtf8(value)) throw new InkcastError('bad_utf8')
+    const text = value.toString()
     try {
-      JSON.parse(value.toString())
+      JSON.parse(text)
     } catch (error) {
       throw new InkcastError('bad_value', 'the value is not valid JSON')
     }
-    if (jsonDepthExceeds(value, MAX_DEPTH)) throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
+    if (isNestedDeeper(text, MAX_DEPTH)) throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
   } else if (contentType === 'application/msgpack') {
     checkMsgpack(value, MAX_DEPTH)
     // what passes must also be decodable for JSON clients (a map whose keys are maps is not)
@@ -32,27 +33,6 @@ export function checkValue (value, contentType) {
   } else {
     throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
   }
-}
-
-/**
- * @param {Buffer} json valid JSON
- * @param {number} limit
- */
-function jsonDepthExceeds (json, limit) {
-  if (json.length <= limit) return false
-  let depth = 0
-  for (let i = 0; i < json.length; i++) {
-    const byte = json[i]
-    if (byte === QUOTE) {
-      // to the closing quote, over escaped characters
-      for (i++; json[i] !== QUOTE; i++) if (json[i] === BACKSLASH) i++
-    } else if (byte === 0x5b || byte === 0x7b) {
-      if (++depth > limit) return true
-    } else if (byte === 0x5d || byte === 0x7d) {
-      depth--
-    }
-  }
-  return false
 }
 
 /**
@@ -73,6 +53,30 @@ export function hasMoreValues (json, max) {
       } while (isEscaped(json, i))
     } else if (char === 0x2c || char === 0x3a || char === 0x5b || char === 0x7b) {
       if (++values > max) return true
+    }
+  }
+  return false
+}
+
+/**
+ * @param {string} json which need not be valid
+ * @param {number} limit levels
+ * @returns {boolean} whether reading it would go deeper than that
+ */
+export function isNestedDeeper (json, limit) {
+  if (json.length <= limit) return false
+  let depth = 0
+  for (let i = 0; i < json.length; i++) {
+    const char = json.charCodeAt(i)
+    if (char === QUOTE) {
+      do {
+        i = json.indexOf('"', i + 1)
+        if (i === -1) return false
+      } while (isEscaped(json, i))
+    } else if (char === 0x5b || char === 0x7b) {
+      if (++depth > limit) return true
+    } else if (char === 0x5d || char === 0x7d) {
+      depth--
     }
   }
   return false

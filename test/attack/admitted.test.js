@@ -8,8 +8,9 @@ const P99 = SECONDS >= 60 ? 200 : 1000
 
 for (const name of Object.keys(ADMITTED)) {
   test(`one client that uses its limits starves nobody: ${name}`, async (t) => {
-    const { latency, closed, missing } = await attacked(t, name, { who: 'a client' })
+    const { latency, closed, missing, memory } = await attacked(t, name, { who: 'a client' })
     assert.deepEqual({ closed, missing }, { closed: 0, missing: 0 })
     assert.ok((latency.p99 ?? Infinity) < P99, `others waited ${latency.p99} ms (p99)`)
+    assert.ok(memory.most < 2 * memory.before, `memory grew from ${memory.before} to ${memory.most} MB`)
   })
 }

@@ -133,6 +133,20 @@ describe('a client that was let in', () => {
     assert.throws(() => add('2["a"]'), /attachment/)
   })
 
+  test('and nests a large value too deep is answered without decoding it', () => {
+    const { packets, add } = decoderOf({ mayHandle: () => true, overworked: false }, HELLO)
+    const deep = '['.repeat(20_000)
+    // none of these could be decoded
+    add(`27["doc:signal",{"data":"\\\\\\"","more":${deep}`)
+    add(`51-8["doc:send",${deep}`)
+    add(Buffer.from('one'))
+    assert.deepEqual(packets.map(refused), [[7, 'doc:signal'], [8, 'doc:send']].map(([id, event]) => ({ known: true, code: 'bad_value', event, id, type: 2, nsp: '/' })))
+    packets.length = 0
+    const flat = [{ text: '['.repeat(20_000), '"': '\\"['.repeat(5000) }, '[]'.repeat(10_000)]
+    add(`2${JSON.stringify(['doc:signal', ...flat])}`)
+    assert.deepEqual(packets.map(({ data }) => data), [['doc:signal', ...flat]])
+  })
+
   test('and sends too much is answered without decoding it, with msgpack', () => {
     const { packets, add } = decoderOf({}, msgpack({ type: 0, nsp: '/', data: {} }))
     for (const id of [undefined, 0, 127, 128, 255, 256, 65_536, 2 ** 40]) {
