@@ -187,8 +187,11 @@ describe('presence', () => {
     await waitFor(() => codes().sort().join() === 'binary bad_request,large state_too_large', { message: codes })
     const raw = await rawWebSocket(t, server.url)
     await raw.connect({ token: await signToken({ sub: 'raw' }) })
-    raw.send(`421["doc:join",{"guid":"doc","state":{"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}}}]`)
+    const join = (/** @type {number} */ id, /** @type {number} */ levels) => raw.send(`42${id}["doc:join",{"guid":"doc","state":{"deep":${'['.repeat(levels)}${']'.repeat(levels)}}}]`)
+    join(1, 5000)
     assert.match(await raw.text(/^431/), /"code":"state_too_large"/)
+    join(2, 20_000)
+    assert.match(await raw.text(/^432/), /"code":"bad_value"/, 'JSON of this length is refused before it is decoded')
     assert.deepEqual((await ada.ask('doc:members', { guid: 'doc' })).members[0].state, { text: 'x' })
   })
 
