@@ -1,16 +1,16 @@
 // Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka, redis -> leaves.
-const roots = '^(cluster\\.js|src/(gateway|gateway-parts|ingest|api|embedded|role)\\.js|src/launcher/)'
-const roles = '^src/(gateway|api|ingest|admin)/'
-const domain = '^src/(documents|sessions|presence|heartbeat|auth|bus|uplink)/'
+const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role|gateway-parts)\\.js|src/launcher/)'
+const roles = '^src/(gateway|rehearsal|socketio|engine|peers|admission|api|ingest|admin)/'
+const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|uplink)/'
 const drivers = '^src/(kafka|redis)/'
-const leaves = '^src/(wire/|config/|[a-z-]+\\.js$)'
+const leaves = '^src/(wire|config|common|metrics|process)/'
 
 /** @type {(name: string, from: string, to: string, comment: string) => object} */
 const forbid = (name, from, to, comment) => ({ name, severity: 'error', comment, from: { path: from, pathNot: roots }, to: { path: to } })
-/** @type {(library: string, folder: string, more?: string) => object} */
-const onlyIn = (library, folder) => ({
-  name: `only-${folder}-imports-${library.replace(/\W/g, '')}`, severity: 'error', comment: `only src/${folder}/ may import ${library}`,
-  from: { path: '^(src|cluster)', pathNot: `^src/${folder}/` }, to: { path: `node_modules/${library}/` }
+/** @type {(library: string, folders: string) => object} folders as `a|b` */
+const onlyIn = (library, folders) => ({
+  name: `only-${folders.replaceAll('|', '-')}-imports-${library.replace(/\W/g, '')}`, severity: 'error', comment: `only src/${folders}/ may import ${library}`,
+  from: { path: '^(src|cluster)', pathNot: `^src/(${folders})/` }, to: { path: `node_modules/${library}/` }
 })
 
 module.exports = {
@@ -28,7 +28,8 @@ module.exports = {
     { name: 'client-stands-alone', severity: 'error', comment: 'it runs in browsers', from: { path: '^client/' }, to: { path: '^(src|test|examples|cluster)|node_modules/(?!socket\\.io-client/)' } },
     { name: 'no-client-in-the-server', severity: 'error', comment: 'it is served as files only', from: { path: '^(src|cluster)' }, to: { path: '^client/' } },
     onlyIn('kafkajs', 'kafka'), onlyIn('ioredis', 'redis'),
-    onlyIn('socket\\.io', 'gateway'), onlyIn('engine\\.io', 'gateway'), onlyIn('@socket\\.io', 'gateway'), onlyIn('ws', 'gateway'),
+    onlyIn('socket\\.io', 'socketio|gateway'), onlyIn('@socket\\.io', 'socketio'), onlyIn('engine\\.io', 'engine'),
+    onlyIn('ws', 'engine|rehearsal'),
     onlyIn('fastify', 'api')
   ].map((rule) => rule.name === 'roles-keep-apart'
     ? { ...rule, from: { path: '^src/(gateway|api|ingest)/' }, to: { path: '^src/(gateway|api|ingest)/', pathNot: '^src/$1/' }, comment: 'roles talk over the bus, never by import' }

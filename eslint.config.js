@@ -2,7 +2,7 @@ import js from '@eslint/js'
 import stylistic from '@stylistic/eslint-plugin'
 import globals from 'globals'
 
-// Durations, deadlines and pauses are measured with `clock.monotonic()` (src/clock.js). These files need the time of day, because it leaves the
+// Durations, deadlines and pauses are measured with `clock.monotonic()` (src/common/clock.js). These files need the time of day, because it leaves the
 // process or is compared with a time of another machine.
 const WALL_CLOCK = {
   'src/api/http.js': 'timestamp of a publication',
@@ -15,12 +15,12 @@ const WALL_CLOCK = {
   'src/gateway/expiry.js': '`exp` of tokens',
   'src/gateway/handlers/send.js': 'timestamp of a record',
   'src/gateway/handlers/signal.js': 'timestamp of a record',
-  'src/gateway/hooks.js': 'handshake time that Socket.IO shows',
-  'src/gateway/peer-listener.js': 'time in the proof of another machine',
-  'src/gateway/receipts.js': 'timestamp of a record',
+  'src/socketio/hooks.js': 'handshake time that Socket.IO shows',
+  'src/peers/peer-listener.js': 'time in the proof of another machine',
+  'src/receipts/receipts.js': 'timestamp of a record',
   'src/gateway/server.js': 'latencies from timestamps of other machines; when something was heard from a client last',
-  'src/gateway/stray.js': 'time in the proof for another machine',
-  'src/gateway/warm-up.js': '`exp` of a token',
+  'src/peers/misrouted-requests.js': 'time in the proof for another machine',
+  'src/rehearsal/warm-up.js': '`exp` of a token',
   'src/ingest/ingest.js': 'latencies from timestamps of other machines',
   'src/ingest/marks.js': 'age of a record by its timestamp',
   'src/presence/memory-presence.js': 'first version of a document, which grows across restarts',
@@ -29,9 +29,9 @@ const WALL_CLOCK = {
   'src/wire/session-id.js': 'time in a session id'
 }
 // kafkajs stamps with Date.now, and these compare with its stamps
-const KAFKAJS_CLOCK = ['src/kafka/fetch-plan.js', 'src/kafka/request-queue-patch.js']
+const KAFKAJS_CLOCK = ['src/kafka/kafkajs/fetch-plan.js', 'src/kafka/kafkajs/request-queue-patch.js']
 
-const durations = 'durations are measured with clock.monotonic() of src/clock.js'
+const durations = 'durations are measured with clock.monotonic() of src/common/clock.js'
 const CLOCKS = [
   { selector: 'MemberExpression[object.name="Date"][property.name="now"]', message: durations },
   { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: durations },
@@ -66,7 +66,7 @@ export default [
     }
   },
   { files: ['src/config/load.js', 'src/launcher/**', 'cluster.js', 'test/**', 'scripts/**', 'bench/**', 'examples/**', '*.config.js'], rules: { 'no-restricted-properties': 'off' } },
-  { files: ['src/**'], ignores: ['src/clock.js', 'src/demo/page/**', ...KAFKAJS_CLOCK], rules: { 'no-restricted-syntax': ['error', ...CLOCKS, WALL] } },
+  { files: ['src/**'], ignores: ['src/common/clock.js', 'src/demo/page/**', ...KAFKAJS_CLOCK], rules: { 'no-restricted-syntax': ['error', ...CLOCKS, WALL] } },
   { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', ...CLOCKS] } },
   { files: ['client/**'], ignores: ['client/clock.js'], rules: { 'no-restricted-syntax': ['error', ...CLOCKS] } },
   { files: ['src/demo/page/**', 'client/**'], languageOptions: { globals: globals.browser } },

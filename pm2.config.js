@@ -8,7 +8,7 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './src/config/load.js'
-import { GATEWAY_FLAGS } from './src/runtime-flags.js'
+import { GATEWAY_FLAGS } from './src/process/runtime-flags.js'
 
 /** Time that a process may take to be ready, ms: then PM2 takes it for ready and stops the one it replaces. */
 const READY_TIMEOUT = 60_000

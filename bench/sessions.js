@@ -8,7 +8,7 @@ import { serviceVersions } from './measure/services.js'
 import { saveResults } from './report/results.js'
 import { markdownTable } from './report/table.js'
 import { KINDS, runRound } from './sessions/round.js'
-import { LEASE_TIME } from '../src/sessions/worker-lease.js'
+import { LEASE_TIME } from '../src/workers/worker-lease.js'
 
 const { values: options } = parseArgs({
   allowNegative: true,

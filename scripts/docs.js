@@ -8,14 +8,14 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { BLOCKS } from '../src/config/blocks.js'
-import { ERRORS } from '../src/errors.js'
-import { METRICS } from '../src/metrics.js'
+import { ERRORS } from '../src/common/errors.js'
+import { METRICS } from '../src/metrics/metrics.js'
 
 const ROOT = new URL('../', import.meta.url)
 
 /** @typedef {import('../src/config/setting.js').Setting} Setting */
-/** @typedef {import('../src/metrics.js').MetricEntry} MetricEntry */
-/** @typedef {import('../src/errors.js').ErrorEntry} ErrorEntry */
+/** @typedef {import('../src/metrics/metrics.js').MetricEntry} MetricEntry */
+/** @typedef {import('../src/common/errors.js').ErrorEntry} ErrorEntry */
 
 /** Each page by its path, as it has to be. */
 export const PAGES = {
@@ -65,7 +65,7 @@ function envExample () {
 
 function errors () {
   const entries = /** @type {[string, ErrorEntry][]} */ (Object.entries(ERRORS))
-  return page('Errors', 'src/errors.js', [
+  return page('Errors', 'src/common/errors.js', [
     'Clients, callers of the api and dead letters get these codes. A client sees `{ code, message, retryable }`, a refused handshake has `code` and `retryable` in `err.data`, ' +
     'the api answers `{ "ok": false, "error": { "code", "message", "retryable" } }` with the status, and a dead letter has the code as `x-reason`. ' +
     'The message may be more specific than the one here; programs go by the code.',
@@ -77,7 +77,7 @@ function errors () {
 
 function metrics () {
   const entries = /** @type {[string, MetricEntry][]} */ (Object.entries(METRICS))
-  return page('Metrics', 'src/metrics.js', [
+  return page('Metrics', 'src/metrics/metrics.js', [
     '`/metrics` on `ADMIN_PORT` has these in the format of Prometheus, merged over the processes of a machine, and Node\'s own (CPU, memory, garbage collection) with the prefix `inkcast_`. ' +
     'Every series has the label `role` as well.',
     table(['Name', 'Type', 'Labels', 'Meaning', 'Worry when'], entries.map(([name, { type, labels = [], help, worry }]) => [

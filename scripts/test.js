@@ -4,7 +4,7 @@
  *
  *   npm test                                            every ring but attack, fault, services and speed
  *   npm test -- unit contract                           these rings
- *   npm test -- test/unit/clock.test.js                 one file
+ *   npm test -- test/unit/common/clock.test.js                 one file
  *   npm test -- integration -- --test-name-pattern=kick options for node --test
  *
  * Services come from REDIS_URL, REDIS_CLUSTER_URL and KAFKA_BROKERS, else from `npm run services start`, else they are started and stopped

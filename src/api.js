@@ -2,14 +2,14 @@ import { createHttpApi } from './api/http.js'
 import { busSink, createPublish } from './api/publish.js'
 import { createRedisRequests } from './api/redis-requests.js'
 import { createRedisBus } from './bus/redis-bus.js'
-import { systemClock as clock } from './clock.js'
+import { systemClock as clock } from './common/clock.js'
 import { createKafka } from './kafka/client.js'
 import { createKafkaDownlink } from './kafka/downlink.js'
 import { createRedisPresence } from './presence/redis-presence.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 import { createRedisSessions } from './sessions/redis-sessions.js'
-import { createWorkerWatch } from './sessions/worker-watch.js'
+import { createWorkerWatch } from './workers/worker-watch.js'
 
 /**
  * The api role: the door for business services. With Kafka everything published goes through it, else straight to

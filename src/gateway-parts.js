@@ -1,10 +1,10 @@
 import { createRedisBus } from './bus/redis-bus.js'
-import { createReceiptParts } from './bus/redis-receipts.js'
-import { createRoomAdapter } from './gateway/adapter.js'
+import { createReceiptParts } from './receipts/redis-receipts.js'
+import { createRoomAdapter } from './socketio/rooms.js'
 import { createRedisPresence } from './presence/redis-presence.js'
 import { createRedisSessions } from './sessions/redis-sessions.js'
 import { createSessions } from './sessions/registry.js'
-import { incarnationName } from './sessions/worker-watch.js'
+import { incarnationName } from './workers/worker-watch.js'
 
 /**
  * The parts of a gateway that workers share something through, over Redis.
@@ -13,10 +13,10 @@ import { incarnationName } from './sessions/worker-watch.js'
  * @param {import('./redis/client.js').RedisConnection} dependencies.redis
  * @param {import('./config/load.js').Config} dependencies.config
  * @param {{ readonly number: number, readonly incarnation: number, readonly held?: boolean }} dependencies.worker
- * @param {import('./uplink.js').Uplink} dependencies.uplink
- * @param {import('./metrics.js').Metrics} dependencies.metrics
- * @param {import('./log.js').Log} dependencies.log
- * @param {import('./clock.js').Clock} dependencies.clock
+ * @param {import('./uplink/contract.js').Uplink} dependencies.uplink
+ * @param {import('./metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('./common/log.js').Log} dependencies.log
+ * @param {import('./common/clock.js').Clock} dependencies.clock
  */
 export function createRedisParts ({ redis, config, worker, uplink, metrics, log, clock }) {
   const workerNumber = worker.number

@@ -8,14 +8,14 @@ import { createProcesses } from './admin/processes.js'
 import { leaveRunDirectory, makeRunDirectory, openRunDirectory, privateSocket } from './admin/run-directory.js'
 import { createAdminServer } from './admin/server.js'
 import { createStatus } from './admin/status.js'
-import { systemClock } from './clock.js'
+import { systemClock } from './common/clock.js'
 import { checkFiles } from './config/files.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './config/load.js'
-import { createEventLoopMonitor } from './event-loop.js'
-import { createLifecycle } from './lifecycle.js'
-import { createLog } from './log.js'
-import { createMetrics } from './metrics.js'
-import { timesWithPolls } from './sockets.js'
+import { createEventLoopMonitor } from './process/event-loop.js'
+import { createLifecycle } from './process/lifecycle.js'
+import { createLog } from './common/log.js'
+import { createMetrics } from './metrics/metrics.js'
+import { timesWithPolls } from './process/socket-times.js'
 
 /** What is away later than this is told in the log only, s. */
 const START_TIME = 60
@@ -26,8 +26,8 @@ const START_TIME = 60
  * @property {import('./config/load.js').Config} config
  * @property {import('./config/load.js').LauncherContext} launcher
  * @property {string} privatePath unix socket of this process's private listener
- * @property {import('./log.js').Log} log
- * @property {import('./metrics.js').Metrics} metrics
+ * @property {import('./common/log.js').Log} log
+ * @property {import('./metrics/metrics.js').Metrics} metrics
  * @property {ReturnType<typeof createLifecycle>} lifecycle
  * @property {ReturnType<typeof createStatus>} status
  * @property {(message: string) => void} onWaits tells, whatever the log level, what the start waits for

@@ -3,13 +3,13 @@
  * nothing. A time is that of the whole record; divide it by the members.
  */
 import { Server } from 'socket.io'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/common/clock.js'
 import { Feed } from '../../src/documents/feed.js'
 import { Connection } from '../../src/gateway/connection.js'
 import { Delivery } from '../../src/gateway/delivery.js'
-import { ratesOf } from '../../src/gateway/limits.js'
+import { ratesOf } from '../../src/admission/allowance.js'
 import { Outbox } from '../../src/gateway/outbox.js'
-import { EngineSocket } from '../../src/gateway/websocket/engine-socket.js'
+import { EngineSocket } from '../../src/engine/engine-socket.js'
 import { valueOf } from '../message.js'
 import { META, publicationOf, runBenchmarks } from './run.js'
 

@@ -2,8 +2,8 @@
  * What taking part in the presence of a document takes of a worker's memory, beside the connection and without what is in the
  * store: `node --expose-gc bench/micro/presence.js`.
  */
-import { createMetrics } from '../../src/metrics.js'
-import { createLog } from '../../src/log.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
+import { createLog } from '../../src/common/log.js'
 import { createPresence } from '../../src/presence/presence.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 

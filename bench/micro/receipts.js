@@ -5,9 +5,9 @@
  *
  *   node --expose-gc bench/micro/receipts.js
  */
-import { createReceipts } from '../../src/gateway/receipts.js'
+import { createReceipts } from '../../src/receipts/receipts.js'
 import { decodeEnvelope, encodeEnvelope } from '../../src/wire/envelope.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 
 const PENDING = 100_000
 const CONNECTIONS = 10_000
@@ -23,7 +23,7 @@ const clock = { now, monotonic: now, sleep: async () => {} }
 const log = /** @type {any} */ ({ debug () {} })
 const connections = Array.from({ length: CONNECTIONS }, (_, i) => /** @type {any} */ ({ id: `sid${i}`.padEnd(20, 'x'), uid: `user-${i}`, receiver: null }))
 
-/** Others take part, and never report. @type {import('../../src/bus/redis-receipts.js').ReceiptParts} */
+/** Others take part, and never report. @type {import('../../src/receipts/redis-receipts.js').ReceiptParts} */
 const parts = { announce: async () => {}, report: async (_id, part) => [part], close: async () => [] }
 
 async function used () {
@@ -47,7 +47,7 @@ function cpu (work, count) {
 async function measure (members) {
   const records = PENDING / members
   const sums = { summaries: 0, delivered: 0, acknowledged: 0, missing: 0 }
-  const uplink = { async send (/** @type {import('../../src/uplink.js').UplinkRecord} */ { value }) {
+  const uplink = { async send (/** @type {import('../../src/uplink/contract.js').UplinkRecord} */ { value }) {
     const { delivered, acknowledged, missing, more } = JSON.parse(value.toString())
     sums.summaries++
     sums.delivered += delivered
@@ -65,7 +65,7 @@ async function measure (members) {
   const ask = cpu(() => {
     for (let r = 0; r < records; r++) {
       const { publication, receiptId } = decodeEnvelope(bytes[r])
-      const receipt = /** @type {import('../../src/gateway/receipt.js').Receipt} */ (receipts.open(publication, receiptId))
+      const receipt = /** @type {import('../../src/receipts/receipt.js').Receipt} */ (receipts.open(publication, receiptId))
       for (let m = 0; m < members; m++) receipt.ask(connections[(r * members + m) % CONNECTIONS])
       ids.push(/** @type {number} */ (receipt.ackId))
     }

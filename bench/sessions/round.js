@@ -3,7 +3,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
-import { createLog } from '../../src/log.js'
+import { createLog } from '../../src/common/log.js'
 import { createRedis } from '../../src/redis/client.js'
 import { WORKERS, workerUsers } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'

@@ -1,5 +1,5 @@
 import net from 'node:net'
-import { destroyAfter, endSocket } from '../sockets.js'
+import { destroyAfter, endSocket } from '../process/socket-times.js'
 import { loadBetween, sampleOf, weightOf } from './load.js'
 
 /**
@@ -26,8 +26,8 @@ const TIMEOUT = 5000
  * @param {Readonly<{ host: string, agentPort: number | undefined, agentCapacity: number }>} dependencies.settings config.admin
  * @param {number} dependencies.workers gateway workers of this machine
  * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {number} [dependencies.linger] how long a balancer that has the answer may take to close, ms
  */
 export function createAgent ({ settings, workers, processes: all, log, clock, linger }) {

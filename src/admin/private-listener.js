@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { rm } from 'node:fs/promises'
-import { endSockets, serverOptions, TIMES } from '../sockets.js'
+import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
 
 /**
  * The unix socket on which the processes of one machine talk to each other: the launcher asks for the status, and
@@ -11,7 +11,7 @@ import { endSockets, serverOptions, TIMES } from '../sockets.js'
  * @param {string} dependencies.path of the socket
  * @param {ReturnType<typeof import('./status.js').createStatus>} dependencies.status
  * @param {(server: http.Server, fallback: http.RequestListener) => void} [dependencies.serve] what else is served there
- * @param {import('../sockets.js').Times} [dependencies.times]
+ * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
 export function createPrivateListener ({ path, status, serve, times = TIMES }) {
   /** @type {http.RequestListener} */

@@ -2,7 +2,7 @@ import { chmod, lstat, mkdir, mkdtemp, readdir, rm, rmdir } from 'node:fs/promis
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { isAlive } from '../process-alive.js'
+import { isAlive } from '../process/alive.js'
 
 /**
  * The run directory: where the processes of one machine find each other. Each has a unix socket

@@ -1,10 +1,10 @@
 import http from 'node:http'
 import { AggregatorRegistry } from 'prom-client'
-import { isPublicName } from '../host-name.js'
-import { endSockets, serverOptions, TIMES } from '../sockets.js'
+import { isPublicName } from '../process/host-name.js'
+import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
 import { createSharedLook } from './shared-look.js'
 
-/** Who scrapes comes seconds later. @type {import('../sockets.js').Times} */
+/** Who scrapes comes seconds later. @type {import('../process/socket-times.js').Times} */
 const ADMIN_TIMES = { ...TIMES, keepAlive: 5000 }
 
 /** Those who ask come one at a time, from a few places. */
@@ -17,9 +17,9 @@ const MAX_CONNECTIONS = 256
  * @param {Readonly<{ host: string, port: number }>} dependencies.settings config.admin
  * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
  * @param {boolean} dependencies.production config.production
- * @param {import('../log.js').Log} dependencies.log
- * @param {Pick<import('../clock.js').Clock, 'monotonic'>} dependencies.clock
- * @param {import('../sockets.js').Times} [dependencies.times]
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
 export function createAdminServer ({ settings, production, processes: all, log, clock, times = ADMIN_TIMES }) {
   const readMetrics = createSharedLook(async () => {

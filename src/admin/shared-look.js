@@ -8,7 +8,7 @@ const SHARE = 0.2
  * @template T
  * @param {() => Promise<T>} look
  * @param {object} dependencies
- * @param {Pick<import('../clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
  * @returns {() => Promise<T>}
  */
 export function createSharedLook (look, { clock }) {

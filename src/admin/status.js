@@ -14,7 +14,7 @@
 /**
  * @param {object} dependencies
  * @param {string} dependencies.name
- * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  */
 export function createStatus ({ name, metrics }) {
   /** @type {ReadinessCheck[]} */

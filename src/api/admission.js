@@ -1,4 +1,4 @@
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 
 /**
  * Bounds what is in work at one time, in requests and in bytes of their bodies: beyond, callers are asked to come

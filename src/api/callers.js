@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { InkcastError } from '../errors.js'
-import { isLoopbackHost } from '../host-name.js'
+import { InkcastError } from '../common/errors.js'
+import { isLoopbackHost } from '../process/host-name.js'
 
 /** What `x-source` says when no tokens are set: a caller on this machine. */
 const LOCAL = 'local'

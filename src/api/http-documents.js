@@ -1,4 +1,4 @@
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { MAX_ID_BYTES } from '../wire/publication.js'
 
 /**

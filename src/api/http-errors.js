@@ -1,5 +1,5 @@
-import { ERRORS, InkcastError, publicError } from '../errors.js'
-import { canAnswer, endSocket, responseOf } from '../sockets.js'
+import { ERRORS, InkcastError, publicError } from '../common/errors.js'
+import { canAnswer, endSocket, responseOf } from '../process/socket-times.js'
 
 /**
  * What went wrong before a handler ran, in the words of inkcast's table.

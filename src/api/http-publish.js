@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { HEADER, publicationFromHeaders } from '../wire/headers.js'
 import { isId } from '../wire/publication.js'
 import { idempotencyKeyFrom } from './publish-once.js'

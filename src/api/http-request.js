@@ -1,4 +1,4 @@
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { HEADER } from '../wire/headers.js'
 import { isId } from '../wire/publication.js'
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fastify } from 'fastify'
-import { systemClock } from '../clock.js'
-import { InkcastError } from '../errors.js'
-import { leavePort } from '../leave-port.js'
-import { TIMES as SOCKET_TIMES, serverOptions } from '../sockets.js'
+import { systemClock } from '../common/clock.js'
+import { InkcastError } from '../common/errors.js'
+import { leavePort } from '../process/leave-port.js'
+import { TIMES as SOCKET_TIMES, serverOptions } from '../process/socket-times.js'
 import { HEADER, newTraceId } from '../wire/headers.js'
 import { MAX_ID_BYTES } from '../wire/publication.js'
 import { createAdmission } from './admission.js'
@@ -45,9 +45,9 @@ const TIMES = {
  * @param {Pick<import('../bus/contract.js').Bus, 'positions' | 'history'>} dependencies.bus
  * @param {Pick<import('../presence/contract.js').PresenceStore, 'page'>} dependencies.presence
  * @param {Pick<import('../sessions/contract.js').SessionStore, 'sessions'>} dependencies.sessions
- * @param {import('../log.js').Log} dependencies.log
- * @param {Pick<import('../metrics.js').Metrics, 'api_requests'>} dependencies.metrics
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../metrics/metrics.js').Metrics, 'api_requests'>} dependencies.metrics
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {{ cert: string | Buffer, key: string | Buffer }} [dependencies.tls] PEM
  * @param {Partial<typeof TIMES>} [times] for tests
  */

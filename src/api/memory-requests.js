@@ -9,7 +9,7 @@ export const LEASE = 30_000
 /**
  * For one process, which forgets with it.
  *
- * @param {{ clock: import('../clock.js').Clock, maxRequests?: number }} dependencies
+ * @param {{ clock: import('../common/clock.js').Clock, maxRequests?: number }} dependencies
  * @returns {import('./requests.js').Requests}
  */
 export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {

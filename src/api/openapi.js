@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { ERRORS } from '../errors.js'
+import { ERRORS } from '../common/errors.js'
 import { HEADER } from '../wire/headers.js'
 import { MAX_ID_BYTES } from '../wire/publication.js'
 
 /** @typedef {import('./http-routes.js').Route} Route */
-/** @typedef {import('../errors.js').ErrorCode} ErrorCode */
+/** @typedef {import('../common/errors.js').ErrorCode} ErrorCode */
 
 const id = { type: 'string', minLength: 1, description: `At most ${MAX_ID_BYTES} bytes of UTF-8, no control characters` }
 

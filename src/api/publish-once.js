@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 
 /**
  * @typedef {import('../wire/publication.js').Publication} Publication

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { IDEMPOTENCY } from '../bus/idempotency.js'
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 import { toInkcastError } from '../redis/errors.js'
 import { requestState } from '../redis/keys.js'
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { InkcastError } from '../errors.js'
-import { LruCache } from '../lru.js'
-import { systemClock } from '../clock.js'
+import { InkcastError } from '../common/errors.js'
+import { LruCache } from '../common/lru.js'
+import { systemClock } from '../common/clock.js'
 import { anonymousIdentity, identityFromClaims } from './identity.js'
 import { createKeySet } from './key-set.js'
 import { keyFromPem, keyFromSecret } from './keys.js'
@@ -27,8 +27,8 @@ const MAX_CACHED_LENGTH = 2048
  * @param {object} dependencies
  * @param {Readonly<{ secret?: string, publicKeyFile?: string, jwksUrl?: string, allowAnonymous?: boolean }>} dependencies.settings
  *   config.auth; at most one of the first three
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
 export function createAuthenticator ({ settings, log, clock = systemClock }) {
   const { secret, publicKeyFile, jwksUrl, allowAnonymous = false } = settings

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { isId } from '../wire/publication.js'
 
 /**

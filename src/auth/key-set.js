@@ -1,6 +1,6 @@
-import { Backoff } from '../backoff.js'
-import { InkcastError } from '../errors.js'
-import { fetchJson } from '../fetch-json.js'
+import { Backoff } from '../common/backoff.js'
+import { InkcastError } from '../common/errors.js'
+import { fetchJson } from '../common/fetch-json.js'
 import { keyFromJwk } from './keys.js'
 
 /**
@@ -26,8 +26,8 @@ const MAX_UNKNOWN = 1000
 /**
  * @param {object} dependencies
  * @param {string} dependencies.url
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {(withdrawn: boolean) => void} dependencies.onChange the set differs from what it was; what was verified by an older one may be
  *   void. withdrawn: there are keys that it had and does not have any more
  */
@@ -165,7 +165,7 @@ function named (keys) {
 
 /**
  * @param {unknown} json
- * @param {import('../log.js').Log} log
+ * @param {import('../common/log.js').Log} log
  */
 function readKeys (json, log) {
   const list = /** @type {{ keys?: unknown } | null} */ (json)?.keys

@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto'
 import { createVerifier } from 'fast-jwt'
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { createHmacReader } from './hmac.js'
 
 /**

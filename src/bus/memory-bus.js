@@ -1,5 +1,5 @@
-import { systemClock } from '../clock.js'
-import { InkcastError } from '../errors.js'
+import { systemClock } from '../common/clock.js'
+import { InkcastError } from '../common/errors.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { oneLane } from './lane.js'
 import { createMemoryLogs } from './memory-logs.js'
@@ -35,7 +35,7 @@ const SWEEP_INTERVAL = 10_000
  * @param {object} settings
  * @param {{ size: number, ttl: number }} settings.history records kept per document, and seconds after its last one
  * @param {import('./idempotency.js').Idempotency} [settings.idempotency] see createMemoryLogs
- * @param {import('../clock.js').Clock} [settings.clock]
+ * @param {import('../common/clock.js').Clock} [settings.clock]
  * @param {number} [settings.maxDocuments] see createMemoryLogs
  * @param {number} [settings.maxBytes] see createMemoryLogs
  */
@@ -107,12 +107,12 @@ export function createMemoryHub ({ history, idempotency, clock = systemClock, ma
 
 /**
  * @param {object} dependencies
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.workerNumber] undefined: this one only publishes
  * @param {BusHandlers} [dependencies.handlers]
  * @param {ReturnType<typeof createMemoryHub>} dependencies.hub
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {Bus}
  */
 export function createMemoryBus ({ log, metrics, workerNumber, handlers, hub, clock = systemClock }) {

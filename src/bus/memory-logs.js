@@ -24,7 +24,7 @@ import { isCovered } from './origin.js'
  * @param {object} settings
  * @param {{ size: number, ttl: number }} settings.history records per document, and seconds they are kept after the last one
  * @param {import('./idempotency.js').Idempotency} [settings.idempotency] for tests
- * @param {import('../clock.js').Clock} settings.clock
+ * @param {import('../common/clock.js').Clock} settings.clock
  * @param {number} [settings.maxDocuments] the one that was not used for longest is forgotten, and begins a new epoch when it is used again
  * @param {number} [settings.maxBytes] of all values; beyond it the records of the documents go that were not used for longest
  */

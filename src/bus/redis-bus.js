@@ -1,6 +1,6 @@
-import { retry } from '../backoff.js'
-import { systemClock } from '../clock.js'
-import { InkcastError } from '../errors.js'
+import { retry } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
+import { InkcastError } from '../common/errors.js'
 import { createAttempt } from '../redis/attempt.js'
 import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, workerChannel } from '../redis/keys.js'
 import { decodeEnvelope } from '../wire/envelope.js'
@@ -44,13 +44,13 @@ const LOG_INTERVAL = 60_000
 /**
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis started, and stopped after the bus
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.workerNumber] undefined: this one only publishes
  * @param {import('./contract.js').BusHandlers} [dependencies.handlers]
  * @param {{ size: number, ttl: number }} dependencies.history records kept per document, and seconds after its last one
  * @param {import('./idempotency.js').Idempotency} [dependencies.idempotency] for tests
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {Bus}
  */
 export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, history, idempotency, clock = systemClock }) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { InkcastError } from '../errors.js'
-import { LruCache } from '../lru.js'
+import { InkcastError } from '../common/errors.js'
+import { LruCache } from '../common/lru.js'
 import { documentChannel, userOrders, userWorkers, workerChannel, workerOrders, WORKERS } from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { workerOfSid } from '../wire/session-id.js'
@@ -36,7 +36,7 @@ export const isOrder = ({ operator }) => operator === 'kick' || operator === 're
  * The publishing half.
  * @param {object} dependencies
  * @param {RedisConnection} dependencies.redis
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createOrderPublish ({ redis, clock }) {
   /** @param {Publication} publication @param {number} now @returns {Promise<{ at: number, workers: (number | string)[] }>} */
@@ -87,7 +87,7 @@ export function createOrderPublish ({ redis, clock }) {
  * @param {RedisConnection} dependencies.redis
  * @param {number} dependencies.workerNumber
  * @param {(message: Buffer) => void} dependencies.onMessage as from the worker's channel
- * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.readEvery] ms
  */
 export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, readEvery = READ_EVERY }) {

@@ -1,4 +1,4 @@
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { documentChannel, documentKeys, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel } from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { isUnanswered, toInkcastError, withoutArguments } from '../redis/errors.js'
@@ -39,7 +39,7 @@ const DIRECT = Object.freeze({ position: null, duplicate: false })
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {{ size: number, ttl: number }} dependencies.history
  * @param {import('./idempotency.js').Idempotency} [dependencies.idempotency] for tests
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY, clock }) {
   const metaTtl = Math.max(META_TTL, history.ttl)

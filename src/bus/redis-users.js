@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 import { userOrders, userWorkers } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
 
@@ -36,11 +36,11 @@ class Batch {
 /**
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
- * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} dependencies.workerNumber
  * @param {(uid: string, orders: import('./orders.js').Order[]) => void} dependencies.onOrders told with each registration what was
  *   ordered about a user, if anything was; must not throw
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
 export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, clock = systemClock }) {
   /**

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import { parseEnv } from 'node:util'
 import { BLOCKS } from './blocks.js'
-import { connectionsFor, descriptorLimit } from '../descriptors.js'
+import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
 
 /**
  * @typedef {{ [B in keyof typeof BLOCKS]: BlockValues<(typeof BLOCKS)[B]['settings']> } & { production: boolean, mode: Mode }} Config

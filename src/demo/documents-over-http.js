@@ -1,4 +1,4 @@
-import { fetchJson } from '../fetch-json.js'
+import { fetchJson } from '../common/fetch-json.js'
 
 /** For an answer, ms. */
 const TIMEOUT = 10_000

@@ -22,10 +22,10 @@ const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
  * about its documents, everything else goes the way it would go without it.
  *
  * @param {object} dependencies
- * @param {import('../uplink.js').Uplink} dependencies.uplink where everything else goes
+ * @param {import('../uplink/contract.js').Uplink} dependencies.uplink where everything else goes
  * @param {() => Pick<import('../bus/contract.js').Bus, 'publish' | 'positions'>} dependencies.bus
  * @param {{ maxRecordBytes: number }} dependencies.limits
- * @returns {{ uplink: import('../uplink.js').Uplink, load: LoadDocument }}
+ * @returns {{ uplink: import('../uplink/contract.js').Uplink, load: LoadDocument }}
  */
 export function createEmbeddedDocuments ({ uplink, bus, limits }) {
   const service = createService({

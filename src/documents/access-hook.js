@@ -1,6 +1,6 @@
-import { InkcastError } from '../errors.js'
-import { fetchJson } from '../fetch-json.js'
-import { LruCache } from '../lru.js'
+import { InkcastError } from '../common/errors.js'
+import { fetchJson } from '../common/fetch-json.js'
+import { LruCache } from '../common/lru.js'
 
 /** How long an answer holds, ms: a right that was withdrawn without a revoke ends this much later at the latest. */
 const TTL = 10_000
@@ -17,8 +17,8 @@ const WARN_EVERY = 10_000
  *
  * @param {object} dependencies
  * @param {string} dependencies.url
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createAccessHook ({ url, log, clock }) {
   const stopping = new AbortController()

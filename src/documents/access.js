@@ -1,5 +1,5 @@
 import { Orders } from '../bus/orders.js'
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 import { createAccessHook } from './access-hook.js'
 
 /** @typedef {import('../auth/identity.js').Identity} Identity */
@@ -17,9 +17,9 @@ const WARN_EVERY = 60_000
  *
  * @param {object} dependencies
  * @param {Readonly<{ accessUrl?: string }>} dependencies.settings config.auth
- * @param {import('../log.js').Log} dependencies.log
- * @param {Pick<import('../metrics.js').Metrics, 'closed_grants'>} [dependencies.metrics]
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../metrics/metrics.js').Metrics, 'closed_grants'>} [dependencies.metrics]
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
 export function createAccess ({ settings, log, metrics, clock = systemClock }) {
   const hook = settings.accessUrl === undefined ? null : createAccessHook({ url: settings.accessUrl, log, clock })
@@ -58,7 +58,7 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
      * @param {string} guid
      * @param {Access} access `write` includes reading
      * @returns {boolean | Promise<boolean>}
-     * @throws {import('../errors.js').InkcastError} (or rejects with) unavailable (retryable), if the service can't be asked
+     * @throws {import('../common/errors.js').InkcastError} (or rejects with) unavailable (retryable), if the service can't be asked
      */
     check (identity, guid, access) {
       const { uid, grants } = identity

@@ -1,5 +1,5 @@
-import { Backoff } from '../backoff.js'
-import { InkcastError } from '../errors.js'
+import { Backoff } from '../common/backoff.js'
+import { InkcastError } from '../common/errors.js'
 import { PAGE } from './feed.js'
 
 /**
@@ -26,8 +26,8 @@ const FIRST = 8
  * @param {(feed: Feed, member: Member, have: Position, wanted: () => boolean, limit: number) => Promise<null | 'epoch' | 'trimmed'>} dependencies.replayPage
  * @param {AbortSignal} dependencies.signal ends it
  * @param {(error: unknown) => void} dependencies.onFailure the log could not be read
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
   /** In the order of their turns; a member is here while it is behind with any. @type {Map<Member, Missing[]>} */

@@ -1,5 +1,5 @@
-import { Backoff, retry } from '../backoff.js'
-import { InkcastError } from '../errors.js'
+import { Backoff, retry } from '../common/backoff.js'
+import { InkcastError } from '../common/errors.js'
 
 /**
  * The live stream of one document on one worker: its place in the log and its members. Records arrive over the bus,
@@ -26,8 +26,8 @@ import { InkcastError } from '../errors.js'
  * @typedef {object} FeedDependencies
  * @property {import('../bus/contract.js').Bus} bus
  * @property {(record: BusRecord, replayed?: boolean) => unknown} createDelivery replayed: it is for one member that came back
- * @property {import('../metrics.js').Metrics} metrics
- * @property {import('../log.js').Log} log
+ * @property {import('../metrics/metrics.js').Metrics} metrics
+ * @property {import('../common/log.js').Log} log
  * @property {(feed: Feed, member: Member, have: Position) => void} onBehind a member could not take a record; brings it back with `rejoin`
  */
 

@@ -1,6 +1,6 @@
-import { Backoff } from '../backoff.js'
-import { systemClock } from '../clock.js'
-import { InkcastError } from '../errors.js'
+import { Backoff } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
+import { InkcastError } from '../common/errors.js'
 import { createCatchUp } from './catch-up.js'
 import { Feed, isExcepted } from './feed.js'
 import { checkIdle } from './idle-check.js'
@@ -21,7 +21,7 @@ const SLOW_PAGE = 16
 /**
  * @param {Omit<import('./feed.js').FeedDependencies, 'onBehind'> & {
  *   maxReplayBytes?: number
- *   clock?: import('../clock.js').Clock
+ *   clock?: import('../common/clock.js').Clock
  * }} dependencies maxReplayBytes: see createReplays; default: no bound
  */
 export function createFeeds (dependencies) {

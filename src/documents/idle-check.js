@@ -1,4 +1,4 @@
-import { Backoff } from '../backoff.js'
+import { Backoff } from '../common/backoff.js'
 
 /**
  * Finds the last record that live delivery has lost while nothing follows it: compares the documents of a worker with
@@ -17,9 +17,9 @@ const MAX_BATCH = 500
  * @param {object} dependencies
  * @param {ReadonlyMap<string, import('./feed.js').Feed>} dependencies.feeds
  * @param {import('../bus/contract.js').Bus} dependencies.bus
- * @param {import('../metrics.js').Metrics} dependencies.metrics
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {AbortSignal} dependencies.signal ends it
  */
 export async function checkIdle ({ feeds, bus, metrics, log, clock, signal }) {

@@ -38,7 +38,7 @@ const RECORD_COST = 1024
  * @param {import('../bus/contract.js').Bus} dependencies.bus
  * @param {(record: BusRecord, replayed?: boolean) => unknown} dependencies.createDelivery
  * @param {number} dependencies.maxBytes of pages in flight; no read begins beyond it. Those under way may exceed it
- * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  */
 export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
   /** @type {Map<string, Page[]>} by guid; bounded by maxBytes and, as far as they wait, by the joins under way */

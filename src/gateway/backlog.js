@@ -1,4 +1,4 @@
-import { unsentBytes } from './hooks.js'
+import { unsentBytes } from '../socketio/hooks.js'
 import { PresenceDelivery } from './presence-delivery.js'
 
 /**

@@ -33,8 +33,8 @@ export class Backlogs {
    * @param {number} settings.maxWaitingRecordsTotal
    * @param {number} settings.maxRecordBytes whatever may wait, one of the largest and what is for the connection itself may
    * @param {number} settings.slowTimeout how long a connection may be behind, or take nothing, ms
-   * @param {import('../metrics.js').Metrics} metrics
-   * @param {import('../clock.js').Clock} clock
+   * @param {import('../metrics/metrics.js').Metrics} metrics
+   * @param {import('../common/clock.js').Clock} clock
    */
   constructor (settings, metrics, clock) {
     this.#settings = settings

@@ -1,9 +1,9 @@
-import { ERRORS } from '../errors.js'
-import { takesCompressed } from './compression.js'
-import { retryHint } from './handshake-limit.js'
-import { closeWebSocket, endSession, writeFrames } from './hooks.js'
-import { Allowance } from './limits.js'
-import { CloseCode } from './websocket/frame-reader.js'
+import { ERRORS } from '../common/errors.js'
+import { takesCompressed } from '../engine/compression.js'
+import { retryHint } from '../admission/handshake-limit.js'
+import { closeWebSocket, endSession, writeFrames } from '../socketio/hooks.js'
+import { Allowance } from '../admission/allowance.js'
+import { CloseCode } from '../engine/frame-reader.js'
 
 /**
  * Where a Socket.IO socket and its Engine.IO socket have their Connection. Not in `socket.data`: that is for
@@ -23,11 +23,11 @@ export const kConnection = Symbol('connection')
  * What is the same for all connections of a worker.
  * @typedef {object} ConnectionContext
  * @property {number} maxDocuments
- * @property {import('./limits.js').Rates} rates
+ * @property {import('../admission/allowance.js').Rates} rates
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last look
- * @property {import('../clock.js').Clock} clock
+ * @property {import('../common/clock.js').Clock} clock
  * @property {import('./outbox.js').Outbox} outbox
- * @property {Pick<import('./receipts.js').Receipts, 'acknowledge'>} receipts
+ * @property {Pick<import('../receipts/receipts.js').Receipts, 'acknowledge'>} receipts
  * @property {import('./backlogs.js').Backlogs} backlogs
  * @property {(connection: Connection, guid: string) => void} listMembers tells it who is present in a document
  * @property {(conn: any) => number} lastSeenOf when something was heard from an Engine.IO socket last, ms since 1970
@@ -61,11 +61,11 @@ export class Connection {
   #queuedBytes = 0
   /** What waits, null while nothing does. @type {import('./backlog.js').Backlog | null} */
   backlog = null
-  /** How open receipts know it; null until it is asked for the first one. @type {import('./receipt.js').Receiver | null} */
+  /** How open receipts know it; null until it is asked for the first one. @type {import('../receipts/receipt.js').Receiver | null} */
   receiver = null
   /** The second in which expiry.js has to do with it; 0: there is none. */
   expiresIn = 0
-  /** Why the gateway ends it, once it does. @type {import('../errors.js').ErrorCode | null} */
+  /** Why the gateway ends it, once it does. @type {import('../common/errors.js').ErrorCode | null} */
   endCode = null
 
   /**
@@ -271,7 +271,7 @@ export class Connection {
 
   /**
    * Ends the connection on purpose. The client learns why first, so that it can tell this from a network loss.
-   * @param {import('../errors.js').ErrorCode} code
+   * @param {import('../common/errors.js').ErrorCode} code
    */
   disconnect (code) {
     const { message, retryable } = ERRORS[code]

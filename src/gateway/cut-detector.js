@@ -15,7 +15,7 @@ const SHORTEST = 6000
 /**
  * @param {object} dependencies
  * @param {number} dependencies.pingInterval longest time between two pings, ms
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createCutDetector ({ pingInterval, log }) {
   /** @type {number[]} the last SAMPLE, ms */

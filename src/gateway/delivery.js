@@ -1,6 +1,6 @@
 import { decodeValue, jsonMessage, msgpackMessage, plainMessage } from '../wire/packet.js'
 import { encodeMsgpack } from '../wire/msgpack.js'
-import { encodePacket } from './codec.js'
+import { encodePacket } from '../socketio/codec.js'
 
 /**
  * What all members share of one record on this worker: its messages, made once per codec and only if somebody
@@ -23,7 +23,7 @@ export class Delivery {
   /**
    * @param {import('../wire/publication.js').Publication} publication
    * @param {number} offset 0: no place in a log
-   * @param {import('./receipt.js').Receipt | null} [receipt] who gets it is asked for an acknowledgement
+   * @param {import('../receipts/receipt.js').Receipt | null} [receipt] who gets it is asked for an acknowledgement
    */
   constructor (publication, offset, receipt = null) {
     this.publication = publication

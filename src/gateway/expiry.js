@@ -15,7 +15,7 @@ const TICK = 1000
 
 /**
  * @param {object} dependencies
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {() => number} [dependencies.random] from 0 to 1
  */
 export function createExpiry ({ clock, random = Math.random }) {

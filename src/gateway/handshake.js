@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { InkcastError, publicError } from '../errors.js'
+import { InkcastError, publicError } from '../common/errors.js'
 import { isId } from '../wire/publication.js'
-import { useCodec } from './codec.js'
+import { useCodec } from '../socketio/codec.js'
 import { Connection, kConnection } from './connection.js'
-import { retryHint } from './handshake-limit.js'
-import { assignId } from './hooks.js'
-import { TOO_MANY_VALUES } from './limits.js'
+import { retryHint } from '../admission/handshake-limit.js'
+import { assignId } from '../socketio/hooks.js'
+import { TOO_MANY_VALUES } from '../admission/allowance.js'
 import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
 
 /** As the argument of doc:join, without the guid, and with what a position is made of in place of it. */
@@ -58,13 +58,13 @@ export function isPlainAuth (auth) {
  *
  * @param {object} dependencies
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
- * @param {ReturnType<typeof import('./users.js').createUsers>} dependencies.users
+ * @param {ReturnType<typeof import('./local-users.js').createUsers>} dependencies.users
  * @param {number} dependencies.maxPerUser connections; 0: any number
  * @param {() => string} dependencies.newConnectionId
  * @param {import('./connection.js').ConnectionContext} dependencies.connectionContext
  * @param {() => boolean} dependencies.isDraining
- * @param {import('../metrics.js').Metrics} dependencies.metrics
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createHandshake ({ authenticator, users, maxPerUser, newConnectionId, connectionContext, isDraining, metrics, log }) {
   /** @this {any} Engine.IO's socket */

@@ -15,7 +15,7 @@
  * @property {(connection: Connection, guid: string, reason: EndReason) => void} [left] it no longer has the document open
  * @property {(connection: Connection, reason: EndReason) => void} [disconnected]
  *
- * @typedef {'left' | 'revoked' | 'closed' | 'timeout' | 'ended' | 'draining' | import('../errors.js').ErrorCode} EndReason
+ * @typedef {'left' | 'revoked' | 'closed' | 'timeout' | 'ended' | 'draining' | import('../common/errors.js').ErrorCode} EndReason
  *   `left`: doc:leave; `revoked`: access was taken away; for all others the connection has ended: `closed` by the client or on the way to it,
  *   `timeout` of the heartbeat, `ended` by the gateway (the error code the client was told, where there is one), `draining`
  */
@@ -34,7 +34,7 @@ export class LifeCycle {
   #listeners
   #log
 
-  /** @param {LifeCycleListener[]} listeners @param {import('../log.js').Log} log */
+  /** @param {LifeCycleListener[]} listeners @param {import('../common/log.js').Log} log */
   constructor (listeners, log) {
     this.#listeners = [...listeners]
     this.#log = log

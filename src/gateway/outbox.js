@@ -1,4 +1,4 @@
-import { compressedFrame } from './compression.js'
+import { compressedFrame } from '../engine/compression.js'
 
 /** @typedef {import('../wire/packet.js').EncodedMessage} EncodedMessage */
 /** @typedef {{ turnEnds: () => void }} Queue */

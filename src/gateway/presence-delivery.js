@@ -1,5 +1,5 @@
 import { plainMessage } from '../wire/packet.js'
-import { encodePacket } from './codec.js'
+import { encodePacket } from '../socketio/codec.js'
 
 /**
  * A `doc:presence` event as its members share it: its message, made once per codec and only if somebody speaks it. Where

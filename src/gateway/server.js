@@ -3,35 +3,35 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createFeeds } from '../documents/feeds.js'
 import { createHeartbeat } from '../heartbeat/heartbeat.js'
 import { createPresence } from '../presence/presence.js'
-import { timesWithPolls } from '../sockets.js'
-import { parserFor } from './codec.js'
+import { timesWithPolls } from '../process/socket-times.js'
+import { parserFor } from '../socketio/codec.js'
 import { timeOfSid } from '../wire/session-id.js'
-import { spareOwnRooms } from './adapter.js'
+import { spareOwnRooms } from '../socketio/rooms.js'
 import { Backlogs } from './backlogs.js'
-import { createConnectionLimits } from './connection-limits.js'
+import { createConnectionLimits } from '../admission/connection-limits.js'
 import { createCutDetector } from './cut-detector.js'
 import { Delivery } from './delivery.js'
 import { kConnection } from './connection.js'
-import { createDirect } from './direct.js'
+import { createDirect } from './user-commands.js'
 import { Directory } from './directory.js'
-import { createPortDoor } from './door.js'
+import { createPortDoor } from './public-port.js'
 import { createExpiry } from './expiry.js'
-import { Engine } from './engine.js'
-import { answerEvent, handleEvent } from './handlers.js'
+import { Engine } from '../engine/engine.js'
+import { answerEvent, handleEvent } from './handlers/dispatch.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
-import { createHandshakeLimit, retryHint } from './handshake-limit.js'
-import { endSession, forgetHandshake, heartbeatHooks, lightenHandshakes } from './hooks.js'
-import { Intake } from './intake.js'
+import { createHandshakeLimit, retryHint } from '../admission/handshake-limit.js'
+import { endSession, forgetHandshake, heartbeatHooks, lightenHandshakes } from '../socketio/hooks.js'
+import { Intake } from '../admission/intake.js'
 import { endReason, LifeCycle } from './life-cycle.js'
-import { createOrigins } from './origin.js'
+import { createOrigins } from '../admission/origin.js'
 import { Outbox } from './outbox.js'
 import { PresenceDelivery } from './presence-delivery.js'
-import { createHttpServer, notFound } from './http.js'
-import { Allowance, ratesOf } from './limits.js'
-import { createReceipts } from './receipts.js'
-import { createSlimming, makeAcksLazily } from './slim.js'
-import { createUsers } from './users.js'
+import { createHttpServer, notFound } from '../engine/http.js'
+import { Allowance, ratesOf } from '../admission/allowance.js'
+import { createReceipts } from '../receipts/receipts.js'
+import { createSlimming, makeAcksLazily } from '../socketio/slim.js'
+import { createUsers } from './local-users.js'
 
 /** A client's message is its data and a little more: event name, guid, packet type. */
 const PACKET_OVERHEAD = 16_384
@@ -52,22 +52,22 @@ const IDLE_GRACE = 500
  * @param {import('../config/load.js').Config} dependencies.config
  * @param {(handlers: import('../bus/contract.js').BusHandlers) => import('../bus/contract.js').Bus} dependencies.createBus
  * @param {(handlers: import('../presence/contract.js').PresenceHandlers) => import('../presence/contract.js').PresenceStore} dependencies.createPresenceStore
- * @param {import('../uplink.js').Uplink} dependencies.uplink
+ * @param {import('../uplink/contract.js').Uplink} dependencies.uplink
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
  * @param {() => string} dependencies.newId of sessions and connections
  * @param {(connections: { connectionsOf: (uid: string) => Iterable<import('./connection.js').Connection> }) => import('../sessions/registry.js').Sessions} [dependencies.createSessions]
  *   default: nobody keeps sessions
  * @param {any} [dependencies.adapter] Socket.IO adapter; default: in memory
- * @param {import('../bus/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their parts of receipts together; default: this one is alone
- * @param {import('./stray.js').Strays} [dependencies.strays]
+ * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their parts of receipts together; default: this one is alone
+ * @param {import('../peers/misrouted-requests.js').Strays} [dependencies.strays]
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback] what is not Socket.IO
- * @param {import('./door.js').Door} [dependencies.door] default: HOST and PORT
+ * @param {import('./public-port.js').Door} [dependencies.door] default: HOST and PORT
  * @param {boolean} dependencies.hooked whether private hooks (hooks.js) may be used; self-test.js knows
  * @param {boolean} [dependencies.alone] no other process takes the connections that this one no longer takes; default false
- * @param {import('../metrics.js').Metrics} dependencies.metrics
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createGateway ({
   config, createBus, createPresenceStore, createSessions, uplink, authenticator, access, newId, hooked, adapter, receiptParts, strays,

@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 import { Beat, answered, dueAt, isDead, pinged } from './policy.js'
 import { TICK, TimingWheel } from './wheel.js'
 
@@ -20,7 +20,7 @@ const uptime = () => Math.trunc(systemClock.monotonic())
  * @param {(conn: any) => void} dependencies.hooks.sendPing
  * @param {(conn: any) => void} dependencies.hooks.giveUp
  * @param {(conn: any) => string | undefined} dependencies.tierOf undefined also as long as it is not known
- * @param {import('../metrics.js').Metrics} dependencies.metrics
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {() => number} [dependencies.now] monotonic, whole ms
  */
 export function createHeartbeat ({ settings, hooks, tierOf, metrics, now = uptime }) {

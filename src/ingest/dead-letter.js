@@ -1,6 +1,6 @@
-import { Backoff, retry } from '../backoff.js'
-import { systemClock } from '../clock.js'
-import { InkcastError } from '../errors.js'
+import { Backoff, retry } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
+import { InkcastError } from '../common/errors.js'
 import { unlessAborted } from '../kafka/abort.js'
 import { createProducer } from '../kafka/producer.js'
 import { unreadableOf } from '../kafka/record.js'
@@ -33,8 +33,8 @@ export const BATCH_RECORDS = 'x-batch-records'
  * @param {object} dependencies
  * @param {import('kafkajs').Kafka} dependencies.kafka
  * @param {string} dependencies.topic the dead-letter topic
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {DeadLetter}
  */
 export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {

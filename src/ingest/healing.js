@@ -1,5 +1,5 @@
 import { readSequence } from '../bus/origin.js'
-import { Backoff, retry } from '../backoff.js'
+import { Backoff, retry } from '../common/backoff.js'
 import { leaderEpochOf } from '../kafka/record.js'
 
 /**
@@ -40,8 +40,8 @@ const MAX_STRAYS = 5
  * @param {HealingStore} dependencies.store
  * @param {(partition: number) => Promise<{ low: number, high: number }>} dependencies.ends of a partition, now
  * @param {(partition: number, next: number) => Promise<unknown>} dependencies.rewind commits this offset, and reads on from there; rejects where the partition is not ours
- * @param {import('../clock.js').Clock} dependencies.clock
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createHealing ({ store, ends, rewind, clock, log }) {
   /** By source; those of our own partitions. @type {Map<string, Healing>} */

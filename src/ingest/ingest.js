@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 import { createConsumer } from '../kafka/consumer.js'
 import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
@@ -40,13 +40,13 @@ const TELL_LOST_END = 3_600_000
  * @param {object} dependencies
  * @param {import('kafkajs').Kafka} dependencies.kafka
  * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
- * @param {import('../bus/redis-echo.js').Echo} dependencies.echo
+ * @param {import('./redis-echo.js').Echo} dependencies.echo
  * @param {import('./marks.js').MarkStore & import('./healing.js').HealingStore} dependencies.markStore
  * @param {import('./dead-letter.js').DeadLetter} dependencies.deadLetter
  * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
- * @param {import('../log.js').Log} dependencies.log
- * @param {Pick<import('../metrics.js').Metrics, MetricNames>} dependencies.metrics
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../metrics/metrics.js').Metrics, MetricNames>} dependencies.metrics
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {Parameters<typeof createWatchdog>[0]['times']} [dependencies.times] of the watchdog, for tests
  */
 export function createIngest ({ kafka, bus, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times }) {
@@ -121,7 +121,7 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
     if (passed.length > 0) log[toldOfPassed.has(partition) ? 'debug' : 'warn']({ topic, partition, records: passed.length, first: messages[passed[0].index].offset }, 'records without a log were carried out before, or are too old to tell: they are passed over')
     if (passed.length > 0) toldOfPassed.add(partition)
 
-    /** @param {number} index @param {import('../errors.js').InkcastError} error */
+    /** @param {number} index @param {import('../common/errors.js').InkcastError} error */
     const refuse = async (index, error) => {
       if (error.cause !== undefined) log.error({ err: error.cause, topic, partition, offset: messages[index].offset }, `${error.message}: it goes to the dead letters`)
       await deadLetter.send({ topic, partition, message: messages[index], error }, signal)

@@ -1,5 +1,5 @@
-import { Backoff } from '../backoff.js'
-import { InkcastError } from '../errors.js'
+import { Backoff } from '../common/backoff.js'
+import { InkcastError } from '../common/errors.js'
 import { forEachLimited } from './limited.js'
 
 /** @typedef {import('./router.js').Routed} Routed */
@@ -23,7 +23,7 @@ const DEFECT_TRIES = 5
  * @param {(routed: Routed, error: InkcastError) => Promise<void>} dependencies.refuse takes what can never be
  *   published; resolves when it is safe elsewhere
  * @param {(error: unknown) => void} dependencies.onRetry told of each failed call
- * @param {Pick<import('../clock.js').Clock, 'sleep'>} dependencies.clock
+ * @param {Pick<import('../common/clock.js').Clock, 'sleep'>} dependencies.clock
  */
 export function createLanes ({ bus, onPublished, refuse, onRetry, clock }) {
   /**

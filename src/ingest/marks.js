@@ -1,5 +1,5 @@
 import { isCovered, readSequence, sequenceText } from '../bus/origin.js'
-import { Backoff, retry } from '../backoff.js'
+import { Backoff, retry } from '../common/backoff.js'
 
 /** How often marks are stored, ms: as often as offsets are committed. */
 const INTERVAL = 1000
@@ -28,8 +28,8 @@ const MAX_AGE = 5 * 60_000
  *
  * @param {object} dependencies
  * @param {MarkStore} dependencies.store
- * @param {import('../clock.js').Clock} dependencies.clock
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.interval] ms
  */
 export function createMarks ({ store, clock, log, interval = INTERVAL }) {

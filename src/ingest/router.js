@@ -1,4 +1,4 @@
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { leaderEpochOf, publicationFromMessage, unreadableOf } from '../kafka/record.js'
 import { checkPublication, laneOf } from '../wire/publication.js'
 import { canaryOf } from './canary.js'

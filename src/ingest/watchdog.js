@@ -1,4 +1,4 @@
-import { Backoff } from '../backoff.js'
+import { Backoff } from '../common/backoff.js'
 import { canaryRecord, canaryText, readCanary } from './canary.js'
 
 /** ms; docs/decisions/0015-stall-watchdog.md */
@@ -19,14 +19,14 @@ const TIMES = {
  *
  * @param {object} dependencies
  * @param {Pick<ReturnType<typeof import('../kafka/producer.js').createProducer>, 'start' | 'stop' | 'send'>} dependencies.producer of the downlink topic
- * @param {import('../bus/redis-echo.js').Echo} dependencies.echo
+ * @param {import('./redis-echo.js').Echo} dependencies.echo
  * @param {() => number[]} dependencies.partitions those that are ours now, none while the group changes
  * @param {(error: Error) => void} dependencies.replace called with what is wrong with the consumer
  * @param {(partition: number) => Promise<number | undefined>} dependencies.readable how many of its records the consumer could read and has not;
  *   undefined: not known. Never rejects, and takes no longer than a cycle
- * @param {Pick<import('../metrics.js').Metrics, 'canary_age_milliseconds'>} dependencies.metrics
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../metrics/metrics.js').Metrics, 'canary_age_milliseconds'>} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {Partial<typeof TIMES>} [dependencies.times] for tests
  */
 export function createWatchdog ({ producer, echo, partitions, replace, readable, metrics, log, clock, times }) {

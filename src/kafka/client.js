@@ -1,7 +1,7 @@
 import kafkajs from 'kafkajs'
-import { registerCodecs } from './codecs.js'
-import { patchFetch } from './fetch-patch.js'
-import { patchRequestQueue } from './request-queue-patch.js'
+import { registerCodecs } from './codecs/codecs.js'
+import { patchFetch } from './kafkajs/fetch-patch.js'
+import { patchRequestQueue } from './kafkajs/request-queue-patch.js'
 
 /** @typedef {import('kafkajs').Kafka} Kafka */
 /** @typedef {import('../config/load.js').Config['kafka']} KafkaSettings */
@@ -14,7 +14,7 @@ const REQUEST_TIMEOUT = 8000
  *
  * @param {object} dependencies
  * @param {KafkaSettings} dependencies.settings
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../common/log.js').Log} dependencies.log
  * @param {string} dependencies.name what this client is for; the brokers show it in their logs and quotas as `inkcast-<name>`
  * @param {(message: string) => void} [dependencies.onWaits] told of connections that fail, of each cause once
  * @returns {Kafka}
@@ -72,7 +72,7 @@ function sasl ({ saslMechanism: mechanism, saslUsername: username = '', saslPass
  * kafkajs's lines, all at `debug`: it calls each try that it will repeat an error. What comes of them (a consumer that
  * joined, failed or was replaced, records that are not accepted) is logged by those who use it.
  *
- * @param {import('../log.js').Log} log
+ * @param {import('../common/log.js').Log} log
  * @param {(message: string) => void} [onWaits] told of connections that fail
  * @returns {(entry: import('kafkajs').LogEntry) => void}
  */

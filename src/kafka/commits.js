@@ -8,7 +8,7 @@ const COMMIT_INTERVAL = 1000
  * @param {Pick<import('kafkajs').Consumer, 'commitOffsets'>} dependencies.consumer
  * @param {string} dependencies.topic
  * @param {() => string} dependencies.topicId committed with each offset: it means nothing in another topic of this name
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.interval] ms
  */
 export function createCommits ({ consumer, topic, topicId, log, interval = COMMIT_INTERVAL }) {

@@ -30,7 +30,7 @@ const PATIENCE = 2000
  * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
  * @param {(partition: number, next: number, last: import('./record.js').KafkaMessage) => void} dependencies.onDone told the offset that comes next, and the last message that is done
  * @param {(error: unknown) => void} dependencies.onFailure told why a batch failed that kafkajs does not wait for any more
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createBatches ({ accepts, handle, commits, onDone, onFailure, clock }) {
   /** @type {Set<ActiveBatch>} */

@@ -52,8 +52,8 @@ const CLOSE_TIMEOUT = 3000
  * @param {import('./consumer.js').LastReached} [dependencies.lastReached]
  * @param {(partition: number) => void} dependencies.onLostEnd
  * @param {(where: string) => boolean} dependencies.onStuck whether a new consumer is worth a try
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @returns {Session}
  */
 export function createSession ({ kafka, settings: { topic, groupId }, handle, onAssigned, onJoined, onLag, lastReached, onLostEnd, onStuck, log, clock }) {

@@ -1,5 +1,5 @@
-import { Backoff } from '../backoff.js'
-import { systemClock } from '../clock.js'
+import { Backoff } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
 import { closeQuietly } from './close.js'
 import { createSession } from './consumer-session.js'
 
@@ -58,8 +58,8 @@ const CLOSE_TIMEOUT = 1000
  * @param {LastReached} [dependencies.lastReached]
  * @param {(partition: number) => void} [dependencies.onLostEnd] told of a partition that has lost records which were read already; reading goes on behind the loss
  * @param {(error: unknown) => void} [dependencies.onFailure] told of each replacement
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
 export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, onLag, lastReached, onLostEnd = () => {}, onFailure, log, clock = systemClock }) {
   const stopping = new AbortController()

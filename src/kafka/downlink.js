@@ -7,8 +7,8 @@ import { createProducer } from './producer.js'
  * @param {object} dependencies
  * @param {import('kafkajs').Kafka} dependencies.kafka
  * @param {string} dependencies.topic
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {Partial<typeof import('./producer.js').LIMITS>} [dependencies.limits]
  */
 export function createKafkaDownlink ({ kafka, topic, log, clock, limits }) {

@@ -25,7 +25,7 @@ const ASK_TIMEOUT = 2000
  * @param {() => Map<number, Progress>} dependencies.progress of the partitions that are the consumer's own now
  * @param {(partition: number, records: number) => void} [dependencies.onLag]
  * @param {(partition: number, next: number) => void} dependencies.onStuck
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.interval] ms
  */
 export function createLagMonitor ({ kafka, settings: { topic, groupId }, progress, onLag, onStuck, log, interval = INTERVAL }) {

@@ -1,5 +1,5 @@
 import { closeQuietly } from './close.js'
-import { createCluster, encoded } from './topic-id.js'
+import { createCluster, encoded } from './kafkajs/topic-id.js'
 
 /** Kafka's OffsetForLeaderEpoch request (KIP-279, KIP-320; Kafka 2.1 and later), which kafkajs does not know. */
 const REQUEST = Object.freeze({ apiKey: 23, apiVersion: 2, apiName: 'OffsetForLeaderEpoch' })

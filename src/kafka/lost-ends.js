@@ -1,4 +1,4 @@
-import { Backoff, retry } from '../backoff.js'
+import { Backoff, retry } from '../common/backoff.js'
 import { fetchEpochEnd } from './leader-epochs.js'
 import { leaderEpochOf } from './record.js'
 
@@ -17,7 +17,7 @@ const TRIES = 6
  * @param {string} dependencies.topic
  * @param {typeof fetchEpochEnd} [dependencies.ask] for tests
  * @param {(partition: number) => void} dependencies.onLostEnd
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createLostEnds ({ kafka, topic, ask = fetchEpochEnd, onLostEnd, log }) {
   /** @type {Map<number, Reached>} by partition of ours */

@@ -1,6 +1,6 @@
-import { Backoff } from '../backoff.js'
-import { systemClock } from '../clock.js'
-import { InkcastError } from '../errors.js'
+import { Backoff } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
+import { InkcastError } from '../common/errors.js'
 import { sendBatch } from './send-batch.js'
 import { closeQuietly } from './close.js'
 import { createFixedPartitioner } from './fixed-partition.js'
@@ -57,8 +57,8 @@ const CLOSE_TIMEOUT = 3000
  * @param {object} dependencies
  * @param {import('kafkajs').Kafka} dependencies.kafka
  * @param {string} dependencies.topic
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {Partial<Record<keyof typeof LIMITS, number>>} [dependencies.limits]
  * @param {(records: number) => void} [dependencies.onPending] told how many records wait, whenever that changes
  */

@@ -1,6 +1,6 @@
-import { Backoff, retry } from '../backoff.js'
+import { Backoff, retry } from '../common/backoff.js'
 import { closeQuietly } from './close.js'
-import { fetchTopicId } from './topic-id.js'
+import { fetchTopicId } from './kafkajs/topic-id.js'
 
 /** How often it is looked whether the topic is still the same one, ms. */
 const INTERVAL = 10_000

@@ -1,5 +1,5 @@
-import { retry } from '../backoff.js'
-import { systemClock } from '../clock.js'
+import { retry } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
 import { unlessAborted } from './abort.js'
 
 /** Headers and framing around a value. */
@@ -17,9 +17,9 @@ const NOTICE_AFTER = 5000
  * @param {{ partitions: number, replication: number }} dependencies.settings partitions 0: create nothing;
  *   replication -1: the broker's default
  * @param {number} [dependencies.maxBytes] largest value of a record, bytes; a broker's default has room for 1 MB with its headers
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../common/log.js').Log} dependencies.log
  * @param {AbortSignal} [dependencies.signal] gives up
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {Promise<string[]>} those that were created
  * @throws the signal's reason; MissingTopicsError when topics are missing and may not be created
  */
@@ -55,7 +55,14 @@ export class MissingTopicsError extends Error {
   }
 }
 
-/** @param {{ kafka: import('kafkajs').Kafka, topics: string[], settings: { partitions: number, replication: number }, maxBytes: number, log: import('../log.js').Log }} dependencies */
+/**
+ * @param {object} dependencies
+ * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {string[]} dependencies.topics
+ * @param {{ partitions: number, replication: number }} dependencies.settings
+ * @param {number} dependencies.maxBytes
+ * @param {import('../common/log.js').Log} dependencies.log
+ */
 async function attempt ({ kafka, topics, settings, maxBytes, log }) {
   const admin = kafka.admin({ retry: { retries: 1 } })
   try {

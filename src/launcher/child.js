@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 
 /**
  * One process of a role, from its start to its end.

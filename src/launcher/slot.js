@@ -1,5 +1,5 @@
-import { Backoff } from '../backoff.js'
-import { systemClock } from '../clock.js'
+import { Backoff } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
 import { Child } from './child.js'
 
 /** A process that has run this long was no part of a crash loop, ms. */

@@ -17,7 +17,7 @@ const MAX_BATCH = 500
  * @param {import('./room.js').RoomDependencies['gate']} dependencies.gate
  * @param {{ soon: boolean }} dependencies.wanted soon: all of them are to be looked at as soon as may be, once
  * @param {number} dependencies.cycle ms
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {AbortSignal} dependencies.signal ends it
  */
 export async function checkRooms ({ rooms, store, gate, wanted, cycle, clock, signal }) {

@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
 import { makeMember } from './member.js'
@@ -59,7 +59,7 @@ class Document {
  *
  * @param {object} settings
  * @param {number} settings.maxMembers of a document of whom each is told
- * @param {import('../clock.js').Clock} [settings.clock]
+ * @param {import('../common/clock.js').Clock} [settings.clock]
  */
 export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
   /** @type {Map<string, Document>} bounded by what connections may join, and what they have left within EMPTY_TTL */

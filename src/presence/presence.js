@@ -1,6 +1,6 @@
-import { Backoff } from '../backoff.js'
-import { systemClock } from '../clock.js'
-import { InkcastError } from '../errors.js'
+import { Backoff } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
+import { InkcastError } from '../common/errors.js'
 import { checkRooms, CYCLE } from './check.js'
 import { encodeBody } from './member.js'
 import { joinAnswer } from './payload.js'
@@ -25,9 +25,9 @@ const STOP_TIME = 2000
  * @param {(handlers: import('./contract.js').PresenceHandlers) => import('./contract.js').PresenceStore} dependencies.createStore
  * @param {Readonly<{ maxMembers: number, maxStateBytes: number, grace: number }>} dependencies.settings config.presence
  * @param {import('./room.js').RoomDependencies['createDelivery']} dependencies.createDelivery
- * @param {import('../metrics.js').Metrics} dependencies.metrics
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} [dependencies.clock] for pauses
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} [dependencies.clock] for pauses
  * @param {() => number} [dependencies.now] ms, monotonic
  * @param {number} [dependencies.cycle] of checkRooms, ms
  */

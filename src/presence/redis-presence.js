@@ -1,5 +1,5 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 import { createAttempt } from '../redis/attempt.js'
 import { documentPresence, presenceForgotten, workerPresence } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
@@ -35,9 +35,9 @@ const LOG_INTERVAL = 60_000
  * @param {number} [dependencies.workerNumber] undefined: this one only reads
  * @param {() => string} [dependencies.incarnation] of the worker number, as it is now (sessions/worker-lease.js)
  * @param {import('./contract.js').PresenceHandlers} [dependencies.handlers]
- * @param {Pick<import('../metrics.js').Metrics, 'presence_errors'>} dependencies.metrics
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} [dependencies.clock]
+ * @param {Pick<import('../metrics/metrics.js').Metrics, 'presence_errors'>} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {PresenceStore}
  */
 export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnation = () => '', handlers, metrics, log, clock = systemClock }) {

@@ -23,7 +23,7 @@ import { diffPayload, listPayload } from './payload.js'
  * @property {{ open: boolean, failed: (operation: string, error: unknown) => void, ok: () => void }} gate of the store
  * @property {() => number} now ms, monotonic
  * @property {number} maxMembers
- * @property {import('../metrics.js').Metrics} metrics
+ * @property {import('../metrics/metrics.js').Metrics} metrics
  */
 
 /** Members in the answer to a join, and on a page by default. */

@@ -1,4 +1,4 @@
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 
 /**
  * Checks what a client wants the others to see, walking no more of it than is allowed.

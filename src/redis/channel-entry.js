@@ -1,4 +1,4 @@
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { ANSWER_TIMEOUT } from './options.js'
 import { slotOf } from './slot.js'
 

@@ -1,6 +1,6 @@
-import { Backoff } from '../backoff.js'
-import { systemClock } from '../clock.js'
-import { InkcastError } from '../errors.js'
+import { Backoff } from '../common/backoff.js'
+import { systemClock } from '../common/clock.js'
+import { InkcastError } from '../common/errors.js'
 import { PATIENCE, createEntry, group, push, wait } from './channel-entry.js'
 import { SubscriberConnection } from './subscriber-connection.js'
 
@@ -22,7 +22,7 @@ const LOG_INTERVAL = 60_000
  * @param {import('./topology.js').Topology} dependencies.topology
  * @param {string} dependencies.name
  * @param {(error: Error) => void} [dependencies.onRejected] told what channels could not be subscribed for
- * @param {import('../log.js').Log} dependencies.log
+ * @param {import('../common/log.js').Log} dependencies.log
  * @param {{ answer: number, more: number }} [dependencies.patience] see PATIENCE
  */
 export function createChannels ({ topology, name, onRejected = () => {}, log, patience = PATIENCE }) {

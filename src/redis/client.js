@@ -1,7 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 import { createChannels } from './channels.js'
-import { createElsewhere, runIdOf } from './elsewhere.js'
+import { createElsewhere, runIdOf } from './moved-address.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { clusterOptions, connectionOptions, reconnectForEver } from './options.js'
 import { createMarkers } from './markers.js'
@@ -39,7 +39,7 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {object} settings
  * @param {string[]} settings.urls one `redis://` or `rediss://` URL, or several for Redis Cluster
  * @param {string} settings.name of this process, for CLIENT LIST
- * @param {import('../log.js').Log} settings.log
+ * @param {import('../common/log.js').Log} settings.log
  * @param {(message: string) => void} [settings.onWaits] told what `start` waits for, of each cause once
  */
 export function createRedis ({ urls, name, log, onWaits = () => {} }) {

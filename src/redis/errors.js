@@ -1,4 +1,4 @@
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 
 /**
  * Answers of Redis that mean "not now": it is loading, out of memory, failing over, busy with a script, cannot write to

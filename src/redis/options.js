@@ -1,4 +1,4 @@
-import { Backoff } from '../backoff.js'
+import { Backoff } from '../common/backoff.js'
 
 /** No answer for so long, while one is expected: the connection is dead, ms. Longer than a slow fork or script takes. */
 export const ANSWER_TIMEOUT = 2000

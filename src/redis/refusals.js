@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 import { isForbidden } from './errors.js'
 
 /** So long after the last one nothing is refused any more, ms: whatever does not get through is tried again sooner. */
@@ -12,7 +12,7 @@ const OPTIONAL = new Set(['info', 'client'])
  * Remembers that Redis refuses our user what we need, for the log and the readiness check: to whoever asked it is
  * `unavailable`, which tells nobody what to change.
  *
- * @param {{ log: import('../log.js').Log, now?: () => number }} dependencies
+ * @param {{ log: import('../common/log.js').Log, now?: () => number }} dependencies
  */
 export function createRefusals ({ log, now = systemClock.monotonic }) {
   let reason = ''

@@ -5,7 +5,7 @@ const LEAST_VERSION = 7
 
 /**
  * @param {import('./client.js').Client} client connected
- * @param {import('../log.js').Log} log
+ * @param {import('../common/log.js').Log} log
  * @throws {Error} that says what to change
  */
 export async function checkServer (client, log) {

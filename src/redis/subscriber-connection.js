@@ -1,4 +1,4 @@
-import { runIdOf } from './elsewhere.js'
+import { runIdOf } from './moved-address.js'
 import { connectionOptions, reconnectForEver } from './options.js'
 
 /** A connection that only listens would not notice that the other side is gone, ms between two looks. */

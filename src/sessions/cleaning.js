@@ -1,5 +1,5 @@
 import { eventOf } from './events.js'
-import { incarnationName } from './worker-watch.js'
+import { incarnationName } from '../workers/worker-watch.js'
 
 /**
  * Cleans up after a worker that has ended: lets go of what it held, tells the business services where nobody else holds it, and
@@ -17,9 +17,9 @@ const REASON = 'worker_gone'
 /**
  * @param {object} dependencies
  * @param {import('./contract.js').SessionStore} dependencies.store
- * @param {Pick<import('../uplink.js').Uplink, 'send'>} dependencies.uplink
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @returns {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} see createWorkerWatch
  */
 export function createCleaning ({ store, uplink, log, clock }) {

@@ -14,7 +14,7 @@ import { newTraceId } from '../wire/headers.js'
 /**
  * @param {'0' | '1'} told whether somebody holds it now
  * @param {Happening} happening of a user (uid only), a document (guid only) or a user in a document
- * @returns {import('../uplink.js').UplinkRecord | null} null: nobody is told that
+ * @returns {import('../uplink/contract.js').UplinkRecord | null} null: nobody is told that
  */
 export function eventOf (told, { uid, guid, sid, at, reason }) {
   if (uid === undefined && told === '1') return null

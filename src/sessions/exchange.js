@@ -1,4 +1,4 @@
-import { Backoff } from '../backoff.js'
+import { Backoff } from '../common/backoff.js'
 import { eventOf } from './events.js'
 import { BUSY, HELD, QUEUED, TOLD_FREE, TOLD_HELD, UNSURE, WANTED } from './holding.js'
 
@@ -20,12 +20,12 @@ const ASKED = UNSURE | TOLD_HELD | TOLD_FREE
 /**
  * @param {object} dependencies
  * @param {import('./contract.js').SessionStore} dependencies.store
- * @param {Pick<import('../uplink.js').Uplink, 'send'>} dependencies.uplink
+ * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
  * @param {() => string} dependencies.incarnation
  * @param {(holding: Holding) => number} dependencies.timeOf when it was taken or left, ms since 1970
  * @param {(holding: Holding) => void} dependencies.onSettled nothing is to be done about it at the moment
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createExchange ({ store, uplink, incarnation, timeOf, onSettled, log, clock }) {
   /** @type {Holding[]} each once */

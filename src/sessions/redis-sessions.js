@@ -2,7 +2,7 @@ import { toInkcastError } from '../redis/errors.js'
 import { documentHolders, userHolders, workerUsers } from '../redis/keys.js'
 import { slotOf } from '../redis/slot.js'
 import { asSeen, decodeUser, encodeUser } from './user-sessions.js'
-import { liveIncarnations } from './worker-watch.js'
+import { liveIncarnations } from '../workers/worker-watch.js'
 
 /** Changes in one call of the script, so that Redis does other things in between. */
 const HOLD_BATCH = 200

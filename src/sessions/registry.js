@@ -1,6 +1,6 @@
 import { createExchange } from './exchange.js'
 import { AWAY, Departures, DIRTY, HELD, Holding, WANTED } from './holding.js'
-import { incarnationName } from './worker-watch.js'
+import { incarnationName } from '../workers/worker-watch.js'
 
 /**
  * The sessions of one worker: who is connected here and has which documents open. What others may ask for is brought to the
@@ -46,12 +46,12 @@ class OpenDocument extends Holding {
 /**
  * @param {object} dependencies
  * @param {import('./contract.js').SessionStore} dependencies.store
- * @param {Pick<import('../uplink.js').Uplink, 'send'>} dependencies.uplink
+ * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
  * @param {() => { readonly number: number, readonly incarnation: number, readonly held?: boolean }} dependencies.worker held: false where the lease of its number may have ended
  * @param {(uid: string) => Iterable<Known>} dependencies.connectionsOf
- * @param {import('../metrics.js').Metrics} dependencies.metrics
- * @param {import('../log.js').Log} dependencies.log
- * @param {import('../clock.js').Clock} dependencies.clock
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {number} dependencies.grace ms
  * @param {number} dependencies.silence how long nothing may be heard from a connection until it is closed, ms
  */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { OPERATORS, isId } from './publication.js'
 
 /**

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { decode, encode } from '@msgpack/msgpack'
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { extensionCodec } from './msgpack-extensions.js'
 
 /**

@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { systemClock } from '../clock.js'
+import { systemClock } from '../common/clock.js'
 
 /**
  * Ids of sessions and connections: 20 characters of A-Z a-z 0-9 - _, each one 6 bits, most significant first.
@@ -27,7 +27,7 @@ const NUMBERS = new Map(PAIRS.map((pair, number) => [pair, number]))
 /**
  * @param {number} workerNumber 0 to 4,095
  * @param {object} [options]
- * @param {Pick<import('../clock.js').Clock, 'now'>} [options.clock]
+ * @param {Pick<import('../common/clock.js').Clock, 'now'>} [options.clock]
  * @param {(bytes: Buffer) => void} [options.random] fills with unguessable bytes; default: the system's generator
  * @returns {() => string} makes a new id with each call
  * @throws {RangeError} for a number that does not fit

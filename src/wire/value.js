@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { InkcastError } from '../errors.js'
+import { InkcastError } from '../common/errors.js'
 import { checkMsgpack, decodeMsgpack } from './msgpack.js'
 
 /** Deeper values would overflow the stack of whoever walks them: a client's parser, or ours when transcoding. */

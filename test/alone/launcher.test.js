@@ -19,7 +19,7 @@ import { noSlotSockets } from '../helpers/slot-sockets.js'
 import { keyPairFor, signToken } from '../helpers/tokens.js'
 import { connectAllTheTime, watchReturn } from '../helpers/traffic.js'
 import { waitFor } from '../helpers/wait.js'
-import { GATEWAY_FLAGS } from '../../src/runtime-flags.js'
+import { GATEWAY_FLAGS } from '../../src/process/runtime-flags.js'
 import { freePorts } from '../services/ports.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

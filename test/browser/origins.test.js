@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { createClientFiles } from '../../src/gateway/client-files.js'
+import { createClientFiles } from '../../src/demo/client-files.js'
 import { noBrowser, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 

@@ -1,6 +1,6 @@
 import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
-import { createLog } from '../../src/log.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createLog } from '../../src/common/log.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 import { busContract } from './bus.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })

@@ -1,6 +1,6 @@
 import { createRedisBus } from '../../src/bus/redis-bus.js'
-import { createLog } from '../../src/log.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createLog } from '../../src/common/log.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { documentLog, documentMeta } from '../../src/redis/keys.js'
 

@@ -1,5 +1,5 @@
-import { createLog } from '../../src/log.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createLog } from '../../src/common/log.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedisPresence } from '../../src/presence/redis-presence.js'
 import { createRedis } from '../../src/redis/client.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'

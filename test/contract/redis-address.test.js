@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRedisBus } from '../../src/bus/redis-bus.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
 import { recordingLog } from '../helpers/recording-log.js'
 import { startRelay } from '../helpers/relay.js'

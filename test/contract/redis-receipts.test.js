@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { createReceiptParts } from '../../src/bus/redis-receipts.js'
-import { createLog } from '../../src/log.js'
+import { createReceiptParts } from '../../src/receipts/redis-receipts.js'
+import { createLog } from '../../src/common/log.js'
 import { createRedis } from '../../src/redis/client.js'
 import { receiptParts } from '../../src/redis/keys.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
@@ -11,7 +11,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
   describe(`parts of receipts in ${name}`, () => {
     /** @type {ReturnType<typeof createRedis>} */
     let redis
-    /** @type {import('../../src/bus/redis-receipts.js').ReceiptParts[]} */
+    /** @type {import('../../src/receipts/redis-receipts.js').ReceiptParts[]} */
     let workers
     before(async () => {
       redis = createRedis({ urls: url().split(','), name: 'test', log: createLog({ level: 'silent', pretty: false, role: 'test' }) })

@@ -1,7 +1,7 @@
 import { createHttpApi } from '../../src/api/http.js'
 import { createMemoryRequests } from '../../src/api/memory-requests.js'
 import { createPublish } from '../../src/api/publish.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../../src/presence/memory-presence.js'
 import { manualClock } from './manual-clock.js'
 import { recordingLog } from './recording-log.js'

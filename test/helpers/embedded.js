@@ -1,16 +1,16 @@
 import { composeEmbedded } from '../../src/embedded.js'
 import { createStatus } from '../../src/admin/status.js'
 import { launcherContext, loadConfig } from '../../src/config/load.js'
-import { createLifecycle } from '../../src/lifecycle.js'
-import { createLog } from '../../src/log.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createLifecycle } from '../../src/process/lifecycle.js'
+import { createLog } from '../../src/common/log.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 
 /**
  * A whole inkcast in this process, on free ports, stopped after the test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {Record<string, string>} [env] settings
- * @param {import('../../src/log.js').Log} [log] default: TEST_LOG_LEVEL, or silent
+ * @param {import('../../src/common/log.js').Log} [log] default: TEST_LOG_LEVEL, or silent
  */
 export async function startEmbedded (t, env = {}, log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' })) {
   const config = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', ...env } })

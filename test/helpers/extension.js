@@ -6,8 +6,8 @@
  */
 import { createInterface } from 'node:readline'
 import { Server } from 'socket.io'
-import { createRoomAdapter } from '../../src/gateway/adapter.js'
-import { createLog } from '../../src/log.js'
+import { createRoomAdapter } from '../../src/socketio/rooms.js'
+import { createLog } from '../../src/common/log.js'
 import { createRedis } from '../../src/redis/client.js'
 
 const redis = createRedis({ urls: [process.argv[2]], name: 'extension', log: createLog({ level: 'silent', pretty: false, role: 'extension', slot: 0 }) })

@@ -1,15 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { createFeeds } from '../../src/documents/feeds.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 import { recordingLog } from './recording-log.js'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/common/clock.js'
 import { ScriptedBus } from './scripted-bus.js'
 
 /** Feeds over a bus that does what a test says. */
 export function feedsOnScriptedBus () {
   /** Time flies. */
   const time = { slept: 0 }
-  /** @type {import('../../src/clock.js').Clock} */
+  /** @type {import('../../src/common/clock.js').Clock} */
   const clock = { ...systemClock, sleep: async (ms, signal) => { time.slept += ms; await turn(); signal?.throwIfAborted() } }
   const bus = new ScriptedBus()
   const metrics = createMetrics({ processMetrics: false })

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createDeadLetter } from '../../src/ingest/dead-letter.js'
 import { createIngest } from '../../src/ingest/ingest.js'
 import { createMemoryMarks } from '../../src/ingest/marks.js'
 import { closeKafka, createKafka } from '../../src/kafka/client.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 import { kafkaBrokers } from './env.js'
 import { recordingLog } from './recording-log.js'
 import { waitFor } from './wait.js'
@@ -151,7 +151,7 @@ export function recordingBus () {
 
 const UNWATCHED = { cycle: 1e9, wedged: 1e9 }
 
-/** @returns {import('../../src/bus/redis-echo.js').Echo & { lost: boolean }} */
+/** @returns {import('../../src/ingest/redis-echo.js').Echo & { lost: boolean }} */
 export function localEcho () {
   /** @type {(text: string) => void} */
   let tell = () => {}
@@ -173,7 +173,7 @@ export function localEcho () {
  * @param {ReturnType<typeof recordingBus>} [options.bus]
  * @param {boolean} [options.ready] wait until it is, default true
  * @param {Parameters<typeof createIngest>[0]['markStore']} [options.markStore] default: an empty one
- * @param {import('../../src/bus/redis-echo.js').Echo} [options.echo] default: one within this process
+ * @param {import('../../src/ingest/redis-echo.js').Echo} [options.echo] default: one within this process
  * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: it sends no canaries, which would have offsets of their own
  */
 export async function startIngest ({ kafka, config, log, onEnd }, { bus = recordingBus(), ready = true, markStore = createMemoryMarks(), echo = localEcho(), times = UNWATCHED } = {}) {

@@ -1,6 +1,6 @@
 /**
  * A log that a test can read.
- * @returns {{ log: import('../../src/log.js').Log, lines: { level: string, text: string }[] }} text: the message and, as JSON, what goes with it
+ * @returns {{ log: import('../../src/common/log.js').Log, lines: { level: string, text: string }[] }} text: the message and, as JSON, what goes with it
  */
 export function recordingLog () {
   /** @type {{ level: string, text: string }[]} */

@@ -3,7 +3,7 @@
  * many turns of the event loop it has taken them.
  */
 import http from 'node:http'
-import { createSlotDoor } from '../../src/gateway/door.js'
+import { createSlotDoor } from '../../src/gateway/public-port.js'
 
 /** So long nothing is taken, ms. */
 const BUSY = 500

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { InkcastError } from '../../src/errors.js'
+import { InkcastError } from '../../src/common/errors.js'
 import { broadcast, recordingBus, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 

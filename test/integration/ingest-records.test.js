@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fetchTopicId } from '../../src/kafka/topic-id.js'
+import { fetchTopicId } from '../../src/kafka/kafkajs/topic-id.js'
 import { encodeMsgpack } from '../../src/wire/msgpack.js'
 import { kafkaClasspath } from '../helpers/env.js'
 import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'

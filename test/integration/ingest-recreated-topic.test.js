@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fetchTopicId } from '../../src/kafka/topic-id.js'
+import { fetchTopicId } from '../../src/kafka/kafkajs/topic-id.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
 import { broadcast, recordingBus, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createRedisEcho } from '../../src/bus/redis-echo.js'
+import { createRedisEcho } from '../../src/ingest/redis-echo.js'
 import { createRedis } from '../../src/redis/client.js'
 import { redisUrl } from '../helpers/env.js'
 import { broadcast, localEcho, startIngest, testKafka } from '../helpers/kafka-ingest.js'

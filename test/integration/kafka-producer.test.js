@@ -3,17 +3,17 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createMemoryRequests } from '../../src/api/memory-requests.js'
 import { createPublish } from '../../src/api/publish.js'
-import { systemClock } from '../../src/clock.js'
+import { systemClock } from '../../src/common/clock.js'
 import { createKafkaDownlink } from '../../src/kafka/downlink.js'
 import { createProducer } from '../../src/kafka/producer.js'
-import { createKafkaUplink } from '../../src/kafka/uplink.js'
-import { createMetrics } from '../../src/metrics.js'
+import { createKafkaUplink } from '../../src/uplink/kafka-uplink.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
 import { publication } from '../contract/bus-fixture.js'
 import { startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
 
-/** @param {Partial<import('../../src/uplink.js').UplinkRecord>} [more] @returns {import('../../src/uplink.js').UplinkRecord} */
+/** @param {Partial<import('../../src/uplink/contract.js').UplinkRecord>} [more] @returns {import('../../src/uplink/contract.js').UplinkRecord} */
 const uplinkRecord = (more) => ({
   operator: 'message', uid: 'u1', sid: 'AAxxxxxxxxxxxxxxxxxx', guid: 'd1', event: 'edit', traceId: 't1', timestamp: 1_700_000_000_000, contentType: 'application/json', value: Buffer.from('{"a":"ü"}'), ...more
 })

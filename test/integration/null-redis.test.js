@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
-import { createNullRedis } from '../../src/redis/null-redis.js'
+import { createNullRedis } from '../../src/rehearsal/null-redis.js'
 import { createRedis } from '../../src/redis/client.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
 

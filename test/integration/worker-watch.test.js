@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { createWorkerLease } from '../../src/sessions/worker-lease.js'
-import { createWorkerWatch, incarnationName } from '../../src/sessions/worker-watch.js'
+import { createWorkerLease } from '../../src/workers/worker-lease.js'
+import { createWorkerWatch, incarnationName } from '../../src/workers/worker-watch.js'
 import { startOwnRedis } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
 

@@ -6,8 +6,8 @@ import { test } from 'node:test'
 import { PAGES, outdated } from '../../scripts/docs.js'
 import { BLOCKS } from '../../src/config/blocks.js'
 import { loadConfig } from '../../src/config/load.js'
-import { ERRORS } from '../../src/errors.js'
-import { METRICS } from '../../src/metrics.js'
+import { ERRORS } from '../../src/common/errors.js'
+import { METRICS } from '../../src/metrics/metrics.js'
 
 test('the generated pages are as the code has it (if not: npm run docs)', async () => {
   assert.deepEqual(await outdated(), [])

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InkcastError } from '../../errors.js'
+import { InkcastError } from '../../common/errors.js'
 import { encodeMsgpack } from '../../wire/msgpack.js'
 import { withoutArrayBuffers } from '../../wire/msgpack-extensions.js'
 import { isId, isReservedEvent } from '../../wire/publication.js'

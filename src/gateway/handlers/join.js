@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InkcastError } from '../../errors.js'
+import { InkcastError } from '../../common/errors.js'
 import { guid, isGuidOnly, position, state } from './input.js'
 import { leaveDocument } from './leave.js'
 
@@ -7,7 +7,7 @@ export const schema = z.strictObject({ guid, position: position.nullish(), state
 export const isPlain = isGuidOnly
 
 /** @typedef {import('../connection.js').OpenDocument} OpenDocument */
-/** @typedef {Awaited<ReturnType<import('../handlers.js').HandlerContext['feeds']['join']>>} Joined */
+/** @typedef {Awaited<ReturnType<import('./dispatch.js').HandlerContext['feeds']['join']>>} Joined */
 
 /** Joins that may wait for another one. A client that asks again every half minute has given up long before. */
 const MAX_FOLLOWERS = 10
@@ -21,7 +21,7 @@ const followers = new WeakMap()
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('../handlers.js').HandlerContext} context
+ * @param {import('./dispatch.js').HandlerContext} context
  */
 export async function handle (connection, { guid, position, state, members }, context) {
   const { feeds, access, lifeCycle, presence } = context
@@ -70,7 +70,7 @@ export async function handle (connection, { guid, position, state, members }, co
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
  * @param {OpenDocument} document that is being joined
- * @param {import('../handlers.js').HandlerContext} context
+ * @param {import('./dispatch.js').HandlerContext} context
  */
 async function follow (connection, { guid, position, state, members }, document, { feeds, presence }) {
   if (state !== undefined) presence.checkState(state)
@@ -92,7 +92,7 @@ async function follow (connection, { guid, position, state, members }, document,
  * @param {string} guid
  * @param {import('../../wire/position.js').Position | null | undefined} position of who asks
  * @param {OpenDocument} document that is open
- * @param {import('../handlers.js').HandlerContext['feeds']} feeds
+ * @param {import('./dispatch.js').HandlerContext['feeds']} feeds
  */
 async function resume (connection, guid, position, document, feeds) {
   if (position == null) return { position: feeds.position(guid, connection), recovered: false }
@@ -124,7 +124,7 @@ function tellFollowers (document, tell) {
  * @param {string} guid
  * @param {OpenDocument} document
  * @param {object | undefined} state
- * @param {import('../handlers.js').HandlerContext['presence']} presence
+ * @param {import('./dispatch.js').HandlerContext['presence']} presence
  */
 async function takePart (connection, guid, document, state, presence) {
   assertWanted(document)
@@ -143,7 +143,7 @@ const leftMeanwhile = () => new InkcastError('not_joined', 'the document was lef
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('../handlers.js').HandlerContext['access']} access
+ * @param {import('./dispatch.js').HandlerContext['access']} access
  * @returns {Promise<void> | undefined} undefined: it may, and nobody had to be asked
  * @throws {InkcastError} (or rejects with) forbidden
  */
@@ -157,7 +157,7 @@ function mayRead (connection, guid, access) {
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('../handlers.js').HandlerContext['access']} access
+ * @param {import('./dispatch.js').HandlerContext['access']} access
  * @param {import('../../auth/identity.js').Identity} identity that the service was asked about
  * @param {Promise<boolean>} allowed
  */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InkcastError } from '../../errors.js'
+import { InkcastError } from '../../common/errors.js'
 import { guid } from './input.js'
 
 /** Members that one answer may hold. */
@@ -12,7 +12,7 @@ export const schema = z.strictObject({ guid, cursor: guid.optional(), limit: z.i
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('../handlers.js').HandlerContext} context
+ * @param {import('./dispatch.js').HandlerContext} context
  */
 export async function handle (connection, { guid, cursor, limit }, { presence }) {
   const document = connection.document(guid)

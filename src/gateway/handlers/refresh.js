@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InkcastError } from '../../errors.js'
+import { InkcastError } from '../../common/errors.js'
 import { leaveDocument } from './leave.js'
 
 export const schema = z.strictObject({ token: z.string() })
@@ -13,7 +13,7 @@ const newest = new WeakMap()
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('../handlers.js').HandlerContext} context
+ * @param {import('./dispatch.js').HandlerContext} context
  */
 export async function handle (connection, input, context) {
   const identity = await context.authenticator.authenticate(input.token)

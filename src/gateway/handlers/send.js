@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InkcastError } from '../../errors.js'
+import { InkcastError } from '../../common/errors.js'
 import { newTraceId } from '../../wire/headers.js'
 import { withStandardDates } from '../../wire/msgpack-extensions.js'
 import { checkEventName, encodeData, event, guid } from './input.js'
@@ -12,7 +12,7 @@ export const schema = z.strictObject({ guid, event: event.optional(), data: z.un
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('../handlers.js').HandlerContext} context
+ * @param {import('./dispatch.js').HandlerContext} context
  */
 export async function handle (connection, { guid, event = 'message', data }, { access, uplink, limits, clock }) {
   checkEventName(event)
@@ -28,7 +28,7 @@ export async function handle (connection, { guid, event = 'message', data }, { a
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('../handlers.js').HandlerContext['access']} access
+ * @param {import('./dispatch.js').HandlerContext['access']} access
  * @throws {InkcastError} not_joined, forbidden
  */
 export async function mayWrite (connection, guid, access) {

@@ -12,7 +12,7 @@ export const schema = z.strictObject({ guid, event, data: z.unknown().refine((da
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('../handlers.js').HandlerContext} context
+ * @param {import('./dispatch.js').HandlerContext} context
  */
 export async function handle (connection, { guid, event, data }, { access, bus, limits, clock }) {
   await mayWrite(connection, guid, access)

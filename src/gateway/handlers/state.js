@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { InkcastError } from '../../errors.js'
+import { InkcastError } from '../../common/errors.js'
 import { guid, state } from './input.js'
 
 export const schema = z.strictObject({ guid, state })
@@ -10,7 +10,7 @@ export const schema = z.strictObject({ guid, state })
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('../handlers.js').HandlerContext} context
+ * @param {import('./dispatch.js').HandlerContext} context
  */
 export async function handle (connection, { guid, state }, { presence }) {
   const document = connection.document(guid)

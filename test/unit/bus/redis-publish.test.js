@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeDirect, decodeRecord, encodeDirect } from '../../../src/bus/redis-payload.js'
 import { createRedisPublish } from '../../../src/bus/redis-publish.js'
-import { systemClock } from '../../../src/clock.js'
+import { systemClock } from '../../../src/common/clock.js'
 import { encodeEnvelope } from '../../../src/wire/envelope.js'
 import { entry, plain, publication, range } from '../../contract/bus-fixture.js'
 

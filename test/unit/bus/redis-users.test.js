@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { createRedisUsers } from '../../../src/bus/redis-users.js'
-import { createMetrics } from '../../../src/metrics.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 import { userOrders, userWorkers } from '../../../src/redis/keys.js'
 
 /** Users with a Redis that notes calls. @param {{ isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][] }} [options] */

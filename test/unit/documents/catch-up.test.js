@@ -5,10 +5,10 @@ import { publication, range } from '../../contract/bus-fixture.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
-import { systemClock } from '../../../src/clock.js'
+import { systemClock } from '../../../src/common/clock.js'
 import { createCatchUp } from '../../../src/documents/catch-up.js'
 import { createFeeds } from '../../../src/documents/feeds.js'
-import { createMetrics } from '../../../src/metrics.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 
 /** A document with a member that takes everything and one that does not always. */
 async function setUp () {

@@ -6,7 +6,7 @@ import { recordingLog } from '../../helpers/recording-log.js'
 import { FakeMember, ScriptedBus } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
 import { Feed } from '../../../src/documents/feed.js'
-import { createMetrics } from '../../../src/metrics.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 
 /** @typedef {import('../../../src/bus/contract.js').BusRecord} BusRecord */
 

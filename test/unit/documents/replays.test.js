@@ -6,7 +6,7 @@ import { ScriptedBus } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
 import { createReplays } from '../../../src/documents/replays.js'
 import { Turns } from '../../../src/documents/turns.js'
-import { createMetrics } from '../../../src/metrics.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 
 const at = (/** @type {number} */ offset) => ({ epoch: 'one', offset })
 

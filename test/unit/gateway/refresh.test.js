@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { InkcastError } from '../../../src/errors.js'
+import { InkcastError } from '../../../src/common/errors.js'
 import { Connection } from '../../../src/gateway/connection.js'
 import { createExpiry } from '../../../src/gateway/expiry.js'
 import { handle as join } from '../../../src/gateway/handlers/join.js'
 import { handle as refresh } from '../../../src/gateway/handlers/refresh.js'
-import { ratesOf } from '../../../src/gateway/limits.js'
+import { ratesOf } from '../../../src/admission/allowance.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { settle } from '../../helpers/scripted-socket.js'
 

@@ -1,4 +1,4 @@
-import { createMetrics } from '../../../src/metrics.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createHeartbeat } from '../../../src/heartbeat/heartbeat.js'
 
 /**

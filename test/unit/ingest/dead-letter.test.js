@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InkcastError } from '../../../src/errors.js'
+import { InkcastError } from '../../../src/common/errors.js'
 import { deadLetterRecord } from '../../../src/ingest/dead-letter.js'
 
 const error = new InkcastError('bad_value')

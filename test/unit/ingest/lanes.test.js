@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InkcastError } from '../../../src/errors.js'
+import { InkcastError } from '../../../src/common/errors.js'
 import { createLanes } from '../../../src/ingest/lanes.js'
 
 const clock = { now: Date.now, sleep: async (/** @type {number} */ _ms, /** @type {AbortSignal | undefined} */ signal) => signal?.throwIfAborted() }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { canaryOf, canaryRecord, canaryText, readCanary } from '../../../src/ingest/canary.js'
 import { createWatchdog } from '../../../src/ingest/watchdog.js'
-import { createMetrics } from '../../../src/metrics.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
 /** @typedef {{ partition: number, text: string }} Sent */

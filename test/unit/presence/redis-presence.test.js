@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMetrics } from '../../../src/metrics.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createRedisPresence } from '../../../src/presence/redis-presence.js'
-import { createLog } from '../../../src/log.js'
+import { createLog } from '../../../src/common/log.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 const metrics = createMetrics({ processMetrics: false })

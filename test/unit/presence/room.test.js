@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { createMetrics } from '../../../src/metrics.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../../../src/presence/memory-presence.js'
 import { Room } from '../../../src/presence/room.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { after, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { createLog } from '../../../src/log.js'
+import { createLog } from '../../../src/common/log.js'
 import { createChannels } from '../../../src/redis/channels.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })

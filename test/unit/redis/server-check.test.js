@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { checkServer } from '../../../src/redis/server-check.js'
-import { createLog } from '../../../src/log.js'
+import { createLog } from '../../../src/common/log.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 /** @param {string | Error} answer @returns {any} */

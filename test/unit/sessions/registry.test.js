@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { InkcastError } from '../../../src/errors.js'
-import { createMetrics } from '../../../src/metrics.js'
+import { InkcastError } from '../../../src/common/errors.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createCleaning } from '../../../src/sessions/cleaning.js'
 import { createMemorySessions } from '../../../src/sessions/memory-sessions.js'
 import { createSessions } from '../../../src/sessions/registry.js'
-import { incarnationName } from '../../../src/sessions/worker-watch.js'
+import { incarnationName } from '../../../src/workers/worker-watch.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -17,10 +17,10 @@ function cluster () {
   const { log } = recordingLog()
   const store = createMemorySessions()
   const state = { storeAway: false, held: true, uplinkAway: /** @type {null | 'unavailable' | 'timeout'} */ (null) }
-  /** @type {import('../../../src/uplink.js').UplinkRecord[]} */
+  /** @type {import('../../../src/uplink/contract.js').UplinkRecord[]} */
   const records = []
   const uplink = {
-    send: async (/** @type {import('../../../src/uplink.js').UplinkRecord} */ record) => {
+    send: async (/** @type {import('../../../src/uplink/contract.js').UplinkRecord} */ record) => {
       if (state.uplinkAway === 'unavailable') throw new InkcastError('unavailable')
       records.push(record)
       if (state.uplinkAway === 'timeout') throw new InkcastError('timeout')

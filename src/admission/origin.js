@@ -1,0 +1,120 @@
+import { InkcastError, publicError } from '../common/errors.js'
+import { isLoopbackOrigin, isPublicName } from '../process/host-name.js'
+import { endSocket, responseOf } from '../process/socket-times.js'
+
+/**
+ * Which pages may connect. Browsers do not apply the same-origin policy to WebSockets, nor to what a page only sends, so the gateway has
+ * to, for each request: one that names a session as well as one that begins it.
+ * Why: docs/decisions/0091-origins.md
+ *
+ * @typedef {ReturnType<typeof createOrigins>} Origins
+ * @typedef {import('http').IncomingHttpHeaders} Headers
+ */
+
+/** Refused origins that are logged, each once: enough for a person to see what is wrong, and strangers make up any number. */
+const MAX_LOGGED = 100
+/** Of an origin, in a log line and in an answer. */
+const MAX_SHOWN = 200
+
+/**
+ * Lets a page of any origin read an answer that holds no secret.
+ * @param {string | undefined} origin
+ * @returns {Record<string, string>}
+ */
+export const readableByAnyPage = (origin) => origin === undefined ? {} : { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }
+
+/**
+ * @param {object} dependencies
+ * @param {readonly string[]} dependencies.allowed config.gateway.allowedOrigins: `*` for any. None: the page's host must be the gateway's
+ * @param {boolean} [dependencies.development] pages of this machine may connect as well, where none are set
+ * @param {boolean} [dependencies.anonymous] anybody may connect without a token
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ */
+export function createOrigins ({ allowed, development = false, anonymous = false, metrics, log }) {
+  const any = allowed.includes('*')
+  const origins = new Set(allowed)
+  const checksHost = development && anonymous && allowed.length === 0
+  /** @type {Set<string>} */
+  const logged = new Set()
+
+  /** @param {Headers} headers @returns {string | null} why nothing is served under this name */
+  const hostRefusalOf = ({ host }) => checksHost && isPublicName(host) ? `${shown(host)} may be a stranger's name for this machine: add the origin of your page to ALLOWED_ORIGINS` : null
+
+  /** @param {Headers} headers @returns {string | null} why a page may not connect */
+  function refusalOf (headers) {
+    if (any) return null
+    const { origin, host, 'sec-fetch-site': site } = headers
+    const hostRefusal = hostRefusalOf(headers)
+    if (hostRefusal !== null) return hostRefusal
+    if (origin === undefined) {
+      // not a browser, or a page of our own; <script> and <img> of others send no Origin
+      return site === undefined || site === 'same-origin' || site === 'none' ? null : 'requests from another site without an origin are not answered'
+    }
+    if (origins.has(origin)) return null
+    if (allowed.length === 0 && (isSameHost(origin, host) || (development && isLoopbackOrigin(origin)))) return null
+    if (origin === 'null') return 'a page without an origin (a file, a sandboxed frame) may not connect: serve it over HTTP, or set ALLOWED_ORIGINS=*'
+    return `pages of ${shown(origin)} may not connect: add this origin to ALLOWED_ORIGINS`
+  }
+
+  /** @param {string} reason @param {Headers} headers */
+  function tell (reason, { origin, host, referer }) {
+    metrics.handshakes.inc({ result: 'origin_refused' })
+    const key = shown(origin ?? host)
+    if (logged.has(key) || logged.size >= MAX_LOGGED) return
+    logged.add(key)
+    log.warn({ origin: key, host: shown(host), referer: shown(referer) }, reason)
+    if (logged.size === MAX_LOGGED) log.warn('further origins that are refused are not logged; inkcast_handshakes_total{result="origin_refused"} counts them')
+  }
+
+  /**
+   * @param {string | null} reason
+   * @param {Headers} headers
+   * @param {import('http').ServerResponse | import('stream').Duplex} to
+   * @returns {boolean} whether there is a reason
+   */
+  function answer (reason, headers, to) {
+    if (reason === null) return false
+    tell(reason, headers)
+    const body = JSON.stringify(publicError(new InkcastError('origin_refused', reason)))
+    const cors = readableByAnyPage(headers.origin)
+    if ('writeHead' in to) to.writeHead(403, { ...cors, 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body) }).end(body)
+    else endSocket(to, responseOf(403, body, cors))
+    return true
+  }
+
+  return {
+    /** @param {Headers} headers @returns {boolean} */
+    mayConnect: (headers) => refusalOf(headers) === null,
+
+    /**
+     * Answers a request that is refused, so that the page can read why.
+     * @param {{ headers: Headers }} req
+     * @param {import('http').ServerResponse | import('stream').Duplex} to a response, or the socket of an upgrade
+     * @returns {boolean} false: it may connect, and nothing has happened
+     */
+    refuse: ({ headers }, to) => answer(refusalOf(headers), headers, to),
+
+    /**
+     * The same for what is not Socket.IO, which any page may link to.
+     * @param {{ headers: Headers }} req
+     * @param {import('http').ServerResponse} to
+     * @returns {boolean}
+     */
+    refuseHost: ({ headers }, to) => answer(hostRefusalOf(headers), headers, to)
+  }
+}
+
+/** @param {string | undefined} text */
+const shown = (text) => String(text).slice(0, MAX_SHOWN)
+
+/** @param {string} origin @param {string | undefined} host */
+function isSameHost (origin, host) {
+  // mostly it needs no parser
+  if (origin === `https://${host}` || origin === `http://${host}`) return true
+  try {
+    return new URL(origin).host === host
+  } catch {
+    return false
+  }
+}

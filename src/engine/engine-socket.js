@@ -1,0 +1,310 @@
+import { hash } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import { parser } from 'engine.io'
+import { frameFor } from '../wire/packet.js'
+import { carry, closing } from './carrier.js'
+import { CloseCode, FrameError, FrameReader } from './frame-reader.js'
+
+/**
+ * A session of Engine.IO v4 that begins with a WebSocket and ends with it: Engine.IO's Socket, its transport and the
+ * WebSocket in one object, with what Socket.IO and extensions use of them. Clients that begin with long polling have
+ * Engine.IO's own, and so have all where a client may ask for compression.
+ * What it saves: docs/decisions/0006-engine-socket.md
+ *
+ * Events: `packet`, `packetCreate`, `data`, `message`, `heartbeat`, `drain`, `ready`, `close` as Engine.IO's.
+ *
+ * @typedef {object} Packet
+ * @property {string} type Engine.IO's
+ * @property {any} [data]
+ * @property {{ wsPreEncodedFrame?: Buffer[] }} [options]
+ * @property {() => void} [callback] called when the packet is on its way
+ */
+
+const [TEXT, BINARY] = [0x81, 0x82]
+const [CLOSE, PONG] = [0x88, 0x8a]
+const EMPTY = Buffer.alloc(0)
+/** Engine.IO's names of packets and the characters they are sent as; `message` is 4. @type {Record<string, string>} */
+const TYPES = { open: '0', close: '1', ping: '2', pong: '3', message: '4', upgrade: '5', noop: '6' }
+/** RFC 6455, 1.3 */
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+/** While none has to wait. @type {Packet[]} */
+const NOTHING = []
+/** Of the pings in one chunk that many are answered. */
+const MAX_PONGS = 10
+/** While there is none. @type {Buffer[]} */
+const NO_PINGS = []
+
+export class EngineSocket extends EventEmitter {
+  /** @type {'open' | 'closing' | 'closed'} */
+  readyState = 'open'
+  /** What waits until the kernel takes more. @type {Packet[]} */
+  writeBuffer = NOTHING
+  /** The kernel has not taken everything that was written. */
+  #blocked = false
+  #frames = new FrameReader()
+  /** What of `#frames.held` the worker knows. */
+  #held = 0
+  /** Not answered yet, of those that came together. */
+  #pings = NO_PINGS
+
+  /**
+   * @param {string} id
+   * @param {import('./engine.js').Engine} server
+   * @param {import('./request.js').Upgrade} request checked; null once the client is admitted
+   * @param {import('net').Socket} netSocket
+   */
+  constructor (id, server, request, netSocket) {
+    super()
+    this.id = id
+    this.server = server
+    /** @type {import('./request.js').Upgrade | null} */
+    this.request = request
+    /** Largest message; less until the client is admitted (intake.js). */
+    this.maxBytes = server.maxBytes
+    this.netSocket = netSocket
+    carry(netSocket, this)
+  }
+
+  get protocol () { return 4 }
+  get upgrading () { return false }
+  get upgraded () { return false }
+  /** Engine.IO's own heartbeat. */
+  get pingIntervalTimer () { return null }
+  set pingIntervalTimer (_) {}
+  /** Engine.IO's transport. */
+  get transport () { return this }
+  get name () { return 'websocket' }
+  /** Its WebSocket. */
+  get socket () { return this }
+  get sid () { return this.id }
+  get remoteAddress () { return this.netSocket.remoteAddress }
+  get writable () { return !this.#blocked }
+  /** Bytes that the kernel has not taken yet. */
+  get bufferedAmount () { return this.netSocket.writableLength }
+
+  /**
+   * Answers the request and opens the session, in one write.
+   * @param {string} opening Engine.IO's first packet
+   */
+  open (opening) {
+    const { headers } = /** @type {import('./request.js').Upgrade} */ (this.request)
+    const accept = hash('sha1', headers['sec-websocket-key'] + GUID, 'base64')
+    // the first one that is offered, as with ws
+    const protocol = headers['sec-websocket-protocol']?.split(',')[0].trim()
+    const answer = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n${protocol === undefined ? '' : `Sec-WebSocket-Protocol: ${protocol}\r\n`}\r\n`
+    this.writeFrames(Buffer.concat([Buffer.from(answer, 'latin1'), textFrame(`0${opening}`)]))
+  }
+
+  /** @param {Buffer} chunk that has arrived; overwritten */
+  received (chunk) {
+    if (this.readyState === 'closed') return
+    let others = 0
+    try {
+      others = this.#frames.read(chunk, this.maxBytes, this)
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error
+      this.onError(error)
+    }
+    this.#pong()
+    if (others > 0) this.server.onFrames(this, others)
+    this.#tell()
+  }
+
+  /** What is kept of a message that has not come as a whole. */
+  #tell () {
+    // reading the rest of the chunk may have gone on after the end
+    if (this.readyState === 'closed') return this.#frames.clear()
+    const { held } = this.#frames
+    if (held === this.#held) return
+    const more = held - this.#held
+    this.#held = held
+    this.server.intake.holds(this, more)
+  }
+
+  /** The connection has ended, or the client sends nothing more. */
+  ended () { this.onClose('transport close') }
+
+  /** @param {string | Buffer} message */
+  onMessage (message) { this.onPacket(/** @type {any} */ (parser.decodePacket(message, 'nodebuffer'))) }
+
+  /** @param {Buffer} payload */
+  onPing (payload) {
+    if (this.#pings === NO_PINGS) this.#pings = [payload]
+    else if (this.#pings.length < MAX_PONGS) this.#pings.push(payload)
+    else this.#pings[MAX_PONGS - 1] = payload
+  }
+
+  /** Answers pings that have come together in one write; of many, the last is answered and some of the others (RFC 6455, 5.5.3). */
+  #pong () {
+    const pings = this.#pings
+    if (pings === NO_PINGS) return
+    this.#pings = NO_PINGS
+    // who takes nothing is not told that we are there
+    if (this.readyState !== 'open' || this.#blocked) return
+    this.writeFrames(pings.length === 1 ? bytesFrame(PONG, pings[0]) : Buffer.concat(pings.map((payload) => bytesFrame(PONG, payload))))
+  }
+
+  /** @param {Buffer} payload */
+  onCloseFrame (payload) {
+    if (this.readyState === 'closed') return
+    this.#pong()
+    this.#end(payload.length === 0 ? CloseCode.NO_CODE : payload.readUInt16BE(0), '')
+    this.readyState = 'closing'
+    // Socket.IO handles packets in a later tick: a client that said goodbye just before was not lost
+    setImmediate(() => this.onClose('transport close'))
+  }
+
+  /** As Engine.IO's for protocol 4. @param {Packet} packet that has arrived */
+  onPacket (packet) {
+    if (this.readyState !== 'open') return
+    this.emit('packet', packet)
+    switch (packet.type) {
+      case 'message':
+        this.emit('data', packet.data)
+        this.emit('message', packet.data)
+        break
+      case 'pong':
+        this.emit('heartbeat')
+        break
+      case 'ping':
+        this.onError(new Error('invalid heartbeat direction'))
+        break
+      case 'error':
+        this.#end(CloseCode.NO_CODE, '')
+        this.onClose('parse error')
+    }
+  }
+
+  /** @param {unknown} error the client's, or on the way to it */
+  onError (error) {
+    this.#pong()
+    if (error instanceof FrameError) this.#end(error.closeCode, error.message)
+    else this.#end(CloseCode.NO_CODE, '')
+    this.onClose('transport error', error)
+  }
+
+  /** @param {any} data @param {any} [options] @param {() => void} [callback] */
+  send (data, options, callback) { return this.write(data, options, callback) }
+
+  /** @param {any} data @param {any} [options] @param {() => void} [callback] @returns {this} */
+  write (data, options, callback) {
+    this.sendPacket('message', data, options, callback)
+    return this
+  }
+
+  /**
+   * @param {string} type
+   * @param {any} [data]
+   * @param {any} [options] `wsPreEncodedFrame`: the frames of this packet, already made
+   * @param {() => void} [callback] called when the packet is on its way
+   */
+  sendPacket (type, data, options, callback) {
+    if (this.readyState !== 'open') return
+    const packet = { type, data, options, callback }
+    this.emit('packetCreate', packet)
+    if (!this.#blocked) return this.#put([packet])
+    // who listens may have closed it
+    if (this.readyState === 'open') this.writeBuffer.push(packet)
+  }
+
+  /** @param {Packet[]} packets handed over together */
+  #put (packets) {
+    this.writeFrames(packets.length === 1 ? frameOf(packets[0]) : Buffer.concat(packets.map(frameOf)))
+    for (const { callback } of packets) callback?.()
+    this.emit('drain')
+  }
+
+  /**
+   * Writes frames as they are, after all that was written before. Nothing may be waiting.
+   * @param {Buffer} frames
+   */
+  writeFrames (frames) {
+    this.netSocket.write(frames)
+    if (this.netSocket.writableLength === 0 || this.#blocked) return
+    this.#blocked = true
+    this.writeBuffer = []
+    // Called when all that is before it was taken. Only who is slow has a function of its own.
+    this.netSocket.write(EMPTY, () => this.#taken())
+  }
+
+  #taken () {
+    this.#blocked = false
+    const waiting = this.writeBuffer
+    this.writeBuffer = NOTHING
+    if (waiting.length > 0 && this.readyState !== 'closed') this.#put(waiting)
+    if (!this.#blocked) this.emit('ready')
+  }
+
+  /**
+   * @param {boolean} [discard] at once; default: when what waits is on its way
+   * @returns {void}
+   */
+  close (discard) {
+    if (this.readyState === 'closed') return
+    if (discard !== true && this.writeBuffer.length > 0) {
+      if (this.readyState === 'open') this.once('drain', () => this.close(true))
+      this.readyState = 'closing'
+      return
+    }
+    this.closeWith(CloseCode.NO_CODE, '')
+  }
+
+  /** Tells the client why. @param {number} code @param {string} reason less than 124 bytes */
+  closeWith (code, reason) {
+    this.#end(code, reason)
+    this.onClose('forced close')
+  }
+
+  /** Without a word, because nobody listens. @param {string} [reason] */
+  terminate (reason = 'transport close') {
+    this.onClose(reason)
+    this.netSocket.destroy()
+  }
+
+  /** A transport of Engine.IO's would stop emitting. */
+  discard () {}
+
+  /** @param {number} code @param {string} reason */
+  #end (code, reason) {
+    const { netSocket } = this
+    if (netSocket.destroyed || netSocket.writableEnded) return
+    const payload = Buffer.allocUnsafe(code === CloseCode.NO_CODE ? 0 : 2 + Buffer.byteLength(reason))
+    if (payload.length > 0) payload.write(reason, payload.writeUInt16BE(code, 0))
+    netSocket.end(bytesFrame(CLOSE, payload))
+    closing.add(netSocket)
+  }
+
+  /** @param {string} reason @param {unknown} [description] */
+  onClose (reason, description) {
+    if (this.readyState === 'closed') return
+    this.readyState = 'closed'
+    this.writeBuffer = NOTHING
+    this.#frames.clear()
+    this.server.forget(this)
+    this.emit('close', reason, description)
+    this.request = null
+  }
+}
+
+/** @param {Packet} packet @returns {Buffer} its frames */
+function frameOf ({ type, data, options }) {
+  const made = options?.wsPreEncodedFrame
+  if (made !== undefined) return made.length === 1 ? made[0] : Buffer.concat(made)
+  if (ArrayBuffer.isView(data)) return bytesFrame(BINARY, Buffer.from(data.buffer, data.byteOffset, data.byteLength))
+  if (data instanceof ArrayBuffer) return bytesFrame(BINARY, Buffer.from(data))
+  return textFrame(`${TYPES[type]}${data ?? ''}`)
+}
+
+/** @param {string} text */
+function textFrame (text) {
+  const { frame, at } = frameFor(TEXT, Buffer.byteLength(text))
+  frame.write(text, at)
+  return frame
+}
+
+/** @param {number} opcode @param {Buffer} payload of a control frame up to 125 bytes */
+function bytesFrame (opcode, payload) {
+  const { frame, at } = frameFor(opcode, payload.length)
+  payload.copy(frame, at)
+  return frame
+}

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
+import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../process/socket-times.js'
+import { readFirstBytes } from './first-bytes.js'
+
+/**
+ * The HTTP server in front of Engine.IO. Everything under the Socket.IO path is the engine's, everything else
+ * `fallback`'s (the demo in development).
+ *
+ * @param {object} options
+ * @param {import('./engine.js').Engine} options.engine
+ * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
+ * @param {{ certFile: string, keyFile: string }} [options.tls]
+ * @param {() => boolean} options.isDraining from then on no connection is kept for another request
+ * @param {import('../process/socket-times.js').Times} [options.times]
+ * @returns {http.Server | https.Server}
+ */
+export function createHttpServer ({ engine, fallback, tls, isDraining, times = TIMES }) {
+  class Response extends http.ServerResponse {
+    /** @override @param {[any, any]} args */
+    writeHead (...args) {
+      if (isDraining()) this.shouldKeepAlive = false
+      return super.writeHead(...args)
+    }
+  }
+  const settings = { ...serverOptions(times), ServerResponse: Response }
+  const server = tls === undefined
+    ? http.createServer(settings)
+    : https.createServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
+  endSockets(server, times)
+  serveEngine(server, engine, fallback, times)
+  if (engine.direct) readFirstBytes(server, times.headers, (request, netSocket, rest) => request.url.startsWith(PATH) && engine.takeWebSocket(request, netSocket, rest))
+  return server
+}
+
+const PATH = '/socket.io/'
+
+/**
+ * @param {http.Server} server
+ * @param {{ handleRequest: (req: any, res: any) => void, handleUpgrade: (req: any, socket: any, head: Buffer) => void }} engine
+ * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} fallback
+ * @param {import('../process/socket-times.js').Times} [times]
+ */
+export function serveEngine (server, engine, fallback, times = TIMES) {
+  server.on('request', (req, res) => {
+    if (req.url?.startsWith(PATH)) engine.handleRequest(req, res)
+    else fallback(req, res)
+  })
+  server.on('upgrade', (req, socket, head) => {
+    if (req.url?.startsWith(PATH)) engine.handleUpgrade(req, socket, head)
+    else endSocket(socket, responseOf(404), times.linger)
+  })
+}
+
+/** @param {http.IncomingMessage} _req @param {http.ServerResponse} res */
+export function notFound (_req, res) {
+  res.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n')
+}
+
+/** The kernel's own limit (net.core.somaxconn) applies as well. */
+export const BACKLOG = 4096
+
+/**
+ * @param {import('http').Server} server
+ * @param {{ host?: string, port?: number, path?: string }} address
+ * @returns {Promise<void>}
+ */
+export function listen (server, address) {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ ...address, backlog: BACKLOG }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,78 @@
+import { Growing } from './growing-buffer.js'
+
+/** Of a transport of Engine.IO's: the session that it belongs to. */
+const kSession = Symbol('session')
+
+/** How long Engine.IO waits for one more poll before it ends a session, ms: for clients that are admitted, and for others, who are told nothing. */
+const [CLOSE_TIMEOUT, EARLY_CLOSE_TIMEOUT] = [30_000, 1000]
+
+/**
+ * Bounds what a client that is not admitted may send with long polling, and what it may keep here.
+ * @param {any} session Engine.IO's socket, on polling, that has just begun
+ * @param {boolean} hooked whether private hooks (hooks.js) may be used
+ */
+export function boundPolling (session, hooked) {
+  const { transport } = session
+  transport[kSession] = session
+  transport.maxHttpBufferSize = session.maxBytes
+  transport.closeTimeout = EARLY_CLOSE_TIMEOUT
+  if (hooked) transport.onDataRequest = readBody
+}
+
+/** Its client is admitted. @param {any} session on any transport */
+export function admitPolling ({ transport, maxBytes }) {
+  if (transport.name !== 'polling') return
+  transport.maxHttpBufferSize = maxBytes
+  transport.closeTimeout = CLOSE_TIMEOUT
+}
+
+/**
+ * In the place of Polling#onDataRequest: what has come of a body is counted while it is not whole, and is no string in the heap.
+ * @this {any} Engine.IO's transport
+ * @param {import('node:http').IncomingMessage} req
+ * @param {import('node:http').ServerResponse} res
+ */
+function readBody (req, res) {
+  const session = this[kSession]
+  const { intake } = session.server
+  if (this.dataReq || req.headers['content-type'] === 'application/octet-stream') {
+    this.onError(this.dataReq ? 'data request overlap from client' : 'invalid content')
+    res.writeHead(400).end()
+    return
+  }
+  if (Number(req.headers['content-length']) > session.maxBytes) {
+    res.writeHead(413).end()
+    return
+  }
+  this.dataReq = req
+  this.dataRes = res
+  const body = new Growing()
+
+  const done = () => {
+    req.off('data', onData).off('end', onEnd).off('close', onClose)
+    this.dataReq = this.dataRes = null
+    intake.holds(session, -body.capacity)
+  }
+  const onClose = () => {
+    done()
+    this.onError('data request connection closed prematurely')
+  }
+  const onData = (/** @type {Buffer} */ chunk) => {
+    if (body.length + chunk.length > session.maxBytes) {
+      done()
+      // the rest is read and forgotten
+      req.resume()
+      res.writeHead(413).end()
+      return
+    }
+    const before = body.capacity
+    body.put(chunk, 0, chunk.length, session.maxBytes)
+    if (body.capacity > before) intake.holds(session, body.capacity - before)
+  }
+  const onEnd = () => {
+    done()
+    this.onData(body.bytes.toString())
+    res.writeHead(200, this.headers(req, { 'Content-Type': 'text/html', 'Content-Length': '2' })).end('ok')
+  }
+  req.on('data', onData).on('end', onEnd).on('close', onClose)
+}

@@ -1,0 +1,98 @@
+import { InkcastError, publicError } from '../../common/errors.js'
+import { bytesOf } from '../../presence/answer-bytes.js'
+import * as join from './join.js'
+import * as leave from './leave.js'
+import * as members from './members.js'
+import * as refresh from './refresh.js'
+import * as send from './send.js'
+import * as signal from './signal.js'
+import * as state from './state.js'
+import { parseInput } from './input.js'
+import { kRefused } from '../../admission/allowance.js'
+
+/**
+ * What the handlers of client events need. Each handler is one file with the schema of its one argument and
+ * `handle(connection, input, context)`, whose result is acknowledged with `ok: true`.
+ *
+ * @typedef {object} HandlerContext
+ * @property {ReturnType<typeof import('../../documents/feeds.js').createFeeds>} feeds
+ * @property {ReturnType<typeof import('../../presence/presence.js').createPresence>} presence
+ * @property {ReturnType<typeof import('../../documents/access.js').createAccess>} access
+ * @property {ReturnType<typeof import('../../auth/authenticator.js').createAuthenticator>} authenticator
+ * @property {ReturnType<typeof import('../expiry.js').createExpiry>} expiry
+ * @property {import('../life-cycle.js').LifeCycle} lifeCycle
+ * @property {import('../../bus/contract.js').Bus} bus
+ * @property {import('../../uplink/contract.js').Uplink} uplink
+ * @property {import('../../config/load.js').Config['limits']} limits
+ * @property {import('../../metrics/metrics.js').Metrics} metrics
+ * @property {import('../../common/clock.js').Clock} clock
+ * @property {import('../../common/log.js').Log} log
+ */
+
+/**
+ * @typedef {object} Handler
+ * @property {import('zod').ZodType<any>} schema of its argument
+ * @property {(input: unknown) => boolean} [isPlain] whether the schema is known to return an argument as it is
+ * @property {(connection: import('../connection.js').Connection, input: any, context: HandlerContext) => Promise<object>} handle
+ */
+
+/** @type {Map<unknown, Handler>} */
+const HANDLERS = new Map(Object.entries({
+  'doc:join': join,
+  'doc:leave': leave,
+  'doc:send': send,
+  'doc:signal': signal,
+  'doc:members': members,
+  'doc:state': state,
+  'auth:refresh': refresh
+}))
+
+/**
+ * Handles one event of a client. Never throws; the client learns of an error where it asked for an acknowledgement.
+ *
+ * @param {import('../connection.js').Connection} connection
+ * @param {unknown} event a string, or kRefused (limits.js)
+ * @param {unknown[]} args the last one is a function if the client asked for an acknowledgement
+ * @param {HandlerContext} context
+ */
+export async function handleEvent (connection, event, args, context) {
+  // Socket.IO still hands out what had arrived before
+  if (!connection.open) return
+  const acknowledge = /** @type {Function | undefined} */ (typeof args.at(-1) === 'function' ? args.pop() : undefined)
+  if (event === kRefused) {
+    const [refused, name] = /** @type {[{ error: { code: string } }, string]} */ (args)
+    context.metrics.client_events.count(labelOf(name), refused.error.code)
+    return void acknowledge?.(refused)
+  }
+  const answer = await answerEvent(connection, event, args, context)
+  if (answer.members !== undefined) connection.answered(bytesOf(answer.members))
+  acknowledge?.(answer)
+}
+
+/**
+ * @param {import('../connection.js').Connection} connection
+ * @param {unknown} event
+ * @param {unknown[]} args without the acknowledgement
+ * @param {HandlerContext} context
+ * @returns {Promise<{ ok: true, members?: import('../../presence/contract.js').Member[] } & Record<string, any> | { ok: false, members?: undefined, error: ReturnType<typeof publicError> }>}
+ */
+export async function answerEvent (connection, event, args, context) {
+  const label = labelOf(event)
+  try {
+    const handler = HANDLERS.get(event)
+    if (handler === undefined) throw new InkcastError('unknown_event')
+    if (args.length !== 1) throw new InkcastError('bad_request', `${event} takes one argument`)
+    const input = handler.isPlain?.(args[0]) ? args[0] : parseInput(handler.schema, args[0])
+    const answer = await handler.handle(connection, input, context)
+    context.metrics.client_events.count(label, 'ok')
+    return { ok: true, ...answer }
+  } catch (error) {
+    const shown = publicError(error)
+    context.metrics.client_events.count(label, shown.code)
+    if (shown.code === 'internal') context.log.error({ err: error, event: label }, 'handler failed')
+    return { ok: false, error: shown }
+  }
+}
+
+/** Clients choose event names: only known ones become a label. @param {unknown} event @returns {string} */
+const labelOf = (event) => HANDLERS.has(event) ? /** @type {string} */ (event) : 'unknown'

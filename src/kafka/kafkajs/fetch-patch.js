@@ -1,0 +1,79 @@
+import { createRequire } from 'node:module'
+import { fetchWith } from './fetch-plan.js'
+import { fetchResponses } from './fetch-protocol.js'
+import { isRecordBatch, readReadyBatches, readRecordBatches } from './record-batch.js'
+
+const require = createRequire(import.meta.url)
+/** @param {string} path of a private part @returns {any} */
+const load = (path) => require(`kafkajs/src/${path}.js`)
+
+/** The only version whose private parts were read; another one runs as it is. */
+const VERSION = '2.2.4'
+const DECODER = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js'
+/** Those that use it; kafkajs loads the one for the broker's version with the first fetch. */
+const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/requests/fetch/v${version}/response.js`)
+
+/**
+ * @typedef {object} Decoder kafkajs/src/protocol/decoder.js
+ * @property {Buffer} buffer
+ * @property {number} offset
+ */
+/** @typedef {(decoder: Decoder) => Promise<import('./record-batch.js').DecodedMessage[]>} DecodeMessages */
+
+/** @type {boolean | undefined} */
+let patched
+
+/**
+ * Lets kafkajs read what it fetches with record-batch.js and fetch-protocol.js, and ask for it with fetch-plan.js. Must come
+ * before the first consumer.
+ *
+ * @param {{ log: import('../../common/log.js').Log }} dependencies
+ * @returns {boolean} whether it is in place; if not, kafkajs works as it came: a batch that it cannot read stops the
+ *   consumer until it is skipped by hand
+ */
+export function patchFetch ({ log }) {
+  if (patched !== undefined) return patched
+  const { version } = require('kafkajs/package.json')
+  if (version !== VERSION) {
+    log.warn({ version, expected: VERSION }, 'kafkajs has another version than our reader of record batches: it uses its own')
+    return patched = false
+  }
+  if (USERS.some((path) => require.cache[require.resolve(path)] !== undefined)) {
+    log.warn('kafkajs has fetched before it could be given our reader of record batches: it uses its own')
+    return patched = false
+  }
+  const path = require.resolve(DECODER)
+  /** @type {DecodeMessages} */
+  const stock = require(path)
+  const loaded = require.cache[path]
+  if (loaded === undefined || typeof stock !== 'function') return patched = false
+  loaded.exports = decoderWith(stock)
+
+  const KafkajsDecoder = load('protocol/decoder')
+  const response = load('protocol/requests/fetch/v11/response')
+  response.decode = fetchResponses((payload, at, end, patience) => {
+    const records = payload.subarray(at + 4, end)
+    if (isRecordBatch(records)) return readReadyBatches(records, patience)
+    const decoder = new KafkajsDecoder(payload)
+    decoder.offset = at
+    return stock(decoder)
+  })
+  const { prototype } = load('consumer/consumerGroup')
+  prototype.fetch = fetchWith({ stock: prototype.fetch, Batch: load('consumer/batch'), response })
+  return patched = true
+}
+
+/**
+ * @param {DecodeMessages} stock reads the formats before Kafka 0.11
+ * @returns {DecodeMessages}
+ */
+export function decoderWith (stock) {
+  return async (decoder) => {
+    const { buffer, offset } = decoder
+    const size = buffer.readInt32BE(offset)
+    const records = size > 0 && offset + 4 + size <= buffer.length ? buffer.subarray(offset + 4, offset + 4 + size) : undefined
+    if (records === undefined || !isRecordBatch(records)) return stock(decoder)
+    decoder.offset = offset + 4 + size
+    return readRecordBatches(records)
+  }
+}

@@ -1,0 +1,116 @@
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+
+/** The only version whose private parts were read; another one runs as it is. */
+const VERSION = '2.2.4'
+/** As in kafkajs: how soon waiting requests are looked at when nothing is throttled, ms. */
+const CHECK_INTERVAL = 10
+/** How often requests are checked for their time-out, ms; kafkajs does it every 100 ms, on every connection. */
+const TIMEOUT_CHECK_INTERVAL = 1000
+
+/**
+ * The parts of kafkajs/src/network/requestQueue/index.js that are used here.
+ * @typedef {object} RequestQueue
+ * @property {unknown[]} pending
+ * @property {Map<number, { sentAt: number, requestTimeout: number, timeoutRequest: () => void }>} inflight
+ * @property {number} throttledUntil ms since 1970
+ * @property {NodeJS.Timeout | null} throttleCheckTimeoutId
+ * @property {NodeJS.Timeout} [requestTimeoutIntervalId]
+ * @property {boolean} enforceRequestTimeout
+ * @property {number} requestTimeout
+ * @property {() => boolean} isConnected
+ * @property {() => void} destroy
+ * @property {() => void} checkPendingRequests
+ * @property {() => void} scheduleCheckPendingRequests
+ * @property {() => void} scheduleRequestTimeoutCheck
+ */
+/** @typedef {{ new (options: object): RequestQueue, prototype: RequestQueue }} RequestQueueClass */
+
+/** @type {boolean | undefined} */
+let patched
+
+/**
+ * Stops the timer loop of kafkajs: after its first answer every connection sets a timer of -1 ms (no throttling) again
+ * and again, which Node runs each millisecond and Node 24 warns about. Here a timer is set only while requests wait.
+ * https://github.com/tulios/kafkajs/issues/1704, https://github.com/tulios/kafkajs/issues/1751
+ *
+ * @param {{ log: import('../../common/log.js').Log }} dependencies
+ * @returns {boolean} whether it is in place; if not, kafkajs works as it came
+ */
+export function patchRequestQueue ({ log }) {
+  if (patched !== undefined) return patched
+  const { version } = require('kafkajs/package.json')
+  if (version !== VERSION) {
+    log.warn({ version, expected: VERSION }, 'kafkajs has another version than its timer patch: it runs as it came and uses more CPU when idle')
+    return patched = false
+  }
+  /** @type {RequestQueueClass} */
+  const RequestQueue = require('kafkajs/src/network/requestQueue')
+  patched = applyPatch(RequestQueue)
+  if (!patched) log.warn('the timer patch of kafkajs failed its check and was taken back')
+  return patched
+}
+
+/**
+ * @param {RequestQueueClass} RequestQueue
+ * @returns {boolean} false: it did not do what it should, and everything is as before
+ */
+export function applyPatch (RequestQueue) {
+  const { prototype } = RequestQueue
+  const stock = { check: prototype.scheduleCheckPendingRequests, timeouts: prototype.scheduleRequestTimeoutCheck }
+  prototype.scheduleCheckPendingRequests = scheduleCheckPendingRequests
+  prototype.scheduleRequestTimeoutCheck = scheduleRequestTimeoutCheck
+  if (typeof stock.check === 'function' && typeof stock.timeouts === 'function' && works(RequestQueue)) return true
+  prototype.scheduleCheckPendingRequests = stock.check
+  prototype.scheduleRequestTimeoutCheck = stock.timeouts
+  return false
+}
+
+/** @this {RequestQueue} */
+function scheduleCheckPendingRequests () {
+  // with nothing pending there is nothing to check: whoever adds a request calls this again
+  if (this.throttleCheckTimeoutId || this.pending.length === 0) return
+  const throttledFor = this.throttledUntil - Date.now()
+  this.throttleCheckTimeoutId = setTimeout(() => {
+    this.throttleCheckTimeoutId = null
+    this.checkPendingRequests()
+  }, throttledFor > 0 ? throttledFor : CHECK_INTERVAL)
+}
+
+/** @this {RequestQueue} */
+function scheduleRequestTimeoutCheck () {
+  if (!this.enforceRequestTimeout) return
+  this.destroy()
+  this.requestTimeoutIntervalId = setInterval(() => {
+    const now = Date.now()
+    for (const request of this.inflight.values()) if (now - request.sentAt > request.requestTimeout) request.timeoutRequest()
+    if (!this.isConnected()) this.destroy()
+  }, Math.min(this.requestTimeout, TIMEOUT_CHECK_INTERVAL))
+  // the connection keeps the process alive; after it was closed this would, for one more round
+  this.requestTimeoutIntervalId.unref()
+}
+
+/**
+ * Tries the patched class without a connection: no timer when idle, one while throttled, none after it was destroyed.
+ * @param {RequestQueueClass} RequestQueue
+ */
+function works (RequestQueue) {
+  /** @type {RequestQueue | undefined} */
+  let queue
+  try {
+    const silent = () => {}
+    queue = new RequestQueue({ maxInFlightRequests: null, requestTimeout: 1000, enforceRequestTimeout: true, clientId: '', broker: '', logger: { debug: silent }, isConnected: () => true })
+    queue.checkPendingRequests()
+    const idle = queue.throttleCheckTimeoutId === null
+    queue.throttledUntil = Date.now() + 60_000
+    queue.pending.push({})
+    queue.checkPendingRequests()
+    const throttled = queue.throttleCheckTimeoutId !== null && queue.pending.length === 1
+    queue.destroy()
+    return idle && throttled && queue.throttleCheckTimeoutId === null
+  } catch {
+    queue?.destroy()
+    return false
+  }
+}

@@ -1,0 +1,80 @@
+import http from 'node:http'
+import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../process/socket-times.js'
+import { isHop } from './request-proof.js'
+import { notFound, serveEngine } from '../engine/http.js'
+
+/**
+ * The listener for other machines: their workers forward requests of our sessions here. It exists only where
+ * PEER_HOST is set, and serves nobody else.
+ *
+ * @param {object} dependencies
+ * @param {{ host: string, ports: readonly number[] }} dependencies.address the first port that is free; 0: any
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {import('../process/socket-times.js').Times} [dependencies.times]
+ */
+export function createPeerListener ({ address: { host, ports }, metrics, clock, times = TIMES }) {
+  /** @type {import('../engine/engine.js').Engine | undefined} */
+  let engine
+  /** @type {() => readonly string[]} */
+  let secrets = () => []
+  const server = http.createServer(serverOptions(times))
+  endSockets(server, times)
+  serveEngine(server, {
+    handleRequest (req, res) {
+      const owner = engineFor(req)
+      if (owner) owner.handleOwnRequest(req, res)
+      else res.writeHead(403, { connection: 'close' }).end()
+    },
+    handleUpgrade (req, socket, head) {
+      const owner = engineFor(req)
+      if (owner) owner.handleOwnUpgrade(req, socket, head)
+      else endSocket(socket, responseOf(403), times.linger)
+    }
+  }, notFound, times)
+
+  /** @param {http.IncomingMessage} req @returns {import('../engine/engine.js').Engine | undefined} undefined: it comes from nobody of this cluster */
+  function engineFor (req) {
+    if (engine !== undefined && isHop(secrets(), req, clock.now())) return engine
+    metrics.stray_requests.inc({ result: 'refused' })
+    return undefined
+  }
+
+  /** @param {number} port @returns {Promise<void>} */
+  function listen (port) {
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      // exclusive: node:cluster would give all workers one port between them, and any of them what is meant for one
+      server.listen({ host, port, exclusive: true, backlog: 4096 }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  }
+
+  return {
+    /** @throws {Error} if all ports are taken */
+    async start () {
+      for (const [i, port] of ports.entries()) {
+        try {
+          return await listen(port)
+        } catch (error) {
+          if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EADDRINUSE' || i === ports.length - 1) throw error
+        }
+      }
+    },
+    stop () {
+      server.close()
+      server.closeAllConnections()
+    },
+    /**
+     * @param {import('../engine/engine.js').Engine} owner
+     * @param {() => readonly string[]} shared by all workers
+     */
+    serve (owner, shared) {
+      engine = owner
+      secrets = shared
+    },
+    port () { return /** @type {import('net').AddressInfo} */ (server.address()).port }
+  }
+}

@@ -1,0 +1,64 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { systemClock } from '../common/clock.js'
+
+/** How long the event loop's delay is observed before the figures are published and start anew, ms. */
+const WINDOW = 10_000
+const NANOSECONDS = 1e6
+/** ms between two looks; the histogram holds the time between them, of which this much is no delay. Looking every 10 ms takes 0.4 % of a core. */
+const RESOLUTION = 50
+/** A p99 above this is worth a line in the log, ms; not more than one in WARN_EVERY. */
+const LAG = 200
+const WARN_EVERY = 60_000
+
+/** Of the time by which the loop was late, the part that this process must have computed for it to be the cause. */
+const OWN_PART = 0.5
+
+/**
+ * Publishes the event loop's delay, and says when the process does not keep up.
+ * @param {object} dependencies
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {number} [dependencies.window] ms
+ * @param {() => { user: number, system: number }} [dependencies.cpuUsage] of this process so far, us
+ */
+export function createEventLoopMonitor ({ metrics, log, clock = systemClock, window = WINDOW, cpuUsage = process.cpuUsage }) {
+  const histogram = monitorEventLoopDelay({ resolution: RESOLUTION })
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let warnedAt = -Infinity
+  let usage = cpuUsage()
+
+  /** @param {number} p99 @param {number} late by which the loop was late in all, ms */
+  function warn (p99, late) {
+    const before = usage
+    usage = cpuUsage()
+    if (p99 < LAG || clock.monotonic() - warnedAt < WARN_EVERY) return
+    warnedAt = clock.monotonic()
+    const cpuMs = (usage.user + usage.system - before.user - before.system) / 1000
+    log.warn({ p99Ms: Math.round(p99), lateMs: Math.round(late), cpuMs: Math.round(cpuMs) }, cpuMs >= OWN_PART * late
+      ? 'the event loop falls behind: this process has more to do than one core can; add workers or machines, or look at a CPU profile'
+      : 'the event loop is late although this process uses little CPU: other processes keep the machine busy, or a CPU limit (cgroup) stops this one; more workers would not help')
+  }
+
+  return {
+    start () {
+      histogram.enable()
+      timer = setInterval(() => {
+        // a sleeping process has nothing to tell
+        const value = (/** @type {number} */ nanoseconds) => Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION) : 0
+        metrics.event_loop_lag_milliseconds.set({ quantile: 'p50' }, value(histogram.percentile(50)))
+        const p99 = value(histogram.percentile(99))
+        metrics.event_loop_lag_milliseconds.set({ quantile: 'p99' }, p99)
+        warn(p99, value(histogram.mean) * histogram.count)
+        metrics.event_loop_lag_milliseconds.set({ quantile: 'max' }, value(histogram.max))
+        histogram.reset()
+      }, window)
+      timer.unref()
+    },
+    stop () {
+      clearInterval(timer)
+      histogram.disable()
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The ordered list of what a process owns. Parts are started in the order they are added and stopped in the
+ * opposite one; a part that fails to stop is logged and does not keep the others from stopping.
+ *
+ * @typedef {object} Part
+ * @property {string} name
+ * @property {() => unknown} [start]
+ * @property {() => unknown} [stop]
+ */
+
+/** @param {{ log: import('../common/log.js').Log }} dependencies */
+export function createLifecycle ({ log }) {
+  /** @type {Part[]} */
+  const started = []
+  /** @type {Promise<void> | undefined} */
+  let stopping
+
+  async function stopAll () {
+    for (const part of started.splice(0).reverse()) {
+      try {
+        await part.stop?.()
+      } catch (error) {
+        log.error({ err: error, part: part.name }, 'part did not stop cleanly')
+      }
+    }
+  }
+
+  return {
+    /**
+     * Starts a part and remembers to stop it. When its start fails, it is stopped (it may own something already)
+     * and the error is passed on.
+     * @template {object} T
+     * @param {string} name
+     * @param {T & { start?: () => unknown, stop?: () => unknown }} part
+     * @returns {Promise<T>} the same part
+     */
+    async start (name, part) {
+      started.push({ name, stop: () => part.stop?.() })
+      await part.start?.()
+      return part
+    },
+
+    /**
+     * Remembers something to do at stop.
+     * @param {string} name
+     * @param {() => unknown} stop
+     */
+    onStop (name, stop) { started.push({ name, stop }) },
+
+    /** Stops everything once; later calls wait for the first. */
+    stop () { return stopping ??= stopAll() }
+  }
+}

@@ -1,0 +1,244 @@
+import { Backoff, retry } from '../common/backoff.js'
+import { InkcastError, publicError } from '../common/errors.js'
+import { TICK, TimingWheel } from '../heartbeat/wheel.js'
+import { ACK_IDS, FIRST_ACK_ID, Receipt } from './receipt.js'
+import { summarise } from './summary.js'
+
+/**
+ * The receipts of one worker: clients are asked to acknowledge a record with `x-receipt`, and when all have, or their
+ * time is up, one summary goes to the uplink, put together with the parts of other workers that the record reached.
+ * docs/decisions/0032-receipts.md
+ *
+ * @typedef {ReturnType<typeof createReceipts>} Receipts
+ */
+
+/** A record reaches all workers within this time, so none reports before, ms; RECEIPT_TIMEOUT is not shorter. */
+export const SETTLE = 1000
+/** How much later than its own deadline a worker takes it that the others have died, ms. */
+export const GRACE = 2000
+/** What Redis or the uplink do not take in this time is lost, ms. */
+const GIVE_UP = 60_000
+/** Receipts that are closed in one turn of the event loop. */
+const BATCH = 1000
+/** What is on its way when the worker stops has so long, ms. */
+const STOP_TIMEOUT = 5000
+
+/**
+ * @param {object} dependencies
+ * @param {Pick<import('../config/load.js').Config['limits'], 'receiptTimeout' | 'maxPendingReceipts'>} dependencies.settings
+ * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
+ * @param {import('./redis-receipts.js').ReceiptParts} [dependencies.parts] default: this worker is alone
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ * @param {() => number} [dependencies.now] monotonic, whole ms; small, because a number of 1e12 takes as much room as three others
+ */
+export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts }, uplink, parts, metrics, log, clock, now = () => Math.trunc(clock.monotonic()) }) {
+  /** By ack id, those that may still be acknowledged. @type {Map<number, Receipt>} bounded by MAX_PENDING_RECEIPTS */
+  const asking = new Map()
+  /** Those without an ack id. @type {Set<Receipt>} bounded likewise */
+  const unasked = new Set()
+  /** @type {Set<Promise<void>>} what is on its way; bounded likewise */
+  const handingOver = new Set()
+  /** @type {TimingWheel<Receipt>} */
+  const wheel = new TimingWheel(receiptTimeout + GRACE, now())
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const stopping = new AbortController()
+  /** Weight of all receipts that are not closed. */
+  let pending = 0
+  let stopped = false
+  // not where the worker before this one began: its clients are ours now, and may answer late
+  let sequence = Math.floor(Math.random() * ACK_IDS)
+  const tally = { acknowledged: 0, missing: 0, unasked: 0, stray: 0, unreported: 0 }
+
+  metrics.onCollect(() => {
+    for (const result of /** @type {(keyof typeof tally)[]} */ (Object.keys(tally))) {
+      metrics.receipts.inc({ result }, tally[result])
+      tally[result] = 0
+    }
+    metrics.receipts_pending.set(pending)
+  })
+
+  /** @param {Receipt} receipt @param {number} weight */
+  function weigh (receipt, weight) {
+    pending += weight - receipt.weight
+    receipt.weight = weight
+  }
+
+  function nextAckId () {
+    do sequence = (sequence + 1) % ACK_IDS
+    while (asking.has(FIRST_ACK_ID + sequence))
+    return FIRST_ACK_ID + sequence
+  }
+
+  /** @param {Receipt} receipt */
+  function onMember (receipt) {
+    if (receipt.weight === 0) begin(receipt)
+    else if (receipt.ackId !== undefined) weigh(receipt, receipt.weight + 1)
+  }
+
+  /** @param {Receipt} receipt @param {number} at ms */
+  function plan (receipt, at) {
+    receipt.dueAt = at
+    wheel.put(receipt, at)
+  }
+
+  /** Closes what is due. */
+  function tick () {
+    const time = now()
+    wheel.advance(time)
+    for (let i = 0; i < BATCH; i++) {
+      const receipt = wheel.take()
+      if (receipt === undefined) return
+      if (receipt.dueAt > time) plan(receipt, receipt.dueAt)
+      else if (receipt.reported) handOver(receipt, close)
+      else finish(receipt)
+    }
+    setImmediate(tick)
+  }
+
+  /** @param {Receipt} receipt that is about to get its first member */
+  function begin (receipt) {
+    weigh(receipt, 1)
+    if (receipt.ackId === undefined) {
+      unasked.add(receipt)
+      plan(receipt, receipt.sharedId === undefined ? receipt.at : receipt.at + SETTLE)
+    } else {
+      asking.set(receipt.ackId, receipt)
+      plan(receipt, receipt.at + receiptTimeout)
+    }
+    // once all members are there, which is in this turn
+    if (receipt.sharedId !== undefined) queueMicrotask(() => announce(receipt))
+  }
+
+  /** @param {Receipt} receipt */
+  async function announce (receipt) {
+    try {
+      await parts?.announce(/** @type {string} */ (receipt.sharedId), receipt.delivered)
+      receipt.announced = true
+    } catch (error) {
+      log.debug({ err: error }, 'a receipt could not be announced')
+    }
+  }
+
+  /** All have acknowledged, or their time is up. @param {Receipt} receipt */
+  function finish (receipt) {
+    wheel.remove(receipt)
+    if (receipt.ackId === undefined) unasked.delete(receipt)
+    else asking.delete(receipt.ackId)
+    tally.acknowledged += receipt.acknowledged
+    tally.missing += receipt.asked - receipt.acknowledged
+    tally.unasked += receipt.unasked
+    handOver(receipt, receipt.sharedId === undefined ? tell : report)
+  }
+
+  /** @param {Receipt} receipt */
+  const tell = (receipt) => send(receipt, [receipt.part()])
+
+  /** @param {Receipt} receipt */
+  async function report (receipt) {
+    const part = receipt.part()
+    receipt.forgetMembers()
+    const all = await insist(() => /** @type {NonNullable<typeof parts>} */ (parts).report(/** @type {string} */ (receipt.sharedId), part, receipt.announced))
+    if (all.length > 0) return send(receipt, all)
+    if (stopped) return
+    weigh(receipt, 1)
+    receipt.reported = true
+    plan(receipt, receipt.at + receiptTimeout + GRACE)
+  }
+
+  /** Others have announced themselves and not reported: they are late, or have died. @param {Receipt} receipt */
+  async function close (receipt) {
+    receipt.reported = false
+    const all = await insist(() => /** @type {NonNullable<typeof parts>} */ (parts).close(/** @type {string} */ (receipt.sharedId)))
+    if (all.length > 0) await send(receipt, all)
+  }
+
+  /** @param {Receipt} receipt @param {(import('./summary.js').Part | number)[]} all */
+  function send ({ guid, uid, sid, event, traceId }, all) {
+    const value = Buffer.from(JSON.stringify(summarise(all)))
+    return insist(() => uplink.send({ operator: 'receipt', guid, uid, sid, event, traceId, timestamp: clock.now(), contentType: 'application/json', value }))
+  }
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} attempt
+   * @returns {Promise<T>}
+   */
+  function insist (attempt) {
+    const deadline = clock.monotonic() + GIVE_UP
+    return retry(attempt, {
+      signal: stopping.signal,
+      clock,
+      backoff: new Backoff({ min: 100 }),
+      retryable: (error) => clock.monotonic() < deadline && !(error instanceof InkcastError && !publicError(error).retryable)
+    })
+  }
+
+  /** @param {Receipt} receipt @param {(receipt: Receipt) => Promise<void>} step */
+  function handOver (receipt, step) {
+    const { delivered } = receipt
+    const done = step(receipt).catch((error) => {
+      tally.unreported += delivered
+      log.debug({ err: error, traceId: receipt.traceId }, 'a receipt is lost')
+    }).finally(() => {
+      handingOver.delete(done)
+      if (!receipt.reported) weigh(receipt, 0)
+    })
+    handingOver.add(done)
+  }
+
+  return {
+    /** Clients of receipts that are not closed yet. */
+    get pending () { return pending },
+
+    /**
+     * @param {import('../wire/publication.js').Publication} publication that is about to be delivered here
+     * @param {string} [receiptId] by which other workers know it
+     * @returns {Receipt | null} null: none is asked for
+     */
+    open (publication, receiptId) {
+      if (!publication.receipt) return null
+      if (pending >= 2 * maxPendingReceipts) {
+        tally.unreported++
+        return null
+      }
+      const sharedId = parts === undefined || publication.operator === 'socket' ? undefined : receiptId
+      return new Receipt(pending >= maxPendingReceipts ? undefined : nextAckId(), publication, sharedId, now(), onMember)
+    },
+
+    /**
+     * @param {import('../gateway/connection.js').Connection} connection
+     * @param {number} ackId
+     * @returns {boolean} whether it was asked for, in time and for the first time
+     */
+    acknowledge ({ receiver }, ackId) {
+      const receipt = asking.get(ackId)
+      const at = now()
+      if (receipt === undefined || !receipt.acknowledge(receiver, at)) {
+        tally.stray++
+        return false
+      }
+      if (receipt.complete) {
+        if (receipt.sharedId === undefined || at >= receipt.at + SETTLE) finish(receipt)
+        else plan(receipt, receipt.at + SETTLE)
+      }
+      return true
+    },
+
+    start () { timer = setInterval(tick, TICK).unref() },
+    tick,
+
+    /** Nobody can acknowledge any more: tells what is known. */
+    async stop () {
+      stopped = true
+      for (const receipt of [...asking.values(), ...unasked]) finish(receipt)
+      clearInterval(timer)
+      const ended = new AbortController()
+      await Promise.race([Promise.all(handingOver), clock.sleep(STOP_TIMEOUT, ended.signal).catch(() => {})])
+      ended.abort()
+      stopping.abort(new InkcastError('unavailable'))
+    }
+  }
+}

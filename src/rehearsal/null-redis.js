@@ -1,0 +1,42 @@
+import { createRedis } from '../redis/client.js'
+
+/**
+ * A Redis that takes everything and keeps nothing, for what is to leave no trace: the warm-up of a worker. All code up to the
+ * bytes that would be sent is that of a real one. It is never started, and nothing of it has to be stopped.
+ *
+ * @param {object} settings
+ * @param {string[]} settings.urls of the real one: a single Redis or Redis Cluster
+ * @param {import('../common/log.js').Log} settings.log
+ * @returns {import('../redis/client.js').RedisConnection}
+ */
+export function createNullRedis ({ urls, log }) {
+  const redis = createRedis({ urls, name: 'nobody', log })
+  const client = /** @type {any} */ (redis.client)
+  /** @type {Record<string, (args: any[]) => unknown>} by the SHA of a script */
+  const answers = {
+    [client.scriptsSet.inkcast_open.sha]: () => ['nothing', '0'],
+    [client.scriptsSet.inkcast_users.sha]: () => [],
+    [client.scriptsSet.inkcast_hold.sha]: holdForNobody
+  }
+  const socket = {}
+  client.sendCommand = (/** @type {any} */ command) => {
+    const [script, ...args] = command.args
+    command.toWritable(socket)
+    command.resolve(answers[script]?.(args) ?? 0)
+    return command.promise
+  }
+  redis.channels.subscribe = async () => {}
+  return redis
+}
+
+/**
+ * As hold-n.lua answers where nobody else holds anything.
+ * @param {any[]} args number of keys, keys, holder, whether there are services, changes
+ */
+function holdForNobody ([count, ...rest]) {
+  const [services, ...changes] = rest.slice(Number(count) + 1)
+  return changes.map(([op, told]) => {
+    const held = op === '+' ? '1' : '0'
+    return services !== '1' || op === '=' || told === held ? '.' : held
+  }).join('')
+}

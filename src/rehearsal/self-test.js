@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from 'node:util'
+import { PacketType } from 'socket.io-parser'
+import { encodeMsgpack } from '../wire/msgpack.js'
+import { takesCompressed } from '../engine/compression.js'
+import { Delivery } from '../gateway/delivery.js'
+import { heartbeatHooks, useStock, versionsNotChecked, writeFrames } from '../socketio/hooks.js'
+import { FIRST_ACK_ID } from '../receipts/receipt.js'
+import { openStage } from './stage.js'
+
+/**
+ * Whether the private hooks (hooks.js) do what they are for, with the libraries that are installed and whatever has
+ * changed them since (tools that watch a process patch modules): real clients over loopback, every hook used as
+ * the gateway uses it, everything that arrives looked at.
+ *
+ * @typedef {Awaited<ReturnType<typeof openStage>>} Stage
+ */
+
+/** Takes 30 ms where the machine is idle; the longest that a start may wait for it, ms. */
+const PATIENCE = 10_000
+
+/**
+ * @param {object} dependencies
+ * @param {import('../config/load.js').Config} dependencies.config
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @returns {Promise<boolean>} false, and a warning: Socket.IO's own paths have to be taken; never rejects
+ */
+export async function testHooks ({ config, log }) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  /** @type {Stage | undefined} */
+  let stage
+  let step = 'a listener on 127.0.0.1'
+  const tooLong = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`nothing came within ${PATIENCE} ms`)), PATIENCE) })
+  const others = versionsNotChecked().join(', ')
+  try {
+    stage = await openStage(config)
+    for (const [name, test] of Object.entries(TESTS)) {
+      step = name
+      await Promise.race([test(stage), tooLong])
+    }
+    if (others !== '') log.info(`${others}: inkcast was checked with other versions, but the self-test finds nothing wrong`)
+    return true
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error)
+    log.warn(`self-test failed (${step}: ${message})${others && ` with ${others}`}: deliveries and heartbeats take the slower paths of Socket.IO itself`)
+    useStock()
+    return false
+  } finally {
+    clearTimeout(timer)
+    tooLong.catch(() => {})
+    await stage?.close().catch((error) => log.debug({ err: error }, 'the self-test was not cleaned up'))
+  }
+}
+
+/** @type {Record<string, (stage: Stage) => Promise<void>>} */
+const TESTS = {
+  'a JSON client': (stage) => stage.throughEngineIo(() => testWebSocket(stage, 'json')),
+  'a msgpack client': (stage) => stage.throughEngineIo(() => testWebSocket(stage, 'msgpack')),
+  'a polling client that upgrades': testPolling,
+  'a JSON client that begins with a WebSocket': (stage) => testWebSocket(stage, 'json'),
+  'a msgpack client that begins with a WebSocket': (stage) => testWebSocket(stage, 'msgpack')
+}
+
+/** @param {unknown} condition @param {string} what @returns {asserts condition} */
+function must (condition, what) {
+  if (!condition) throw new Error(what)
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** @type {(event: string, payload: unknown, codec: import('../wire/packet.js').Codec, receipt?: any) => Delivery} */
+const record = (event, payload, codec, receipt) => new Delivery({
+  operator: 'broadcast', guid: 'self-test', event, except: [], ephemeral: true, receipt: receipt !== undefined, traceId: event, timestamp: 1,
+  ...codec === 'json' ? { contentType: 'application/json', value: Buffer.from(JSON.stringify(payload)) } : { contentType: 'application/msgpack', value: encodeMsgpack(payload) }
+}, 0, receipt)
+
+/** What clients get of a record. @param {string} event @param {unknown} payload */
+const got = (event, payload) => [event, payload, { guid: 'self-test', traceId: event, ts: 1 }]
+
+const PAYLOAD = { text: 'Grüße 👩‍👩‍👧'.repeat(20), list: [1, null, { a: true }] }
+
+/**
+ * @param {Stage} stage
+ * @param {import('../wire/packet.js').Codec} codec
+ */
+async function testWebSocket (stage, codec) {
+  const client = await stage.connect(codec)
+  const { received } = client
+  client.send({ type: PacketType.CONNECT, data: { token: stage.secret } })
+  await client.until(() => received.length >= 2, 'the answer to CONNECT')
+  const connection = stage.connection(received[1].data?.sid)
+  must(connection !== undefined, 'the connection does not have the id that it was given')
+  const { conn, socket } = connection
+
+  client.send({ type: PacketType.EVENT, id: 1, data: ['doc:leave', { guid: 'self-test' }] })
+  await client.until(() => received.length >= 3, 'the answer to an event')
+  must(received[2].type === PacketType.ACK && received[2].id === 1, 'an event is not answered')
+  must(takesCompressed(conn) === connection.context.outbox.compresses, 'compression was not agreed on')
+  must(Object.values(conn).every((value) => typeof value?.hasRef !== 'function'), 'Engine.IO has a timer of its own')
+  received.length = 0
+
+  // past the queue, through the queue, and Socket.IO's own between them
+  const acknowledged = new Promise((resolve) => { connection.acknowledged = resolve })
+  connection.deliver(record('joined', PAYLOAD, codec, { ackId: FIRST_ACK_ID, ask () {} }))
+  connection.deliver(record('binary', [Buffer.from([1, 0x1e]), Buffer.alloc(0)], 'msgpack'))
+  /** @type {(value: unknown) => void} */
+  let answer = () => {}
+  const answered = new Promise((resolve) => { answer = resolve })
+  socket.emit('own', PAYLOAD, answer)
+  connection.deliver(record('queued', PAYLOAD, 'json'))
+  connection.flush()
+  await client.until(() => received.length >= 4, 'four events')
+  must(isDeepStrictEqual(received.map(({ data }) => data), [
+    got('joined', PAYLOAD), got('binary', [Buffer.from([1, 0x1e]), Buffer.alloc(0)]), ['own', PAYLOAD], got('queued', PAYLOAD)
+  ]), 'not what was sent, or in another order')
+  must(received[0].id === FIRST_ACK_ID, 'no acknowledgement is asked for')
+  client.send({ type: PacketType.ACK, id: FIRST_ACK_ID, data: [] })
+  client.send({ type: PacketType.ACK, id: received[2].id, data: ['yes'] })
+  must(await acknowledged === FIRST_ACK_ID && await answered === 'yes', 'an acknowledgement is lost')
+  received.length = 0
+
+  const [{ data, frame }] = record('direct', PAYLOAD, codec).messages(codec)
+  // what was written last is known to be on its way some turns later
+  for (let turns = 0; turns < 10 && !(conn.transport.writable && conn.writeBuffer.length === 0); turns++) await turn()
+  must(writeFrames(conn, connection.context.outbox.frameOf({ data, frame }, takesCompressed(conn))), 'a WebSocket with nothing to do takes no frame')
+  heartbeatHooks.sendPing(conn)
+  const pong = new Promise((resolve) => { conn.once('heartbeat', resolve) })
+  // the frame is what counts
+  conn.write(typeof data === 'string' ? data : `2["data"]`, { wsPreEncodedFrame: [frame], compress: false })
+  socket.emit('end')
+  await client.until(() => received.length >= 4, 'a frame, a ping and a frame')
+  must(isDeepStrictEqual(received.map((one) => one.data ?? one), [got('direct', PAYLOAD), '2', got('direct', PAYLOAD), ['end']]), 'frames do not arrive as they were made')
+  client.ws.send('3')
+  await pong
+
+  let reason
+  socket.once('disconnect', (why) => { reason = why })
+  heartbeatHooks.giveUp(conn)
+  await client.until(() => client.closed, 'the end of a connection that is given up').catch(() => must(client.closed, 'a connection that is given up stays open'))
+  must(reason === 'ping timeout' && stage.gateway.connections === 0 && stage.gateway.engine.clientsCount === 0, 'something is left of a connection that was given up')
+}
+
+/** @param {Stage} stage */
+async function testPolling (stage) {
+  const { sid } = JSON.parse((await stage.poll()).slice(1))
+  await stage.poll(sid, `40${JSON.stringify({ token: stage.secret })}`)
+  const connection = stage.connection(JSON.parse((await stage.poll(sid)).slice(2)).sid)
+  must(connection !== undefined, 'there is no connection')
+  connection.deliver(record('polled', PAYLOAD, 'json'))
+  connection.deliver(record('again', PAYLOAD, 'json'))
+  connection.flush()
+  const expected = [got('polled', PAYLOAD), got('again', PAYLOAD)].map((args) => `42${JSON.stringify(args)}`)
+  // the first one may be answered alone
+  let text = await stage.poll(sid)
+  if (!text.includes('\u001e')) text += `\u001e${await stage.poll(sid)}`
+  must(text === expected.join('\u001e'), 'a poll is not answered with what was sent')
+
+  const client = await stage.connect('json', sid)
+  const { received } = client
+  client.ws.send('2probe')
+  await client.until(() => received.length >= 1, 'the answer to a probe')
+  connection.deliver(record('upgrading', PAYLOAD, 'json'))
+  connection.flush()
+  client.ws.send('5')
+  await client.until(() => received.length >= 2, 'what was sent during an upgrade')
+  connection.deliver(record('upgraded', PAYLOAD, 'json'))
+  connection.flush()
+  await client.until(() => received.length >= 3, 'what was sent after an upgrade')
+  must(isDeepStrictEqual(received.slice(1).map(({ data }) => data), [got('upgrading', PAYLOAD), got('upgraded', PAYLOAD)]), 'an upgrade changes what is sent')
+  client.ws.close()
+  await client.until(() => client.closed, 'the end').catch(() => must(client.closed, 'a connection that is closed stays open'))
+}

@@ -1,0 +1,198 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
+import net from 'node:net'
+import tls from 'node:tls'
+import WebSocket from 'ws'
+import * as json from 'socket.io-parser'
+import msgpack from 'socket.io-msgpack-parser'
+import { createMemoryBus, createMemoryHub } from '../bus/memory-bus.js'
+import { Orders } from '../bus/orders.js'
+import { systemClock as clock } from '../common/clock.js'
+import { loadConfig } from '../config/load.js'
+import { InkcastError } from '../common/errors.js'
+import { createLog } from '../common/log.js'
+import { createMetrics } from '../metrics/metrics.js'
+import { createMemoryPresence, createMemoryPresenceHub } from '../presence/memory-presence.js'
+import { createSessionIds } from '../wire/session-id.js'
+import { encodePacket } from '../socketio/codec.js'
+import { kConnection } from '../gateway/connection.js'
+import { createGateway } from '../gateway/server.js'
+
+/**
+ * Where the self-test and the warm-up play: a gateway of its own, with nothing behind it (a bus in memory, no metrics that anybody
+ * sees, no log), and clients that talk to it over loopback. It takes whoever knows a secret that is made for this one
+ * test, so a stranger who finds the port meanwhile gets nothing.
+ *
+ * @typedef {import('../wire/packet.js').Codec} Codec
+ * @typedef {Parameters<typeof createGateway>[0]} Dependencies
+ *
+ * @callback CreateParts what takes the place of the stage's own
+ * @param {Pick<Dependencies, 'uplink' | 'metrics' | 'log' | 'clock'> & { secret: string }} own
+ * @returns {Partial<Dependencies>}
+ */
+
+/**
+ * @param {import('../config/load.js').Config} config the worker's own; also its certificate is used
+ * @param {CreateParts} [createParts]
+ */
+export async function openStage (config, createParts = () => ({})) {
+  const secret = randomBytes(32).toString('base64url')
+  const log = createLog({ level: 'silent', pretty: false, role: 'self-test' })
+  const metrics = createMetrics({ processMetrics: false })
+  // what is tested are hooks: a limit of the worker's may be smaller than what that takes
+  const { history, limits } = loadConfig({ env: {} })
+  const hub = createMemoryHub({ history, clock })
+  const uplink = { start: async () => {}, stop: async () => {}, send: async () => {} }
+  const gateway = createGateway({
+    config: {
+      ...config,
+      history,
+      gateway: { ...config.gateway, allowedOrigins: [] }, // pages of the stage itself
+      limits: { ...limits, maxHandshakesPerSecond: 1_000_000, maxConnectionsPerUser: 0 },
+      delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) }
+    },
+    hooked: true,
+    createBus: (handlers) => createMemoryBus({ hub, handlers, workerNumber: 0, log, metrics, clock }),
+    createPresenceStore: (handlers) => createMemoryPresence({ hub: createMemoryPresenceHub(config.presence), workerNumber: 0, handlers }),
+    uplink,
+    authenticator: /** @type {any} */ ({
+      /** @param {string | undefined} token */
+      async authenticate (token) {
+        if (token !== secret) throw new InkcastError('unauthorized')
+        return { uid: 'self-test', grants: null, expiresAt: null, anonymous: false }
+      },
+      onWithdrawn () {}
+    }),
+    access: /** @type {any} */ ({ check: async () => true, orders: new Orders() }),
+    newId: createSessionIds(0),
+    metrics,
+    log,
+    clock,
+    ...createParts({ secret, uplink, metrics, log, clock })
+  })
+  await gateway.bus.start()
+  gateway.sessions?.start()
+  // Not the HTTP server's own `listen`: node:cluster would give all workers one port between them.
+  const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
+  listener.listen({ host: '127.0.0.1', port: 0, exclusive: true })
+  await once(listener, 'listening')
+  const { port } = /** @type {net.AddressInfo} */ (listener.address())
+  const address = `//127.0.0.1:${port}/socket.io/?EIO=4`
+  const secure = config.gateway.tlsCertFile === undefined ? '' : 's'
+  // nobody has signed a certificate for this address
+  const agent = secure ? new https.Agent({ keepAlive: true, rejectUnauthorized: false }) : new http.Agent({ keepAlive: true })
+  /** @type {StageClient[]} */
+  const clients = []
+
+  return {
+    gateway,
+    secret,
+    /** @returns {net.Socket} bare, to the same port */
+    dial: () => secure ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false }) : net.connect({ port, host: '127.0.0.1', noDelay: true }),
+
+    /**
+     * Clients that begin with a WebSocket get a session of Engine.IO's own meanwhile.
+     * @template T
+     * @param {() => Promise<T>} test
+     * @returns {Promise<T>}
+     */
+    async throughEngineIo (test) {
+      const { direct } = gateway.engine
+      gateway.engine.direct = false
+      try {
+        return await test()
+      } finally {
+        gateway.engine.direct = direct
+      }
+    },
+
+    /** @param {Codec} codec @param {string} [sid] of a polling session that it takes over */
+    async connect (codec, sid) {
+      const client = new StageClient(codec, `ws${secure}:${address}&transport=websocket${sid === undefined ? '' : `&sid=${sid}`}`)
+      clients.push(client)
+      await once(client.ws, 'open')
+      return client
+    },
+
+    /**
+     * One request of a polling client.
+     * @param {string} [sid]
+     * @param {string} [packets]
+     * @returns {Promise<string>} packets
+     */
+    async poll (sid = '', packets = undefined) {
+      const req = (secure ? https : http).request(`http${secure}:${address}&transport=polling${sid && `&sid=${sid}`}`, { method: packets === undefined ? 'GET' : 'POST', agent })
+      req.end(packets)
+      const [res] = await once(req, 'response')
+      let text = ''
+      for await (const chunk of res) text += chunk
+      return text
+    },
+
+    /** @param {string} id @returns {import('../gateway/connection.js').Connection | undefined} */
+    connection: (id) => /** @type {any} */ (gateway.io.sockets.sockets.get(id))?.[kConnection],
+
+    async close () {
+      for (const { ws } of clients) ws.terminate()
+      agent.destroy()
+      listener.close()
+      await gateway.io.close()
+      gateway.httpServer.closeAllConnections()
+      await gateway.sessions?.stop()
+      await gateway.bus.stop()
+    }
+  }
+}
+
+/** A WebSocket client that speaks Socket.IO, as little as it takes. */
+class StageClient {
+  #decoder
+  #wake = () => {}
+  /** @type {Error | undefined} */
+  #error
+  /** In the order of arrival: arguments of events, types of Engine.IO packets, data of others. @type {any[]} */
+  received = []
+  closed = false
+
+  /** @param {Codec} codec @param {string} url */
+  constructor (codec, url) {
+    this.codec = codec
+    this.ws = new WebSocket(url, { rejectUnauthorized: false })
+    this.#decoder = codec === 'json' ? new json.Decoder() : new msgpack.Decoder()
+    this.#decoder.on('decoded', (/** @type {json.Packet} */ packet) => { this.received.push(packet) })
+    this.ws.on('message', (data, isBinary) => this.#take(isBinary ? data : String(data)))
+    this.ws.on('error', (error) => { this.#error = error })
+    this.ws.on('close', () => {
+      this.closed = true
+      this.#wake()
+    })
+  }
+
+  /** @param {any} data */
+  #take (data) {
+    try {
+      if (typeof data !== 'string' || data[0] === '4') this.#decoder.add(typeof data === 'string' ? data.slice(1) : data)
+      else this.received.push(data)
+    } catch (error) {
+      this.#error = /** @type {Error} */ (error)
+    }
+    this.#wake()
+  }
+
+  /** @param {Partial<json.Packet>} packet */
+  send (packet) { for (const data of encodePacket(this.codec, { nsp: '/', ...packet })) this.ws.send(typeof data === 'string' ? `4${data}` : data) }
+
+  /**
+   * @param {() => boolean} condition looked at with everything that arrives
+   * @param {string} what is waited for
+   */
+  async until (condition, what) {
+    while (!condition()) {
+      if (this.#error !== undefined) throw new Error(`${what}: ${this.#error.message}`)
+      if (this.closed) throw new Error(`${what}: the connection was lost`)
+      await new Promise((resolve) => { this.#wake = () => resolve(undefined) })
+    }
+  }
+}

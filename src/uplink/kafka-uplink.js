@@ -1,0 +1,52 @@
+import { publicError } from '../common/errors.js'
+import { HEADER } from '../wire/headers.js'
+import { createProducer } from '../kafka/producer.js'
+
+/**
+ * The uplink over Kafka: src/uplink/contract.js is its contract, DESIGN's "Uplink headers" its format.
+ * The key is the guid, so that a document's records keep their order; without one, the user, or the connection.
+ *
+ * @param {object} dependencies
+ * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {string} dependencies.topic
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../metrics/metrics.js').Metrics, 'uplink_records' | 'uplink_pending'>} dependencies.metrics
+ * @param {import('../common/clock.js').Clock} [dependencies.clock]
+ * @param {Partial<typeof import('../kafka/producer.js').LIMITS>} [dependencies.limits]
+ * @returns {import('./contract.js').Uplink}
+ */
+export function createKafkaUplink ({ kafka, topic, log, metrics, clock, limits }) {
+  const producer = createProducer({ kafka, topic, log, clock, limits, onPending: (records) => metrics.uplink_pending.set(records) })
+  return {
+    start: () => producer.start(),
+    stop: () => producer.stop(),
+    async send (record) {
+      try {
+        await producer.send({ key: record.guid ?? record.uid ?? record.sid ?? null, value: record.value, headers: headersOf(record) })
+        metrics.uplink_records.inc({ operator: record.operator, result: 'ok' })
+      } catch (error) {
+        metrics.uplink_records.inc({ operator: record.operator, result: publicError(error).code })
+        throw error
+      }
+    }
+  }
+}
+
+/**
+ * @param {import('./contract.js').UplinkRecord} record
+ * @returns {Record<string, string>}
+ */
+export function headersOf ({ operator, uid, sid, guid, event, traceId, timestamp, contentType }) {
+  /** @type {Record<string, string>} */
+  const headers = {
+    [HEADER.operator]: operator,
+    [HEADER.traceId]: traceId,
+    [HEADER.timestamp]: String(timestamp),
+    [HEADER.contentType]: contentType
+  }
+  if (uid !== undefined) headers[HEADER.uid] = uid
+  if (sid !== undefined) headers[HEADER.sid] = sid
+  if (guid !== undefined) headers[HEADER.guid] = guid
+  if (event !== undefined) headers[HEADER.event] = event
+  return headers
+}

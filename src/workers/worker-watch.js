@@ -1,0 +1,144 @@
+import { Backoff } from '../common/backoff.js'
+import { WORKERS } from '../redis/keys.js'
+import { LEASE_TIME } from './worker-lease.js'
+
+/**
+ * Watches the leases of all workers, and tells of those that have ended: run out, given back, or taken over by the next process.
+ *
+ * What a worker held has its incarnation, `<number>.<incarnation>` (`createWorkerLease`), because a number is soon taken
+ * again. An incarnation that has ended does not come back.
+ *
+ * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, within a second or so of the end, in the order of the ends:
+ *   let go of what you hold of that worker. It is told of what ends after `start()`; ask `live()` about what is older.
+ * - `clean(number, incarnation)` is called on **one** process of the cluster, once what the worker held may no longer be kept for clients that come back
+ *   (`grace`): delete its keys, report its clients. When the promise resolves it is done with for good. When it rejects it is called again; when the process dies
+ *   midway, another one is asked. So it may begin anew after any of its steps, and even run twice at a time where Redis was away: every
+ *   step must be one that may be done twice.
+ *
+ * Redis being away ends nobody: while nobody could watch, nobody could renew either, and leases are counted anew.
+ */
+
+/** How often leases are looked at, ms; once more when one is about to run out. */
+const INTERVAL = 1000
+/** Nobody has watched when nobody did for so long, ms. */
+const PAUSE = 3 * INTERVAL
+/** How long a claim to clean up holds without a sign of life, ms. */
+const CLAIM_TIME = 5000
+/** How long ends are told to processes that could not reach Redis, ms. */
+const TOLD_FOR = 3_600_000
+
+/** @param {number} number @param {number} incarnation @returns {string} as it stands in keys and values */
+export const incarnationName = (number, incarnation) => `${number}.${incarnation}`
+
+/** @param {string} name @returns {[number: number, incarnation: number]} */
+const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map(Number))
+
+/**
+ * @param {object} dependencies
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'client'>} dependencies.redis
+ * @param {((number: number, incarnation: number) => void)[]} [dependencies.onWorkerGone]
+ * @param {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} [dependencies.clean] default: this process cleans nothing up
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {number} [dependencies.leaseTime] ms
+ * @param {number} [dependencies.interval] ms
+ * @param {number} dependencies.grace how long what a worker held is kept after its last sign of life, ms; the same in all processes
+ * @param {number} [dependencies.claimTime] ms
+ */
+export function createWorkerWatch ({ redis, onWorkerGone = [], clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME }) {
+  const listeners = [...onWorkerGone]
+  const stopping = new AbortController()
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let newest = ''
+  /** What this process cleans up at the moment. */
+  let claimed = ''
+
+  async function look () {
+    const wanted = clean !== undefined && claimed === '' ? 1 : 0
+    const [last, nextExpiry, ended, claims] = await redis.scripts.watch(
+      [WORKERS.expiry, WORKERS.incarnations, WORKERS.ending, WORKERS.ended, WORKERS.unclean, WORKERS.watched],
+      [newest, leaseTime, interval * (PAUSE / INTERVAL), grace, claimTime, wanted, TOLD_FOR, claimed]
+    )
+    newest = last
+    for (const name of ended) tell(name)
+    if (claims.length > 0 && !stopping.signal.aborted) cleanUp(claims[0])
+    return nextExpiry < 0 ? interval : Math.min(interval, nextExpiry + 1)
+  }
+
+  async function watch () {
+    let next = interval
+    try {
+      next = await look()
+    } catch (error) {
+      log.debug({ err: error }, 'the leases of workers could not be looked at')
+    }
+    if (!stopping.signal.aborted) timer = setTimeout(watch, next).unref()
+  }
+
+  /** @param {string} name */
+  function tell (name) {
+    const [number, incarnation] = parseName(name)
+    log.info({ workerNumber: number, incarnation }, 'a worker has ended')
+    for (const listener of listeners) {
+      try {
+        listener(number, incarnation)
+      } catch (error) {
+        log.error({ err: error }, 'the end of a worker could not be handled')
+      }
+    }
+  }
+
+  /** @param {string} name */
+  async function cleanUp (name) {
+    claimed = name
+    const backoff = new Backoff({ min: 100, max: 5000 })
+    const { signal } = stopping
+    while (!signal.aborted) {
+      try {
+        await /** @type {NonNullable<typeof clean>} */ (clean)(...parseName(name), signal)
+        await redis.client.zrem(WORKERS.unclean, name)
+        break
+      } catch (error) {
+        if (!signal.aborted) log.warn({ err: error, incarnation: name }, 'what a worker left behind could not be cleaned up, trying again')
+        await new Promise((resolve) => { setTimeout(resolve, backoff.next()).unref() })
+      }
+    }
+    claimed = ''
+  }
+
+  return {
+    /** Tells of ends from now on. @param {(number: number, incarnation: number) => void} listener */
+    onWorkerGone (listener) { listeners.push(listener) },
+
+    /**
+     * @param {Iterable<string>} names incarnations, as `incarnationName` has them
+     * @returns {Promise<Set<string>>} those that live
+     */
+    live: (names) => liveIncarnations(redis, names),
+
+    /** @throws what Redis says: without knowing where to begin, ends could be missed */
+    async start () {
+      const next = await look()
+      timer = setTimeout(watch, next).unref()
+    },
+
+    /** What is being cleaned up is left to others. */
+    stop () {
+      stopping.abort()
+      clearTimeout(timer)
+    }
+  }
+}
+
+/**
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'client'>} redis
+ * @param {Iterable<string>} names incarnations, as `incarnationName` has them
+ * @returns {Promise<Set<string>>} those that live, in one round trip
+ */
+export async function liveIncarnations (redis, names) {
+  const asked = [...new Set(names)]
+  if (asked.length === 0) return new Set()
+  const numbers = asked.map((name) => name.slice(0, name.indexOf('.')))
+  const known = await redis.client.hmget(WORKERS.incarnations, ...numbers)
+  return new Set(asked.filter((name, i) => name === `${numbers[i]}.${known[i]}`))
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+import { createPrivateListener } from '../../../src/admin/private-listener.js'
+import { createProcesses } from '../../../src/admin/processes.js'
+import { createAdminServer } from '../../../src/admin/server.js'
+import { createStatus } from '../../../src/admin/status.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+import { makeDirectory, removeDirectory } from '../../services/directory.js'
+
+/** @typedef {import('../../../src/admin/status.js').ProcessStatus} ProcessStatus */
+
+/**
+ * A run directory, and processes that listen there.
+ * @param {import('node:test').TestContext} t
+ */
+function machine (t) {
+  const directory = makeDirectory('run')
+  t.after(() => removeDirectory(directory))
+  return {
+    directory,
+    /** @param {string} name role and slot @param {number} pid @param {() => Promise<string[]>} notReady */
+    async process (name, pid, notReady) {
+      const status = /** @type {any} */ ({ read: async () => ({ name, notReady: await notReady(), metrics: [] }) })
+      const listener = createPrivateListener({ path: path.join(directory, `${name}.${pid}.sock`), status })
+      t.after(() => listener.stop())
+      await listener.start()
+      return listener
+    }
+  }
+}
+
+const ready = async () => []
+
+test('an api that goes while it is asked, because the one after it is ready, leaves the machine ready', async (t) => {
+  const { directory, process: add } = machine(t)
+  const old = await add('api-0', 1, async () => {
+    await add('api-0', 2, ready)
+    await old.stop()
+    return []
+  })
+  const { reasons, processes } = await createProcesses({ directory, expected: { api: 1 } }).read()
+  assert.deepEqual(reasons, [])
+  assert.deepEqual(processes, [{ name: 'api-0', notReady: [], metrics: [] }], 'the new one, once')
+})
+
+test('an api that says that it stops, because the one after it is ready, leaves the machine ready', async (t) => {
+  const { directory, process: add } = machine(t)
+  await add('api-0', 1, async () => {
+    await add('api-0', 2, ready)
+    return ['stopping']
+  })
+  assert.deepEqual((await createProcesses({ directory, expected: { api: 1 } }).read()).reasons, [])
+})
+
+test('an api that goes with nobody after it is missed', async (t) => {
+  const { directory, process: add } = machine(t)
+  const old = await add('api-0', 1, async () => {
+    await old.stop()
+    return []
+  })
+  assert.deepEqual((await createProcesses({ directory, expected: { api: 1 } }).read()).reasons, ['api: 0 of 1 ready'])
+})
+
+test('where processes come and go all the time, whoever asks is answered all the same', { timeout: 15_000 }, async (t) => {
+  const { directory, process: add } = machine(t)
+  let pid = 1
+  const another = async () => {
+    await add('api-0', pid++, another)
+    return ['starting']
+  }
+  await another()
+  const { reasons } = await createProcesses({ directory, expected: { api: 1 } }).read()
+  assert.equal(reasons[0], 'api: 0 of 1 ready')
+})
+
+test('/ready tells the warnings of processes that serve, with their names', async (t) => {
+  const { directory } = machine(t)
+  const status = createStatus({ name: 'ingest-0', metrics: createMetrics({ processMetrics: false }) })
+  status.addWarnings(() => ['partition 3 lost records'])
+  status.started()
+  const listener = createPrivateListener({ path: path.join(directory, 'ingest-0.1.sock'), status })
+  t.after(() => listener.stop())
+  await listener.start()
+  const processes = createProcesses({ directory, expected: { ingest: 1 } })
+  const server = createAdminServer({ settings: { host: '127.0.0.1', port: 0 }, production: false, processes, log: recordingLog().log, clock: systemClock })
+  t.after(() => server.stop())
+  await server.start()
+  const answer = await fetch(`http://127.0.0.1:${server.port()}/ready`)
+  assert.equal(answer.status, 200)
+  assert.deepEqual(/** @type {any} */ (await answer.json()).warnings, ['ingest-0: partition 3 lost records'])
+})

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { connectClient } from '../../helpers/clients.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { nothingLeft, stillServed, watchBus } from '../../helpers/left-over.js'
+import { rawWebSocket } from '../../helpers/raw-client.js'
+import { waitFor } from '../../helpers/wait.js'
+import { kConnection } from '../../../src/gateway/connection.js'
+import { Allowance, ratesOf } from '../../../src/admission/allowance.js'
+
+describe('what a connection may send', () => {
+  const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
+
+  /** @param {Allowance} allowance @param {number} now @param {number} tries */
+  const events = (allowance, now, tries) => Array.from({ length: tries }, () => allowance.event(now)).filter(Boolean).length
+
+  test('is twice the rate of events at once, and the rate from then on', () => {
+    const allowance = new Allowance(rates, 1000)
+    assert.equal(events(allowance, 1000, 50), 20)
+    assert.equal(events(allowance, 1099, 50), 0)
+    assert.equal(events(allowance, 1100, 50), 1)
+    assert.equal(events(allowance, 2100, 50), 10)
+    assert.equal(events(allowance, 60_000, 50), 20)
+    // it is not paid for again when the clock is set back
+    assert.equal(events(allowance, 0, 50), 0)
+    assert.equal(events(allowance, 1000, 50), 10)
+  })
+
+  test('is no event as long as more bytes have come than may', () => {
+    const allowance = new Allowance(rates, 0)
+    assert.equal(allowance.packet(1500, 0), true)
+    assert.equal(events(allowance, 0, 1), 1)
+    assert.equal(allowance.packet(2000, 0), true)
+    assert.equal(events(allowance, 0, 1), 0)
+    assert.equal(events(allowance, 1999, 1), 0)
+    assert.equal(events(allowance, 2000, 1), 1)
+  })
+
+  test('is ten seconds\' worth of packets at once, and of bytes that were too many', () => {
+    const packets = new Allowance(rates, 0)
+    for (let i = 0; i < 1100; i++) assert.equal(packets.packet(0, 0), true)
+    assert.equal(packets.packet(0, 0), false)
+    assert.equal(packets.packet(0, 1000), true)
+    const bytes = new Allowance(rates, 0)
+    assert.equal(bytes.packet(11_500, 0), true)
+    assert.equal(bytes.packet(1, 0), false)
+  })
+})
+
+describe('what a connection may cost', () => {
+  const rates = ratesOf({ maxEventsPerSecond: 1000, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
+
+  test('is a quarter of a core, twice that at once, with what follows decoding', () => {
+    const allowance = new Allowance(rates, 0)
+    assert.equal(allowance.event(0), true)
+    allowance.decoded(160)
+    assert.equal(allowance.event(0), true)
+    allowance.decoded(100)
+    assert.equal(allowance.event(0), false)
+    assert.equal(allowance.overworked(0), true)
+    // 780 ms were taken, 500 are there at once, and 250 come in a second
+    assert.equal(allowance.event(1119), false)
+    assert.equal(allowance.event(1120), true)
+    assert.equal(allowance.overworked(1120), false)
+    // it is never a reason to cut it off
+    allowance.decoded(1e6)
+    assert.equal(allowance.packet(1, 1120), true)
+  })
+
+  test('includes the bytes of its answers, which alone never cut it off', () => {
+    const allowance = new Allowance(rates, 0)
+    allowance.answered(1500)
+    assert.equal(allowance.event(0), true)
+    allowance.answered(500)
+    assert.equal(allowance.event(0), false)
+    assert.equal(allowance.event(500), true)
+    allowance.answered(1e9)
+    assert.equal(allowance.packet(4000, 500), true)
+    assert.equal(allowance.event(5000), false)
+    assert.equal(allowance.event(9600), true)
+    // a debt that was made by sending stays
+    allowance.packet(9000, 9600)
+    allowance.answered(1)
+    assert.equal(allowance.packet(1000, 9600), true)
+    assert.equal(allowance.packet(200, 9600), false)
+  })
+})
+
+describe('a client that sends too much', () => {
+  test('is told so once it has cost more than its share, before anything of it is decoded, and served again when it has paid', async (t) => {
+    const server = await startEmbedded(t)
+    for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
+      const client = await connectClient(t, server.url, { codec })
+      const { [kConnection]: connection } = /** @type {any} */ (server.gateway.io.sockets.sockets.get(/** @type {string} */ (client.id)))
+      await client.ask('doc:join', { guid: 'doc' })
+      /** @type {number[]} */
+      const charged = []
+      const decoded = connection.decoded.bind(connection)
+      connection.decoded = (/** @type {number} */ ms) => {
+        charged.push(ms)
+        decoded(ms)
+      }
+      const signal = (/** @type {unknown} */ data) => client.ask('doc:signal', { guid: 'doc', event: 'noise', data })
+      assert.equal((await signal(1)).ok, true)
+      assert.equal(charged.length, 0)
+      assert.equal((await signal(Array(20_000).fill({}))).ok, true)
+      assert.equal(charged.length, 1)
+      assert.ok(charged[0] > 0)
+      // as if it had sent such messages for half a minute
+      decoded(10_000)
+      for (const data of [1, 'x'.repeat(5000), Array(1000).fill([]), Buffer.alloc(10)]) assert.deepEqual((await signal(data)).error, { code: 'rate_limited', message: 'too many events', retryable: true })
+      assert.equal((await client.ask('no such event')).error.code, 'rate_limited')
+      assert.equal(client.connected, true)
+      decoded(-10_000)
+      await waitFor(async () => (await signal(1)).ok)
+    }
+  })
+
+  test('by asking for lists that are larger than its questions is told so, however it asks', async (t) => {
+    const server = await startEmbedded(t)
+    const members = await Promise.all(Array.from({ length: 50 }, () => connectClient(t, server.url)))
+    for (const member of members) assert.equal((await member.ask('doc:join', { guid: 'doc', state: { text: 'x'.repeat(1900) } })).ok, true)
+    const witness = await connectClient(t, server.url)
+    await witness.ask('doc:join', { guid: 'doc' })
+    const questions = /** @type {[string, object][]} */ ([['doc:members', { guid: 'doc' }], ['doc:members', { guid: 'doc', limit: 500 }], ['doc:join', { guid: 'doc', members: true }]])
+    await Promise.all(questions.map(async ([event, question]) => {
+      const client = await connectClient(t, server.url)
+      await client.ask('doc:join', { guid: 'doc' })
+      let bytes = 0
+      const answers = []
+      for (let i = 0; i < 100; i++) {
+        const answer = await client.ask(event, question)
+        answers.push(answer)
+        bytes += JSON.stringify(answer).length
+      }
+      const limited = answers.filter(({ error }) => error?.code === 'rate_limited').length
+      // about 100 KB each; 2 MB at once and one more in each of the few seconds that this takes
+      assert.ok(limited > 20 && bytes < 8e6, `${event}: ${limited} were refused, ${bytes} bytes were sent`)
+      assert.equal(client.connected, true)
+    }))
+    assert.equal((await witness.ask('doc:members', { guid: 'doc' })).members.length >= 50, true)
+  })
+
+  test('in one message is told that the value is bad, where it is msgpack, and stays connected', async (t) => {
+    const server = await startEmbedded(t)
+    const client = await connectClient(t, server.url, { codec: 'msgpack' })
+    await client.ask('doc:join', { guid: 'doc' })
+    const { error } = await client.ask('doc:signal', { guid: 'doc', event: 'broad', data: Array(200_000).fill(null) })
+    assert.deepEqual(error, { code: 'bad_value', message: 'there are more than 50000 values in one message', retryable: false })
+    assert.equal((await client.ask('doc:signal', { guid: 'doc', event: 'broad', data: Array(45_000).fill(null) })).ok, true)
+  })
+
+  test('is told so by each answer, and served again later', async (t) => {
+    const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '20' })
+    const client = await connectClient(t, server.url)
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => client.ask('doc:leave', { guid: `${i}` })))
+    const codes = answers.map(({ error }) => error.code)
+    const limited = codes.filter((code) => code === 'rate_limited').length
+    assert.ok(limited >= 50 && limited <= 60, `${limited} were refused`)
+    assert.deepEqual(answers.at(-1), { ok: false, error: { code: 'rate_limited', message: 'too many events', retryable: true } })
+    await waitFor(async () => (await client.ask('doc:leave', { guid: 'x' })).error.code === 'not_joined')
+  })
+
+  test('in bytes likewise', async (t) => {
+    const server = await startEmbedded(t, { MAX_BYTES_PER_SECOND: '10000', MAX_RECORD_BYTES: '10000' })
+    const client = await connectClient(t, server.url)
+    const codes = []
+    for (let i = 0; i < 5; i++) codes.push((await client.ask('doc:leave', { guid: 'x'.repeat(6000) })).error.code)
+    assert.deepEqual(codes, ['bad_request', 'bad_request', 'bad_request', 'rate_limited', 'rate_limited'])
+    assert.equal(client.connected, true)
+  })
+
+  test('may join as many documents as are allowed, however often it tries', async (t) => {
+    const server = await startEmbedded(t, { MAX_DOCUMENTS_PER_CONNECTION: '50' })
+    const bus = watchBus(server)
+    const witness = await connectClient(t, server.url)
+    const before = heapUsed()
+    const raw = await rawWebSocket(t, server.url)
+    await raw.connect()
+    for (let i = 0; i < 10_000; i++) raw.send(`42${i}["doc:join",{"guid":"d${i}"}]`)
+    await waitFor(() => raw.received.length === 10_002, { message: () => raw.received.length })
+    /** @type {Record<string, number>} */
+    const counts = {}
+    for (const data of raw.received.slice(2)) {
+      const code = /"code":"(\w+)"/.exec(data.toString())?.[1] ?? 'ok'
+      counts[code] = (counts[code] ?? 0) + 1
+    }
+    assert.deepEqual(Object.keys(counts).sort(), ['ok', 'rate_limited', 'too_many_documents'])
+    assert.equal(counts.ok, 50)
+    assert.ok(counts.too_many_documents >= 150 && counts.too_many_documents < 1000, JSON.stringify(counts))
+    assert.equal(bus.documents.size, 50)
+    await stillServed(witness)
+    raw.ws.close()
+    witness.disconnect()
+    await nothingLeft(server, bus)
+    raw.received.length = 0
+    const grown = heapUsed() - before
+    assert.ok(grown < 4 * 2 ** 20, `${grown} bytes are still in use`)
+  })
+
+  test('and does not stop is cut off, with a word', async (t) => {
+    const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '10' })
+    const bus = watchBus(server)
+    const client = await connectClient(t, server.url)
+    const gone = client.next('disconnect')
+    for (let i = 0; i < 2000; i++) client.emit('doc:leave', { guid: 'x' })
+    assert.equal((await gone)[0], 'io server disconnect')
+    const { retryInMs, ...told } = client.received[0].payload
+    assert.deepEqual([client.received.length, client.received[0].event, told], [1, 'gateway:disconnect', { code: 'rate_limited', message: 'too many events', retryable: true }])
+    assert.ok(retryInMs >= 1000 && retryInMs <= 5000)
+    await nothingLeft(server, bus)
+  })
+})
+
+/** @returns {number} bytes that are not garbage */
+function heapUsed () {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
+}

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { InkcastError } from '../../../src/common/errors.js'
+import { createSessionIds, timeOfSid } from '../../../src/wire/session-id.js'
+import { startApi } from '../../helpers/api.js'
+
+test('the sessions of a user are told with their time', async (t) => {
+  const sid = createSessionIds(7)()
+  const session = { sid, worker: 7, client: 'tab', transport: /** @type {const} */ ('websocket'), lastSeen: 5, documents: ['a', 'b'] }
+  const { call } = await startApi(t, { sessions: { sessions: async (uid) => uid === 'a/b' ? [session] : [] } })
+  assert.deepEqual((await call('GET', '/v1/users/a%2Fb/sessions')).body, { ok: true, uid: 'a/b', sessions: [{ ...session, connectedAt: timeOfSid(sid) }] })
+  assert.deepEqual((await call('GET', '/v1/users/bob/sessions')).body, { ok: true, uid: 'bob', sessions: [] })
+})
+
+test('while the store is away they are unavailable', async (t) => {
+  const { call } = await startApi(t, { sessions: { sessions: () => Promise.reject(new InkcastError('unavailable')) } })
+  const { status, body } = await call('GET', '/v1/users/ada/sessions')
+  assert.deepEqual([status, body.error.code], [503, 'unavailable'])
+})

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, describe, test } from 'node:test'
+import { connectClient } from '../../helpers/clients.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { rawHttp } from '../../helpers/raw-http.js'
+import { rawWebSocket } from '../../helpers/raw-client.js'
+import { waitFor } from '../../helpers/wait.js'
+import { Deadlines } from '../../../src/engine/deadlines.js'
+import { EngineSocket } from '../../../src/engine/engine-socket.js'
+
+const server = await startEmbedded({ after })
+const { url, gateway } = server
+const REQUEST = ['GET /socket.io/?EIO=4&transport=websocket HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', '', ''].join('\r\n')
+const MASK = Buffer.from([1, 2, 3, 4])
+
+/** @param {number} first @param {string | Buffer} payload shorter than 126 bytes @returns {Buffer} */
+const frame = (first, payload) => Buffer.concat([Buffer.from([first, 0x80 | Buffer.byteLength(payload)]), MASK, Buffer.from(payload).map((byte, i) => byte ^ MASK[i & 3])])
+
+/** @returns {any} Engine.IO's socket of whoever came last with a WebSocket */
+const latest = () => gateway.engine.sessions().at(-1)
+
+/** @param {import('node:test').TestContext} t @param {...(string | Buffer)} parts each is sent when the one before has arrived */
+async function dial (t, ...parts) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').setNoDelay()
+  t.after(() => socket.destroy())
+  const client = { socket, bytes: Buffer.alloc(0), ended: false }
+  socket.on('data', (chunk) => { client.bytes = Buffer.concat([client.bytes, chunk]) }).on('error', () => {}).on('close', () => { client.ended = true })
+  await once(socket, 'connect')
+  for (const part of parts) {
+    socket.write(part)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return client
+}
+
+describe('a client that begins with a WebSocket', () => {
+  test('has a session of ours; one that upgrades has Engine.IO\'s', async (t) => {
+    await connectClient(t, url, { transports: ['websocket'] })
+    assert.ok(latest() instanceof EngineSocket)
+    const other = await connectClient(t, url, { transports: ['polling', 'websocket'] })
+    await waitFor(() => other.io.engine.transport.name === 'websocket')
+    assert.ok(!(gateway.engine.sessions()[0] instanceof EngineSocket))
+  })
+
+  test('has one as well when its request comes in pieces, or after another one', async (t) => {
+    for (const parts of [[REQUEST.slice(0, 1), REQUEST.slice(1, 30), REQUEST.slice(30)], ['GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n', REQUEST]]) {
+      const client = await dial(t, ...parts)
+      await waitFor(() => client.bytes.includes('0{"sid"'), { message: () => client.bytes.toString('latin1') })
+      assert.ok(latest() instanceof EngineSocket)
+      client.socket.write(frame(0x81, '40'))
+      await waitFor(() => client.bytes.includes('40{"sid"'), { message: () => client.bytes.toString('latin1') })
+    }
+  })
+
+  test('may say the next thing before it is asked to', async (t) => {
+    const client = await dial(t, Buffer.concat([Buffer.from(REQUEST), frame(0x81, '40')]))
+    await waitFor(() => client.bytes.includes('40{"sid"'), { message: () => client.bytes.toString('latin1') })
+  })
+
+  test('gets the first of the protocols that it offers, and the answer to its key', async (t) => {
+    const client = await dial(t, REQUEST.replace('Host: x', 'Host: x\r\nSec-WebSocket-Protocol: one, two'))
+    await waitFor(() => client.bytes.includes('0{'), { message: () => client.bytes.toString('latin1') })
+    assert.match(client.bytes.toString('latin1'), /^HTTP\/1\.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\nSec-WebSocket-Protocol: one\r\n\r\n/)
+  })
+
+  test('ends with the engine, and is forgotten then', async (t) => {
+    const { url, gateway: { engine } } = await startEmbedded(t)
+    const ws = await rawWebSocket(t, url)
+    await ws.connect()
+    assert.equal(engine.sessions().length, 1)
+    engine.close()
+    assert.deepEqual([engine.sessions().length, engine.clientsCount], [0, 0])
+    await waitFor(() => ws.ws.readyState === ws.ws.CLOSED, { message: () => ws.ws.readyState })
+  })
+
+  test('is answered by Engine.IO where an extension wants to see requests, or to add headers', async (t) => {
+    const extended = await startEmbedded(t)
+    const { engine } = extended.gateway
+    engine.on('headers', (headers) => { headers['x-extension'] = 'here' })
+    const ws = await rawWebSocket(t, extended.url)
+    assert.ok(!engine.sessions().some((session) => session instanceof EngineSocket))
+    await ws.connect()
+  })
+})
+
+describe('what a client sends', () => {
+  for (const [what, bytes, code, reason] of /** @type {const} */ ([
+    ['frames that are not masked', Buffer.from([0x81, 1, 0x32]), 1002, 'a frame is not masked'],
+    ['text that is not UTF-8', frame(0x81, Buffer.from([0x34, 0xff])), 1007, 'text is not valid UTF-8'],
+    ['more than may come before it is admitted', Buffer.concat([Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]), MASK]), 1009, 'message is larger than 65536 bytes']
+  ])) {
+    test(`${what}: its WebSocket is closed with ${code} and a reason`, async (t) => {
+      const client = await dial(t, REQUEST)
+      const session = latest()
+      client.socket.write(bytes)
+      await waitFor(() => client.ended)
+      const close = Buffer.concat([Buffer.from([0x88, 2 + reason.length, code >> 8, code & 255]), Buffer.from(reason)])
+      assert.deepEqual(client.bytes.subarray(-close.length), close)
+      assert.equal(session.readyState, 'closed')
+      assert.equal(gateway.engine.sessionOf(session.id), undefined)
+    })
+  }
+
+  test('a ping is answered with what it says, a pong with nothing', async (t) => {
+    const client = await dial(t, REQUEST, frame(0x8a, 'pong'), frame(0x89, 'ping'))
+    await waitFor(() => client.bytes.includes('ping'))
+    assert.deepEqual([...client.bytes.subarray(-6)], [0x8a, 4, ...Buffer.from('ping')])
+  })
+
+  test('a close frame is answered with its code, and the connection ended', async (t) => {
+    const client = await dial(t, REQUEST, frame(0x88, Buffer.from([3, 233])))
+    await waitFor(() => client.ended)
+    assert.deepEqual([...client.bytes.subarray(-4)], [0x88, 2, 3, 233])
+  })
+
+  test('Engine.IO packets that only a server may send end the session', async (t) => {
+    for (const packet of ['2', '7']) {
+      const client = await dial(t, REQUEST, frame(0x81, packet))
+      await waitFor(() => client.ended)
+    }
+  })
+
+  test('goodbye and the end in one piece are a goodbye', async (t) => {
+    const client = await dial(t, REQUEST, frame(0x81, '40'))
+    await waitFor(() => client.bytes.includes('40{"sid"'))
+    const [socket] = [...gateway.io.sockets.sockets.values()].slice(-1)
+    const reason = new Promise((resolve) => socket.once('disconnect', resolve))
+    client.socket.end(Buffer.concat([frame(0x81, '41'), frame(0x88, '')]))
+    assert.equal(await reason, 'client namespace disconnect')
+  })
+})
+
+test('what is no WebSocket is Node\'s: bad requests, other paths, connections that say nothing and go', async (t) => {
+  assert.match(await rawHttp(url, 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /)
+  assert.match(await rawHttp(url, REQUEST.replace('/socket.io/', '/elsewhere/')), /^HTTP\/1\.1 404 /)
+  const silent = await dial(t)
+  silent.socket.end()
+  await waitFor(() => silent.ended)
+  const resetting = await dial(t)
+  resetting.socket.resetAndDestroy()
+  assert.equal((await fetch(`${url}/socket.io/?EIO=4&transport=polling`)).status, 200)
+})
+
+test('a connection that ends before it has said anything is no longer waited for', async (t) => {
+  const { mock } = t.mock.method(Deadlines.prototype, 'delete')
+  const silent = await dial(t)
+  await new Promise((resolve) => gateway.httpServer.getConnections(resolve))
+  silent.socket.resetAndDestroy()
+  await waitFor(() => mock.calls.some(({ result }) => result === true), { message: () => mock.callCount() })
+})
+
+test('connections that say nothing do not keep a gateway from stopping', async (t) => {
+  const stopping = await startEmbedded(t)
+  const socket = connect(Number(new URL(stopping.url).port), '127.0.0.1').on('error', () => {})
+  const accepted = () => new Promise((resolve) => stopping.gateway.httpServer.getConnections((_, count) => resolve(count === 1)))
+  await waitFor(accepted)
+  const closed = once(socket, 'close')
+  const begin = performance.now()
+  await stopping.gateway.stop()
+  await closed
+  assert.ok(performance.now() - begin < 5000, 'it was waited for')
+})

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createConsumer } from '../../../src/kafka/consumer.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+import { waitFor } from '../../helpers/wait.js'
+
+const EVENTS = { GROUP_JOIN: 'join', REBALANCING: 'rebalancing', FETCH: 'fetch', CRASH: 'crash', END_BATCH_PROCESS: 'end' }
+
+/** One of kafkajs's consumers, as far as it is used; the test plays the broker. */
+class FakeConsumer extends EventEmitter {
+  events = EVENTS
+  disconnects = 0
+  /** @type {((payload: object) => Promise<void>) | undefined} */
+  eachBatch
+  /** @type {object[]} */
+  commits = []
+  connect = async () => {}
+  subscribe = async () => {}
+  disconnect = async () => { this.disconnects++ }
+  /** @param {{ eachBatch: (payload: object) => Promise<void> }} options */
+  run = async ({ eachBatch }) => { this.eachBatch = eachBatch }
+  /** @param {object[]} offsets */
+  commitOffsets = async (offsets) => { this.commits.push(...offsets) }
+
+  /** @param {number[]} partitions */
+  join (partitions = [0]) {
+    this.emit('join', { payload: { memberAssignment: { t: partitions }, isLeader: true } })
+  }
+
+  /** @param {object} [more] @returns what kafkajs hands to eachBatch */
+  batch (more) {
+    return {
+      batch: { partition: 0, messages: [{ offset: '5' }, { offset: '6' }], highWatermark: '9', lastOffset: () => '7' },
+      resolveOffset: () => {}, heartbeat: async () => {}, commitOffsetsIfNecessary: async () => {}, isRunning: () => true, isStale: () => false, pause: () => () => {}, ...more
+    }
+  }
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Partial<Parameters<typeof createConsumer>[0]> & { make?: (index: number) => FakeConsumer }} [options]
+ */
+function start (t, { make = () => new FakeConsumer(), ...more } = {}) {
+  /** @type {FakeConsumer[]} */
+  const made = []
+  const { log, lines } = recordingLog()
+  /** @type {unknown[]} */
+  const failures = []
+  const kafka = /** @type {any} */ ({
+    consumer: () => { made.push(make(made.length)); return made.at(-1) },
+    admin: () => ({ connect: () => new Promise(() => {}), disconnect: async () => {} })
+  })
+  const consumer = createConsumer({ kafka, settings: { topic: 't', groupId: 'g' }, handle: async ({ messages }) => messages.length, onFailure: (error) => failures.push(error), log, ...more })
+  t.after(() => consumer.stop())
+  consumer.start()
+  const running = async (index = 0) => {
+    await waitFor(() => made[index]?.eachBatch, { message: () => `consumer ${index} of ${made.length}` })
+    return made[index]
+  }
+  return { consumer, made, lines, failures, running }
+}
+
+test('it is ready when it has joined', async (t) => {
+  const { consumer, running } = start(t)
+  const fake = await running()
+  assert.deepEqual(consumer.status(), { ready: false, reason: 'the consumer has not joined its group yet', joined: false, partitions: [], pollAge: Infinity, restarts: 0 })
+  fake.join([1, 3])
+  fake.emit('fetch', {})
+  const { pollAge, ...status } = consumer.status()
+  assert.deepEqual(status, { ready: true, reason: undefined, joined: true, partitions: [1, 3], restarts: 0 })
+  assert.ok(pollAge < 1000)
+})
+
+test('one that crashes, or cannot connect, is replaced; the failure is told once, its end too', async (t) => {
+  const { consumer, made, lines, failures, running } = start(t, {
+    make: (index) => {
+      const fake = new FakeConsumer()
+      if (index === 1 || index === 2) fake.connect = () => Promise.reject(new Error('it is over'))
+      return fake
+    }
+  })
+  const fake = await running()
+  fake.join()
+  fake.emit('crash', { payload: { error: new Error('it is over') } })
+  await waitFor(() => !consumer.status().ready)
+  assert.equal(consumer.status().reason, 'it is over')
+  const second = await running(3)
+  second.join()
+  assert.equal(consumer.status().ready, true)
+  assert.equal(consumer.status().restarts, 3)
+  assert.equal(failures.length, 3)
+  assert.ok(made.slice(0, 3).every(({ disconnects }) => disconnects === 1))
+  assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
+  assert.equal(lines.filter(({ text }) => text.includes('works again')).length, 1)
+})
+
+test('one that gets no answer for long is not ready, then replaced', async (t) => {
+  const began = performance.now()
+  const fast = { now: Date.now, monotonic: () => (performance.now() - began) * 40, sleep: (/** @type {number} */ ms) => delay(ms) }
+  const { consumer, made, running } = start(t, { clock: fast })
+  const fake = await running()
+  fake.join()
+  await waitFor(() => consumer.status().reason?.includes('no answer from Kafka'), { message: () => consumer.status() })
+  assert.equal(made.length, 1)
+  await running(1)
+  assert.equal(fake.disconnects, 1)
+})
+
+test('what is done is committed up to the end of the batch, what is not done is left', async (t) => {
+  let done = 2
+  const { consumer, running } = start(t, { handle: async () => done })
+  const fake = await running()
+  fake.join()
+  /** @type {string[]} */
+  const resolved = []
+  await fake.eachBatch?.(fake.batch({ resolveOffset: (/** @type {string} */ offset) => resolved.push(offset) }))
+  done = 1
+  await fake.eachBatch?.(fake.batch({ resolveOffset: (/** @type {string} */ offset) => resolved.push(offset) }))
+  done = 0
+  await fake.eachBatch?.(fake.batch({ resolveOffset: (/** @type {string} */ offset) => resolved.push(offset) }))
+  assert.deepEqual(resolved, ['6', '5'])
+  await consumer.stop()
+  assert.deepEqual(fake.commits, [{ topic: 't', partition: 0, offset: '6', metadata: '' }])
+})
+
+test('a batch is aborted when the group does not know this member any more, and kafkajs is told', async (t) => {
+  const { running } = start(t, { handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1))) })
+  const fake = await running()
+  fake.join()
+  /** @type {object[]} */
+  const committed = []
+  await assert.rejects(/** @type {any} */ (fake.eachBatch)(fake.batch({
+    heartbeat: () => Promise.reject(new Error('rebalance in progress')), commitOffsetsIfNecessary: async (/** @type {object} */ offsets) => { committed.push(offsets) }
+  })), /rebalance in progress/)
+  assert.deepEqual(committed, [{ topics: [{ topic: 't', partitions: [{ partition: 0, offset: '6', metadata: '' }] }] }])
+})
+
+test('a batch that ends in a later generation commits nothing: its partition may be another\'s', async (t) => {
+  /** @type {(() => void) | undefined} */
+  let finish
+  const { consumer, running } = start(t, { handle: () => new Promise((resolve) => { finish = () => resolve(2) }) })
+  const fake = await running()
+  fake.join()
+  const batch = fake.eachBatch?.(fake.batch({ resolveOffset: () => assert.fail('resolved') }))
+  const end = /** @type {() => void} */ (await waitFor(() => finish))
+  fake.join([0, 1])
+  end()
+  await batch
+  await consumer.stop()
+  assert.deepEqual(fake.commits, [])
+})
+
+test('it stops while it connects, and one that gets through later is closed: it would keep partitions', async (t) => {
+  let connect = () => {}
+  const { consumer, made } = start(t, {
+    make: () => {
+      const fake = new FakeConsumer()
+      fake.connect = () => new Promise((resolve) => { connect = () => resolve(undefined) })
+      return fake
+    }
+  })
+  await waitFor(() => made.length === 1)
+  const began = performance.now()
+  await consumer.stop()
+  assert.ok(performance.now() - began < 2000)
+  connect()
+  await waitFor(() => made[0].disconnects === 2)
+  assert.equal(made.length, 1)
+})
+
+test('a partition whose batch takes long is paused, and resumed when that is done; kafkajs goes on meanwhile', async (t) => {
+  let finish = () => {}
+  const { consumer, running } = start(t, { handle: ({ partition }) => partition === 1 ? Promise.resolve(2) : new Promise((resolve) => { finish = () => resolve(2) }) })
+  const fake = await running()
+  fake.join([0, 1])
+  /** @type {string[]} */
+  const told = []
+  await fake.eachBatch?.(fake.batch({
+    pause: () => { told.push('pause'); return () => told.push('resume') },
+    resolveOffset: (/** @type {string} */ offset) => told.push(offset)
+  }))
+  assert.deepEqual(told, ['pause'])
+  await fake.eachBatch?.(fake.batch({ batch: { partition: 1, messages: [{ offset: '1' }, { offset: '2' }], highWatermark: '3', lastOffset: () => '2' } }))
+  finish()
+  await waitFor(() => told.length === 3)
+  assert.deepEqual(told, ['pause', '6', 'resume'])
+  await consumer.stop()
+  assert.deepEqual(fake.commits.map((commit) => Object.values(commit).join()).sort(), ['t,0,8,', 't,1,3,'])
+})
+
+test('a batch that takes long is aborted when the group changes, and what is done of it is committed', async (t) => {
+  const { running } = start(t, { handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1))) })
+  const fake = await running()
+  fake.join()
+  let resumed = 0
+  await fake.eachBatch?.(fake.batch({ pause: () => () => { resumed++ } }))
+  fake.emit('rebalancing')
+  await waitFor(() => resumed === 1)
+  assert.deepEqual(fake.commits, [{ topic: 't', partition: 0, offset: '6', metadata: '' }])
+})

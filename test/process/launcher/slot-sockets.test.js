@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { fork } from 'node:child_process'
+import { connect, createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { bindTogether, canReusePort } from '../../../src/launcher/reuse-port.js'
+import { createSlotSockets } from '../../../src/launcher/slot-sockets.js'
+import { noSlotSockets } from '../../helpers/slot-sockets.js'
+import { waitFor } from '../../helpers/wait.js'
+
+test('what this Node and system can do is seen', () => {
+  assert.equal(canReusePort(), noSlotSockets === false)
+})
+
+const skip = { skip: noSlotSockets }
+
+describe('slot sockets', () => {
+  for (const host of ['127.0.0.1', '0.0.0.0', '::1', '::']) {
+    test(`are bound to one port of ${host}`, skip, (t) => {
+      const handles = bindTogether(host, 0, 3)
+      t.after(() => handles.forEach((handle) => handle.close()))
+      const ports = handles.map((handle) => {
+        const address = { port: 0 }
+        handle.getsockname(address)
+        return address.port
+      })
+      assert.ok(ports[0] > 0)
+      assert.deepEqual(ports, [ports[0], ports[0], ports[0]])
+    })
+  }
+
+  for (const reusePort of [false, true]) {
+    test(`a port where somebody listens is taken, ${reusePort ? 'also if' : 'and certainly not if'} he would share it`, skip, async (t) => {
+      const server = createServer()
+      t.after(() => server.close())
+      server.listen({ port: 0, host: '127.0.0.1', reusePort })
+      await once(server, 'listening')
+      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+      for (const host of ['127.0.0.1', '0.0.0.0', '::']) assert.throws(() => bindTogether(host, port, 2), { code: 'EADDRINUSE', port, address: host })
+    })
+  }
+
+  test('an address that this machine does not have', skip, () => {
+    assert.throws(() => bindTogether('192.0.2.1', 0, 2), { code: 'EADDRNOTAVAIL', address: '192.0.2.1' })
+  })
+
+  /**
+   * Slots without processes.
+   * @param {import('node:test').TestContext} t
+   * @param {number} count
+   */
+  async function startSockets (t, count) {
+    /** @type {string[]} what workers were told */
+    const told = []
+    const worker = (/** @type {number} */ slot) => ({
+      slot,
+      send (/** @type {any} */ { type, slot: other = slot, error }, /** @type {unknown} */ handle) { told.push(`${slot}: ${error?.code ?? type} ${other}${handle ? '' : ', no handle'}`) }
+    })
+    const slots = Array.from({ length: count }, (_, slot) => ({ serving: /** @type {any} */ (worker(slot)) }))
+    const sockets = createSlotSockets({ host: 'localhost', port: 0, slots: /** @type {any} */ (slots) })
+    t.after(() => sockets.stop())
+    await sockets.start()
+    return {
+      sockets,
+      slots,
+      worker,
+      told: () => told.splice(0)
+    }
+  }
+
+  test('those of slots that nobody serves go to the workers with the fewest of them, and are taken back', skip, async (t) => {
+    const { sockets, slots, worker, told } = await startSockets(t, 4)
+    sockets.cover()
+    for (const { serving } of slots) sockets.give(serving)
+    sockets.cover()
+    assert.deepEqual(told(), ['0: socket 0', '1: socket 1', '2: socket 2', '3: socket 3'])
+
+    slots[1].serving = undefined
+    sockets.cover()
+    slots[3].serving = undefined
+    sockets.cover()
+    sockets.cover()
+    assert.deepEqual(told(), ['0: stand-in 1', '2: stand-in 3'])
+
+    slots[1].serving = worker(1)
+    sockets.cover()
+    assert.deepEqual(told(), ['0: stand-down 1, no handle'])
+  })
+
+  test('a worker that stands in and goes itself is relieved by those that are left, and by the first that is there again', skip, async (t) => {
+    const { sockets, slots, worker, told } = await startSockets(t, 3)
+    sockets.give(slots[0].serving)
+    slots[0].serving = undefined
+    sockets.cover()
+    assert.deepEqual(told(), ['0: socket 0', '1: stand-in 0'])
+    slots[1].serving = worker(1)
+    sockets.cover()
+    assert.deepEqual(told(), ['1: stand-down 0, no handle', '1: stand-in 0'], 'the one that replaces it has to be told')
+    slots[1].serving = undefined
+    sockets.cover()
+    assert.deepEqual(told(), ['1: stand-down 0, no handle', '2: stand-in 0', '2: stand-in 1'])
+    slots[2].serving = undefined
+    sockets.cover()
+    told()
+    slots[1].serving = worker(1)
+    sockets.cover()
+    assert.deepEqual(told(), ['1: stand-in 0', '1: stand-in 2'])
+  })
+
+  test('after the stop nobody gets one', skip, async (t) => {
+    const { sockets, slots, told } = await startSockets(t, 2)
+    sockets.give(slots[0].serving)
+    sockets.stop()
+    sockets.give(slots[1].serving)
+    slots[0].serving = undefined
+    sockets.cover()
+    assert.deepEqual(told(), ['0: socket 0'])
+  })
+})
+
+test('a worker takes several connections in one turn of its event loop, and leaves nothing open', skip, async (t) => {
+  const [handle] = bindTogether('127.0.0.1', 0, 1)
+  t.after(() => handle.close())
+  const { port } = (() => {
+    const address = { port: 0 }
+    handle.getsockname(address)
+    return address
+  })()
+  const worker = fork(fileURLToPath(new URL('../../helpers/slot-worker.js', import.meta.url)))
+  t.after(() => { worker.kill('SIGKILL') })
+  /** @type {any} */
+  let told
+  let asked = 0
+  worker.on('message', (/** @type {any} */ message) => {
+    if (message.type === 'listen') {
+      asked++
+      worker.send({ type: 'socket' }, handle)
+    } else if (message.type === undefined) {
+      told = message
+    }
+  })
+  await waitFor(() => told?.ready, { timeout: 20_000, message: 'the worker to listen' })
+  assert.equal(asked, 8)
+  worker.send({ connections: 80 })
+  const clients = Array.from({ length: 80 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  t.after(() => { for (const client of clients) client.destroy() })
+  await waitFor(() => told?.turns, { timeout: 20_000, message: 'the connections to be taken' })
+  assert.ok(told.turns < 40, `${told.turns} turns`)
+  await once(worker, 'exit')
+})

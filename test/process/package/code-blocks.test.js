@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { connect } from 'inkcast/client'
+import { loadConfig } from '../../../src/config/load.js'
+import { codeBlocks, commandsOf, pages, runBlock } from '../../helpers/code-blocks.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { waitFor } from '../../helpers/wait.js'
+
+/** What readers copy has to run: each block of code of the pages, in the way its language says. */
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const server = await startEmbedded({ after })
+const blocks = codeBlocks()
+const of = (/** @type {string} */ language) => blocks.filter((block) => block.language === language)
+
+/** @param {string} text with the addresses of a gateway that runs with its defaults */
+const here = (text) => text.replaceAll(/(?:http:\/\/)?localhost:3000/g, server.url).replaceAll(/(?:http:\/\/)?localhost:3001/g, server.apiUrl)
+const load = (/** @type {string} */ specifier) => import(specifier)
+
+/** @param {string} guid @param {unknown} value @param {Record<string, string>} [headers] */
+const publish = (guid, value, headers) => server.post(`/v1/documents/${guid}/broadcast`, value, headers)
+
+/**
+ * What each block of JavaScript is run with, and what it has to do then, by something that only this block has in it.
+ * @type {Record<string, (code: string, t: import('node:test').TestContext) => Promise<void>>}
+ */
+const SCENARIOS = {
+  'README.md: await client.open(': async (code, t) => {
+    /** @type {any[]} */
+    const printed = []
+    const { client } = await runBlock(code, { console: { log: (/** @type {any[]} */ ...args) => { printed.push(args) } } }, load)
+    t.after(() => client.close())
+    await publish('demo', { text: 'from a service' })
+    await waitFor(() => printed.length === 2, { message: () => printed })
+    assert.deepEqual(printed, [['connected'], [2, { text: 'from a service' }]])
+  },
+
+  'docs/client.md: await doc.send({ text': async (code, t) => {
+    /** @type {any[]} */
+    const printed = []
+    const { client, doc } = await runBlock(code, { console: { log: (/** @type {any[]} */ ...args) => { printed.push(args) } } }, load)
+    t.after(() => client.close())
+    await publish('minutes', { text: 'back' })
+    await waitFor(() => printed.length === 2, { message: () => printed })
+    assert.deepEqual(printed, [['connected', ''], [2, { text: 'back' }]])
+    assert.equal(doc.position.offset, 2)
+  },
+
+  'docs/protocol.md: let epoch, offset': async (code, t) => {
+    /** @type {unknown[]} */
+    const shown = []
+    let reloads = 0
+    await publish('minutes', 'before')
+    const { socket } = await runBlock(code, { show: (/** @type {unknown} */ payload) => { shown.push(payload) }, reload: () => { reloads++ } }, load)
+    t.after(() => socket.disconnect())
+    await new Promise((resolve) => { socket.once('doc:joined', resolve) })
+    await publish('minutes', 1)
+    await waitFor(() => shown.length === 1)
+    socket.disconnect()
+    await publish('minutes', 2)
+    await publish('minutes', 3)
+    socket.connect()
+    await waitFor(() => shown.length === 3)
+    await publish('minutes', 'a signal', { 'x-ephemeral': 'true' })
+    await publish('minutes', 4)
+    await waitFor(() => shown.length === 5)
+    assert.deepEqual(shown, [1, 2, 3, 'a signal', 4])
+    assert.equal(reloads, 0)
+    socket.disconnect()
+    for (let i = 5; i <= 1100; i++) await server.gateway.bus.publish([{ publication: { ...record, value: Buffer.from(String(i)) } }])
+    socket.connect()
+    await waitFor(() => reloads === 1)
+    await publish('minutes', 'after')
+    await waitFor(() => shown.length === 6)
+    assert.equal(shown[5], 'after')
+  },
+
+  'examples/document-service/README.md: await client.open(': async (code, t) => {
+    const client = connect(server.url)
+    t.after(() => client.close())
+    /** @type {unknown[]} */
+    const seen = []
+    const see = (/** @type {any} */ what) => { seen.push(what.version) }
+    await runBlock(code, { client, version: 0, fetch: (/** @type {string} */ path) => fetch(server.url + path), show: see, apply: see, reload: () => {} }, load)
+    await publish('demo', { changes: [{ version: 0 }, { version: 1 }] }, { 'x-event': 'sheet:changes' })
+    await waitFor(() => seen.length === 2)
+    assert.deepEqual(seen, [0, 1])
+  },
+
+  'docs/protocol.md: acknowledge?.()': async (code) => {
+    /** @type {Function} */
+    let listener = () => {}
+    /** @type {unknown[]} */
+    const applied = []
+    const socket = { on: (/** @type {string} */ _event, /** @type {Function} */ given) => { listener = given } }
+    await runBlock(code, { socket, apply: (/** @type {unknown} */ payload) => { applied.push(payload) } }, load)
+    listener('without', {})
+    listener('with', {}, () => applied.push('acknowledged'))
+    assert.deepEqual(applied, ['without', 'with', 'acknowledged'])
+  }
+}
+
+/** @type {import('../../../src/wire/publication.js').Publication} */
+const record = {
+  operator: 'broadcast', guid: 'minutes', event: 'message', except: [], ephemeral: false, receipt: false, traceId: 'a'.repeat(32), timestamp: 0,
+  contentType: 'application/json', value: Buffer.from('0')
+}
+
+describe('JavaScript', () => {
+  for (const { file, line, code } of of('js')) {
+    test(`${file}:${line} does what it says`, async (t) => {
+      const found = Object.keys(SCENARIOS).filter((key) => key.startsWith(`${file}: `) && code.includes(key.slice(file.length + 2)))
+      assert.equal(found.length, 1, `what has to be tried with it? ${found}`)
+      await SCENARIOS[found[0]](here(code), t)
+    })
+  }
+
+  test('has no scenario for what is not there', () => {
+    for (const key of Object.keys(SCENARIOS)) {
+      const [file, text] = [key.slice(0, key.indexOf(': ')), key.slice(key.indexOf(': ') + 2)]
+      assert.ok(of('js').some((block) => block.file === file && block.code.includes(text)), key)
+    }
+  })
+})
+
+/** How commands that are not run here are checked. @type {[RegExp, (...words: string[]) => void][]} */
+const COMMANDS = [
+  [/^npm (?:run )?(?:--silent )?(?<script>[\w:]+)/, (script) => { assert.ok(script === 'ci' || script in scripts, `there is no script ${script}`) }],
+  [/^eval "\$\(npm run --silent (?<script>\w+) env\)"$/, (script) => { assert.ok(script in scripts) }],
+  [/^node (?<file>[\w./-]+\.js)/, (file) => { assert.ok(existsSync(ROOT + file), `there is no ${file}`) }],
+  [/^npx pm2 \w+ (?<file>[\w.]+)/, (file) => { assert.ok(existsSync(ROOT + file), `there is no ${file}`) }],
+  [/^npx esbuild (?<file>[\w./-]+)/, (file) => { assert.ok(existsSync(ROOT + file), `there is no ${file}`) }],
+  [/^npm install (?<packages>[\w. -]+)$/, () => {}],
+  [/^docker compose up/, () => { assert.ok(existsSync(`${ROOT}docker-compose.yml`)) }],
+  [/^kill -HUP /, () => {}]
+]
+const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
+
+describe('commands', () => {
+  for (const { file, line, code } of of('sh')) {
+    test(`${file}:${line} can be run`, async () => {
+      for (const command of commandsOf(code)) {
+        if (command.startsWith('curl ')) {
+          await promisify(execFile)('sh', ['-ec', `curl () { command curl --fail-with-body -sS "$@"; }\n${here(command)}`])
+          continue
+        }
+        const match = COMMANDS.map(([pattern, check]) => ({ groups: pattern.exec(command)?.groups, matches: pattern.test(command), check })).find(({ matches }) => matches)
+        assert.ok(match, `nobody knows how to check: ${command}`)
+        match.check(...Object.values(match.groups ?? {}))
+      }
+    })
+  }
+})
+
+describe('other blocks', () => {
+  test('have a language, and one that is known here', () => {
+    const KNOWN = ['js', 'sh', 'json', 'env', 'ini', 'mermaid', 'text']
+    assert.deepEqual(blocks.filter(({ language }) => !KNOWN.includes(language)).map(({ file, line, language }) => `${file}:${line} ${language}`), [])
+    assert.ok(pages().includes('docs/protocol.md') && blocks.length > 15)
+  })
+
+  test('of JSON are JSON, one value or one in each line', () => {
+    for (const { file, line, code } of of('json')) {
+      const values = code.trim().split('\n').every((text) => isJson(text)) || isJson(code)
+      assert.ok(values, `${file}:${line}`)
+    }
+  })
+
+  test('of settings are settings that it starts with', (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    for (const { file, line, code } of of('env')) {
+      const path = join(folder, 'settings.env')
+      writeFileSync(path, code)
+      try {
+        loadConfig({ env: {}, file: path })
+      } catch (error) {
+        assert.fail(`${file}:${line}: ${error}`)
+      }
+    }
+  })
+
+  test('of systemd are sections of settings', () => {
+    for (const { file, line, code } of of('ini')) {
+      for (const text of code.trim().split('\n')) assert.match(text, /^(?:\[\w+\]|#.*|\w+=.+|)$/, `${file}:${line}`)
+    }
+  })
+
+  test('of Mermaid are sequence diagrams between participants that were named', () => {
+    for (const { file, line, code } of of('mermaid')) {
+      const [kind, ...statements] = code.trim().split('\n').map((text) => text.trim())
+      assert.equal(kind, 'sequenceDiagram', `${file}:${line}`)
+      const participants = new Set()
+      for (const statement of statements) {
+        const [, participant] = /^participant (\w+)(?: as .+)?$/.exec(statement) ?? []
+        if (participant !== undefined) participants.add(participant)
+        else if (!/^(?:alt|else|opt|loop|par|and|end|Note (?:over|left of|right of) [\w, ]+:)/.test(statement)) {
+          const [, from, to] = /^(\w+)-{1,2}>{1,2}(\w+): [^;#]+$/.exec(statement) ?? []
+          assert.ok(participants.has(from) && participants.has(to), `${file}:${line}: ${statement}`)
+        }
+      }
+    }
+  })
+})
+
+test('links of the pages lead somewhere', () => {
+  /** @type {string[]} */
+  const broken = []
+  for (const file of pages()) {
+    const text = readFileSync(ROOT + file, 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
+    for (const [, link] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(link)) continue
+      const [path, anchor] = link.split('#')
+      const target = path === '' ? file : join(dirname(file), path)
+      const there = existsSync(ROOT + target) && (anchor === undefined || headingsOf(target).includes(anchor))
+      if (!there) broken.push(`${file}: ${link}`)
+    }
+  }
+  assert.deepEqual(broken, [])
+})
+
+/** @param {string} file @returns {string[]} anchors, as GitHub makes them */
+function headingsOf (file) {
+  return [...readFileSync(ROOT + file, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title]) => title.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'))
+}
+
+/** @param {string} text */
+function isJson (text) {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

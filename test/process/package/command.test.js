@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { usageOf } from '../../../bench/measure/processes.js'
+import { waitFor } from '../../helpers/wait.js'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const FREE = { PORT: '0', API_PORT: '0', ADMIN_PORT: '0' }
+
+/**
+ * @param {import('node:test').TestContext} t kills it
+ * @param {string[]} args
+ * @param {Record<string, string>} [env] nothing else is set
+ */
+function run (t, args, env = {}) {
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => { child.kill('SIGKILL') })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => { output.stdout += chunk })
+  child.stderr.on('data', (chunk) => { output.stderr += chunk })
+  const closed = once(child, 'close').then(([code]) => ({ code, ...output }))
+  return {
+    output,
+    closed,
+    pid: /** @type {number} */ (child.pid),
+    kill: (/** @type {NodeJS.Signals} */ signal) => child.kill(signal),
+    /** @param {RegExp} pattern */
+    async stdout (pattern) {
+      const match = await waitFor(() => pattern.exec(output.stdout), { timeout: 30_000, message: () => `${pattern} in ${output.stdout}${output.stderr}` })
+      return /** @type {RegExpExecArray} */ (match)
+    }
+  }
+}
+
+/** @param {import('node:test').TestContext} t @param {string[]} args @param {Record<string, string>} [env] */
+const inkcast = (t, args, env) => run(t, ['cluster.js', ...args], env)
+
+/** @param {import('node:test').TestContext} t @returns {Promise<number>} that somebody listens on */
+async function takenPort (t) {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return /** @type {import('node:net').AddressInfo} */ (server.address()).port
+}
+
+describe('the command', { concurrency: 2 }, () => {
+  test('shows help and version', async (t) => {
+    const help = await inkcast(t, ['--help']).closed
+    assert.deepEqual([help.code, help.stderr], [0, ''])
+    for (const word of ['cluster.js', '--config', '--version', 'REDIS_URL', 'KAFKA_BROKERS', 'docs/configuration.md']) assert.ok(help.stdout.includes(word), word)
+    const version = await inkcast(t, ['--version']).closed
+    assert.deepEqual([version.code, version.stdout, version.stderr], [0, `${JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')).version}\n`, ''])
+  })
+
+  test('refuses an option that it does not know, with help', async (t) => {
+    const { code, stdout, stderr } = await inkcast(t, ['--nonsense']).closed
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /^inkcast: .*--nonsense/)
+    assert.ok(stderr.includes('node cluster.js [--config FILE]'))
+  })
+
+  test('tells all settings that are wrong at once', async (t) => {
+    const { code, stdout, stderr } = await inkcast(t, [], { PORT: 'x', LOG_LEVEL: 'loud', MAX_RECORD_BYTES: '-1', HEARTBEAT_MIN: '2000', HEARTBEAT_MAX: '1000', AUTH_JWT_SECRET: 'short and secret', TLS_CERT_FILE: 'a.pem' }).closed
+    assert.deepEqual([code, stdout], [1, ''])
+    for (const name of ['PORT=x', 'LOG_LEVEL=loud', 'MAX_RECORD_BYTES=-1', 'HEARTBEAT_MIN', 'AUTH_JWT_SECRET', 'TLS_CERT_FILE']) assert.match(stderr, new RegExp(`^ +${name}.*: `, 'm'))
+    assert.doesNotMatch(stderr, /short and secret|^ +at /m)
+    assert.match(stderr, /^inkcast: wrong settings:\n/)
+  })
+
+  test('takes settings from a file, which must be there and right', async (t) => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'inkcast-test-'))
+    t.after(() => rmSync(directory, { recursive: true }))
+    const file = path.join(directory, 'settings')
+    writeFileSync(file, 'PORT=x\nNONSENSE=1\nAPI_PORT=y\n')
+    const wrong = await inkcast(t, ['--config', file], { API_PORT: '0' }).closed
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.stderr, /PORT=x/)
+    assert.match(wrong.stderr, /NONSENSE: no such setting/)
+    assert.doesNotMatch(wrong.stderr, /API_PORT/, 'the environment wins')
+    const missing = await inkcast(t, ['--config', path.join(directory, 'nothing')]).closed
+    assert.equal(missing.code, 1)
+    assert.match(missing.stderr, /ENOENT/)
+  })
+
+  test('names the setting, the file and the cause where a file cannot be read or is none, before anything else', async (t) => {
+    for (const [env, expected] of /** @type {[Record<string, string>, string | RegExp][]} */ ([
+      [{ TLS_CERT_FILE: '/nope', TLS_KEY_FILE: 'package.json' }, 'inkcast: wrong setting: TLS_CERT_FILE=/nope: ENOENT: no such file or directory, open \'/nope\'\n'],
+      [{ TLS_CERT_FILE: 'package.json', TLS_KEY_FILE: 'package.json' }, /^inkcast: wrong setting: TLS_CERT_FILE=package.json, TLS_KEY_FILE=package.json: no PEM certificate and its key \(.+\)\n$/],
+      [{ AUTH_JWT_PUBLIC_KEY_FILE: 'src' }, 'inkcast: wrong setting: AUTH_JWT_PUBLIC_KEY_FILE=src: EISDIR: illegal operation on a directory, read\n']
+    ])) {
+      await Promise.all([['cluster.js'], ['src/gateway.js']].map(async (args) => {
+        const { code, stdout, stderr } = await run(t, args, { ...FREE, REDIS_URL: 'redis://127.0.0.1:1', ...env }).closed
+        assert.deepEqual([code, stdout], [1, ''])
+        if (typeof expected === 'string') assert.equal(stderr, expected)
+        else assert.match(stderr, expected)
+      }))
+    }
+  })
+
+  test('says in one line, at every log level, that Redis cannot be reached, where and why', async (t) => {
+    const free = createServer().listen(0, '127.0.0.1')
+    await once(free, 'listening')
+    const { port } = /** @type {import('node:net').AddressInfo} */ (free.address())
+    free.close()
+    const silent = createServer(() => {}).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    t.after(() => silent.close())
+    const hanging = /** @type {import('node:net').AddressInfo} */ (silent.address()).port
+    await Promise.all([
+      ['error', `127.0.0.1:${port}`, `connect ECONNREFUSED 127.0.0.1:${port}`],
+      ['silent', `127.0.0.1:${port}, 127.0.0.1:${port}`, '.+'],
+      ['fatal', `127.0.0.1:${hanging}`, '.+']
+    ].map(async ([level, address, cause]) => {
+      const started = inkcast(t, [], { ...FREE, LOG_LEVEL: level, WORKERS: '1', REDIS_URL: address.split(', ').map((host) => `redis://user:secret@${host}`).join() })
+      await waitFor(() => started.output.stderr.includes('\n'), { timeout: 30_000, message: () => `a line about ${address}` })
+      started.kill('SIGTERM')
+      const { stdout, stderr } = await started.closed
+      assert.equal(stdout, '')
+      assert.match(stderr, new RegExp(`^inkcast: Redis cannot be used at ${address} \\(REDIS_URL\\): ${cause}; trying again\n$`))
+    }))
+  })
+
+  for (const setting of /** @type {const} */ (['PORT', 'ADMIN_PORT'])) {
+    test(`says in one line that ${setting} is in use`, async (t) => {
+      const port = await takenPort(t)
+      const { code, stdout, stderr } = await inkcast(t, [], { ...FREE, [setting]: String(port), LOG_LEVEL: 'error' }).closed
+      assert.equal(stderr, `inkcast: port ${port} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one\n`)
+      assert.deepEqual([code, stdout], [1, ''])
+    })
+  }
+
+  test('is ready within three seconds of CPU time, says where, and stops when told to', async (t) => {
+    const started = inkcast(t, [], FREE)
+    const [, port] = await started.stdout(/demo +http:\/\/localhost:(\d+)/)
+    const [, command] = await started.stdout(/publish +(curl .*)\n/)
+    await started.stdout(/ready/)
+    const { cpuMs } = usageOf(started.pid)
+    assert.ok(cpuMs < 3000, `ready after ${cpuMs} ms of CPU time`)
+    assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200)
+    const [, api] = /POST (\S+)/.exec(command) ?? []
+    assert.equal((await fetch(api, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"text":"Hello"}' })).status, 202)
+    started.kill('SIGTERM')
+    const { code, stderr } = await started.closed
+    assert.deepEqual([code, stderr], [0, ''])
+  })
+
+  test('stops at once when told to a second time', async (t) => {
+    const started = inkcast(t, [], FREE)
+    const [, port] = await started.stdout(/demo +http:\/\/localhost:(\d+)/)
+    await started.stdout(/ready/)
+    // somebody to wait for
+    await (await fetch(`http://127.0.0.1:${port}/socket.io/?EIO=4&transport=polling`)).text()
+    started.kill('SIGINT')
+    await started.stdout(/stopping/)
+    started.kill('SIGINT')
+    assert.equal((await started.closed).code, 1)
+  })
+})

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { waitFor } from '../../helpers/wait.js'
+import { spawnGuarded } from '../../services/guard.js'
+import { onPath } from '../../services/install.js'
+
+const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url))
+/** A program that puts a file in its place does nothing after that. */
+const KILLED_WHEN_SAVED = `data:text/javascript,${encodeURIComponent(`
+  import fs from 'node:fs'
+  import { syncBuiltinESMExports } from 'node:module'
+  const rename = fs.renameSync
+  fs.renameSync = (...args) => { rename(...args); process.kill(process.pid, 'SIGKILL') }
+  syncBuiltinESMExports()
+`)}`
+const server = await startEmbedded({ after })
+
+/** @param {import('node:test').TestContext} t */
+function temporaryFolder (t) {
+  const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+describe('the examples', () => {
+  test('node: a program that follows a document goes on where it was when it was killed', async (t) => {
+    const folder = temporaryFolder(t)
+    const follow = (/** @type {string[]} */ ...flags) => {
+      const log = join(folder, `log-${Math.random()}`)
+      const run = spawnGuarded(process.execPath, [...flags, join(EXAMPLES, 'node', 'follow.js'), 'followed', server.url, join(folder, 'position.json')], { log })
+      t.after(() => run.stop(1000))
+      return run
+    }
+    /** @param {ReturnType<typeof follow>} run */
+    const printed = (run) => run.lastOutput().split('\n').filter((line) => line.startsWith('{'))
+    const publish = (/** @type {number} */ value) => server.post('/v1/documents/followed/broadcast', value)
+    const first = follow()
+    await waitFor(() => existsSync(join(folder, 'position.json')), { timeout: 15_000, message: () => first.lastOutput() })
+    await first.stop(0)
+    for (let value = 1; value <= 4; value++) await publish(value)
+    // all of them have arrived when it is killed, which happens as soon as it has dealt with one
+    const second = follow('--import', KILLED_WHEN_SAVED)
+    assert.deepEqual(await second.finished(), { code: null, signal: 'SIGKILL' })
+    assert.deepEqual(printed(second), ['{"offset":1,"payload":1}'])
+    const third = follow()
+    await waitFor(() => printed(third).length === 3, { timeout: 15_000, message: () => third.lastOutput() })
+    assert.deepEqual(printed(third), ['{"offset":2,"payload":2}', '{"offset":3,"payload":3}', '{"offset":4,"payload":4}'])
+    await publish(5)
+    await waitFor(() => printed(third).length === 4, { timeout: 15_000, message: () => third.lastOutput() })
+    assert.equal(JSON.parse(readFileSync(join(folder, 'position.json'), 'utf8')).offset, 5)
+    await third.stop(5000)
+  })
+
+  test('msgpack: binary comes back as it was sent', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [join(EXAMPLES, 'msgpack', 'client.js'), server.url], { timeout: 30_000 })
+    assert.equal(stdout.trim(), 'red Float32Array(3) [ 0.5, 1.5, 2.25 ]')
+  })
+
+  test('producers: Python can be compiled', { skip: onPath('python3') ? false : 'there is no python3' }, () => {
+    execFileSync('python3', ['-c', 'import ast, sys; ast.parse(open(sys.argv[1]).read())', join(EXAMPLES, 'producers', 'producer.py')])
+  })
+
+  test('producers: Go is well formed', { skip: onPath('gofmt') ? false : 'there is no gofmt' }, () => {
+    assert.equal(execFileSync('gofmt', ['-l', '-e', join(EXAMPLES, 'producers', 'producer.go')]).toString(), '')
+  })
+})

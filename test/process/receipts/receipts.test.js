@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { connectClient } from '../../helpers/clients.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+import { waitFor } from '../../helpers/wait.js'
+import { kConnection } from '../../../src/gateway/connection.js'
+import { encodeMsgpack } from '../../../src/wire/msgpack.js'
+
+const ASK = { 'x-receipt': 'true' }
+const KINDS = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) => [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports })))
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string>} [env]
+ */
+async function setUp (t, env) {
+  const { log, lines } = recordingLog()
+  const server = await startEmbedded(t, env, log)
+  /** @returns {{ guid?: string, event: string, traceId: string, receipt: import('../../../src/receipts/summary.js').Summary }[]} */
+  const told = () => lines.filter(({ text }) => text.endsWith(' receipt')).map(({ text }) => JSON.parse(text.slice(0, -' receipt'.length)))
+  return {
+    ...server,
+    /** @param {number} count */
+    async receipts (count) {
+      await waitFor(() => told().length >= count, { message: () => `${count} receipts, there are ${JSON.stringify(told())}` })
+      return told()
+    },
+    told,
+    /** @param {Parameters<typeof connectClient>[2]} [options] */
+    async join (options) {
+      const client = await connectClient(t, server.url, options)
+      assert.equal((await client.ask('doc:join', { guid: 'doc' })).ok, true)
+      return client
+    },
+    async counted () {
+      await server.metrics.collect()
+      const { values } = await server.metrics.receipts.get()
+      return Object.fromEntries(values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.result, value]))
+    }
+  }
+}
+
+test('every kind of client is asked, and its answer counts, whatever it answers with', async (t) => {
+  const { join, post, receipts, counted } = await setUp(t)
+  const clients = await Promise.all(KINDS.map((kind) => join(kind)))
+  const answers = [[], ['read'], [{ at: 1 }, null], [Buffer.from([1, 2, 3])], [{ deep: [Buffer.from([1]), Buffer.from([2])] }]]
+  /** @type {unknown[][]} */
+  const seen = []
+  for (const [i, client] of clients.entries()) {
+    client.on('edit', (payload, meta, acknowledge) => {
+      seen.push([payload, meta.guid])
+      acknowledge(...answers[(i + seen.length) % answers.length])
+    })
+  }
+  const values = [{ a: 1 }, encodeMsgpack({ b: 2 }), encodeMsgpack({ binary: Buffer.from([7]) })]
+  for (const [i, value] of values.entries()) await post('/v1/documents/doc/broadcast', value, { ...ASK, 'x-event': 'edit', 'x-trace-id': `t${i}` })
+  const told = await receipts(3)
+  assert.equal(seen.length, 3 * clients.length)
+  for (const [i, { guid, event, traceId, receipt }] of told.entries()) {
+    assert.deepEqual([guid, event, traceId], ['doc', 'edit', `t${i}`])
+    const { p50, p99, ...counts } = receipt
+    assert.deepEqual(counts, { delivered: clients.length, acknowledged: clients.length, missing: [], more: 0, unasked: 0 })
+    assert.ok(p50 !== null && p99 !== null && p50 <= p99 && p99 < 5000)
+  }
+  assert.deepEqual(await counted(), { acknowledged: 3 * clients.length })
+})
+
+for (const [name, path] of [['user', '/v1/users/ada/send'], ['socket', ''], ['everyone', '/v1/broadcast']]) {
+  test(`a record for ${name} is acknowledged as well`, async (t) => {
+    const secret = 'x'.repeat(32)
+    const { createSigner } = await import('fast-jwt')
+    const server = await setUp(t, { AUTH_JWT_SECRET: secret })
+    const client = await server.join({ auth: { token: createSigner({ key: secret })({ sub: 'ada' }) } })
+    client.on('message', (_payload, _meta, acknowledge) => acknowledge())
+    await server.post(path || `/v1/sockets/${client.id}/send`, 1, ASK)
+    const [{ receipt, guid }] = await server.receipts(1)
+    assert.deepEqual([receipt.delivered, receipt.acknowledged, guid], [1, 1, undefined])
+  })
+}
+
+test('who never answers, has gone, or was not asked does not count, and nobody counts twice', async (t) => {
+  const { join, post, receipts, counted, url } = await setUp(t, { RECEIPT_TIMEOUT: '1000' })
+  const [good, silent, leaving, outsider] = await Promise.all([join(), join({ codec: 'msgpack' }), join(), connectClient(t, url)])
+  const sids = [silent.id, leaving.id].sort()
+  /** @type {number | undefined} */
+  let id
+  good.io.on('packet', (packet) => { id = packet.id })
+  good.on('message', (_payload, _meta, acknowledge) => acknowledge())
+  leaving.on('message', () => leaving.disconnect())
+  await post('/v1/documents/doc/broadcast', 1, ASK)
+  await waitFor(() => id)
+  // what no stock client does
+  const spoof = (/** @type {unknown} */ client) => /** @type {any} */ (client).packet({ type: 3, id, data: [] })
+  for (const client of [good, outsider]) spoof(client)
+  const [{ receipt }] = await receipts(1)
+  assert.deepEqual([receipt.delivered, receipt.acknowledged, receipt.missing.map(({ sid }) => sid).sort()], [3, 1, sids])
+  // after the time-out
+  spoof(silent)
+  await waitFor(async () => (await counted()).stray === 3)
+  assert.deepEqual(await counted(), { acknowledged: 1, missing: 2, stray: 3 })
+  for (const client of [good, silent, outsider]) assert.equal((await client.ask('doc:leave', { guid: 'other' })).error.code, 'not_joined', 'it is still connected')
+})
+
+test('what extensions ask clients for goes on as before, beside receipts', async (t) => {
+  const { join, post, receipts, gateway } = await setUp(t)
+  const client = await join()
+  client.on('message', (_payload, _meta, acknowledge) => acknowledge('a receipt'))
+  client.on('question', (acknowledge) => acknowledge('an answer'))
+  const socket = /** @type {import('socket.io').Socket} */ (gateway.io.sockets.sockets.get(String(client.id)))
+  for (let i = 0; i < 3; i++) {
+    const answer = socket.timeout(5000).emitWithAck('question')
+    await post('/v1/documents/doc/broadcast', i, ASK)
+    assert.equal(await answer, 'an answer')
+    assert.deepEqual(await gateway.io.timeout(5000).emitWithAck('question'), ['an answer'])
+  }
+  assert.deepEqual((await receipts(3)).map(({ receipt }) => receipt.acknowledged), [1, 1, 1])
+})
+
+test('a record that comes out of the log to a client that comes back asks for nothing', async (t) => {
+  const { join, post, receipts, told, url } = await setUp(t)
+  const member = await join()
+  member.on('message', (_payload, _meta, acknowledge) => acknowledge())
+  const { body } = await post('/v1/documents/doc/broadcast', 1, ASK)
+  await receipts(1)
+  const back = await connectClient(t, url)
+  /** @type {unknown[][]} */
+  const got = []
+  back.on('message', (...args) => got.push(args))
+  assert.equal((await back.ask('doc:join', { guid: 'doc', position: { epoch: body.position.epoch, offset: 0 } })).recovered, true)
+  assert.deepEqual(got.map((args) => args.length), [2])
+  assert.equal(told().length, 1)
+})
+
+test('when too many are pending the record arrives all the same and the summary says so', async (t) => {
+  const { join, post, receipts } = await setUp(t, { MAX_PENDING_RECEIPTS: '1' })
+  const client = await join()
+  /** @type {unknown[][]} */
+  const got = []
+  client.on('message', (...args) => got.push(args))
+  await post('/v1/documents/doc/broadcast', 1, ASK)
+  await post('/v1/documents/doc/broadcast', 2, ASK)
+  const [{ receipt }] = await receipts(1)
+  assert.deepEqual(got.map(([payload, , acknowledge]) => [payload, typeof acknowledge]), [[1, 'function'], [2, 'undefined']])
+  assert.deepEqual([receipt.delivered, receipt.unasked], [1, 1])
+})
+
+test('a client is not cut off for answering what it was asked', async (t) => {
+  const { join, post, receipts, gateway } = await setUp(t, { MAX_EVENTS_PER_SECOND: '1' })
+  const client = await join()
+  const connection = /** @type {any} */ (gateway.io.sockets.sockets.get(String(client.id)))[kConnection]
+  client.on('message', (_payload, _meta, acknowledge) => acknowledge())
+  // a burst of 110 packets is what such a client may send
+  for (let i = 0; i < 150; i++) await post('/v1/documents/doc/broadcast', i, ASK)
+  await receipts(150)
+  assert.equal(connection.open, true)
+})
+
+test('without the private hooks everything is acknowledged as well', async (t) => {
+  const { join, post, receipts, gateway } = await setUp(t)
+  const clients = await Promise.all(KINDS.map((kind) => join(kind)))
+  for (const socket of gateway.io.sockets.sockets.values()) /** @type {any} */ (socket)[kConnection].context.spliced = false
+  for (const client of clients) client.on('message', (_payload, _meta, acknowledge) => acknowledge())
+  await post('/v1/documents/doc/broadcast', 1, ASK)
+  const [{ receipt }] = await receipts(1)
+  assert.deepEqual([receipt.delivered, receipt.acknowledged], [clients.length, clients.length])
+})

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSharedLook } from '../../../src/admin/shared-look.js'
+import { manualClock } from '../../helpers/manual-clock.js'
+import { settle } from '../../helpers/scripted-socket.js'
+
+/** @param {import('node:test').TestContext} t */
+function scene (t) {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const clock = manualClock()
+  /** @type {{ resolve: (value: number) => void, reject: (error: Error) => void }[]} */
+  const looks = []
+  const ask = createSharedLook(() => new Promise((resolve, reject) => { looks.push({ resolve, reject }) }), { clock })
+  return {
+    looks,
+    ask,
+    /** @param {number} ms */
+    async pass (ms) {
+      clock.advance(ms)
+      t.mock.timers.tick(ms)
+      await settle()
+    }
+  }
+}
+
+test('all who ask at once share one look, those who come while it lasts the next one', async (t) => {
+  const { looks, ask, pass } = scene(t)
+  const first = Promise.all(Array.from({ length: 100 }, ask))
+  await settle()
+  const second = Promise.all(Array.from({ length: 100 }, ask))
+  await pass(10)
+  assert.equal(looks.length, 1)
+  looks[0].resolve(1)
+  assert.deepEqual(new Set(await first), new Set([1]))
+  await pass(40)
+  assert.equal(looks.length, 2)
+  looks[1].resolve(2)
+  assert.deepEqual(new Set(await second), new Set([2]), 'an answer is never older than its question')
+})
+
+test('looks take a fifth of the time at most, however many ask', async (t) => {
+  const { looks, ask, pass } = scene(t)
+  let passed = 0
+  for (let i = 0; i < 20; i++) {
+    ask().catch(() => {})
+    for (; looks.length === i; passed++) await pass(1)
+    for (let ms = 0; ms < 10; ms++, passed++) await pass(1)
+    looks[i].resolve(i)
+  }
+  assert.ok(passed >= 900, `20 looks of 10 ms in ${passed} ms`)
+})
+
+test('a look that fails is the failure of those who asked, and of nobody else', async (t) => {
+  const { looks, ask, pass } = scene(t)
+  const failing = assert.rejects(ask(), /x/)
+  await pass(1)
+  looks[0].reject(new Error('x'))
+  await failing
+  const again = ask()
+  await pass(4)
+  looks[1].resolve(2)
+  assert.equal(await again, 2)
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import { test } from 'node:test'
+import { createHandshakeLimit } from '../../../src/admission/handshake-limit.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
+import { manualClock } from '../../helpers/manual-clock.js'
+
+/** @type {any} */
+const req = { headers: {} }
+const connections = { admits: () => true, opened () {} }
+/** @param {number} perSecond */
+const limitOf = (perSecond) => createHandshakeLimit({ perSecond, connections, metrics: createMetrics({ processMetrics: false }), clock: manualClock() })
+const turn = () => new Promise((resolve) => { setImmediate(resolve) })
+
+test('of clients that come in one turn of the event loop some begin, and the others in the next turns, in order', async () => {
+  const limit = limitOf(500)
+  /** @type {number[]} */
+  const begun = []
+  for (let i = 0; i < 400; i++) limit.enter(/** @type {any} */ (new EventEmitter()), undefined, () => begun.push(i), req)
+  const atOnce = begun.length
+  assert.ok(atOnce > 0 && atOnce <= 32, `${atOnce} at once`)
+  let turns = 1
+  for (; begun.length < 400 && turns < 400; turns++) {
+    const before = begun.length
+    await turn()
+    assert.ok(begun.length - before <= atOnce, `${begun.length - before} in a turn`)
+  }
+  assert.deepEqual(begun, Array.from({ length: 400 }, (_, i) => i))
+  assert.ok(turns >= 400 / atOnce)
+  limit.stop()
+})
+
+test('a connection that does not wait for an answer before it asks again is ended, where it would have to wait', () => {
+  const limit = limitOf(10)
+  let ended = 0
+  const polling = () => /** @type {any} */ (Object.assign(new EventEmitter(), { destroy: () => { ended++ } }))
+  const [one, other] = [polling(), polling()]
+  let begun = 0
+  for (let i = 0; i < 11; i++) limit.enter(one, /** @type {any} */ ({}), () => begun++, req)
+  limit.enter(other, /** @type {any} */ ({}), () => begun++, req)
+  assert.deepEqual([begun, ended], [10, 0])
+  limit.enter(one, /** @type {any} */ ({}), () => begun++, req)
+  assert.deepEqual([begun, ended, one.listenerCount('error')], [10, 1, 0])
+})

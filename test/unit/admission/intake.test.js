@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { beforeEach, describe, test } from 'node:test'
+import { kConnection } from '../../../src/gateway/connection.js'
+import { EARLY_MESSAGE, Intake } from '../../../src/admission/intake.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
+import { manualClock } from '../../helpers/manual-clock.js'
+
+const MAX_BYTES = 2 ** 20
+const metrics = createMetrics({ processMetrics: false })
+const clock = manualClock()
+/** @type {Intake} */
+let intake
+/** @type {string[]} names of sessions that were ended, in that order */
+let ended
+
+beforeEach(() => {
+  intake = new Intake({ maxBytes: MAX_BYTES, perSecond: 100 }, metrics, clock)
+  ended = []
+})
+
+/** @param {string | number} name @param {number} [head] bytes @returns {any} a session that has begun */
+function begin (name, head = 500) {
+  const session = {
+    readyState: 'open',
+    maxBytes: 0,
+    transport: { name: 'polling', discard () {} },
+    onClose () {
+      if (session.readyState === 'closed') return
+      session.readyState = 'closed'
+      ended.push(String(name))
+      intake.leave(session)
+    }
+  }
+  intake.enter(session, head)
+  return session
+}
+
+/** @param {any} session @returns {any} the same, admitted */
+function admit (session) {
+  session[kConnection] = { giveUp: () => session.onClose() }
+  intake.admit(session)
+  return session
+}
+
+async function figures () {
+  await metrics.collect()
+  const cut = (await metrics.sessions_cut.get()).values
+  const bytes = (await metrics.unfinished_bytes.get()).values
+  return {
+    sessions: (await metrics.sessions_not_admitted.get()).values[0].value,
+    early: bytes.find(({ labels }) => labels.clients === 'new')?.value,
+    late: bytes.find(({ labels }) => labels.clients === 'admitted')?.value,
+    cut: Object.fromEntries(cut.map(({ labels, value }) => [labels.reason, value]))
+  }
+}
+
+describe('sessions whose clients are not admitted', () => {
+  test('are two seconds\' worth at most: the oldest is ended for the newest', async () => {
+    for (let i = 0; i < 203; i++) begin(i)
+    assert.deepEqual(ended, ['0', '1', '2'])
+    const { sessions, early } = await figures()
+    assert.deepEqual([sessions, early], [200, 200 * 500])
+  })
+
+  test('keep 4 KB each on average, with what has come of their messages', async () => {
+    const [first] = Array.from({ length: 50 }, (_, i) => begin(i, 14_000))
+    assert.deepEqual(ended, [])
+    begin('large', 200 * 4096 - 49 * 14_000)
+    assert.deepEqual(ended, ['0'])
+    // it is nobody's any more
+    intake.holds(first, -14_000)
+    intake.holds(first, 100)
+    begin('more', 1)
+    assert.deepEqual(ended, ['0', '1'])
+    assert.equal((await figures()).early, 200 * 4096 - 14_000 + 1)
+  })
+
+  test('may last 10 s, and leave nothing when they have ended', async () => {
+    begin('a')
+    begin('b').onClose()
+    clock.advance(9999)
+    admit(begin('c'))
+    intake.look()
+    assert.deepEqual(ended, ['b'])
+    clock.advance(1)
+    intake.look()
+    assert.deepEqual(ended, ['b', 'a'])
+    const { sessions, early, late, cut } = await figures()
+    assert.deepEqual([sessions, early, late, cut.late], [0, 0, 0, 1])
+  })
+
+  test('may send 64 KB in one message, 128 KB in all, and 100 frames', () => {
+    const [bytes, frames, other] = [begin('bytes'), begin('frames'), begin('other')]
+    assert.equal(bytes.maxBytes, EARLY_MESSAGE)
+    for (let i = 0; i < 2; i++) intake.received(bytes, 1, EARLY_MESSAGE)
+    for (let i = 0; i < 50; i++) intake.received(frames, 2, 0)
+    assert.deepEqual(ended, [])
+    intake.received(bytes, 1, 1)
+    intake.received(frames, 1, 0)
+    assert.deepEqual(ended, ['bytes', 'frames'])
+    admit(other)
+    assert.equal(other.maxBytes, MAX_BYTES)
+    intake.received(other, 1000, 2 ** 30)
+    assert.deepEqual(ended, ['bytes', 'frames'])
+  })
+})
+
+describe('messages of admitted clients of which a part has come', () => {
+  test('may be 64 MB together: the oldest goes, with its connection', async () => {
+    const sessions = Array.from({ length: 64 }, (_, i) => admit(begin(i)))
+    for (const session of sessions) intake.holds(session, MAX_BYTES)
+    // a message that is whole makes room, and its session's next one is younger
+    intake.holds(sessions[0], -MAX_BYTES)
+    intake.holds(sessions[0], MAX_BYTES)
+    assert.deepEqual(ended, [])
+    intake.holds(admit(begin('more')), 1000)
+    assert.deepEqual(ended, ['1'])
+    assert.equal((await figures()).late, 63 * MAX_BYTES + 1000)
+  })
+
+  test('count from the moment of admission, without the head of the request', async () => {
+    const session = begin('a', 3000)
+    intake.holds(session, 700)
+    admit(session)
+    assert.deepEqual(await figures().then(({ early, late }) => [early, late]), [0, 700])
+    intake.holds(session, -700)
+    assert.equal((await figures()).late, 0)
+  })
+
+  test('of a session that has ended count no more', async () => {
+    const [told, untold] = [admit(begin('told')), admit(begin('untold'))]
+    for (const session of [told, untold]) intake.holds(session, 1000)
+    told.onClose()
+    untold.readyState = 'closed'
+    assert.equal((await figures()).late, 1000)
+    intake.look()
+    intake.holds(untold, 1000)
+    assert.equal((await figures()).late, 0)
+  })
+
+  test('are not touched by what new clients send', () => {
+    intake.holds(admit(begin('admitted')), MAX_BYTES)
+    for (let i = 0; i < 1000; i++) intake.holds(begin(i), EARLY_MESSAGE)
+    assert.ok(ended.length > 900 && !ended.includes('admitted'))
+  })
+})

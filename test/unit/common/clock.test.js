@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/common/clock.js'
+
+test('the system clock tells the time and sleeps for as long as asked', async () => {
+  assert.ok(Math.abs(systemClock.now() - Date.now()) < 1000)
+  const begun = systemClock.monotonic()
+  await systemClock.sleep(20)
+  // a timer may fire a millisecond early
+  assert.ok(systemClock.monotonic() - begun >= 19)
+})
+
+test('a sleep that is aborted rejects with the reason, also if it was before it began', async () => {
+  const reason = new Error('stopped')
+  await assert.rejects(systemClock.sleep(60_000, AbortSignal.abort(reason)), reason)
+  const stopping = new AbortController()
+  setImmediate(() => stopping.abort(reason))
+  await assert.rejects(systemClock.sleep(60_000, stopping.signal), reason)
+})

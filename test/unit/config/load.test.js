@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os, { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ConfigError, loadConfig } from '../../../src/config/load.js'
+
+const SECRET = 'a secret of at least 32 characters'
+const PRODUCTION = { NODE_ENV: 'production', AUTH_JWT_SECRET: SECRET, API_TOKENS: 'editor:0123456789abcdef' }
+
+/**
+ * @param {Record<string, string>} env
+ * @param {string} [file]
+ * @returns {string[]}
+ */
+function problemsOf (env, file) {
+  try {
+    loadConfig({ env, file })
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    for (const problem of error.problems) assert.ok(error.message.includes(problem))
+    return error.problems
+  }
+}
+
+/** @param {import('node:test').TestContext} t @param {string} text @returns {string} path */
+function fileWith (t, text) {
+  const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'settings')
+  writeFileSync(file, text)
+  return file
+}
+
+test('with nothing set it is embedded, for this machine, and lets anybody in', () => {
+  const config = loadConfig({ env: {} })
+  assert.deepEqual([config.mode, config.production, config.auth.allowAnonymous, config.api.tokens], ['embedded', false, true, []])
+  assert.deepEqual([config.gateway.host, config.gateway.port, config.gateway.workers], ['127.0.0.1', 3000, os.availableParallelism()])
+  assert.deepEqual([config.api.host, config.api.port, config.api.grpcPort, config.admin.port], ['127.0.0.1', 3001, 50051, 9100])
+  assert.deepEqual([config.kafka.groupId, config.kafka.downlinkTopic, config.kafka.uplinkTopic, config.kafka.deadLetterTopic], ['inkcast', 'documents.downlink', 'documents.uplink', 'documents.dead-letter'])
+  assert.deepEqual(config.history, { size: 1000, ttl: 600 })
+})
+
+test('the mode follows from the services', () => {
+  assert.equal(loadConfig({ env: { REDIS_URL: 'redis://localhost:6379' } }).mode, 'redis')
+  const config = loadConfig({ env: { REDIS_URL: 'redis://a:1, rediss://b:2,', KAFKA_BROKERS: 'a:9092,b:9092' } })
+  assert.deepEqual([config.mode, config.redis.urls, config.kafka.brokers], ['kafka', ['redis://a:1', 'rediss://b:2'], ['a:9092', 'b:9092']])
+})
+
+test('every problem is told at once, each with the name of its setting', () => {
+  const problems = problemsOf({
+    PORT: '65536', API_PORT: 'x', WORKERS: '0', HISTORY_SIZE: '1.5', HEARTBEAT_MIN: '9000', HEARTBEAT_MAX: '8000', KAFKA_SSL: 'yes', LOG_LEVEL: 'loud',
+    KAFKA_BROKERS: 'a:9092', KAFKA_SASL_MECHANISM: 'plain', TLS_CERT_FILE: 'cert.pem', AUTH_JWKS_URL: 'ftp://issuer', API_TOKENS: 'short:token'
+  })
+  for (const expected of [
+    'PORT=65536: must be at most 65535', 'API_PORT=x: must be a whole number', 'WORKERS=0: must be at least 1', 'HISTORY_SIZE=1.5: must be a whole number',
+    'HEARTBEAT_MIN=9000: must not be larger than HEARTBEAT_MAX=8000', 'KAFKA_SSL=yes: must be true or false', /^LOG_LEVEL=loud: must be one of fatal, /,
+    /^KAFKA_BROKERS: needs REDIS_URL/, /^KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and/, 'TLS_CERT_FILE, TLS_KEY_FILE: set both or none',
+    'AUTH_JWKS_URL=ftp://issuer: must be a URL that starts with https:// or http://', /^API_TOKENS: each must be name:token/
+  ]) assert.ok(problems.some((problem) => typeof expected === 'string' ? problem === expected : expected.test(problem)), `${expected} in ${problems.join('\n')}`)
+  assert.equal(problems.length, 12)
+})
+
+test('heartbeat tiers are read, and none promises more than clients are told', () => {
+  const settings = { HEARTBEAT_MAX: '25000', HEARTBEAT_TIMEOUT: '20000' }
+  assert.deepEqual(loadConfig({ env: { ...settings, HEARTBEAT_TIERS: 'editors:1000:5000:5000, readers:25000:25000:20000' } }).heartbeat.tiers, [
+    { name: 'editors', min: 1000, max: 5000, timeout: 5000 }, { name: 'readers', min: 25_000, max: 25_000, timeout: 20_000 }
+  ])
+  assert.deepEqual(loadConfig({ env: {} }).heartbeat.tiers, [])
+  for (const tiers of ['editors', 'editors:1:2', 'editors:1000:2000:3000:4000', 'editors:1s:2s:3s', ':1000:2000:3000', `${'x'.repeat(65)}:1000:2000:3000`]) {
+    assert.match(problemsOf({ HEARTBEAT_TIERS: tiers })[0], /^HEARTBEAT_TIERS=.*: each must be name:min:max:timeout, ms$/)
+  }
+  for (const tiers of ['a:999:5000:5000', 'a:6000:5000:5000', 'a:1000:25001:5000', 'a:1000:5000:999', 'a:1000:5000:20001']) {
+    assert.match(problemsOf({ ...settings, HEARTBEAT_TIERS: tiers }).join(), new RegExp(`^HEARTBEAT_TIERS=${tiers}: min must be from 1000 to max, max at most HEARTBEAT_MAX`))
+  }
+  assert.deepEqual(problemsOf({ HEARTBEAT_TIERS: 'a:1000:5000:5000,a:1000:5000:6000' }), ['HEARTBEAT_TIERS: a tier is there twice'])
+})
+
+test('no secret is quoted in a problem', () => {
+  const secrets = { AUTH_JWT_SECRET: 'hunter2', REDIS_URL: 'hunter2://:hunter2@localhost', API_TOKENS: 'hunter2' }
+  const problems = problemsOf(secrets)
+  assert.ok(problems.length >= 3)
+  for (const problem of problems) assert.doesNotMatch(problem, /hunter2/)
+})
+
+test('an empty variable is as if it were not set', () => {
+  assert.deepEqual(loadConfig({ env: { PORT: '', AUTH_JWT_SECRET: '', REDIS_URL: '', API_TOKENS: '' } }), loadConfig({ env: {} }))
+})
+
+test('settings may stand in a file, and the environment wins over it', (t) => {
+  const file = fileWith(t, '# a comment\nPORT=4000\nAPI_PORT="4001"\nNODE_ENV=development\n')
+  const config = loadConfig({ env: { PORT: '5000', UNRELATED: 'x' }, file })
+  assert.deepEqual([config.gateway.port, config.api.port], [5000, 4001])
+})
+
+test('a name in the file that is no setting is a problem, as is a file that is not there', (t) => {
+  const file = fileWith(t, 'PROT=4000\n')
+  assert.deepEqual(problemsOf({}, file), [`PROT: no such setting (in ${file})`])
+  assert.match(problemsOf({}, `${file}.missing`)[0], /^--config .*\.missing: ENOENT/)
+})
+
+test('production may be told by the file, and has stricter defaults and rules', (t) => {
+  const config = loadConfig({ env: PRODUCTION })
+  assert.deepEqual([config.production, config.gateway.host, config.auth.allowAnonymous], [true, '0.0.0.0', false])
+  assert.equal(loadConfig({ env: { ...PRODUCTION, HOST: '10.0.0.1' } }).gateway.host, '10.0.0.1')
+  for (const problems of [problemsOf({ NODE_ENV: 'production' }), problemsOf({ NODE_ENV: '' }, fileWith(t, 'NODE_ENV=production\n'))]) {
+    assert.deepEqual(problems.map((problem) => problem.split(':')[0]), ['AUTH_JWT_SECRET', 'API_TOKENS'])
+  }
+  assert.equal(loadConfig({ env: { ...PRODUCTION, AUTH_JWT_SECRET: '', AUTH_ALLOW_ANONYMOUS: 'true' } }).auth.allowAnonymous, true)
+})
+
+test('anonymous connections are allowed without being asked for only where no key is set', () => {
+  assert.equal(loadConfig({ env: { AUTH_JWT_SECRET: SECRET } }).auth.allowAnonymous, false)
+  assert.equal(loadConfig({ env: { AUTH_JWKS_URL: 'https://issuer.example/keys' } }).auth.allowAnonymous, false)
+  assert.equal(loadConfig({ env: { AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: '1' } }).auth.allowAnonymous, true)
+  assert.match(problemsOf({ AUTH_ALLOW_ANONYMOUS: 'false' })[0], /^AUTH_JWT_SECRET: set it/)
+})
+
+test('there is one kind of key, and a secret is long enough', () => {
+  assert.deepEqual(problemsOf({ AUTH_JWT_SECRET: SECRET, AUTH_JWKS_URL: 'https://issuer.example' }), ['AUTH_JWT_SECRET, AUTH_JWKS_URL: set one of them'])
+  assert.match(problemsOf({ AUTH_JWT_SECRET: 'x'.repeat(31) })[0], /^AUTH_JWT_SECRET: must have at least 32 characters/)
+})
+
+test('nothing in the settings can be changed', () => {
+  const config = loadConfig({ env: { API_TOKENS: 'editor:0123456789abcdef', ALLOWED_ORIGINS: 'https://a.example' } })
+  assert.ok(Object.isFrozen(config))
+  for (const block of Object.values(config)) {
+    assert.ok(Object.isFrozen(block))
+    if (typeof block === 'object') for (const value of Object.values(block)) assert.ok(Object.isFrozen(value), String(value))
+  }
+})

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Histogram, Registry } from 'prom-client'
+import { TalliedHistogram } from '../../../src/metrics/tallied-histogram.js'
+
+const BUCKETS = [0.5, 1, 4]
+
+/**
+ * @param {(registry: Registry, kind: 'stock' | 'tallied') => void} use
+ * @returns {Promise<[string, string]>} what a scraper sees of prom-client's and of ours
+ */
+async function both (use) {
+  const texts = await Promise.all((/** @type {const} */ (['stock', 'tallied'])).map((kind) => {
+    const registry = new Registry()
+    use(registry, kind)
+    return registry.metrics()
+  }))
+  return /** @type {[string, string]} */ (texts)
+}
+
+test('a histogram says what that of prom-client says, with labels in either form and without', async () => {
+  const [stock, tallied] = await both((registry, kind) => {
+    const Kind = kind === 'stock' ? Histogram : TalliedHistogram
+    const labelled = new Kind({ name: 'stages', help: 'h', labelNames: ['stage'], buckets: BUCKETS, registers: [registry] })
+    const [first, second] = [labelled.labels('first'), labelled.labels({ stage: 'second' })]
+    for (const value of [0.1, 0.5, 0.51, 4, 5]) first.observe(value)
+    second.observe(1)
+    const plain = new Kind({ name: 'bytes', help: 'h', buckets: BUCKETS, registers: [registry] })
+    for (const value of [0, 2, 100]) plain.observe(value)
+    const silent = new Kind({ name: 'silent', help: 'h', labelNames: ['a'], buckets: BUCKETS, registers: [registry] })
+    silent.labels('never')
+  })
+  assert.equal(tallied, stock)
+})
+
+test('what was handed over once is not handed over again, and more is added', async () => {
+  const registry = new Registry()
+  const histogram = new TalliedHistogram({ name: 'bytes', help: 'h', buckets: BUCKETS, registers: [registry] })
+  for (const expected of [1, 2, 3]) {
+    histogram.observe(2)
+    await registry.metrics()
+    const text = await registry.metrics()
+    for (const line of [`bytes_count ${expected}`, `bytes_sum ${2 * expected}`, `bytes_bucket{le="4"} ${expected}`]) assert.ok(text.includes(line), text)
+  }
+})
+
+test('a value that is no number is left out', async () => {
+  const registry = new Registry()
+  const histogram = new TalliedHistogram({ name: 'bytes', help: 'h', buckets: BUCKETS, registers: [registry] })
+  for (const value of [NaN, Infinity, 1]) histogram.observe(value)
+  const text = await registry.metrics()
+  assert.ok(text.includes('bytes_count 1\n') && text.includes('bytes_sum 1\n'), text)
+})

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { thisMachine } from '../../../src/workers/worker-lease.js'
+
+const MODULE = new URL('../../../src/workers/worker-lease.js', import.meta.url).href
+
+/** What another process takes for its machine. @param {string[]} command in front of it */
+async function machineOf (command) {
+  const [program, ...args] = [...command, process.execPath, '--input-type=module', '-e', `import { thisMachine } from '${MODULE}'; process.stdout.write(thisMachine())`]
+  return (await promisify(execFile)(program, args)).stdout
+}
+
+test('processes of one machine agree about it', async () => {
+  assert.equal(await machineOf([]), thisMachine())
+})
+
+const container = ['unshare', '--pid', '--fork']
+const mayNot = process.platform !== 'linux' ? 'needs Linux' : await promisify(execFile)(container[0], [...container.slice(1), 'true']).then(() => false, (error) => `namespaces are not allowed here: ${error.message}`)
+
+test('a container that has the name of its host is a machine of its own: their processes cannot see each other', { skip: mayNot }, async () => {
+  assert.notEqual(await machineOf(container), thisMachine())
+})

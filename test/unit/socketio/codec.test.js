@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import msgpackParser from 'socket.io-msgpack-parser'
+import * as json from 'socket.io-parser'
+import { encodePacket, parser, readPlain } from '../../../src/socketio/codec.js'
+import { kRefused } from '../../../src/admission/allowance.js'
+import { randomValue, seededRandom } from '../../helpers/random.js'
+
+/**
+ * What comes of a connection's messages: the packets, and whether the decoder refused to go on.
+ * @param {any} decoder
+ * @param {(string | Buffer)[]} messages
+ */
+function decodeAll (decoder, messages) {
+  /** @type {any[]} */
+  const packets = []
+  // before what it refers to is changed
+  decoder.on('decoded', (/** @type {any} */ packet) => packets.push(structuredClone(packet)))
+  try {
+    for (const message of messages) decoder.add(message)
+    return { packets, refused: false }
+  } catch {
+    return { packets, refused: true }
+  }
+}
+
+const HELLO = '0{"token":"x"}'
+const MESSAGES = [
+  HELLO, '0', '0{}', '0[]', '0null', '0{', '0/admin,{}', '0/,{}', '01{}', '0 {}', '0{} ', '0"x"', '0{"__proto__":{"token":"x"}}',
+  '1', '1{}', '2', '2[]', '2["a"]', '2["a",1]', '2["a",{"__proto__":1}]', '2[5]', '2[null]', '2["connect"]', '2["disconnect"]', '2["newListener"]', '2{}', '2"a"', '2["a"', '2["a"]]',
+  '20["a"]', '2007["a"]', '2 7["a"]', '27 ["a"]', '2-7["a"]', '21e3["a"]', '20x1["a"]', '2999999999999999["a"]', '29007199254740993["a"]', `2${'9'.repeat(40)}["a"]`,
+  '2/,["a"]', '2/admin,7["a"]', '2\n["a"]', '2["a"]\n', '2["\ud800"]',
+  '3["a"]', '31["a"]', '35000000000[]', '4{}', '4"x"', '51-["a",{"_placeholder":true,"num":0}]', '51-7["a",{"_placeholder":true,"num":0}]', '5["a"]', '61-1[{"_placeholder":true,"num":0}]', '7', 'x', '', ' 2["a"]'
+]
+
+describe('the decoder', () => {
+  test('reads each message as Socket.IO\'s does, or refuses it as that does', () => {
+    for (const message of MESSAGES) {
+      const [own, stock] = [new parser.Decoder(), new json.Decoder()].map((decoder) => decodeAll(decoder, [HELLO, message]))
+      assert.deepEqual(own, stock, JSON.stringify(message))
+    }
+  })
+
+  test('reads any messages in any order as Socket.IO\'s does, with attachments between them', () => {
+    const random = seededRandom(3)
+    const encoder = new json.Encoder()
+    const pick = (/** @type {any[]} */ list) => list[Math.floor(random() * list.length)]
+    let refused = 0
+    for (let i = 0; i < 500; i++) {
+      /** @type {(string | Buffer)[]} */
+      const messages = [HELLO]
+      for (let j = 0; j < 4; j++) {
+        const data = [pick(['doc:join', 'a', '', 'connect']), randomValue(random, { depth: 2, others: [Buffer.from('x'), Buffer.alloc(0)] })]
+        const encoded = encoder.encode({ type: json.PacketType.EVENT, nsp: pick(['/', '/', '/admin']), id: pick([undefined, 0, 7, 123456]), data })
+        if (random() < 0.05) encoded.splice(Math.floor(random() * encoded.length), 1)
+        if (random() < 0.2) encoded.splice(Math.floor(random() * 3), 0, pick(MESSAGES.slice(1)))
+        messages.push(...encoded)
+      }
+      const [own, stock] = [new parser.Decoder(), new json.Decoder()].map((decoder) => decodeAll(decoder, messages))
+      // it lets no client connect more than ten times, which does not happen here
+      assert.deepEqual(own, stock, JSON.stringify(messages))
+      if (own.refused) refused++
+    }
+    assert.ok(refused > 50 && refused < 450, String(refused))
+  })
+
+  test('reads what nearly all clients send without asking Socket.IO\'s', () => {
+    assert.deepEqual(readPlain(HELLO), { type: 0, nsp: '/', data: { token: 'x' } })
+    assert.deepEqual(readPlain('20["doc:join",{"guid":"minutes"}]'), { type: 2, nsp: '/', id: 0, data: ['doc:join', { guid: 'minutes' }] })
+    assert.deepEqual(readPlain('2["doc:signal",{}]'), { type: 2, nsp: '/', data: ['doc:signal', {}] })
+  })
+
+  test('tells nobody any more once its listener was taken off', () => {
+    const decoder = /** @type {any} */ (new parser.Decoder())
+    const heard = () => assert.fail('heard')
+    decoder.on('decoded', heard)
+    decoder.removeListener('decoded', heard)
+    for (const message of [HELLO, '2["a"]', '3[]']) decoder.add(message)
+  })
+})
+
+describe('the encoder', () => {
+  test('writes what Socket.IO\'s does', () => {
+    const random = seededRandom(5)
+    const stock = new json.Encoder()
+    const others = [
+      Buffer.from('x'), new Uint8Array(3), new ArrayBuffer(2), new Blob(['x']), new Date(0), new Map([[1, 2]]), undefined, NaN, () => 1,
+      { toJSON: () => Buffer.from('x') }, { toJSON: () => 7 }, Object.create({ inherited: Buffer.from('x') }), Object.create(null), new (class { value = Buffer.from('x') })(), [[Buffer.from('x')]]
+    ]
+    for (let i = 0; i < 2000; i++) {
+      const type = [0, 1, 2, 3, 4][Math.floor(random() * 5)]
+      const value = randomValue(random, { depth: 2, others })
+      const packet = { type, nsp: random() < 0.8 ? '/' : '/admin', id: random() < 0.5 ? undefined : Math.floor(random() * 100), data: type === 2 || type === 3 ? ['a', value] : random() < 0.2 ? undefined : value }
+      assert.deepEqual(encodePacket('json', packet), stock.encode(packet))
+    }
+  })
+})
+
+describe('a client that was let in', () => {
+  const msgpack = (/** @type {any} */ packet) => /** @type {any} */ (new msgpackParser.Encoder().encode(packet))[0]
+  const LONG = 'x'.repeat(2000)
+
+  /**
+   * @param {object} connection
+   * @param {string | Buffer} hello
+   */
+  function decoderOf (connection, hello) {
+    const decoder = /** @type {any} */ (new parser.Decoder())
+    /** @type {any[]} */
+    const packets = []
+    const decoded = { ms: 0, times: 0 }
+    decoder.on('decoded', (/** @type {any} */ packet) => packets.push(packet))
+    decoder.add(hello)
+    packets.length = 0
+    decoder.connection = { mayHandle: () => false, overworked: true, decoded (/** @type {number} */ ms) { decoded.ms += ms; decoded.times++ }, ...connection }
+    return { packets, decoded, add: (/** @type {string | Buffer} */ data) => decoder.add(data) }
+  }
+  const refused = (/** @type {any} */ { data: [name, { error: { code } }, event], id, ...rest }) => ({ known: name === kRefused, code, event, id, ...rest })
+
+  test('and sends too much is answered without decoding it', () => {
+    // none of these could be decoded
+    const { packets, add } = decoderOf({}, HELLO)
+    add('27["doc:send",{{')
+    add('2["doc:signal",{{')
+    add(`212[${LONG}`)
+    add('52-8["doc:send",{"_placeholder":true')
+    add(Buffer.from('one'))
+    add(Buffer.from('two'))
+    add('29["doc:leave"]]')
+    assert.deepEqual(packets.map(refused), [[7, 'doc:send'], [undefined, 'doc:signal'], [12, ''], [8, 'doc:send'], [9, 'doc:leave']]
+      .map(([id, event]) => ({ known: true, code: 'rate_limited', event, id, type: 2, nsp: '/' })))
+    add('51-["a",1]')
+    assert.throws(() => add('2["a"]'), /attachment/)
+  })
+
+  test('and nests a large value too deep is answered without decoding it', () => {
+    const { packets, add } = decoderOf({ mayHandle: () => true, overworked: false }, HELLO)
+    const deep = '['.repeat(20_000)
+    // none of these could be decoded
+    add(`27["doc:signal",{"data":"\\\\\\"","more":${deep}`)
+    add(`51-8["doc:send",${deep}`)
+    add(Buffer.from('one'))
+    assert.deepEqual(packets.map(refused), [[7, 'doc:signal'], [8, 'doc:send']].map(([id, event]) => ({ known: true, code: 'bad_value', event, id, type: 2, nsp: '/' })))
+    packets.length = 0
+    const flat = [{ text: '['.repeat(20_000), '"': '\\"['.repeat(5000) }, '[]'.repeat(10_000)]
+    add(`2${JSON.stringify(['doc:signal', ...flat])}`)
+    assert.deepEqual(packets.map(({ data }) => data), [['doc:signal', ...flat]])
+  })
+
+  test('and sends too much is answered without decoding it, with msgpack', () => {
+    const { packets, add } = decoderOf({}, msgpack({ type: 0, nsp: '/', data: {} }))
+    for (const id of [undefined, 0, 127, 128, 255, 256, 65_536, 2 ** 40]) {
+      add(msgpack({ type: 2, nsp: '/', data: ['doc:send', { data: LONG }], id }))
+      add(msgpack({ id, data: ['doc:send', 1], type: 2, nsp: '/' }))
+    }
+    // the whole cannot be decoded
+    const broken = msgpack({ id: 7, type: 2, nsp: '/', data: ['doc:send', { data: LONG }] })
+    broken[broken.length - LONG.length - 10] = 0xc1
+    add(broken)
+    const ids = packets.map(refused).map(({ known, code, id }) => known && code === 'rate_limited' && id)
+    assert.deepEqual(ids, [undefined, 0, 127, 128, 255, 256, 65_536, 2 ** 40].flatMap((id) => [id, id]).concat(7))
+  })
+
+  test('and has cost too much may acknowledge receipts, which are counted and not decoded, and is cut off for what it does elsewhere', () => {
+    /** @type {number[]} */
+    const acknowledged = []
+    let cutOff = 0
+    const connection = { acknowledged: (/** @type {number} */ id) => acknowledged.push(id), disconnect: () => { cutOff++ } }
+    const id = 2 ** 32 - 1
+    const json = decoderOf(connection, HELLO)
+    json.add(`3${id}[{{`)
+    json.add(`61-${id}[{{`)
+    json.add(Buffer.from('x'))
+    const binary = decoderOf(connection, msgpack({ type: 0, nsp: '/', data: {} }))
+    binary.add(msgpack({ type: 3, nsp: '/', id, data: [LONG] }))
+    assert.equal(cutOff, 0)
+    json.add('2/admin,["a"')
+    binary.add(msgpack({ type: 2, nsp: '/admin', id, data: [LONG] }))
+    assert.equal(cutOff, 2)
+    assert.deepEqual([...json.packets, ...binary.packets], [])
+    assert.equal(acknowledged.every((receipt) => receipt === id), true)
+  })
+
+  test('is charged for what its large packets take', () => {
+    const { packets, decoded, add } = decoderOf({ mayHandle: () => true, overworked: false }, HELLO)
+    for (let i = 0; i < 100; i++) add('27["doc:send",{}]')
+    assert.equal(decoded.times, 0)
+    add(`27["doc:send",[${Array(100_000).fill('[]')}]]`)
+    assert.equal(decoded.times, 1)
+    assert.ok(decoded.ms > 0)
+    assert.throws(() => add(`27["doc:send",[${LONG}`))
+    assert.equal(decoded.times, 2)
+    assert.equal(packets.length, 101)
+  })
+
+  test('may send fifty thousand values with msgpack, and is told when there are more', () => {
+    const { packets, add } = decoderOf({ mayHandle: () => true, overworked: false }, msgpack({ type: 0, nsp: '/', data: {} }))
+    const event = (/** @type {number} */ values, /** @type {object} */ rest = {}) => msgpack({ type: 2, nsp: '/', id: 3, data: ['doc:send', Array(values).fill(0)], ...rest })
+    add(event(49_000))
+    assert.equal(packets.length, 1)
+    add(event(50_000))
+    assert.deepEqual(refused(packets[1]), { known: true, code: 'bad_value', event: 'doc:send', id: 3, type: 2, nsp: '/' })
+    assert.throws(() => add(event(50_000, { nsp: '/admin' })), /too many|more than/)
+    assert.throws(() => add(event(50_000, { type: 3 })), /more than/)
+  })
+})
