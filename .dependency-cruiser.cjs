@@ -1,4 +1,5 @@
-// Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka, redis -> leaves.
+// Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka,
+// redis -> leaves.
 const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role|gateway-parts)\\.js|src/launcher/)'
 const roles = '^src/(gateway|rehearsal|socketio|engine|peers|admission|api|ingest|admin)/'
 const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|uplink)/'
@@ -6,34 +7,98 @@ const drivers = '^src/(kafka|redis)/'
 const leaves = '^src/(wire|config|common|metrics|process)/'
 
 /** @type {(name: string, from: string, to: string, comment: string) => object} */
-const forbid = (name, from, to, comment) => ({ name, severity: 'error', comment, from: { path: from, pathNot: roots }, to: { path: to } })
+const forbid = (name, from, to, comment) => ({
+  name,
+  severity: 'error',
+  comment,
+  from: { path: from, pathNot: roots },
+  to: { path: to }
+})
 /** @type {(library: string, folders: string) => object} folders as `a|b` */
 const onlyIn = (library, folders) => ({
-  name: `only-${folders.replaceAll('|', '-')}-imports-${library.replace(/\W/g, '')}`, severity: 'error', comment: `only src/${folders}/ may import ${library}`,
-  from: { path: '^(src|cluster)', pathNot: `^src/(${folders})/` }, to: { path: `node_modules/${library}/` }
+  name: `only-${folders.replaceAll('|', '-')}-imports-${library.replace(/\W/g, '')}`,
+  severity: 'error',
+  comment: `only src/${folders}/ may import ${library}`,
+  from: { path: '^(src|cluster)', pathNot: `^src/(${folders})/` },
+  to: { path: `node_modules/${library}/` }
 })
 
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', comment: 'a cycle hides which part owns what', from: {}, to: { circular: true } },
-    { name: 'unresolved', severity: 'error', comment: 'an import that cannot be found', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'a cycle hides which part owns what',
+      from: {},
+      to: { circular: true }
+    },
+    {
+      name: 'unresolved',
+      severity: 'error',
+      comment: 'an import that cannot be found',
+      from: {},
+      to: { couldNotResolve: true }
+    },
     forbid('roles-import-no-root', roles, roots, 'roles know nothing of who composes them'),
-    forbid('roles-keep-apart', '^src/(gateway|api|ingest)/', '^src/(gateway|api|ingest)/', 'see roles-keep-apart below'),
+    forbid(
+      'roles-keep-apart',
+      '^src/(gateway|api|ingest)/',
+      '^src/(gateway|api|ingest)/',
+      'see roles-keep-apart below'
+    ),
     forbid('domain-imports-down', domain, `${roots}|${roles}`, 'the domain imports drivers and leaves only'),
     forbid('drivers-import-leaves', drivers, `${roots}|${roles}|${domain}`, 'kafka and redis import leaves only'),
     forbid('leaves-import-leaves', leaves, `${roots}|${roles}|${domain}|${drivers}`, 'leaves import leaves only'),
     forbid('leaves-import-no-root', leaves, roots, 'leaves import leaves only'),
-    forbid('only-roots-import-the-demo', '^(src/(?!demo/)|cluster)', '^(src/demo|examples)/', 'production contains nothing of the demo'),
-    { name: 'examples-stand-alone', severity: 'error', comment: 'people start from them: they need no file outside', from: { path: '^examples/' }, to: { path: '^(src|test)/|^client/(?!index\\.js)' } },
-    { name: 'client-stands-alone', severity: 'error', comment: 'it runs in browsers', from: { path: '^client/' }, to: { path: '^(src|test|examples|cluster)|node_modules/(?!socket\\.io-client/)' } },
-    { name: 'no-client-in-the-server', severity: 'error', comment: 'it is served as files only', from: { path: '^(src|cluster)' }, to: { path: '^client/' } },
-    onlyIn('kafkajs', 'kafka'), onlyIn('ioredis', 'redis'),
-    onlyIn('socket\\.io', 'socketio|gateway'), onlyIn('@socket\\.io', 'socketio'), onlyIn('engine\\.io', 'engine'),
+    forbid(
+      'only-roots-import-the-demo',
+      '^(src/(?!demo/)|cluster)',
+      '^(src/demo|examples)/',
+      'production contains nothing of the demo'
+    ),
+    {
+      name: 'examples-stand-alone',
+      severity: 'error',
+      comment: 'people start from them: they need no file outside',
+      from: { path: '^examples/' },
+      to: { path: '^(src|test)/|^client/(?!index\\.js)' }
+    },
+    {
+      name: 'client-stands-alone',
+      severity: 'error',
+      comment: 'it runs in browsers',
+      from: { path: '^client/' },
+      to: { path: '^(src|test|examples|cluster)|node_modules/(?!socket\\.io-client/)' }
+    },
+    {
+      name: 'no-client-in-the-server',
+      severity: 'error',
+      comment: 'it is served as files only',
+      from: { path: '^(src|cluster)' },
+      to: { path: '^client/' }
+    },
+    onlyIn('kafkajs', 'kafka'),
+    onlyIn('ioredis', 'redis'),
+    onlyIn('socket\\.io', 'socketio|gateway'),
+    onlyIn('@socket\\.io', 'socketio'),
+    onlyIn('engine\\.io', 'engine'),
     onlyIn('ws', 'engine|rehearsal'),
     onlyIn('fastify', 'api')
-  ].map((rule) => rule.name === 'roles-keep-apart'
-    ? { ...rule, from: { path: '^src/(gateway|api|ingest)/' }, to: { path: '^src/(gateway|api|ingest)/', pathNot: '^src/$1/' }, comment: 'roles talk over the bus, never by import' }
-    : rule),
+  ].map((rule) =>
+    rule.name === 'roles-keep-apart'
+      ? {
+          ...rule,
+          from: { path: '^src/(gateway|api|ingest)/' },
+          to: { path: '^src/(gateway|api|ingest)/', pathNot: '^src/$1/' },
+          comment: 'roles talk over the bus, never by import'
+        }
+      : rule
+  ),
   // exports: ours as well, so that examples import the client as others do
-  options: { enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] }, doNotFollow: { path: 'node_modules' }, tsPreCompilationDeps: false, exclude: { path: '^src/demo/page/' } }
+  options: {
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: false,
+    exclude: { path: '^src/demo/page/' }
+  }
 }

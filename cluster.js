@@ -21,7 +21,9 @@ function fail (message) {
 
 function parseArguments () {
   try {
-    return parseArgs({ options: { config: { type: 'string' }, help: { type: 'boolean' }, version: { type: 'boolean' } } }).values
+    return parseArgs({
+      options: { config: { type: 'string' }, help: { type: 'boolean' }, version: { type: 'boolean' } }
+    }).values
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
   }

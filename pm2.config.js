@@ -34,7 +34,10 @@ function readConfig () {
 }
 
 const config = readConfig()
-if (config.mode === 'embedded') fail('PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL, or run the one process of embedded mode with "npm start"')
+if (config.mode === 'embedded')
+  fail(
+    'PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL, or run the one process of embedded mode with "npm start"'
+  )
 
 // PM2's own sockets are there as well, so it is this user's, and short enough for a socket's path
 const runDirectory = path.join(process.env.PM2_HOME ?? path.join(homedir(), '.pm2'), 'inkcast')

@@ -55,13 +55,15 @@ const maxRatio = Number(options['max-ratio'])
 if (!(maxRatio > 0)) fail('--max-ratio must be a number above 0')
 const names = options.system ?? Object.keys(SYSTEMS)
 if (!names.every((name) => Object.hasOwn(SYSTEMS, name))) fail(`--system: there are ${Object.keys(SYSTEMS).join(', ')}`)
-if (options.check && !(names.includes('inkcast') && names.includes('baseline'))) fail('--check needs inkcast and baseline')
+if (options.check && !(names.includes('inkcast') && names.includes('baseline')))
+  fail('--check needs inkcast and baseline')
 const settings = {
   rounds: count('rounds', 1),
   connections: count('connections', 1),
   concurrency: count('concurrency', 1),
   polling: count('polling', 0),
-  pollingConcurrency: 64, // stock clients share the load generator's event loop: more at a time only wait for each other
+  // stock clients share the load generator's event loop: more at a time only wait for each other
+  pollingConcurrency: 64,
   documents: count('documents', 1),
   workers: count('workers', 1),
   timeoutMs: 10_000
@@ -73,22 +75,38 @@ const order = Array.from({ length: settings.rounds }, () => names).flat()
 /** @type {import('./handshake/round.js').RoundResult[]} */
 const rounds = []
 for (const [i, name] of order.entries()) {
-  const label = (/** @type {string} */ what) => `round ${Math.floor(i / names.length) + 1} of ${settings.rounds}, ${name}: ${what}`
+  const label = (/** @type {string} */ what) =>
+    `round ${Math.floor(i / names.length) + 1} of ${settings.rounds}, ${name}: ${what}`
   progress.show(label('starting'), i / order.length)
-  const result = await runRound(SYSTEMS[name], settings, (phase, done, of) => progress.show(label(`${phase}, ${done} of ${of}`), i / order.length + done / of / order.length / 3))
+  const result = await runRound(SYSTEMS[name], settings, (phase, done, of) =>
+    progress.show(label(`${phase}, ${done} of ${of}`), i / order.length + done / of / order.length / 3)
+  )
   progress.clear()
   rounds.push(result)
-  console.error(`${label('')}${result.phases.map(({ phase, cpuUs, attempted, ok }) => `${phase} ${cpuUs} us, ${attempted - ok} failed`).join('; ')}; ${result.residentKb} KB`)
+  console.error(
+    `${label('')}${result.phases.map(({ phase, cpuUs, attempted, ok }) => `${phase} ${cpuUs} us, ${attempted - ok} failed`).join('; ')}; ${result.residentKb} KB`
+  )
 }
 
 const summary = summarize(rounds)
 console.log(`\n${summaryTables(summary)}\n`)
-if (options.save) console.log(`kept in ${saveResults('handshake', { ...where, settings, summary, rounds }, () => renderReport(where, settings, summary)).join(' and ')}`)
+if (options.save)
+  console.log(
+    `kept in ${saveResults('handshake', { ...where, settings, summary, rounds }, () => renderReport(where, settings, summary)).join(' and ')}`
+  )
 
 const problems = [
-  ...summary.lines.filter(({ system, failed }) => system === 'inkcast' && failed > 0).map(({ phase, failed }) => `${failed} handshakes of inkcast failed (${phase})`),
-  ...summary.memory.filter(({ system, lost }) => system === 'inkcast' && lost > 0).map(({ lost }) => `${lost} connections of inkcast were lost`),
-  ...(options.check ? summary.ratios.filter(({ phase, against, cpu }) => phase === CHECKED_PHASE && against === 'baseline' && cpu > maxRatio).map(({ cpu }) => `inkcast takes ${cpu} of the baseline's CPU; at most ${maxRatio} is allowed`) : [])
+  ...summary.lines
+    .filter(({ system, failed }) => system === 'inkcast' && failed > 0)
+    .map(({ phase, failed }) => `${failed} handshakes of inkcast failed (${phase})`),
+  ...summary.memory
+    .filter(({ system, lost }) => system === 'inkcast' && lost > 0)
+    .map(({ lost }) => `${lost} connections of inkcast were lost`),
+  ...(options.check
+    ? summary.ratios
+        .filter(({ phase, against, cpu }) => phase === CHECKED_PHASE && against === 'baseline' && cpu > maxRatio)
+        .map(({ cpu }) => `inkcast takes ${cpu} of the baseline's CPU; at most ${maxRatio} is allowed`)
+    : [])
 ]
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 process.exit(problems.length === 0 ? 0 : 1)

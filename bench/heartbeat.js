@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * What the heartbeat costs and how soon it finds the dead, beside Socket.IO's own: `npm run bench:heartbeat`, 20 minutes.
+ * What the heartbeat costs and how soon it finds the dead, beside Socket.IO's own: `npm run bench:heartbeat`, 20
+ * minutes.
  */
 import { parseArgs } from 'node:util'
 import { problemsOf, renderReport, resultTables } from './heartbeat/report.js'
@@ -19,7 +20,13 @@ const { values: options } = parseArgs({
     save: { type: 'boolean', default: true }
   }
 })
-const settings = { connections: Number(options.connections), dying: Number(options.dying), windowMs: Number(options.window) * 1000, processes: 3, documents: 100 }
+const settings = {
+  connections: Number(options.connections),
+  dying: Number(options.dying),
+  windowMs: Number(options.window) * 1000,
+  processes: 3,
+  documents: 100
+}
 const where = environment()
 const progress = createProgress()
 const kinds = /** @type {(keyof typeof KINDS)[]} */ (Object.keys(KINDS))
@@ -31,7 +38,10 @@ for (const [i, kind] of kinds.entries()) {
   console.error(JSON.stringify(rounds.at(-1)))
 }
 console.log(`\n${resultTables(rounds)}\n`)
-if (options.save) console.log(`kept in ${saveResults('heartbeat', { ...where, settings, rounds }, () => renderReport(where, settings, rounds)).join(' and ')}`)
+if (options.save)
+  console.log(
+    `kept in ${saveResults('heartbeat', { ...where, settings, rounds }, () => renderReport(where, settings, rounds)).join(' and ')}`
+  )
 const problems = problemsOf(rounds)
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 process.exit(problems.length === 0 ? 0 : 1)

@@ -1,6 +1,6 @@
 /**
- * What is published in one go, and who opens which documents: both are rules rather than lists, so that every process can
- * work out its part.
+ * What is published in one go, and who opens which documents: both are rules rather than lists, so that every process
+ * can work out its part.
  */
 
 /**

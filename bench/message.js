@@ -1,8 +1,8 @@
 /**
  * The message that is delivered: the 500 byte presence message of the systems inkcast answers to,
- * `42["message",{…,"clients":[…],"userCount":…}]`. Document, number and time stand first and have always as many digits,
- * so that the checker reads them without decoding, and both a server that splices the bytes and one that decodes and
- * encodes them again send the same.
+ * `42["message",{…,"clients":[…],"userCount":…}]`. Document, number and time stand first and have always as many
+ * digits, so that the checker reads them without decoding, and both a server that splices the bytes and one that
+ * decodes and encodes them again send the same.
  */
 
 /** Of the Socket.IO packet without what a server adds as metadata. */
@@ -26,10 +26,17 @@ function template () {
   const tail = '],"userCount":9}'
   const clients = []
   const client = (/** @type {number} */ n) => JSON.stringify({ id: `client-${n}`, name: `User ${n}`, color: '#3366cc' })
-  while (HEAD.length + '"clients":['.length + [...clients, client(clients.length)].join(',').length + tail.length <= VALUE_BYTES - 10) clients.push(client(clients.length))
+  while (
+    HEAD.length + '"clients":['.length + [...clients, client(clients.length)].join(',').length + tail.length <=
+    VALUE_BYTES - 10
+  )
+    clients.push(client(clients.length))
   const text = `${HEAD}"clients":[${clients.join(',')}${tail}`
   // what is left makes the last name longer
-  const padded = text.replace(`User ${clients.length - 1}"`, (name) => `${name.slice(0, -1)}${'x'.repeat(VALUE_BYTES - text.length)}"`)
+  const padded = text.replace(
+    `User ${clients.length - 1}"`,
+    (name) => `${name.slice(0, -1)}${'x'.repeat(VALUE_BYTES - text.length)}"`
+  )
   if (padded.length !== VALUE_BYTES) throw new Error(`the message has ${padded.length} bytes`)
   return padded
 }
@@ -70,7 +77,12 @@ export function readRecord (packet) {
   return document >= 0 && sequence > 0 && time > 0 ? { document, sequence, at: time } : null
 }
 
-/** @param {Buffer} bytes @param {number} from @param {number} count @returns {number} NaN when there is something else */
+/**
+ * @param {Buffer} bytes
+ * @param {number} from
+ * @param {number} count
+ * @returns {number} NaN when there is something else
+ */
 function digits (bytes, from, count) {
   let number = 0
   for (let at = from; at < from + count; at++) {

@@ -17,7 +17,9 @@ export function fail (message) {
  */
 export function readOptions (options, usage) {
   try {
-    const { help, ...values } = /** @type {any} */ (parseArgs({ allowNegative: true, options: { ...options, help: { type: 'boolean' } } }).values)
+    const { help, ...values } = /** @type {any} */ (
+      parseArgs({ allowNegative: true, options: { ...options, help: { type: 'boolean' } } }).values
+    )
     if (!help) return values
   } catch (error) {
     fail(`${error instanceof Error ? error.message : error}\n\n${usage}`)

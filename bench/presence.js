@@ -30,7 +30,12 @@ const redis = await startRedis()
 /** @type {import('./presence/round.js').RoundResult[]} */
 const rounds = []
 try {
-  const system = await startInkcast({ workers: settings.workers, redisUrl: redis.url, secret, nodeArgs: ['--import', fileURLToPath(new URL('presence/probe.js', import.meta.url))] })
+  const system = await startInkcast({
+    workers: settings.workers,
+    redisUrl: redis.url,
+    secret,
+    nodeArgs: ['--import', fileURLToPath(new URL('presence/probe.js', import.meta.url))]
+  })
   try {
     for (const [i, members] of options.members.map(Number).entries()) {
       progress.show(`${members} members`, i / options.members.length)
@@ -45,7 +50,10 @@ try {
   await redis.stop()
 }
 console.log(`\n${resultTables(rounds)}\n`)
-if (options.save) console.log(`kept in ${saveResults('presence', { ...where, settings, rounds }, () => renderReport(where, settings, rounds)).join(' and ')}`)
+if (options.save)
+  console.log(
+    `kept in ${saveResults('presence', { ...where, settings, rounds }, () => renderReport(where, settings, rounds)).join(' and ')}`
+  )
 const problems = problemsOf(rounds)
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 process.exit(problems.length === 0 ? 0 : 1)

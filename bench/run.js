@@ -65,13 +65,21 @@ for (const note of notes) console.error(note)
 const where = environment(await serviceVersions())
 const progress = createProgress()
 /** One for each system and round, its memory apart because that needs a fresh one. */
-const steps = Array.from({ length: scale.rounds }, (_, round) => names.filter((name) => !SYSTEMS[name].missing?.()).flatMap((name) => {
-  const own = phases.filter((phase) => SYSTEMS[name].phases.includes(phase))
-  return [
-    ...(own.some((phase) => phase !== 'memory') ? [{ round, name, phases: own.filter((phase) => phase !== 'memory') }] : []),
-    ...(own.includes('memory') ? [{ round, name, phases: /** @type {import('./delivery/systems.js').PhaseName[]} */ (['memory']) }] : [])
-  ]
-})).flat()
+const steps = Array.from({ length: scale.rounds }, (_, round) =>
+  names
+    .filter((name) => !SYSTEMS[name].missing?.())
+    .flatMap((name) => {
+      const own = phases.filter((phase) => SYSTEMS[name].phases.includes(phase))
+      return [
+        ...(own.some((phase) => phase !== 'memory')
+          ? [{ round, name, phases: own.filter((phase) => phase !== 'memory') }]
+          : []),
+        ...(own.includes('memory')
+          ? [{ round, name, phases: /** @type {import('./delivery/systems.js').PhaseName[]} */ (['memory']) }]
+          : [])
+      ]
+    })
+).flat()
 const weights = steps.map((step) => step.phases.length + 1)
 const whole = weights.reduce((sum, weight) => sum + weight, 0)
 
@@ -84,12 +92,19 @@ for (const [i, step] of steps.entries()) {
   const before = weights.slice(0, i).reduce((sum, weight) => sum + weight, 0)
   const onPhase = (/** @type {string} */ phase, /** @type {number} */ share) => {
     const place = 1 + step.phases.findIndex((each) => each === phase)
-    progress.show(`round ${step.round + 1} of ${scale.rounds}, ${step.name}: ${phase}`, (before + place + share) / whole)
+    progress.show(
+      `round ${step.round + 1} of ${scale.rounds}, ${step.name}: ${phase}`,
+      (before + place + share) / whole
+    )
   }
   const begin = performance.now()
   const what = `round ${step.round + 1} of ${scale.rounds}, ${step.name}: ${step.phases.join(', ')}`
   try {
-    rounds.push(await (step.phases.includes('memory') ? runMemory(entry, scale, nodeArgs, onPhase) : runRound(entry, step.phases, scale, nodeArgs, onPhase)))
+    rounds.push(
+      await (step.phases.includes('memory')
+        ? runMemory(entry, scale, nodeArgs, onPhase)
+        : runRound(entry, step.phases, scale, nodeArgs, onPhase))
+    )
     progress.clear()
     console.error(`${what} in ${Math.round((performance.now() - begin) / 1000)} s`)
   } catch (error) {
@@ -102,14 +117,25 @@ for (const [i, step] of steps.entries()) {
 
 const summary = summarize(rounds)
 const verdicts = options.quick ? [] : judge(summary)
-const problems = [...failures, ...faults(summary), ...(options.check && verdicts.length === 0 ? ['--check: nothing was measured that has a limit'] : [])]
-const tables = (/** @type {((plot: string) => string) | undefined} */ plotFile) => summaryTables(summary, verdicts, [...notes, ...problems], plotFile)
+const problems = [
+  ...failures,
+  ...faults(summary),
+  ...(options.check && verdicts.length === 0 ? ['--check: nothing was measured that has a limit'] : [])
+]
+const tables = (/** @type {((plot: string) => string) | undefined} */ plotFile) =>
+  summaryTables(summary, verdicts, [...notes, ...problems], plotFile)
 console.log(`\n${tables(undefined)}\n`)
 if (options.save ?? !options.quick) {
-  const files = saveResults('delivery', { ...where, scale, verdicts, problems, summary, rounds }, (plotFile) => renderReport(where, scale, tables(plotFile)), { plots: renderPlots(summary) })
+  const files = saveResults(
+    'delivery',
+    { ...where, scale, verdicts, problems, summary, rounds },
+    (plotFile) => renderReport(where, scale, tables(plotFile)),
+    { plots: renderPlots(summary) }
+  )
   console.log(`kept in ${files.join(', ')}`)
 }
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 const broken = options.check ? verdicts.filter(({ holds }) => !holds) : []
-for (const { what, measured, limit } of broken) console.error(`FAILED: ${what}: ${measured}, at most ${limit} is allowed`)
+for (const { what, measured, limit } of broken)
+  console.error(`FAILED: ${what}: ${measured}, at most ${limit} is allowed`)
 process.exit(problems.length + broken.length === 0 ? 0 : 1)

@@ -19,16 +19,42 @@ const { values: options } = parseArgs({
     save: { type: 'boolean', default: true }
   }
 })
-const settings = { connections: Number(options.connections), documents: Number(options.documents), alone: Number(options.alone) }
+const settings = {
+  connections: Number(options.connections),
+  documents: Number(options.documents),
+  alone: Number(options.alone)
+}
 const where = environment(await serviceVersions())
 /** @type {import('./sessions/round.js').RoundResult[]} */
 const rounds = []
 for (const kind of KINDS) rounds.push(await runRound(kind, settings, (what) => console.error(`${kind}: ${what}`)))
 
 const table = markdownTable(
-  ['the worker is', 'connections', 'of them killed', 'gone for readers, ms', 'first offline, ms', 'all told, ms', 'offline', 'left', 'vacated', 'missing', 'doubled', 'unexpected', 'wrong counts'],
-  rounds.map(({ kind, connections, killed, goneMs, firstMs, lastMs, events, missing, doubled, unexpected, wrongCounts }) =>
-    [kind, connections, killed, goneMs, firstMs, lastMs, events.offline, events.left, events.vacated, missing, doubled, unexpected, wrongCounts]))
+  [
+    'the worker is',
+    'connections',
+    'of them killed',
+    'gone for readers, ms',
+    'first offline, ms',
+    'all told, ms',
+    'offline',
+    'left',
+    'vacated',
+    'missing',
+    'doubled',
+    'unexpected',
+    'wrong counts'
+  ],
+  rounds.map(
+    ({ kind, connections, killed, goneMs, firstMs, lastMs, events, missing, doubled, unexpected, wrongCounts }) => [
+      kind, connections, killed, goneMs, firstMs, lastMs,
+      events.offline,
+      events.left,
+      events.vacated,
+      missing, doubled, unexpected, wrongCounts
+    ]
+  )
+)
 console.log(`\n${table}\n`)
 const page = `# A worker is killed, ${where.date.slice(0, 10)}
 
@@ -37,7 +63,9 @@ ${table}
 ## How it was measured
 
 \`${where.command}\` on ${where.date}, ${where.machine.cores} cores (${where.machine.cpu}), ${where.machine.memoryGb} GB, ${where.machine.kernel}, load ${where.machine.load} before the run.
-${Object.entries(where.versions).map(([name, version]) => `${name} ${version}`).join(', ')}.
+${Object.entries(where.versions)
+  .map(([name, version]) => `${name} ${version}`)
+  .join(', ')}.
 
 A cluster with two gateway workers, a Redis and a Kafka of its own. ${settings.connections} WebSocket connections, each of another user, join ${settings.documents} documents, ${settings.alone} more
 a document of their own each. All are told to be \`online\` and to have \`joined\` (${rounds.map(({ onlineMs }) => onlineMs).join(' and ')} ms after the last handshake). Then one worker is
@@ -48,7 +76,11 @@ Times are from the kill: until readers of the session store no longer find any o
 consumed from the uplink topic, and until everything that was expected had been. Then it is waited for what comes twice. *Unexpected* are events of users and documents
 that are still there, *wrong counts* documents whose members or connections are not exactly those that are left.
 `
-if (options.save) console.log(`kept in ${saveResults('sessions', { ...where, settings, rounds }, () => page).join(' and ')}`)
-const bad = rounds.filter(({ missing, doubled, unexpected, wrongCounts, goneMs }) => missing + doubled + unexpected + wrongCounts > 0 || goneMs > LEASE_TIME)
+if (options.save)
+  console.log(`kept in ${saveResults('sessions', { ...where, settings, rounds }, () => page).join(' and ')}`)
+const bad = rounds.filter(
+  ({ missing, doubled, unexpected, wrongCounts, goneMs }) =>
+    missing + doubled + unexpected + wrongCounts > 0 || goneMs > LEASE_TIME
+)
 for (const { kind } of bad) console.error(`FAILED: ${kind}`)
 process.exit(bad.length === 0 ? 0 : 1)

@@ -6,12 +6,16 @@ import { createPositions } from './positions.js'
 import { utf8Length } from './size.js'
 
 /**
- * `connecting` for the first time, `connected`, `reconnecting` after a loss, `draining`: connected, but the gateway is about to close the
- * connection and has asked to come back, `refused` by the gateway (`client.reason` says why, `client.connect()` tries again), `closed`.
+ * `connecting` for the first time, `connected`, `reconnecting` after a loss, `draining`: connected, but the gateway is
+ * about to close the connection and has asked to come back, `refused` by the gateway (`client.reason` says why,
+ * `client.connect()` tries again), `closed`.
  * @typedef {'connecting' | 'connected' | 'reconnecting' | 'draining' | 'refused' | 'closed'} ClientState
  */
 
-/** Why a token is asked for: a handshake, one that is about to expire, or one that the gateway did not take. @typedef {'connect' | 'expiring' | 'refused'} TokenReason */
+/**
+ * Why a token is asked for: a handshake, one that is about to expire, or one that the gateway did not take.
+ * @typedef {'connect' | 'expiring' | 'refused'} TokenReason
+ */
 
 /**
  * @typedef {object} PositionStorage what of the browser's `Storage` is used
@@ -22,8 +26,10 @@ import { utf8Length } from './size.js'
 
 /**
  * @typedef {object} ClientOptions
- * @property {string | ((reason: TokenReason) => string | Promise<string>)} [token] a function is asked at each handshake and before a token expires
- * @property {string} [id] stable id of this client; publishers name it in `x-except` to spare it its own changes. Default: random, new for each page
+ * @property {string | ((reason: TokenReason) => string | Promise<string>)} [token] a function is asked at each
+ *   handshake and before a token expires
+ * @property {string} [id] stable id of this client; publishers name it in `x-except` to spare it its own changes.
+ *   Default: random, new for each page
  * @property {PositionStorage} [storage] where positions are kept over page reloads: `sessionStorage`. Default: nowhere
  * @property {string[]} [transports] default: WebSocket, and long polling where that cannot be had
  * @property {any} [parser] of Socket.IO; `socket.io-msgpack-parser` for msgpack. Default: JSON
@@ -33,7 +39,10 @@ import { utf8Length } from './size.js'
 
 /** Own connections remembered, to recognise what this client has sent. */
 const MAX_OWN = 100
-/** Documents that are joined with the handshake; it would be refused as a whole where they are too many. Others are joined right after it. */
+/**
+ * Documents that are joined with the handshake; it would be refused as a whole where they are too many. Others are
+ * joined right after it.
+ */
 const MAX_IN_HANDSHAKE = 50
 /** Bytes of documents in a handshake: a gateway takes no large packets of clients that are not admitted yet. */
 const MAX_HANDSHAKE_BYTES = 32_768
@@ -71,7 +80,8 @@ export class Client {
         for (const membership of this.#memberships.values()) membership.lost()
       },
       onState: (state, reason) => {
-        if (state === 'refused' && reason !== null) for (const membership of this.#memberships.values()) membership.reject(reason)
+        if (state === 'refused' && reason !== null)
+          for (const membership of this.#memberships.values()) membership.reject(reason)
         this.#emitter.emit('state', state, reason)
       }
     })
@@ -119,8 +129,8 @@ export class Client {
   off (event, listener) { this.#emitter.off(event, listener) }
 
   /**
-   * Opens a document, and keeps it open over reconnects. Whoever opens it a second time gets another Document with the same connection,
-   * position and presence, from now on.
+   * Opens a document, and keeps it open over reconnects. Whoever opens it a second time gets another Document with the
+   * same connection, position and presence, from now on.
    *
    * @param {string} guid
    * @param {import('./membership.js').OpenOptions} [options]
@@ -131,20 +141,32 @@ export class Client {
     const { state, reason } = this
     if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
     // a handshake with it would be refused, and with it all documents
-    if (!isGuid(guid)) throw new ClientError({ code: 'bad_request', message: `guid must be a string of 1 to ${MAX_GUID} bytes without control characters` })
+    if (!isGuid(guid))
+      throw new ClientError({
+        code: 'bad_request',
+        message: `guid must be a string of 1 to ${MAX_GUID} bytes without control characters`
+      })
     let membership = this.#memberships.get(guid)
     if (membership === undefined) {
-      membership = new Membership(guid, this.#link, { ...options, position: options.position ?? this.#positions.load(guid) })
+      membership = new Membership(guid, this.#link, {
+        ...options,
+        position: options.position ?? this.#positions.load(guid)
+      })
       this.#memberships.set(guid, membership)
       this.#joinIfPossible(membership)
     }
     return membership.open(options)
   }
 
-  /** Connects now rather than after the pause; also after it was refused. Does nothing while an attempt is under way. */
+  /**
+   * Connects now rather than after the pause; also after it was refused. Does nothing while an attempt is under way.
+   */
   connect () { this.#connection.connect() }
 
-  /** Loses the connection as if the network had failed, and comes back: to see what happens then. @param {number} [ms] after which */
+  /**
+   * Loses the connection as if the network had failed, and comes back: to see what happens then.
+   * @param {number} [ms] after which
+   */
   drop (ms) { this.#connection.drop(ms) }
 
   /** Closes all documents and the connection, for good. */
@@ -167,7 +189,10 @@ export class Client {
     }
   }
 
-  /** What comes of a document until the gateway has answered is of the old membership: a new one is joined after it. @param {string} guid */
+  /**
+   * What comes of a document until the gateway has answered is of the old membership: a new one is joined after it.
+   * @param {string} guid
+   */
   #leave (guid) {
     // while connecting, Socket.IO sends it right after the handshake, which may name the document
     const leaving = this.#connection.request('doc:leave', { guid }, LEAVE_TIMEOUT).catch(() => {}).then(() => {
@@ -216,13 +241,18 @@ export class Client {
     socket.on('doc:resync', (resync) => membershipOf(resync)?.onResync(resync))
     socket.on('doc:position', (passed) => membershipOf(passed)?.onPosition(passed))
     socket.on('doc:presence', (update) => membershipOf(update)?.onPresence(update))
-    socket.on('doc:revoked', (revoked) => membershipOf(revoked)?.fail(new ClientError({ code: 'forbidden', message: 'this client was taken off the document' })))
+    socket.on('doc:revoked', (revoked) =>
+      membershipOf(revoked)?.fail(
+        new ClientError({ code: 'forbidden', message: 'this client was taken off the document' })
+      )
+    )
     socket.onAny((event, payload, meta, acknowledge) => {
       if (/^(doc|gateway|auth):/.test(event)) return
       const guid = meta?.guid
       const membership = this.#memberships.get(guid)
       if (membership !== undefined) membership.onRecord(event, payload, meta, acknowledge)
-      else if (!this.#leaving.has(guid)) this.#emitter.emit(event === 'state' ? 'record:state' : event, payload, meta, acknowledge)
+      else if (!this.#leaving.has(guid))
+        this.#emitter.emit(event === 'state' ? 'record:state' : event, payload, meta, acknowledge)
     })
   }
 }

@@ -6,8 +6,8 @@ import { askForRefusal, refusalOf } from './refusal.js'
 import { packetSize } from './size.js'
 
 /**
- * The connection of a client: makes it, and makes it again. Socket.IO's own reconnection is off, because it knows nothing of the gateway's
- * hints, of refusals and of tokens.
+ * The connection of a client: makes it, and makes it again. Socket.IO's own reconnection is off, because it knows
+ * nothing of the gateway's hints, of refusals and of tokens.
  *
  * @typedef {import('./client.js').ClientState} ClientState
  * @typedef {import('./client.js').ClientOptions} ClientOptions
@@ -25,7 +25,9 @@ import { packetSize } from './size.js'
 
 /** How long opening a transport may take, and as long again the handshake, ms. */
 const ATTEMPT_TIMEOUT = 15_000
-/** A connection that lasts less long counts as a failure: who accepts and drops is not to be called without a pause, ms. */
+/**
+ * A connection that lasts less long counts as a failure: who accepts and drops is not to be called without a pause, ms.
+ */
 const SHORT = 5000
 /** A page that has no connection yet tries the other transport within this, ms. */
 const SOON = 300
@@ -57,7 +59,10 @@ export class Connection {
   #maxPayload = Infinity
   /** Until the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
   #pause
-  /** Ends an attempt that takes too long; there is one while it is under way. @type {ReturnType<typeof setTimeout> | undefined} */
+  /**
+   * Ends an attempt that takes too long; there is one while it is under way.
+   * @type {ReturnType<typeof setTimeout> | undefined}
+   */
   #watch
   #onOnline = () => { if (this.#pause !== undefined) this.#retryIn(Math.random() * SOON) }
 
@@ -75,8 +80,9 @@ export class Connection {
     this.reason = null
     this.socket = (options.io ?? socketIo)(url, {
       ...options.socket,
-      ...options.parser && { parser: options.parser },
-      auth: (/** @type {(auth: object) => void} */ send) => send({ ...this.#token !== undefined && { token: this.#token }, ...events.auth() }),
+      ...(options.parser && { parser: options.parser }),
+      auth: (/** @type {(auth: object) => void} */ send) =>
+        send({ ...(this.#token !== undefined && { token: this.#token }), ...events.auth() }),
       autoConnect: false,
       forceNew: true,
       reconnection: false,
@@ -124,11 +130,18 @@ export class Connection {
   request (event, argument, timeout) {
     return new Promise((resolve, reject) => {
       this.#checkSize(event, argument)
-      this.socket.timeout(timeout).emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
-        if (lost === null) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
-        const code = this.socket.connected ? 'timeout' : 'disconnected'
-        reject(new ClientError({ code, message: 'no answer; nobody knows whether it was taken', retryable: true }, { cause: lost }))
-      })
+      this.socket
+        .timeout(timeout)
+        .emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
+          if (lost === null) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
+          const code = this.socket.connected ? 'timeout' : 'disconnected'
+          reject(
+            new ClientError(
+              { code, message: 'no answer; nobody knows whether it was taken', retryable: true },
+              { cause: lost }
+            )
+          )
+        })
     })
   }
 
@@ -151,7 +164,10 @@ export class Connection {
   #checkSize (event, argument) {
     const size = packetSize(this.socket.io, event, argument)
     if (size > this.#maxPayload) {
-      throw new ClientError({ code: 'value_too_large', message: `the value is too large: ${size} bytes, and the gateway takes ${this.#maxPayload}` })
+      throw new ClientError({
+        code: 'value_too_large',
+        message: `the value is too large: ${size} bytes, and the gateway takes ${this.#maxPayload}`
+      })
     }
   }
 
@@ -180,7 +196,11 @@ export class Connection {
       this.#pollingFirst = this.#engine.transport.name === 'polling' // it goes over to WebSocket where it can
       this.#failures = clock.monotonic() - this.#connectedAt < SHORT ? this.#failures : 0
       if (this.#farewell !== null) this.#refused(this.#farewell)
-      else this.#failed(new ClientError({ code: 'disconnected', message: 'the connection was lost', retryable: true }), this.#hint)
+      else
+        this.#failed(
+          new ClientError({ code: 'disconnected', message: 'the connection was lost', retryable: true }),
+          this.#hint
+        )
     })
     socket.on('gateway:draining', ({ reconnectInMs }) => {
       this.#hint = reconnectInMs
@@ -199,19 +219,28 @@ export class Connection {
       const { token } = this.#options
       this.#token = typeof token === 'function' ? await Promise.resolve(why).then(token) : token
     } catch (error) {
-      if (attempt === this.#attempt) this.#failed(new ClientError({ code: 'token_unavailable', message: 'the token function failed', retryable: true }, { cause: error }))
+      if (attempt === this.#attempt)
+        this.#failed(
+          new ClientError(
+            { code: 'token_unavailable', message: 'the token function failed', retryable: true },
+            { cause: error }
+          )
+        )
       return
     }
     if (attempt !== this.#attempt) return
     // WebSocket first; where that failed, long polling, which goes over to WebSocket where it can
-    this.socket.io.opts.transports = this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
+    this.socket.io.opts.transports =
+      this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
     this.#unwatch()
     this.#watch = setTimeout(() => {
       this.socket.disconnect()
       this.#unreachable(new Error('timeout'))
     }, ATTEMPT_TIMEOUT * 2)
     this.socket.connect()
-    this.#engine?.once?.('handshake', (/** @type {{ maxPayload?: number }} */ { maxPayload }) => { this.#maxPayload = maxPayload ?? Infinity })
+    this.#engine?.once?.('handshake', (/** @type {{ maxPayload?: number }} */ { maxPayload }) => {
+      this.#maxPayload = maxPayload ?? Infinity
+    })
   }
 
   /** No transport leads to the gateway at the moment. @param {any} error */
@@ -222,12 +251,16 @@ export class Connection {
     // a proxy that lets no WebSocket through says so at once: a page that is being opened need not wait
     const first = this.#failures === 0 && this.state === 'connecting' && this.#options.transports === undefined
     this.#pollingFirst = !this.#pollingFirst
-    this.#failed(new ClientError({ code: 'unavailable', message: error.message, retryable: true }, { cause: error }), hintOf(error) ?? (first ? Math.random() * SOON : undefined))
+    this.#failed(
+      new ClientError({ code: 'unavailable', message: error.message, retryable: true }, { cause: error }),
+      hintOf(error) ?? (first ? Math.random() * SOON : undefined)
+    )
   }
 
   /** Once, where no attempt will tell. */
   async #askForRefusal () {
-    if (this.#asked || window.location === undefined || (this.#options.transports ?? ['polling']).includes('polling')) return
+    if (this.#asked || window.location === undefined || (this.#options.transports ?? ['polling']).includes('polling'))
+      return
     this.#asked = true
     const refusal = await askForRefusal(this.socket.io)
     if (refusal !== null && !this.up && this.state !== 'closed') this.#refused(refusal)
@@ -238,7 +271,11 @@ export class Connection {
     const reason = new ClientError(error)
     const { code, retryable } = error
     if (retryable) return this.#failed(reason, retryInMs)
-    if (!this.#askedAgain && typeof this.#options.token === 'function' && (code === 'token_expired' || code === 'unauthorized')) {
+    if (
+      !this.#askedAgain &&
+      typeof this.#options.token === 'function' &&
+      (code === 'token_expired' || code === 'unauthorized')
+    ) {
       this.#askedAgain = true
       return this.#failed(reason, undefined, 'refused')
     }

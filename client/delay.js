@@ -18,12 +18,14 @@ export function delayBefore (failures, hint) {
 
 /**
  * @param {any} error of a handshake that failed
- * @returns {number | undefined} when the server wants this client back, ms. A 503 is seen with long polling only: nobody shows the answer to a WebSocket's request
+ * @returns {number | undefined} when the server wants this client back, ms. A 503 is seen with long polling only:
+ *   nobody shows the answer to a WebSocket's request
  */
 export function hintOf (error) {
   const { retryInMs } = error.data ?? {}
   if (typeof retryInMs === 'number') return retryInMs
-  // an XMLHttpRequest, of whatever library. A browser complains on its console where a page asks another origin's answer for a header that is not exposed
+  // an XMLHttpRequest, of whatever library. A browser complains on its console where a page asks another origin's
+  // answer for a header that is not exposed
   const request = error.context
   const seconds = request?.status === 503 ? parseFloat(request.getResponseHeader('retry-after')) : NaN
   // the server's granularity is a second: spread within it

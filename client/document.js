@@ -5,7 +5,8 @@ import { ClientError } from './error.js'
  * @typedef {object} Meta
  * @property {string} [guid] of the document
  * @property {number} [offset] place in the document's log; absent on what is not kept
- * @property {string} [epoch] of the log. `{ epoch, offset }` is the position of this record: what to go on from once it has been dealt with; absent as offset is
+ * @property {string} [epoch] of the log. `{ epoch, offset }` is the position of this record: what to go on from once it
+ *   has been dealt with; absent as offset is
  * @property {string} traceId
  * @property {number} ts ms since 1970, at the publisher
  * @property {string} [from] connection id, on what a client sent
@@ -14,27 +15,30 @@ import { ClientError } from './error.js'
 /**
  * @typedef {object} Resync
  * @property {import('./positions.js').Position | null} position from where it goes on
- * @property {string} reason `trimmed` (the log does not reach back that far), `epoch` (the log was lost), `overflow` (too much came
- *   before anybody listened), `opened` (it was open already, at a later position)
+ * @property {string} reason `trimmed` (the log does not reach back that far), `epoch` (the log was lost), `overflow`
+ *   (too much came before anybody listened), `opened` (it was open already, at a later position)
  */
 
 /**
  * @callback Listener
  * @param {any} payload
  * @param {Meta} meta
- * @param {() => void} [acknowledge] to be called when it has been dealt with; only where the publisher asked for a receipt
+ * @param {() => void} [acknowledge] to be called when it has been dealt with; only where the publisher asked for a
+ *   receipt
  * @returns {void}
  */
 
-/** Events of the document itself. A record of such a name comes as `record:<name>`, so that nobody can play the gateway. */
+/**
+ * Events of the document itself. A record of such a name comes as `record:<name>`, so that nobody can play the gateway.
+ */
 const OWN = new Set(['joined', 'resync', 'presence', 'closed'])
 
 /** What may wait for a listener; when there is more, all of it is dropped for one `resync`. */
 const MAX_HELD = 10_000
 
 /**
- * A document that was opened. As often as it was opened, it has to be closed. Each has its own listeners; connection, position and
- * presence are the same for all.
+ * A document that was opened. As often as it was opened, it has to be closed. Each has its own listeners; connection,
+ * position and presence are the same for all.
  */
 export class Document {
   #membership
@@ -58,8 +62,8 @@ export class Document {
   get guid () { return this.#membership.guid }
 
   /**
-   * Where this client is in the document's log. Ahead of the listeners while something waits for them: what they have dealt with is at the
-   * position that the record (Meta), or `resync`, came with.
+   * Where this client is in the document's log. Ahead of the listeners while something waits for them: what they have
+   * dealt with is at the position that the record (Meta), or `resync`, came with.
    * @returns {import('./positions.js').Position | null}
    */
   get position () { return this.#membership.position && { ...this.#membership.position } }
@@ -74,11 +78,11 @@ export class Document {
   get live () { return !this.#closed && this.#membership.joined }
 
   /**
-   * Listens to records of an event name (`message` where the publisher names none), or to one of:
-   * `resync` (Resync): what was missed cannot be had any more; load the document again. What arrives while promises that listeners returned are pending waits for all of them;
-   * `joined` ({ position, recovered }): also after each reconnect;
-   * `presence` (PresenceDiff): `doc.presence` has changed;
-   * `closed` (ClientError): the gateway took this client off the document.
+   * Listens to records of an event name (`message` where the publisher names none), or to one of: `resync` (Resync):
+   * what was missed cannot be had any more; load the document again. What arrives while promises that listeners
+   * returned are pending waits for all of them; `joined` ({ position, recovered }): also after each reconnect;
+   * `presence` (PresenceDiff): `doc.presence` has changed; `closed` (ClientError): the gateway took this client off the
+   * document.
    *
    * @overload
    * @param {'resync'} event
@@ -127,7 +131,8 @@ export class Document {
   off (event, listener) { this.#emitter.off(event, listener) }
 
   /**
-   * Sends to the business services; without Kafka, to everyone who has the document open. While there is no connection it waits for one.
+   * Sends to the business services; without Kafka, to everyone who has the document open. While there is no connection
+   * it waits for one.
    *
    * @param {any} data
    * @param {{ event?: string, timeout?: number }} [options] event: default `message`; timeout: ms, default 10,000
@@ -136,12 +141,17 @@ export class Document {
    */
   async send (data, { event, timeout } = {}) {
     if (this.#closed) throw new ClientError({ code: 'closed', message: 'the document was closed' })
-    const { traceId } = await this.#membership.request('doc:send', event === undefined ? { data } : { event, data }, timeout)
+    const { traceId } = await this.#membership.request(
+      'doc:send',
+      event === undefined ? { data } : { event, data },
+      timeout
+    )
     return { traceId }
   }
 
   /**
-   * Tells the other members at once, without keeping it: a cursor, a selection, a laser pointer. Not sent while there is no connection.
+   * Tells the other members at once, without keeping it: a cursor, a selection, a laser pointer. Not sent while there
+   * is no connection.
    *
    * @param {string} event
    * @param {any} data

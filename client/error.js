@@ -1,6 +1,7 @@
 /**
  * What every promise of the client is rejected with, and what `client.reason` is. Most codes are the gateway's
- * (docs/errors.md); the client's own are `disconnected`, `timeout`, `closed`, `too_many_waiting` and `token_unavailable`.
+ * (docs/errors.md); the client's own are `disconnected`, `timeout`, `closed`, `too_many_waiting` and
+ * `token_unavailable`.
  */
 export class ClientError extends Error {
   /**

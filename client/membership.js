@@ -17,13 +17,16 @@ import { Presence } from './presence.js'
  * @property {(event: string, argument: object) => void} tell throws a ClientError
  * @property {(connectionId: string) => boolean} isOwn whether it is, or was, a connection of this client
  * @property {(guid: string, position: Position | null) => void} save
- * @property {(membership: Membership, toLeave: boolean) => void} gone it was closed; toLeave: the gateway has to be told
+ * @property {(membership: Membership, toLeave: boolean) => void} gone it was closed; toLeave: the gateway has to be
+ *   told
  */
 
 /**
  * @typedef {object} OpenOptions
- * @property {Position | null} [position] where the caller's copy of the document is: what came after it is sent first. Default: what was kept, or now
- * @property {boolean} [presence] whether to be listed in `presence`, and to be told who else is; default: if there is a state
+ * @property {Position | null} [position] where the caller's copy of the document is: what came after it is sent first.
+ *   Default: what was kept, or now
+ * @property {boolean} [presence] whether to be listed in `presence`, and to be told who else is; default: if there is a
+ *   state
  * @property {Record<string, any>} [state] what others see of this member in `presence`
  * @property {boolean} [echo] whether to get what this client itself has sent; default false
  */
@@ -72,7 +75,8 @@ export class Membership {
     this.#state = state
     this.#listed = presence
     this.presence = new Presence(
-      (cursor) => this.link.request('doc:members', { guid, limit: PAGE, ...cursor !== undefined && { cursor } }, TIMEOUT),
+      (cursor) =>
+        this.link.request('doc:members', { guid, limit: PAGE, ...(cursor !== undefined && { cursor }) }, TIMEOUT),
       (diff) => this.#emit('presence', diff)
     )
   }
@@ -96,7 +100,12 @@ export class Membership {
     }
     if (state !== undefined && state !== this.#state) this.setState(state).catch(() => {}) // told with the next join
     else if (presence && !this.#listed) this.#takePart('doc:join', { members: true }).catch(() => {})
-    if (!first && position && this.position && (position.epoch !== this.position.epoch || position.offset < this.position.offset)) {
+    if (
+      !first &&
+      position &&
+      this.position &&
+      (position.epoch !== this.position.epoch || position.offset < this.position.offset)
+    ) {
       document._emit('resync', [{ position: { ...this.position }, reason: 'opened' }])
     }
     return document
@@ -178,7 +187,10 @@ export class Membership {
     this.#failures = 0
     if (this.position?.epoch === '') for (const document of this.#documents) document._complete(position.epoch)
     // what is newer may have come before the answer
-    const newer = this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch) ? this.position.offset : 0
+    const newer =
+      this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch)
+        ? this.position.offset
+        : 0
     this.position = { epoch: position.epoch, offset: Math.max(position.offset, newer) }
     this.dealtWith()
     this.#onMembers(page)
@@ -188,7 +200,10 @@ export class Membership {
     for (const { resolve } of waiting) resolve()
   }
 
-  /** What an answer has of the presence; without members they are told later. @param {Partial<import('./presence.js').Page>} page */
+  /**
+   * What an answer has of the presence; without members they are told later.
+   * @param {Partial<import('./presence.js').Page>} page
+   */
   #onMembers (page) {
     if (page.members !== undefined) this.presence.joined(/** @type {import('./presence.js').Page} */ (page))
   }
@@ -206,7 +221,8 @@ export class Membership {
       if (this.#state === this.#offered) this.#state = this.#accepted
       return void this.join()
     }
-    // still joining: where no answer came in time the gateway may be at it, and what it sends now it does not send again
+    // still joining: where no answer came in time the gateway may be at it, and what it sends now it does not send
+    // again
     this.#timer = setTimeout(() => this.join(), delayBefore(this.#failures++))
   }
 
@@ -232,7 +248,8 @@ export class Membership {
 
   /** Records up to there were not for this client. @param {{ position: Position }} passed */
   onPosition ({ position }) {
-    if (this.#status === 'idle' || this.position?.epoch !== position.epoch || position.offset <= this.position.offset) return
+    if (this.#status === 'idle' || this.position?.epoch !== position.epoch || position.offset <= this.position.offset)
+      return
     this.position = { ...position }
     this.dealtWith()
   }
@@ -249,14 +266,16 @@ export class Membership {
   onRecord (event, payload, meta, acknowledge) {
     const { offset, from } = meta
     // idle: it is still of a membership that was closed
-    if (this.#status === 'idle' || (offset !== undefined && this.position !== null && offset <= this.position.offset)) return
+    if (this.#status === 'idle' || (offset !== undefined && this.position !== null && offset <= this.position.offset))
+      return
     const own = from !== undefined && this.link.isOwn(from)
     if (own) acknowledge?.()
     if (offset !== undefined) {
       meta.epoch = this.position?.epoch ?? ''
       this.position = { epoch: meta.epoch, offset }
     }
-    for (const document of this.#documents) if (!own || document.echo) document._record(event, own ? [payload, meta] : [payload, meta, acknowledge])
+    for (const document of this.#documents)
+      if (!own || document.echo) document._record(event, own ? [payload, meta] : [payload, meta, acknowledge])
     if (offset !== undefined) this.dealtWith()
   }
 
@@ -317,7 +336,10 @@ export class Membership {
    * @returns {Promise<void>}
    */
   #untilJoined (timeout) {
-    if (this.#waiting.size >= MAX_WAITING) return Promise.reject(new ClientError({ code: 'too_many_waiting', message: 'too much waits for the connection', retryable: true }))
+    if (this.#waiting.size >= MAX_WAITING)
+      return Promise.reject(
+        new ClientError({ code: 'too_many_waiting', message: 'too much waits for the connection', retryable: true })
+      )
     return new Promise((resolve, reject) => {
       const timer = timeout === undefined ? undefined : setTimeout(() => {
         this.#waiting.delete(waiter)

@@ -5,7 +5,8 @@
  */
 
 /**
- * Where a page was in its documents, kept over reloads. Written with each record: sessionStorage takes it in microseconds.
+ * Where a page was in its documents, kept over reloads. Written with each record: sessionStorage takes it in
+ * microseconds.
  *
  * @param {Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined} storage
  * @param {string} url of the gateway

@@ -1,6 +1,6 @@
 /**
- * Who is present in a document, kept up to date by the gateway's diffs (docs/protocol.md). Diffs are numbered; where one is missing,
- * all members are asked for again.
+ * Who is present in a document, kept up to date by the gateway's diffs (docs/protocol.md). Diffs are numbered; where
+ * one is missing, all members are asked for again.
  *
  * @typedef {object} Member a user who is present, with one tab or several
  * @property {string} uid
@@ -21,8 +21,8 @@
 /** @typedef {{ members: Member[], count: number, version: number, cursor?: string }} Page */
 /**
  * @typedef {{ from: number, version: number, count: number, joined: Member[], left: string[], changed: Member[],
- *   members?: Member[], cursor?: string, countOnly?: boolean }} Update leads from any version since `from` to `version`; or a list of all members
- *   in its place. `left` are connection ids
+ *   members?: Member[], cursor?: string, countOnly?: boolean }} Update leads from any version since `from` to
+ *   `version`; or a list of all members in its place. `left` are connection ids
  */
 
 /** Updates kept while all members are being asked for; with more, they are asked for once more. */

@@ -1,6 +1,6 @@
 /**
- * The answer of a gateway that refuses a page: 403 with `{ code, message, retryable }`, before there is a session. A browser shows it with long polling
- * only, and nothing at all of a refused WebSocket.
+ * The answer of a gateway that refuses a page: 403 with `{ code, message, retryable }`, before there is a session. A
+ * browser shows it with long polling only, and nothing at all of a refused WebSocket.
  *
  * @typedef {{ code: string, message: string, retryable: boolean }} Refusal
  */
@@ -24,7 +24,9 @@ export function refusalOf ({ context }) {
  */
 export async function askForRefusal ({ uri, opts }) {
   try {
-    const answer = await fetch(new URL(opts.path.replace(/\/?$/, NO_SESSION), uri.replace(/^ws/, 'http')), { credentials: 'omit' })
+    const answer = await fetch(new URL(opts.path.replace(/\/?$/, NO_SESSION), uri.replace(/^ws/, 'http')), {
+      credentials: 'omit'
+    })
     return read(answer.status, await answer.text())
   } catch {
     return null

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * Makes the attacks of test/attack, 60 s each (ATTACK_SECONDS), and writes what they did to other clients to bench/results:
+ * Makes the attacks of test/attack, 60 s each (ATTACK_SECONDS), and writes what they did to other clients to
+ * bench/results:
  *
  *   npm run test:attack                                                  all of them
  *   npm run test:attack -- anonymous                                     those of this file
@@ -11,9 +12,22 @@
 import { attackTable } from '../test/attack/rows.js'
 import { runRecorded } from './recorded.js'
 
-process.exit(await runRecorded({ ring: 'attack', variable: 'ATTACK_ROWS', env: { ATTACK_SECONDS: '60' }, table: attackTable, page }))
+process.exit(
+  await runRecorded({
+    ring: 'attack',
+    variable: 'ATTACK_ROWS',
+    env: { ATTACK_SECONDS: '60' },
+    table: attackTable,
+    page
+  })
+)
 
-/** @param {import('../test/attack/rows.js').Row[]} rows @param {import('./recorded.js').Environment} where @param {number} busy @returns {string} */
+/**
+ * @param {import('../test/attack/rows.js').Row[]} rows
+ * @param {import('./recorded.js').Environment} where
+ * @param {number} busy
+ * @returns {string}
+ */
 function page (rows, { date, machine, versions, command }, busy) {
   return `# Attacks, ${date.slice(0, 10)}
 

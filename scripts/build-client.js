@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * Makes what the package has of the client besides its sources, in client/dist/: types for TypeScript, and one file for pages that have
- * neither a bundler nor a gateway in development to load modules from. `npm pack` and `npm publish` run it.
+ * Makes what the package has of the client besides its sources, in client/dist/: types for TypeScript, and one file for
+ * pages that have neither a bundler nor a gateway in development to load modules from. `npm pack` and `npm publish` run
+ * it.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -36,7 +37,11 @@ export async function bundleClient ({ outfile, withSocketIo }) {
 
 /** @param {string} outDir for the declarations */
 export function declareClient (outDir) {
-  execFileSync(process.execPath, [`${ROOT}node_modules/typescript/bin/tsc`, '-p', `${ROOT}client/tsconfig.json`, '--outDir', outDir], { stdio: 'pipe' })
+  execFileSync(
+    process.execPath,
+    [`${ROOT}node_modules/typescript/bin/tsc`, '-p', `${ROOT}client/tsconfig.json`, '--outDir', outDir],
+    { stdio: 'pipe' }
+  )
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

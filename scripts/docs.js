@@ -39,12 +39,19 @@ function configuration () {
   return page('Configuration', 'src/config/blocks.js', [
     'Settings come from the environment, or from a file of `NAME=value` lines that is named with `--config FILE`; the environment wins. ' +
     'A wrong setting stops the start, with every problem listed at once. `NODE_ENV=production` makes defaults stricter.',
-    ...Object.values(BLOCKS).map(({ title, settings }) => [
-      `## ${title}`,
-      table(['Name', 'Default', 'Meaning'], settingsOf(settings).map(([name, setting]) => [
-        `\`${name}\``, shownDefault(setting), setting.describe + (setting.secret ? ' Secret.' : '')
-      ]))
-    ].join('\n\n'))
+    ...Object.values(BLOCKS).map(({ title, settings }) =>
+      [
+        `## ${title}`,
+        table(
+          ['Name', 'Default', 'Meaning'],
+          settingsOf(settings).map(([name, setting]) => [
+            `\`${name}\``,
+            shownDefault(setting),
+            setting.describe + (setting.secret ? ' Secret.' : '')
+          ])
+        )
+      ].join('\n\n')
+    )
   ])
 }
 
@@ -52,15 +59,22 @@ function envExample () {
   const blocks = Object.values(BLOCKS).map(({ title, settings }) => [
     `# ${title}`,
     ...settingsOf(settings).flatMap(([name, setting]) => {
-      const isDefault = setting.default === undefined && setting.defaultText !== undefined ? ` Default: ${setting.defaultText}.` : ''
-      return ['', ...wrap(plain(setting.describe + isDefault)).map((line) => `# ${line}`), `#${name}=${setting.secret ? '' : setting.default ?? ''}`]
+      const isDefault =
+        setting.default === undefined && setting.defaultText !== undefined ? ` Default: ${setting.defaultText}.` : ''
+      return [
+        '',
+        ...wrap(plain(setting.describe + isDefault)).map((line) => `# ${line}`),
+        `#${name}=${setting.secret ? '' : (setting.default ?? '')}`
+      ]
     })
   ].join('\n'))
-  return [
-    '# Settings of inkcast, each with its default. Generated from src/config/blocks.js by "npm run docs": do not edit.\n' +
-    '# For use with --config: copy it and set what should differ.',
-    ...blocks
-  ].join('\n\n') + '\n'
+  return (
+    [
+      '# Settings of inkcast, each with its default. Generated from src/config/blocks.js by "npm run docs": do not edit.\n' +
+      '# For use with --config: copy it and set what should differ.',
+      ...blocks
+    ].join('\n\n') + '\n'
+  )
 }
 
 function errors () {
@@ -69,9 +83,16 @@ function errors () {
     'Clients, callers of the api and dead letters get these codes. A client sees `{ code, message, retryable }`, a refused handshake has `code` and `retryable` in `err.data`, ' +
     'the api answers `{ "ok": false, "error": { "code", "message", "retryable" } }` with the status, and a dead letter has the code as `x-reason`. ' +
     'The message may be more specific than the one here; programs go by the code.',
-    table(['Code', 'Message', 'Try again', 'HTTP status', 'When, and what to do'], entries.map(([code, { message, retryable, status, when }]) => [
-      `\`${code}\``, message, retryable ? 'yes' : 'no', String(status), when
-    ]))
+    table(
+      ['Code', 'Message', 'Try again', 'HTTP status', 'When, and what to do'],
+      entries.map(([code, { message, retryable, status, when }]) => [
+        `\`${code}\``,
+        message,
+        retryable ? 'yes' : 'no',
+        String(status),
+        when
+      ])
+    )
   ])
 }
 
@@ -80,9 +101,16 @@ function metrics () {
   return page('Metrics', 'src/metrics/metrics.js', [
     '`/metrics` on `ADMIN_PORT` has these in the format of Prometheus, merged over the processes of a machine, and Node\'s own (CPU, memory, garbage collection) with the prefix `inkcast_`. ' +
     'Every series has the label `role` as well.',
-    table(['Name', 'Type', 'Labels', 'Meaning', 'Worry when'], entries.map(([name, { type, labels = [], help, worry }]) => [
-      `\`inkcast_${name}${type === 'counter' ? '_total' : ''}\``, type, labels.map((label) => `\`${label}\``).join(' '), help, worry
-    ]))
+    table(
+      ['Name', 'Type', 'Labels', 'Meaning', 'Worry when'],
+      entries.map(([name, { type, labels = [], help, worry }]) => [
+        `\`inkcast_${name}${type === 'counter' ? '_total' : ''}\``,
+        type,
+        labels.map((label) => `\`${label}\``).join(' '),
+        help,
+        worry
+      ])
+    )
   ])
 }
 
@@ -96,7 +124,8 @@ function shownDefault (setting) {
 const settingsOf = (settings) => /** @type {[string, Setting][]} */ (Object.entries(settings))
 
 /** @param {string} title @param {string} source @param {string[]} parts */
-const page = (title, source, parts) => [`# ${title}`, `<!-- Generated from ${source} by "npm run docs": do not edit. -->`, ...parts].join('\n\n') + '\n'
+const page = (title, source, parts) =>
+  [`# ${title}`, `<!-- Generated from ${source} by "npm run docs": do not edit. -->`, ...parts].join('\n\n') + '\n'
 
 /** @param {string[]} head @param {string[][]} rows */
 function table (head, rows) {

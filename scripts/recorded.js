@@ -22,7 +22,8 @@ import { makeDirectory, removeDirectory } from '../test/services/directory.js'
  * @param {string} options.variable of the environment that names the file tests add their rows to, a line of JSON each
  * @param {Record<string, string>} [options.env] more of it, where it is not set
  * @param {(rows: Row[]) => string} options.table
- * @param {(rows: Row[], where: Environment, busy: number) => string} options.page busy: share of the cores' time, 0 to 1
+ * @param {(rows: Row[], where: Environment, busy: number) => string} options.page busy: share of the cores' time, 0 to
+ *   1
  * @returns {Promise<number>} exit code: that of scripts/test.js, 2 for a file that does not exist
  */
 export async function runRecorded ({ ring, variable, env = {}, table, page }) {
@@ -39,10 +40,14 @@ export async function runRecorded ({ ring, variable, env = {}, table, page }) {
   const directory = makeDirectory(ring)
   const path = join(directory, 'rows.jsonl')
   const begin = { worked: machineMs(), at: performance.now() }
-  const child = spawn(process.execPath, ['scripts/test.js', ...files.length > 0 ? files : [ring], ...end === -1 ? [] : args.slice(end)], {
-    stdio: 'inherit',
-    env: { ...env, ...process.env, [variable]: path }
-  })
+  const child = spawn(
+    process.execPath,
+    ['scripts/test.js', ...(files.length > 0 ? files : [ring]), ...(end === -1 ? [] : args.slice(end))],
+    {
+      stdio: 'inherit',
+      env: { ...env, ...process.env, [variable]: path }
+    }
+  )
   // it ends in order, and what there is until then is kept; of a Ctrl-C it hears as well
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => child.kill('SIGTERM'))

@@ -26,7 +26,8 @@ const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'K
  * @param {import('./rings.js').Selection} selection
  * @param {object} options
  * @param {string[]} options.nodeArgs for node --test
- * @param {Promise<import('../test/services/provide.js').Services> | undefined} options.services undefined: the ring needs none, and is not to find any
+ * @param {Promise<import('../test/services/provide.js').Services> | undefined} options.services undefined: the ring
+ *   needs none, and is not to find any
  * @param {boolean} options.filtered a filter may leave nothing of one ring
  * @param {boolean} options.beside another ring runs at the same time: what it prints is shown when it has ended
  * @param {AbortSignal} options.interruption
@@ -39,8 +40,16 @@ export function runRing ({ name, files }, options) {
   const results = () => readResults(output)
   const result = (async () => {
     try {
-      const problem = files.length === 0 ? `there is no test/${name}/*.test.js` : await run({ name, files }, options, directory, output)
-      return { name, seconds: (performance.now() - begin) / 1000, results: results(), ...problem === undefined ? {} : { problem } }
+      const problem =
+        files.length === 0
+          ? `there is no test/${name}/*.test.js`
+          : await run({ name, files }, options, directory, output)
+      return {
+        name,
+        seconds: (performance.now() - begin) / 1000,
+        results: results(),
+        ...(problem === undefined ? {} : { problem })
+      }
     } finally {
       removeDirectory(directory)
     }
@@ -58,15 +67,20 @@ export function runRing ({ name, files }, options) {
 async function run ({ name, files }, { nodeArgs, services, filtered, beside, interruption }, directory, output) {
   const { concurrency, timeoutMs } = RINGS[name]
   const env = { ...process.env }
-  delete env.NODE_TEST_CONTEXT // where a test runs this script: node --test would take itself for one file of the outer run
+  // where a test runs this script: node --test would take itself for one file of the outer run
+  delete env.NODE_TEST_CONTEXT
   for (const variable of SERVICE_VARIABLES) delete env[variable]
-  const interrupted = new Promise((resolve, reject) => interruption.addEventListener('abort', () => reject(new Error('interrupted'))))
+  const interrupted = new Promise((resolve, reject) =>
+    interruption.addEventListener('abort', () => reject(new Error('interrupted')))
+  )
   interrupted.catch(() => {})
   try {
     interruption.throwIfAborted()
     Object.assign(env, (await Promise.race([services, interrupted]))?.env)
   } catch (error) {
-    const problem = interruption.aborted ? 'interrupted' : `not run, no services: ${error instanceof Error ? error.message : error}`
+    const problem = interruption.aborted
+      ? 'interrupted'
+      : `not run, no services: ${error instanceof Error ? error.message : error}`
     console.error(problem)
     return problem
   }
@@ -77,10 +91,12 @@ async function run ({ name, files }, { nodeArgs, services, filtered, beside, int
     `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, ...nodeArgs, ...files], { env, directory, log })
   interrupted.catch(() => child.stop(3000)).catch(() => {})
   const { code, signal } = await child.finished()
-  if (log !== undefined) console.log(`\n${name}: ${files.length} ${files.length === 1 ? 'file' : 'files'}\n${readFileSync(log, 'utf8')}`)
+  if (log !== undefined)
+    console.log(`\n${name}: ${files.length} ${files.length === 1 ? 'file' : 'files'}\n${readFileSync(log, 'utf8')}`)
   const results = readResults(output)
   if (interruption.aborted) return 'interrupted'
-  if (code !== 0 && !results.some(({ result }) => result === 'failed')) return `node --test ended with ${signal ?? `exit code ${code}`}`
+  if (code !== 0 && !results.some(({ result }) => result === 'failed'))
+    return `node --test ended with ${signal ?? `exit code ${code}`}`
   return !filtered && !results.some(({ result }) => result !== 'skipped') ? 'no test ran' : undefined
 }
 

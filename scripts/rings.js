@@ -8,13 +8,18 @@ import { join, relative, resolve, sep } from 'node:path'
  * @typedef {object} Ring
  * @property {boolean} services whether its tests need Redis and Kafka
  * @property {boolean} byDefault run when no ring is named
- * @property {number} concurrency test files at once. Most tests wait (for brokers, leases, time-outs), so there may be more of them than cores
+ * @property {number} concurrency test files at once. Most tests wait (for brokers, leases, time-outs), so there may be
+ *   more of them than cores
  * @property {number} timeoutMs a file's time with Node 20 and 22, one test's with Node 24
- * @property {number} seconds about how long it takes beside another ring on two quiet cores: only what is shown as remaining goes by it
+ * @property {number} seconds about how long it takes beside another ring on two quiet cores: only what is shown as
+ *   remaining goes by it
  * @property {boolean} [single] no other ring runs at the same time
  */
 
-/** @type {Record<string, Ring>} in the order in which they begin, two at a time: the quick one that says most, then the longest */
+/**
+ * @type {Record<string, Ring>} in the order in which they begin, two at a time: the quick one that says most, then the
+ *   longest
+ */
 export const RINGS = {
   unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 40 },
   integration: { services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 120 },
@@ -35,14 +40,18 @@ export const RINGS = {
   fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 1200, single: true }
 }
 
-/** @typedef {{ name: string, files: string[] }} Selection files relative to the root; may be empty when the ring was named */
+/**
+ * @typedef {{ name: string, files: string[] }} Selection files relative to the root; may be empty when the ring was
+ *   named
+ */
 
 /**
  * Reads `[ring | file of a ring]… [options of node --test] [-- options of node --test]`.
  *
  * @param {string[]} args
  * @param {string} root the folder that holds test/
- * @returns {{ selections: Selection[], nodeArgs: string[] }} in the order of RINGS. Rings that are not named and have no test are left out
+ * @returns {{ selections: Selection[], nodeArgs: string[] }} in the order of RINGS. Rings that are not named and have
+ *   no test are left out
  * @throws {Error} for something that is neither a ring nor a test file of one
  */
 export function selectRings (args, root) {
@@ -54,8 +63,10 @@ export function selectRings (args, root) {
   for (const arg of own.filter((candidate) => !candidate.startsWith('-'))) {
     const file = relative(root, resolve(root, arg))
     const [folder, ring] = file.split(sep)
-    const isFolder = file === join('test', ring ?? '') && Object.hasOwn(RINGS, ring) // what a shell completes: test/unit/
-    const isFile = folder === 'test' && Object.hasOwn(RINGS, ring) && file.endsWith('.test.js') && existsSync(join(root, file))
+    // what a shell completes: test/unit/
+    const isFolder = file === join('test', ring ?? '') && Object.hasOwn(RINGS, ring)
+    const isFile =
+      folder === 'test' && Object.hasOwn(RINGS, ring) && file.endsWith('.test.js') && existsSync(join(root, file))
     if (!isFile && !isFolder && !Object.hasOwn(RINGS, arg)) {
       throw new Error(`${arg} is neither a ring (${Object.keys(RINGS).join(', ')}) nor a test file of one`)
     }

@@ -14,7 +14,9 @@ import { startKafka } from '../test/services/kafka.js'
 import { withLock } from '../test/services/lock.js'
 import { endProcess, identify } from '../test/services/process-identity.js'
 import { startRedis, startRedisCluster } from '../test/services/redis.js'
-import { readState, runningServices, SERVICE_NAMES, stateDirectory, VARIABLES, writeEntry } from '../test/services/state.js'
+import {
+  readState, runningServices, SERVICE_NAMES, stateDirectory, VARIABLES, writeEntry
+} from '../test/services/state.js'
 
 /** @typedef {import('../test/services/state.js').ServiceName} ServiceName */
 
@@ -51,7 +53,9 @@ const COMMANDS = {
       if (entry === undefined) await start(name)
       else console.error(`${name}: runs already at ${entry.url}`)
     }))
-    const failures = results.flatMap((result, index) => (result.status === 'rejected' ? [`${SERVICE_NAMES[index]}: ${result.reason?.message}`] : []))
+    const failures = results.flatMap((result, index) =>
+      result.status === 'rejected' ? [`${SERVICE_NAMES[index]}: ${result.reason?.message}`] : []
+    )
     for (const failure of failures) console.error(failure)
     printVariables()
     return failures.length === 0 ? 0 : 1
@@ -67,7 +71,9 @@ const COMMANDS = {
     for (const name of SERVICE_NAMES) {
       const entry = running[name]
       const pids = entry?.processes.map(({ pid }) => pid).join(', ')
-      console.log(`${name.padEnd(8)} ${entry === undefined ? 'does not run' : `runs at ${entry.url} (pid ${pids}, files in ${entry.directories.join(', ')})`}`)
+      console.log(
+        `${name.padEnd(8)} ${entry === undefined ? 'does not run' : `runs at ${entry.url} (pid ${pids}, files in ${entry.directories.join(', ')})`}`
+      )
     }
     return SERVICE_NAMES.every((name) => running[name]) ? 0 : 1
   },
@@ -112,7 +118,9 @@ async function clear (name) {
 /** @returns {number} how many there are */
 function printVariables () {
   const running = runningServices()
-  const lines = SERVICE_NAMES.flatMap((name) => (running[name] === undefined ? [] : [`export ${VARIABLES[name]}='${running[name].url}'`]))
+  const lines = SERVICE_NAMES.flatMap((name) =>
+    running[name] === undefined ? [] : [`export ${VARIABLES[name]}='${running[name].url}'`]
+  )
   for (const line of lines) console.log(line)
   return lines.length
 }

@@ -7,9 +7,9 @@
  *   npm test -- test/unit/common/clock.test.js                 one file
  *   npm test -- integration -- --test-name-pattern=kick options for node --test
  *
- * Services come from REDIS_URL, REDIS_CLUSTER_URL and KAFKA_BROKERS, else from `npm run services start`, else they are started and stopped
- * here, while the unit tests already run: in Docker when it answers, else as local processes (TEST_SERVICES=local or docker decides).
- * Exit code: 0 all passed, 1 not all, 2 wrong arguments, 130 interrupted.
+ * Services come from REDIS_URL, REDIS_CLUSTER_URL and KAFKA_BROKERS, else from `npm run services start`, else they are
+ * started and stopped here, while the unit tests already run: in Docker when it answers, else as local processes
+ * (TEST_SERVICES=local or docker decides). Exit code: 0 all passed, 1 not all, 2 wrong arguments, 130 interrupted.
  */
 import { relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -45,9 +45,15 @@ async function main (args) {
   services?.catch(() => {}) // the rings that wait for them report it
   const filtered = nodeArgs.some((arg) => /^--test-(name-pattern|skip-pattern|only|shard)/.test(arg))
 
-  const rings = await runAll(selections, (selection, beside) => runRing(selection, {
-    nodeArgs, services: RINGS[selection.name].services ? services : undefined, filtered, beside, interruption: interruption.signal
-  }))
+  const rings = await runAll(selections, (selection, beside) =>
+    runRing(selection, {
+      nodeArgs,
+      services: RINGS[selection.name].services ? services : undefined,
+      filtered,
+      beside,
+      interruption: interruption.signal
+    })
+  )
   const total = summarize(rings, filtered)
   try {
     // when interrupted they may not even have started: the guards end them with us
@@ -75,7 +81,8 @@ async function runAll (selections, start) {
   /** @type {RingResult[]} */
   const ended = []
   const begin = (/** @type {Selection} */ selection) => {
-    if (!beside) console.log(`\n${selection.name}: ${selection.files.length} ${selection.files.length === 1 ? 'file' : 'files'}`)
+    if (!beside)
+      console.log(`\n${selection.name}: ${selection.files.length} ${selection.files.length === 1 ? 'file' : 'files'}`)
     const run = start(selection, beside)
     running.add(run)
     return run.result.then((result) => { ended.push(result) }).finally(() => running.delete(run))
@@ -83,7 +90,8 @@ async function runAll (selections, start) {
   const over = new AbortController()
   const telling = beside ? tell(shared, running, ended, over.signal) : undefined
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let next = waiting.shift(); next !== undefined && !interruption.signal.aborted; next = waiting.shift()) await begin(next)
+    for (let next = waiting.shift(); next !== undefined && !interruption.signal.aborted; next = waiting.shift())
+      await begin(next)
   }))
   over.abort()
   await telling
@@ -112,25 +120,39 @@ async function tell (selections, running, ended, signal) {
       console.error(`failed: ${relative(root, file)}: ${name}`)
     }
     if (signal.aborted) return
-    const shares = new Map([...ended.map(({ name }) => /** @type {const} */ ([name, 1])), ...ways.map(({ name, files, seen }) => /** @type {const} */ ([name, filesOf(seen) / files]))])
-    const remaining = selections.reduce((sum, { name }) => sum + RINGS[name].seconds * (1 - (shares.get(name) ?? 0)), 0) / AT_ONCE
-    const parts = [...ended.map(({ name }) => `${name} done`), ...ways.map(({ name, files, seen }) => `${name} ${filesOf(seen)} of ${files} files`)]
-    console.error(`${Math.round((performance.now() - begin) / 1000)} s: ${parts.join(', ')}; ${selections.length - shares.size} rings wait, about ${Math.ceil(remaining / 60)} min remain`)
+    const shares = new Map([
+      ...ended.map(({ name }) => /** @type {const} */ ([name, 1])),
+      ...ways.map(({ name, files, seen }) => /** @type {const} */ ([name, filesOf(seen) / files]))
+    ])
+    const remaining =
+      selections.reduce((sum, { name }) => sum + RINGS[name].seconds * (1 - (shares.get(name) ?? 0)), 0) / AT_ONCE
+    const parts = [
+      ...ended.map(({ name }) => `${name} done`),
+      ...ways.map(({ name, files, seen }) => `${name} ${filesOf(seen)} of ${files} files`)
+    ]
+    console.error(
+      `${Math.round((performance.now() - begin) / 1000)} s: ${parts.join(', ')}; ${selections.length - shares.size} rings wait, about ${Math.ceil(remaining / 60)} min remain`
+    )
   }
 }
 
-/** @param {import('./ring-reporter.js').TestResult[]} results @returns {number} test files that have reported something */
+/**
+ * @param {import('./ring-reporter.js').TestResult[]} results
+ * @returns {number} test files that have reported something
+ */
 const filesOf = (results) => new Set(results.map(({ file }) => file)).size
 
 /**
  * Prints what failed and a table of the rings.
  * @param {RingResult[]} rings
  * @param {boolean} filtered
- * @returns {{ passed: number, failed: number, skipped: number }} a ring that failed as a whole counts as one failed test
+ * @returns {{ passed: number, failed: number, skipped: number }} a ring that failed as a whole counts as one failed
+ *   test
  */
 function summarize (rings, filtered) {
   const total = { passed: 0, failed: 0, skipped: 0 }
-  const row = (/** @type {(string | number)[]} */ [name, ...cells]) => `${String(name).padEnd(12)}${cells.map((cell) => String(cell).padStart(9)).join('')}`
+  const row = (/** @type {(string | number)[]} */ [name, ...cells]) =>
+    `${String(name).padEnd(12)}${cells.map((cell) => String(cell).padStart(9)).join('')}`
   const table = [row(['ring', 'time', 'passed', 'failed', 'skipped'])]
   console.log()
   for (const { name, seconds, results, problem } of rings) {

@@ -20,17 +20,33 @@ import { createWorkerWatch } from './workers/worker-watch.js'
 async function composeApi ({ config, log, metrics, lifecycle, status, onWaits }) {
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api', onWaits }))
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
-  const presence = await lifecycle.start('presence', createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock }))
+  const presence = await lifecycle.start(
+    'presence',
+    createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock })
+  )
   // the sessions of a worker that has ended are gone also where no gateway is left to notice
   await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log }))
   let sink = busSink(bus)
   if (config.mode === 'kafka') {
     const kafka = createKafka({ settings: config.kafka, log, name: 'api', onWaits })
-    const downlink = await lifecycle.start('downlink', createKafkaDownlink({ kafka, topic: config.kafka.downlinkTopic, log, clock }))
+    const downlink = await lifecycle.start(
+      'downlink',
+      createKafkaDownlink({ kafka, topic: config.kafka.downlinkTopic, log, clock })
+    )
     sink = downlink.publish
   }
   const publish = createPublish({ sink, limits: config.limits, requests: createRedisRequests({ redis }) })
-  const api = createHttpApi({ settings: config.api, limits: config.limits, production: config.production, publish, bus, presence, sessions: createRedisSessions({ redis }), log, metrics })
+  const api = createHttpApi({
+    settings: config.api,
+    limits: config.limits,
+    production: config.production,
+    publish,
+    bus,
+    presence,
+    sessions: createRedisSessions({ redis }),
+    log,
+    metrics
+  })
   await lifecycle.start('api', api)
   lifecycle.onStop('api: leave', () => api.leave())
   status.addCheck(() => redis.trouble)

@@ -22,46 +22,84 @@ const WORKER_NUMBER = 0
  * same interfaces, for development and trying out.
  *
  * @param {import('./role.js').RoleContext} context
- * @returns {Promise<import('./role.js').Composed & { gateway: ReturnType<typeof createGateway>, api: ReturnType<typeof createHttpApi> }>}
+ * @returns {Promise<import('./role.js').Composed & { gateway: ReturnType<typeof createGateway>, api: ReturnType<typeof
+ *   createHttpApi> }>}
  */
 export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   const hub = createMemoryHub({ history: config.history, clock })
   const presenceHub = createMemoryPresenceHub({ maxMembers: config.presence.maxMembers, clock })
   /** @type {import('./bus/contract.js').Bus} */
   let bus
-  const authenticator = await lifecycle.start('authenticator', createAuthenticator({ settings: config.auth, log, clock }))
+  const authenticator = await lifecycle.start(
+    'authenticator',
+    createAuthenticator({ settings: config.auth, log, clock })
+  )
   const access = createAccess({ settings: config.auth, log, metrics, clock })
   lifecycle.onStop('access', () => access.stop())
   const loopback = createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
   // the demo and its documents are loaded in development only
-  const documents = config.production ? undefined : (await import('./demo/embedded-documents.js')).createEmbeddedDocuments({ uplink: loopback, bus: () => bus, limits: config.limits })
+  const documents = config.production
+    ? undefined
+    : (await import('./demo/embedded-documents.js')).createEmbeddedDocuments({
+        uplink: loopback,
+        bus: () => bus,
+        limits: config.limits
+      })
   const uplink = documents?.uplink ?? loopback
   const store = createMemorySessions({ services: false })
   const gateway = createGateway({
     config,
-    createBus: (handlers) => bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock }),
-    createPresenceStore: (handlers) => createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER, handlers }),
+    createBus: (handlers) =>
+      (bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock })),
+    createPresenceStore: (handlers) =>
+      createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER, handlers }),
     uplink,
-    createSessions: ({ connectionsOf }) => createSessions({
-      store, uplink, worker: () => ({ number: WORKER_NUMBER, incarnation: clock.now() }), connectionsOf, metrics, log, clock,
-      grace: config.presence.grace, silence: config.heartbeat.max + config.heartbeat.timeout
-    }),
+    createSessions: ({ connectionsOf }) =>
+      createSessions({
+        store,
+        uplink,
+        worker: () => ({ number: WORKER_NUMBER, incarnation: clock.now() }),
+        connectionsOf, metrics, log, clock,
+        grace: config.presence.grace,
+        silence: config.heartbeat.max + config.heartbeat.timeout
+      }),
     authenticator,
     access,
     newId: createSessionIds(WORKER_NUMBER),
     hooked: await testHooks({ config, log }),
     alone: true,
-    fallback: documents && createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0, loadDocument: documents.load, log }),
+    fallback:
+      documents &&
+      createDemo({
+        apiUrl: apiUrl(config.api),
+        needsToken: config.api.tokens.length > 0,
+        loadDocument: documents.load,
+        log
+      }),
     metrics,
     log,
     clock
   })
   await lifecycle.start('gateway', gateway)
-  const publish = createPublish({ sink: busSink(gateway.bus), limits: config.limits, requests: createMemoryRequests({ clock }) })
+  const publish = createPublish({
+    sink: busSink(gateway.bus),
+    limits: config.limits,
+    requests: createMemoryRequests({ clock })
+  })
   const api = createHttpApi({
-    settings: config.api, limits: config.limits, production: config.production, publish, bus: gateway.bus, presence: gateway.presence.store, sessions: store, log, metrics
+    settings: config.api,
+    limits: config.limits,
+    production: config.production,
+    publish,
+    bus: gateway.bus,
+    presence: gateway.presence.store,
+    sessions: store,
+    log,
+    metrics
   })
   await lifecycle.start('api', api)
-  log.info('embedded: one process, everything in memory; it neither scales out nor survives a restart (set REDIS_URL for a cluster)')
+  log.info(
+    'embedded: one process, everything in memory; it neither scales out nor survives a restart (set REDIS_URL for a cluster)'
+  )
   return { gateway, api, banner: banner(config, { port: gateway.port(), apiPort: api.port() }) }
 }

@@ -27,27 +27,38 @@ export function createRedisParts ({ redis, config, worker, uplink, metrics, log,
     sessionStore,
 
     /** @param {import('./bus/contract.js').BusHandlers} handlers */
-    createBus: (handlers) => createRedisBus({ redis, workerNumber, handlers, history: config.history, log, metrics, clock }),
+    createBus: (handlers) =>
+      createRedisBus({ redis, workerNumber, handlers, history: config.history, log, metrics, clock }),
 
     /** @param {import('./presence/contract.js').PresenceHandlers} handlers */
-    createPresenceStore: (handlers) => createRedisPresence({
-      redis,
-      workerNumber,
-      incarnation: () => incarnationName(workerNumber, worker.incarnation),
-      handlers,
-      maxMembers: config.presence.maxMembers,
-      metrics,
-      log,
-      clock
-    }),
+    createPresenceStore: (handlers) =>
+      createRedisPresence({
+        redis,
+        workerNumber,
+        incarnation: () => incarnationName(workerNumber, worker.incarnation),
+        handlers,
+        maxMembers: config.presence.maxMembers,
+        metrics,
+        log,
+        clock
+      }),
 
-    /** @param {{ connectionsOf: (uid: string) => Iterable<import('./gateway/connection.js').Connection> }} connections */
-    createSessions: ({ connectionsOf }) => createSessions({
-      store: sessionStore, uplink, worker: () => worker, connectionsOf, metrics, log, clock,
-      grace: config.presence.grace, silence: config.heartbeat.max + config.heartbeat.timeout
-    }),
+    /**
+     * @param {{ connectionsOf: (uid: string) => Iterable<import('./gateway/connection.js').Connection> }} connections
+     */
+    createSessions: ({ connectionsOf }) =>
+      createSessions({
+        store: sessionStore,
+        uplink,
+        worker: () => worker,
+        connectionsOf, metrics, log, clock,
+        grace: config.presence.grace,
+        silence: config.heartbeat.max + config.heartbeat.timeout
+      }),
 
-    receiptParts: services ? createReceiptParts({ redis, workerNumber, timeout: config.limits.receiptTimeout }) : undefined,
+    receiptParts: services
+      ? createReceiptParts({ redis, workerNumber, timeout: config.limits.receiptTimeout })
+      : undefined,
     adapter: createRoomAdapter({ publisher: redis.client, subscriber: redis.createSubscriber() })
   }
 }

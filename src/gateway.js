@@ -31,18 +31,30 @@ import { createSessionIds } from './wire/session-id.js'
  * @param {import('./role.js').RoleContext} context
  * @returns {Promise<import('./role.js').Composed>}
  */
-async function composeGateway ({ config, launcher, privatePath, log, metrics, lifecycle, status, onWaits, listenPrivately }) {
+async function composeGateway ({
+  config, launcher, privatePath, log, metrics, lifecycle, status, onWaits, listenPrivately
+}) {
   const { peerHost, peerPort } = config.gateway
   // meanwhile the services answer
   const testing = testHooks({ config, log })
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway', onWaits }))
-  const peerListener = peerHost === undefined ? undefined : await lifecycle.start('peer listener', createPeerListener({
-    // while a worker is replaced, the one before it still has the port of the slot
-    address: { host: peerHost, ports: peerPort === 0 ? [0] : [peerPort + launcher.slot, peerPort + config.gateway.workers + launcher.slot] },
-    metrics,
-    clock,
-    times: timesWithPolls(config.heartbeat)
-  }))
+  const peerListener =
+    peerHost === undefined
+      ? undefined
+      : await lifecycle.start(
+          'peer listener',
+          createPeerListener({
+            // while a worker is replaced, the one before it still has the port of the slot
+            address: {
+              host: peerHost,
+              ports:
+                peerPort === 0 ? [0] : [peerPort + launcher.slot, peerPort + config.gateway.workers + launcher.slot]
+            },
+            metrics,
+            clock,
+            times: timesWithPolls(config.heartbeat)
+          })
+        )
   const machine = thisMachine()
   const directory = path.dirname(privatePath)
   /** @type {import('./sessions/registry.js').Sessions | undefined} */
@@ -51,7 +63,12 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   const lease = createWorkerLease({
     redis,
     slot: `${machine}:${directory}:${launcher.slot}`,
-    address: { machine, pid: process.pid, path: privatePath, ...(peerListener ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port() } } : {}) },
+    address: {
+      machine,
+      pid: process.pid,
+      path: privatePath,
+      ...(peerListener ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port() } } : {})
+    },
     // who has the number now would get our requests, and we its: we are started again, with another one
     onLost: () => process.exit(1),
     onReborn: (incarnation) => {
@@ -63,9 +80,16 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   await lifecycle.start('worker lease', lease)
   /** @type {import('./bus/contract.js').Bus} */
   let bus
-  const uplink = config.mode === 'kafka'
-    ? createKafkaUplink({ kafka: createKafka({ settings: config.kafka, log, name: 'gateway', onWaits }), topic: config.kafka.uplinkTopic, log, metrics, clock })
-    : createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
+  const uplink =
+    config.mode === 'kafka'
+      ? createKafkaUplink({
+          kafka: createKafka({ settings: config.kafka, log, name: 'gateway', onWaits }),
+          topic: config.kafka.uplinkTopic,
+          log,
+          metrics,
+          clock
+        })
+      : createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
   const { sessionStore, ...parts } = createRedisParts({ redis, config, worker: lease, uplink, metrics, log, clock })
   const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock })
   const taken = createTakenNumbers({ redis, clock })
@@ -73,10 +97,14 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     workerNumber: lease.number,
     secret: () => lease.secrets[0],
     findRoute: async (number) => {
-      if (!await taken.has(number)) return undefined
+      if (!(await taken.has(number))) return undefined
       const owner = await lease.owner(number)
       if (owner === undefined) return undefined
-      if (owner.machine === machine) return { listener: { path: owner.path }, handover: launcher.relaysHandles && path.dirname(owner.path) === directory }
+      if (owner.machine === machine)
+        return {
+          listener: { path: owner.path },
+          handover: launcher.relaysHandles && path.dirname(owner.path) === directory
+        }
       return owner.peer && { listener: owner.peer, handover: false }
     },
     metrics,
@@ -85,22 +113,32 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   })
   lifecycle.onStop('strays', () => strays.stop())
 
-  const authenticator = await lifecycle.start('authenticator', createAuthenticator({ settings: config.auth, log, clock }))
+  const authenticator = await lifecycle.start(
+    'authenticator',
+    createAuthenticator({ settings: config.auth, log, clock })
+  )
   const access = createAccess({ settings: config.auth, log, metrics, clock })
   lifecycle.onStop('access', () => access.stop())
   const hooked = await testing
   const gateway = createGateway({
     config,
     ...parts,
-    createBus: (handlers) => bus = parts.createBus(handlers),
+    createBus: (handlers) => (bus = parts.createBus(handlers)),
     uplink,
-    createSessions: (connections) => sessions = parts.createSessions(connections),
+    createSessions: (connections) => (sessions = parts.createSessions(connections)),
     authenticator,
     access,
     newId: createSessionIds(lease.number),
     hooked,
     strays,
-    fallback: config.production ? undefined : createDemo({ apiUrl: apiUrl(config.api), needsToken: config.api.tokens.length > 0, loadDocument: await documentsFor(config), log }),
+    fallback: config.production
+      ? undefined
+      : createDemo({
+          apiUrl: apiUrl(config.api),
+          needsToken: config.api.tokens.length > 0,
+          loadDocument: await documentsFor(config),
+          log
+        }),
     door: launcher.keepsSockets ? createSlotDoor(config.gateway) : undefined,
     metrics,
     log,
@@ -112,7 +150,13 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
     await warmUp({
       config,
       extent: launcher.urgent ? QUICK : THOROUGH,
-      createParts: (own) => createRedisParts({ ...own, redis: createNullRedis({ urls: config.redis.urls, log: own.log }), config, worker: lease }),
+      createParts: (own) =>
+        createRedisParts({
+          ...own,
+          redis: createNullRedis({ urls: config.redis.urls, log: own.log }),
+          config,
+          worker: lease
+        }),
       log
     })
   }
@@ -127,19 +171,30 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
   await lifecycle.start('gateway', gateway)
   peerListener?.serve(gateway.engine, () => lease.secrets)
   // last, and so stopped first: to clean up takes presence and the uplink, which start and stop with the gateway
-  await lifecycle.start('worker watch', createWorkerWatch({
-    redis,
-    grace: config.presence.grace,
-    // at once; to clean up makes sure of it
-    onWorkerGone: [(number, incarnation) => { presence.forget(number, incarnationName(number, incarnation)).catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there')) }],
-    clean: async (number, incarnation, signal) => {
-      await presence.forget(number, incarnationName(number, incarnation), { surely: true })
-      await cleanUp(number, incarnation, signal)
-    },
-    log
-  }))
+  await lifecycle.start(
+    'worker watch',
+    createWorkerWatch({
+      redis,
+      grace: config.presence.grace,
+      // at once; to clean up makes sure of it
+      onWorkerGone: [
+        (number, incarnation) => {
+          presence
+            .forget(number, incarnationName(number, incarnation))
+            .catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there'))
+        }
+      ],
+      clean: async (number, incarnation, signal) => {
+        await presence.forget(number, incarnationName(number, incarnation), { surely: true })
+        await cleanUp(number, incarnation, signal)
+      },
+      log
+    })
+  )
   status.addCheck(() => redis.trouble)
-  status.addCheck(() => lease.held ? null : 'the worker number could not be renewed: other workers do not find our sessions')
+  status.addCheck(() =>
+    lease.held ? null : 'the worker number could not be renewed: other workers do not find our sessions'
+  )
   return { workerNumber: lease.number, banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`] }
 }
 
@@ -148,7 +203,8 @@ async function composeGateway ({ config, launcher, privatePath, log, metrics, li
  * @param {import('./config/load.js').Config} config
  */
 async function documentsFor ({ mode, gateway }) {
-  if (mode === 'kafka') return (await import('./demo/documents-over-http.js')).createDocumentsOverHttp({ url: gateway.demoDocumentsUrl })
+  if (mode === 'kafka')
+    return (await import('./demo/documents-over-http.js')).createDocumentsOverHttp({ url: gateway.demoDocumentsUrl })
   return (await import('./demo/embedded-documents.js')).loadUnkept
 }
 

@@ -22,8 +22,24 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'ingest', onWaits }))
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
   const kafka = createKafka({ settings: config.kafka, log, name: 'ingest', onWaits })
-  const deadLetter = await lifecycle.start('dead letters', createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock }))
-  const ingest = await lifecycle.start('ingest', createIngest({ kafka, bus, echo: createRedisEcho({ redis }), markStore: createRedisMarks({ redis }), deadLetter, settings: config, log, metrics, clock }))
+  const deadLetter = await lifecycle.start(
+    'dead letters',
+    createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock })
+  )
+  const ingest = await lifecycle.start(
+    'ingest',
+    createIngest({
+      kafka,
+      bus,
+      echo: createRedisEcho({ redis }),
+      markStore: createRedisMarks({ redis }),
+      deadLetter,
+      settings: config,
+      log,
+      metrics,
+      clock
+    })
+  )
   redis.onBack(() => ingest.suspect())
   status.addCheck(() => redis.trouble)
   status.addWarnings(() => ingest.warnings())

@@ -31,7 +31,8 @@ const START_TIME = 60
  * @property {ReturnType<typeof createLifecycle>} lifecycle
  * @property {ReturnType<typeof createStatus>} status
  * @property {(message: string) => void} onWaits tells, whatever the log level, what the start waits for
- * @property {(serve?: Serve) => Promise<void>} listenPrivately opens the private listener, and closes it when what was started after it has stopped; default: opened last
+ * @property {(serve?: Serve) => Promise<void>} listenPrivately opens the private listener, and closes it when what was
+ *   started after it has stopped; default: opened last
  */
 
 /** @typedef {(server: import('http').Server, fallback: import('http').RequestListener) => void} Serve */
@@ -69,17 +70,32 @@ export async function runRole (role, compose, { configFile } = {}) {
     let listening = false
     /** @param {Serve} [serve] what else is served there */
     const listenPrivately = async (serve) => {
-      if (!listening) await lifecycle.start('private listener', createPrivateListener({ path: privatePath, status, serve, times: timesWithPolls(config.heartbeat) }))
+      if (!listening)
+        await lifecycle.start(
+          'private listener',
+          createPrivateListener({ path: privatePath, status, serve, times: timesWithPolls(config.heartbeat) })
+        )
       listening = true
     }
-    const { workerNumber, banner = [] } = await compose({ config, launcher, privatePath, log, metrics, lifecycle, status, onWaits: createWaits(launcher), listenPrivately }) ?? {}
+    const { workerNumber, banner = [] } =
+      (await compose({
+        config, launcher, privatePath, log, metrics, lifecycle, status,
+        onWaits: createWaits(launcher),
+        listenPrivately
+      })) ?? {}
     await listenPrivately()
     if (launcher.servesAdmin) {
       for (const problem of diagnose(readMachine(), config)) log.warn(problem)
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
       const processes = createProcesses({ directory, expected })
-      await lifecycle.start('admin server', createAdminServer({ settings: config.admin, production: config.production, log, processes, clock: systemClock }))
-      await lifecycle.start('load agent', createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock: systemClock }))
+      await lifecycle.start(
+        'admin server',
+        createAdminServer({ settings: config.admin, production: config.production, log, processes, clock: systemClock })
+      )
+      await lifecycle.start(
+        'load agent',
+        createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock: systemClock })
+      )
     }
     status.started()
     announce(workerNumber)
@@ -110,10 +126,14 @@ function announce (workerNumber) {
  */
 async function tell (message) {
   // it may have gone, which is noticed elsewhere
-  if (process.connected) await new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve(undefined)))
+  if (process.connected)
+    await new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve(undefined)))
 }
 
-/** @param {string} message why this process does not start @param {import('./config/load.js').LauncherContext} launcher */
+/**
+ * @param {string} message why this process does not start
+ * @param {import('./config/load.js').LauncherContext} launcher
+ */
 async function tellFailure (message, launcher) {
   if (launcher.relaysHandles) await tell({ type: 'failed', message })
   else console.error(`inkcast: ${message}`)
@@ -133,7 +153,11 @@ function createWaits (launcher) {
   }
 }
 
-/** @param {string} role @param {string | undefined} file @param {import('./config/load.js').LauncherContext} launcher */
+/**
+ * @param {string} role
+ * @param {string | undefined} file
+ * @param {import('./config/load.js').LauncherContext} launcher
+ */
 async function readConfig (role, file, launcher) {
   try {
     const config = loadConfig({ file })
@@ -165,9 +189,12 @@ async function privateDirectory (lifecycle) {
  * @returns {string}
  */
 export function startError (error) {
-  if (error?.code === 'EADDRINUSE') return `port ${error.port ?? error.address} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one`
-  if (error?.code === 'EACCES' && error.port !== undefined) return `port ${error.port} may not be used by this user: choose one above 1023`
-  if (error?.code === 'EADDRNOTAVAIL') return `address ${error.address} is not an address of this machine: check HOST, API_HOST and ADMIN_HOST`
+  if (error?.code === 'EADDRINUSE')
+    return `port ${error.port ?? error.address} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one`
+  if (error?.code === 'EACCES' && error.port !== undefined)
+    return `port ${error.port} may not be used by this user: choose one above 1023`
+  if (error?.code === 'EADDRNOTAVAIL')
+    return `address ${error.address} is not an address of this machine: check HOST, API_HOST and ADMIN_HOST`
   return error instanceof Error ? error.message : String(error)
 }
 

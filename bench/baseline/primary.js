@@ -2,7 +2,8 @@
  * The same job as inkcast's, written straight from the official guides, to compare with. This is the primary as in
  * https://socket.io/docs/v4/using-multiple-nodes/ ("Using Node.js cluster") and the README of @socket.io/sticky.
  *
- * Settings: PORT, WORKERS, REDIS_URL, AUTH_JWT_SECRET, JWT_KEY=string (default: a KeyObject); with KAFKA_BROKERS, KAFKA_DOWNLINK_TOPIC and KAFKA_GROUP_ID also Kafka.
+ * Settings: PORT, WORKERS, REDIS_URL, AUTH_JWT_SECRET, JWT_KEY=string (default: a KeyObject); with KAFKA_BROKERS,
+ * KAFKA_DOWNLINK_TOPIC and KAFKA_GROUP_ID also Kafka.
  */
 import cluster from 'node:cluster'
 import { createServer } from 'node:http'

@@ -1,6 +1,7 @@
 /**
- * A worker of the baseline: Socket.IO with the Redis adapter (https://socket.io/docs/v4/redis-adapter/, "With the ioredis
- * package"), a token checked in a middleware (https://socket.io/docs/v4/middlewares/, "Sending credentials") and rooms.
+ * A worker of the baseline: Socket.IO with the Redis adapter (https://socket.io/docs/v4/redis-adapter/, "With the
+ * ioredis package"), a token checked in a middleware (https://socket.io/docs/v4/middlewares/, "Sending credentials")
+ * and rooms.
  */
 import { createSecretKey } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -20,7 +21,8 @@ const httpServer = createServer()
 const io = new Server(httpServer, { adapter: createAdapter(pubClient, subClient) })
 setupWorker(io)
 
-// a KeyObject: of a string, as in its README, jsonwebtoken makes one anew with each token, after it has tried to read it as a public key
+// a KeyObject: of a string, as in its README, jsonwebtoken makes one anew with each token, after it has tried to read
+// it as a public key
 const key = JWT_KEY === 'string' ? AUTH_JWT_SECRET : createSecretKey(Buffer.from(AUTH_JWT_SECRET))
 
 io.use((socket, next) => {

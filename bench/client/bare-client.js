@@ -1,5 +1,6 @@
 /**
- * A client of the floor (bench/floor): it says which documents it wants, and gets their frames. No handshake of any kind.
+ * A client of the floor (bench/floor): it says which documents it wants, and gets their frames. No handshake of any
+ * kind.
  */
 import net from 'node:net'
 import { documentOf } from '../job.js'
@@ -35,7 +36,10 @@ export class BareClient {
       ...target,
       localAddress: source,
       noDelay: true,
-      onread: { buffer: READ_BUFFER, callback: (length, buffer) => this.#data(/** @type {Buffer} */ (buffer).subarray(0, length)) }
+      onread: {
+        buffer: READ_BUFFER,
+        callback: (length, buffer) => this.#data(/** @type {Buffer} */ (buffer).subarray(0, length))
+      }
     })
     this.#socket.on('connect', () => this.#ask(guid))
     this.#socket.on('error', (error) => this.fail(error.message))

@@ -28,8 +28,10 @@ export class FrameSocket {
     this.#onText = onText
     this.#onEnd = onEnd
     this.#socket = net.connect({ host, port, localAddress: source, noDelay: true })
-    this.#socket.write('GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n')
+    this.#socket.write(
+      'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+    )
     this.#socket.on('data', (chunk) => this.#data(chunk))
     this.#socket.on('error', (error) => onEnd(error.message))
     this.#socket.on('close', () => onEnd('closed by the server'))

@@ -10,7 +10,8 @@ export const CLOSE = 0x8
 const FIN = 0x80
 const MASKED = 0x80
 
-// One key for all frames: masking protects proxies from pages, and there are neither here. The server does the same work.
+// One key for all frames: masking protects proxies from pages, and there are neither here. The server does the same
+// work.
 const MASK = randomBytes(4)
 
 /**

@@ -27,7 +27,12 @@ export class PollingClient {
   constructor ({ host, port }, { token, guid }, listeners, settle) {
     this.#listeners = listeners
     this.#settle = settle
-    this.#socket = io(`http://${host}:${port}`, { auth: { token }, transports: ['polling', 'websocket'], forceNew: true, reconnection: false })
+    this.#socket = io(`http://${host}:${port}`, {
+      auth: { token },
+      transports: ['polling', 'websocket'],
+      forceNew: true,
+      reconnection: false
+    })
     // it may have upgraded before it is connected
     const { engine } = this.#socket.io
     engine.on('upgradeError', (error) => this.fail(`upgrade: ${error.message}`))

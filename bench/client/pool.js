@@ -13,7 +13,9 @@ import { fileURLToPath } from 'node:url'
  */
 
 const FILE = fileURLToPath(new URL('process.js', import.meta.url))
-/** A process may have 20,000 descriptors open on many systems, and a polling client has more than one while it upgrades. */
+/**
+ * A process may have 20,000 descriptors open on many systems, and a polling client has more than one while it upgrades.
+ */
 export const MAX_CONNECTIONS = 15_000
 
 /** @param {number} size processes */
@@ -31,7 +33,12 @@ export function createClientPool (size) {
     const results = await Promise.all(processes.map((client, i) => {
       const first = Math.floor(options.count * i / size)
       const count = Math.floor(options.count * (i + 1) / size) - first
-      const share = { ...options, first: options.first + first, count, concurrency: Math.ceil(options.concurrency / size) }
+      const share = {
+        ...options,
+        first: options.first + first,
+        count,
+        concurrency: Math.ceil(options.concurrency / size)
+      }
       return client.call('open', share, (progress) => {
         done[i] = progress
         onProgress(done.reduce((sum, each) => sum + each, 0))
@@ -73,7 +80,10 @@ export function createClientPool (size) {
      */
     async join (membership, onProgress) {
       const results = await callAll('join', membership, onProgress)
-      return { joined: sum(results.map(({ joined }) => joined)), failures: addUp(results.map(({ failures }) => failures)) }
+      return {
+        joined: sum(results.map(({ joined }) => joined)),
+        failures: addUp(results.map(({ failures }) => failures))
+      }
     },
 
     /**
@@ -85,12 +95,14 @@ export function createClientPool (size) {
 
     /**
      * Waits for them.
-     * @param {{ quietMs: number, onProgress?: (done: number) => void }} options quietMs: what has not come when nothing has come for so long does not come any more
+     * @param {{ quietMs: number, onProgress?: (done: number) => void }} options quietMs: what has not come when nothing
+     *   has come for so long does not come any more
      * @returns {Promise<Omit<ReceiveResult, 'latencies'> & { latencies: Float32Array[] }>} busy: the busiest process's
      */
     async receive ({ quietMs, onProgress }) {
       const results = await callAll('receive', { quietMs }, onProgress)
-      const total = (/** @type {'expected' | 'missing' | 'doubled' | 'disordered' | 'bytes' | 'cpuMs'} */ name) => sum(results.map((result) => result[name]))
+      const total = (/** @type {'expected' | 'missing' | 'doubled' | 'disordered' | 'bytes' | 'cpuMs'} */ name) =>
+        sum(results.map((result) => result[name]))
       return {
         expected: total('expected'),
         missing: total('missing'),
@@ -103,7 +115,10 @@ export function createClientPool (size) {
       }
     },
 
-    /** @returns {Promise<{ open: number, lost: Record<string, number> }>} connections still open, and those that ended by themselves */
+    /**
+     * @returns {Promise<{ open: number, lost: Record<string, number> }>} connections still open, and those that ended
+     *   by themselves
+     */
     async status () {
       const results = await callAll('status', undefined)
       return { open: sum(results.map(({ open }) => open)), lost: addUp(results.map((result) => result.lost)) }
@@ -119,7 +134,10 @@ export function createClientPool (size) {
 
 function startProcess () {
   const child = fork(FILE, { serialization: 'advanced' })
-  /** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void, onProgress?: (done: number) => void }>} */
+  /**
+   * @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void, onProgress?: (done: number) =>
+   *   void }>}
+   */
   const calls = new Map()
   let lastId = 0
   child.on('message', (/** @type {any} */ { id, progress, error, result }) => {
@@ -130,7 +148,8 @@ function startProcess () {
     else call?.reject(new Error(error))
   })
   child.on('exit', (code, signal) => {
-    for (const { reject } of calls.values()) reject(new Error(`a process of the load generator ended (${signal ?? code})`))
+    for (const { reject } of calls.values())
+      reject(new Error(`a process of the load generator ended (${signal ?? code})`))
   })
 
   return {

@@ -21,7 +21,8 @@ const clients = new Map()
 const lost = {}
 const receiver = new Receiver()
 let effort = measureEffort()
-const receiving = () => [...clients.values()].filter((client) => client instanceof WebSocketClient || client instanceof BareClient)
+const receiving = () =>
+  [...clients.values()].filter((client) => client instanceof WebSocketClient || client instanceof BareClient)
 
 /**
  * @typedef {object} OpenOptions
@@ -34,7 +35,8 @@ const receiving = () => [...clients.values()].filter((client) => client instance
  * @property {number} documents among which the clients are dealt out
  * @property {number} timeoutMs
  *
- * @typedef {{ cpuMs: number, busy: number }} Effort busy: share of the time, 0 to 1, in which the event loop did not wait
+ * @typedef {{ cpuMs: number, busy: number }} Effort busy: share of the time, 0 to 1, in which the event loop did not
+ *   wait
  * @typedef {import('./open.js').Score & Effort} OpenResult
  * @typedef {import('./receiver.js').Received & Effort} ReceiveResult
  */
@@ -58,7 +60,9 @@ const commands = {
   async open ({ kind, target, secret, first, count, concurrency, documents, timeoutMs }, onProgress) {
     // signed beforehand: it is no part of what is measured
     const sign = createSigner({ key: secret, algorithm: 'HS256', expiresIn: 3_600_000 })
-    const tokens = Array.from({ length: count }, (_, i) => sign({ sub: `user-${first + i}`, name: `User ${first + i}` }))
+    const tokens = Array.from({ length: count }, (_, i) =>
+      sign({ sub: `user-${first + i}`, name: `User ${first + i}` })
+    )
     const Client = KINDS[kind]
     const onLost = (/** @type {number} */ number, /** @type {string} */ reason) => {
       lost[reason] = (lost[reason] ?? 0) + 1
@@ -88,8 +92,13 @@ const commands = {
    * @returns {Promise<{ joined: number, failures: Record<string, number> }>}
    */
   async join (membership, onProgress) {
-    const wanted = [...clients].flatMap(([number, client]) => client instanceof PollingClient ? []
-      : documentsOf(membership, number).filter((document) => !client.seen?.has(document)).map((document) => ({ client, document })))
+    const wanted = [...clients].flatMap(([number, client]) =>
+      client instanceof PollingClient
+        ? []
+        : documentsOf(membership, number)
+            .filter((document) => !client.seen?.has(document))
+            .map((document) => ({ client, document }))
+    )
     /** @type {Record<string, number>} */
     const failures = {}
     let next = 0
@@ -147,17 +156,26 @@ const commands = {
 
 /** @typedef {typeof commands} Commands */
 
-process.on('message', async (/** @type {{ id: number, command: keyof Commands, options: any }} */ { id, command, options }) => {
-  let reported = 0
-  const onProgress = (/** @type {number} */ done) => {
-    if (performance.now() - reported < 100) return
-    reported = performance.now()
-    process.send?.({ id, progress: done })
+process.on(
+  'message',
+  async (/** @type {{ id: number, command: keyof Commands, options: any }} */ { id, command, options }) => {
+    let reported = 0
+    const onProgress = (/** @type {number} */ done) => {
+      if (performance.now() - reported < 100) return
+      reported = performance.now()
+      process.send?.({ id, progress: done })
+    }
+    try {
+      process.send?.({
+        id,
+        result: await /** @type {(options: any, onProgress: (done: number) => void) => unknown} */ (commands[command])(
+          options,
+          onProgress
+        )
+      })
+    } catch (error) {
+      process.send?.({ id, error: error instanceof Error ? error.stack : String(error) })
+    }
   }
-  try {
-    process.send?.({ id, result: await /** @type {(options: any, onProgress: (done: number) => void) => unknown} */ (commands[command])(options, onProgress) })
-  } catch (error) {
-    process.send?.({ id, error: error instanceof Error ? error.stack : String(error) })
-  }
-})
+)
 process.on('disconnect', () => process.exit())

@@ -38,7 +38,8 @@ export class Receiver {
    */
   expect (job, clients) {
     this.#expected = 0
-    for (const { seen } of clients) for (const document of seen?.keys() ?? []) this.#expected += recordsOf(job, document)
+    for (const { seen } of clients)
+      for (const document of seen?.keys() ?? []) this.#expected += recordsOf(job, document)
     this.#fresh = this.#doubled = this.#disordered = this.#bytes = 0
     this.#latencies = new Float32Array(this.#expected)
     return this.#expected

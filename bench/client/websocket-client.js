@@ -1,7 +1,7 @@
 /**
- * One client on a bare TCP socket that speaks just enough HTTP, WebSocket and Socket.IO (protocol v5, JSON) to be a member
- * of a document. A stock client costs several times what the server does for it, and a load generator on the same machine
- * would then measure itself.
+ * One client on a bare TCP socket that speaks just enough HTTP, WebSocket and Socket.IO (protocol v5, JSON) to be a
+ * member of a document. A stock client costs several times what the server does for it, and a load generator on the
+ * same machine would then measure itself.
  */
 import net from 'node:net'
 import { CLOSE, readFrames, TEXT, textFrame } from './frames.js'
@@ -19,10 +19,12 @@ import { READ_BUFFER } from './read-buffer.js'
  *
  * @typedef {object} Listeners
  * @property {(reason: string) => void} [onLost] an open connection ended and it was not us
- * @property {(packet: Buffer, client: Receiving) => void} [onEvent] an EVENT packet after the handshake, as it came; valid during the call only
+ * @property {(packet: Buffer, client: Receiving) => void} [onEvent] an EVENT packet after the handshake, as it came;
+ *   valid during the call only
  *
  * @typedef {object} Receiving a client whose deliveries are checked
- * @property {Map<number, number> | undefined} seen number of the last record of each document it has joined (receiver.js)
+ * @property {Map<number, number> | undefined} seen number of the last record of each document it has joined
+ *   (receiver.js)
  */
 
 // The key is the same for all, so that the expected answer is known (RFC 6455, section 1.3 has both).
@@ -67,7 +69,10 @@ export class WebSocketClient {
       ...target,
       localAddress: member.source,
       noDelay: true,
-      onread: { buffer: READ_BUFFER, callback: (length, buffer) => this.#data(/** @type {Buffer} */ (buffer).subarray(0, length)) }
+      onread: {
+        buffer: READ_BUFFER,
+        callback: (length, buffer) => this.#data(/** @type {Buffer} */ (buffer).subarray(0, length))
+      }
     })
     this.#socket.on('connect', () => this.#send('upgrading', upgradeRequest(target)))
     this.#socket.on('error', (error) => this.#end(/** @type {NodeJS.ErrnoException} */ (error).code ?? error.message))

@@ -24,15 +24,25 @@ export function judge (summary) {
   if (inkcast === undefined) return []
   /** @type {Verdict[]} */
   const verdicts = []
-  const atMost = (/** @type {string} */ what, /** @type {number | undefined} */ measured, /** @type {number | undefined} */ limit) => {
-    if (measured !== undefined && limit !== undefined) verdicts.push({ what, measured, limit, holds: measured <= limit })
+  const atMost = (
+    /** @type {string} */ what,
+    /** @type {number | undefined} */ measured,
+    /** @type {number | undefined} */ limit
+  ) => {
+    if (measured !== undefined && limit !== undefined)
+      verdicts.push({ what, measured, limit, holds: measured <= limit })
   }
   /** @param {number | undefined} own @param {number | undefined} other */
-  const ratio = (own, other) => own === undefined || other === undefined ? undefined : Math.round(own / other * 1000) / 1000
+  const ratio = (own, other) =>
+    own === undefined || other === undefined ? undefined : Math.round((own / other) * 1000) / 1000
   const at = (/** @type {number} */ count) => inkcast.members.find((each) => each.count === count)?.line.cpuUs
 
   atMost('CPU per delivery in bursts, of the baseline\'s', ratio(inkcast.burst?.cpuUs, baseline?.burst?.cpuUs), 0.3)
-  atMost('CPU per delivery at a steady rate, of the baseline\'s', ratio(inkcast.steady?.cpuUs, baseline?.steady?.cpuUs), 0.4)
+  atMost(
+    'CPU per delivery at a steady rate, of the baseline\'s',
+    ratio(inkcast.steady?.cpuUs, baseline?.steady?.cpuUs),
+    0.4
+  )
   atMost('resident KB per idle connection, all on one worker', inkcast.memory?.workerKb, 10)
   atMost('p99 at a steady rate, of the baseline\'s', ratio(inkcast.steady?.p99, baseline?.steady?.p99), 1)
   atMost('CPU per delivery at 10,000 members, of that at 100', ratio(at(10_000), at(100)), NOISE)
@@ -46,8 +56,11 @@ export function judge (summary) {
  */
 export function faults (summary) {
   return summary.flatMap(({ system, connect, burst, single, steady, members, documents, lost }) => {
-    const lines = [burst, single, steady, ...[...members, ...documents].map(({ line }) => line)].filter((line) => line !== undefined)
-    const sum = (/** @type {'missing' | 'doubled' | 'disordered'} */ name) => lines.reduce((total, line) => total + line[name], 0)
+    const lines = [burst, single, steady, ...[...members, ...documents].map(({ line }) => line)].filter(
+      (line) => line !== undefined
+    )
+    const sum = (/** @type {'missing' | 'doubled' | 'disordered'} */ name) =>
+      lines.reduce((total, line) => total + line[name], 0)
     const found = Object.entries({
       'deliveries are missing': sum('missing'),
       'deliveries came twice': sum('doubled'),

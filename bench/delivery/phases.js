@@ -65,7 +65,11 @@ const WORKERS = new Set(['gateway', 'worker'])
 export async function runRound (entry, phases, scale, nodeArgs, onPhase) {
   const wants = (/** @type {PhaseName} */ phase) => phases.includes(phase) && entry.phases.includes(phase)
   onPhase('starting', 0)
-  const session = await openSession(entry, { workers: scale.workers, connections: Math.max(scale.connections, scale.memberConnections), nodeArgs })
+  const session = await openSession(entry, {
+    workers: scale.workers,
+    connections: Math.max(scale.connections, scale.memberConnections),
+    nodeArgs
+  })
   try {
     /** @type {RoundResult} */
     const result = { system: session.name, lost: {} }
@@ -74,8 +78,11 @@ export async function runRound (entry, phases, scale, nodeArgs, onPhase) {
     const { documents } = scale
     const single = { base: 0, documents, records: documents, perSecond: 0 }
     const burst = { ...single, records: documents * scale.burstRecords }
-    const deliver = (/** @type {PhaseName} */ phase, /** @type {import('../job.js').Job} */ job, /** @type {number} */ times) =>
-      session.deliver(job, times, (done, of) => onPhase(phase, done / of))
+    const deliver = (
+      /** @type {PhaseName} */ phase,
+      /** @type {import('../job.js').Job} */ job,
+      /** @type {number} */ times
+    ) => session.deliver(job, times, (done, of) => onPhase(phase, done / of))
     if (phases.some((phase) => !['connect', 'idle', 'memory'].includes(phase) && wants(phase))) {
       onPhase('warming up', 0)
       await session.warm(burst)
@@ -86,13 +93,18 @@ export async function runRound (entry, phases, scale, nodeArgs, onPhase) {
     if (wants('single')) result.single = await deliver('single', single, scale.singles)
     if (wants('steady')) {
       const perSecond = scale.steadyRate / (connected.ok / documents)
-      result.steady = await deliver('steady', { ...single, records: Math.round(perSecond * scale.steadySeconds), perSecond }, 1)
+      result.steady = await deliver(
+        'steady',
+        { ...single, records: Math.round(perSecond * scale.steadySeconds), perSecond },
+        1
+      )
     }
     // not sooner: the heartbeat of new connections is more frequent
     if (wants('idle')) result.idle = await idle(session, scale.idleMs, (share) => onPhase('idle', share))
     if (wants('members') || wants('documents')) await more(session, scale)
     if (wants('members')) result.members = await members(session, scale, (share) => onPhase('members', share))
-    if (wants('documents')) result.documents = await documentCounts(session, scale, (share) => onPhase('documents', share))
+    if (wants('documents'))
+      result.documents = await documentCounts(session, scale, (share) => onPhase('documents', share))
     result.lost = (await session.clients.status()).lost
     return result
   } finally {
@@ -100,9 +112,16 @@ export async function runRound (entry, phases, scale, nodeArgs, onPhase) {
   }
 }
 
-/** @param {Session} session @param {Scale} scale @param {(share: number) => void} onProgress @returns {Promise<Connected>} */
+/**
+ * @param {Session} session
+ * @param {Scale} scale
+ * @param {(share: number) => void} onProgress
+ * @returns {Promise<Connected>}
+ */
 async function connect (session, { connections, documents }, onProgress) {
-  const { result, used } = await session.measure(() => session.open(connections, documents, (done, of) => onProgress(done / of)))
+  const { result, used } = await session.measure(() =>
+    session.open(connections, documents, (done, of) => onProgress(done / of))
+  )
   return {
     attempted: connections,
     ok: result.ok,
@@ -113,7 +132,12 @@ async function connect (session, { connections, documents }, onProgress) {
   }
 }
 
-/** @param {Session} session @param {number} forMs @param {(share: number) => void} onProgress @returns {Promise<Idle>} */
+/**
+ * @param {Session} session
+ * @param {number} forMs
+ * @param {(share: number) => void} onProgress
+ * @returns {Promise<Idle>}
+ */
 async function idle (session, forMs, onProgress) {
   onProgress(0)
   const { used, watchedMs } = await session.measure(() => delay(forMs))
@@ -136,18 +160,28 @@ async function members (session, { members: counts, memberConnections, memberBur
     await join(session, { base, documents, members: count, clients: memberConnections })
     const job = { base, documents, records: documents, perSecond: 0 }
     await session.warm(job)
-    results.push({ members: count, delivered: await session.deliver(job, memberBursts, (done, of) => onProgress((i + done / of) / counts.length)) })
+    results.push({
+      members: count,
+      delivered: await session.deliver(job, memberBursts, (done, of) => onProgress((i + done / of) / counts.length))
+    })
   }
   return results
 }
 
 /** @param {Session} session @param {Scale} scale @param {(share: number) => void} onProgress */
-async function documentCounts (session, { documentCounts: counts, documentConnections, documentMembers, documentRate, documentSeconds }, onProgress) {
+async function documentCounts (
+  session,
+  { documentCounts: counts, documentConnections, documentMembers, documentRate, documentSeconds },
+  onProgress
+) {
   const results = []
   for (const [i, documents] of counts.entries()) {
     await join(session, { base: DOCUMENTS_BASE, documents, members: documentMembers, clients: documentConnections })
     const job = { base: DOCUMENTS_BASE, documents, records: documentRate * documentSeconds, perSecond: documentRate }
-    results.push({ documents, delivered: await session.deliver(job, 1, (done, of) => onProgress((i + done / of) / counts.length)) })
+    results.push({
+      documents,
+      delivered: await session.deliver(job, 1, (done, of) => onProgress((i + done / of) / counts.length))
+    })
   }
   return results
 }
@@ -155,7 +189,8 @@ async function documentCounts (session, { documentCounts: counts, documentConnec
 /** @param {Session} session @param {import('../job.js').Membership} membership */
 async function join (session, membership) {
   const { failures } = await session.clients.join(membership)
-  if (Object.keys(failures).length > 0) throw new Error(`${session.name}: documents were not opened: ${JSON.stringify(failures)}`)
+  if (Object.keys(failures).length > 0)
+    throw new Error(`${session.name}: documents were not opened: ${JSON.stringify(failures)}`)
 }
 
 /**
@@ -171,16 +206,25 @@ export async function runMemory (entry, { memoryConnections, memoryIdleMs }, nod
   onPhase('starting', 0)
   const session = await openSession(entry, { workers: 1, connections: memoryConnections, nodeArgs })
   try {
-    // what the start has left behind is collected in either system by then, and would be taken for memory that connections do not need
+    // what the start has left behind is collected in either system by then, and would be taken for memory that
+    // connections do not need
     await delay(memoryIdleMs)
     const before = serversOf(session.usage())
-    const { ok } = await session.open(memoryConnections, memoryConnections / 100, (done, of) => onPhase('memory', done / of))
+    const { ok } = await session.open(memoryConnections, memoryConnections / 100, (done, of) =>
+      onPhase('memory', done / of)
+    )
     const opened = serversOf(session.usage())
     await delay(memoryIdleMs)
     const after = serversOf(session.usage())
     const workers = (/** @type {import('./session.js').Used[]} */ used) => used.filter(({ role }) => WORKERS.has(role))
-    const growth = (/** @type {typeof serversOf} */ of, /** @type {typeof before} */ to) => round((residentKb(of(to)) - residentKb(of(before))) / ok, 2)
-    const memory = { connections: ok, openedKb: growth(workers, opened), workerKb: growth(workers, after), allKb: growth((used) => used, after) }
+    const growth = (/** @type {typeof serversOf} */ of, /** @type {typeof before} */ to) =>
+      round((residentKb(of(to)) - residentKb(of(before))) / ok, 2)
+    const memory = {
+      connections: ok,
+      openedKb: growth(workers, opened),
+      workerKb: growth(workers, after),
+      allKb: growth((used) => used, after)
+    }
     return { system: session.name, memory, lost: (await session.clients.status()).lost }
   } finally {
     await session.close()

@@ -30,9 +30,16 @@ export function summaryTables (summary, verdicts, notes, plotFile) {
     memory(summary),
     roles(summary),
     generator(summary),
-    verdicts.length === 0 ? '' : `### Limits\n\n${markdownTable(['what', 'measured', 'at most', 'holds'], verdicts.map(({ what, measured, limit, holds }) => [what, measured, limit, holds ? 'yes' : 'NO']))}`,
+    verdicts.length === 0
+      ? ''
+      : `### Limits\n\n${markdownTable(
+        ['what', 'measured', 'at most', 'holds'],
+        verdicts.map(({ what, measured, limit, holds }) => [what, measured, limit, holds ? 'yes' : 'NO'])
+      )}`,
     notes.length === 0 ? '' : notes.map((note) => `- ${note}`).join('\n')
-  ].filter((part) => part !== '').join('\n\n')
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
 }
 
 /**
@@ -45,7 +52,9 @@ export function renderReport ({ date, command, machine, versions }, scale, table
   return `# Benchmark, ${date.slice(0, 10)}
 
 \`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
-${Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ')}.
+${Object.entries(versions)
+  .map(([name, version]) => `${name} ${version}`)
+  .join(', ')}.
 
 ${tables}
 
@@ -67,9 +76,37 @@ for ${scale.steadySeconds} s. See bench/README.md.
 function handshakes (summary) {
   const lines = summary.flatMap(({ system, connect }) => connect === undefined ? [] : [{ system, ...connect }])
   if (lines.length === 0) return ''
-  const reasons = lines.flatMap(({ system, failures }) => Object.entries(failures).map(([reason, count]) => `\n- ${system}: ${count} x ${reason}`))
-  return `### Handshakes, per handshake\n\n${markdownTable(['system', 'CPU us', 'of it kernel', 'Redis us', 'Kafka us', 'CPU / baseline', 'failed', 'p50 ms', 'p99 ms', 'max ms', 'resident KB'],
-    lines.map((line) => [line.system, fixed(line.cpuUs, 0), fixed(line.systemUs, 0), fixed(line.redisUs, 0), fixed(line.kafkaUs, 0), ratio(line, lines), `${line.failed} of ${line.attempted}`, line.p50, line.p99, line.max, line.residentKb]))}${reasons.join('')}`
+  const reasons = lines.flatMap(({ system, failures }) =>
+    Object.entries(failures).map(([reason, count]) => `\n- ${system}: ${count} x ${reason}`)
+  )
+  return `### Handshakes, per handshake\n\n${markdownTable(
+    [
+      'system',
+      'CPU us',
+      'of it kernel',
+      'Redis us',
+      'Kafka us',
+      'CPU / baseline',
+      'failed',
+      'p50 ms',
+      'p99 ms',
+      'max ms',
+      'resident KB'
+    ],
+    lines.map((line) => [
+      line.system,
+      fixed(line.cpuUs, 0),
+      fixed(line.systemUs, 0),
+      fixed(line.redisUs, 0),
+      fixed(line.kafkaUs, 0),
+      ratio(line, lines),
+      `${line.failed} of ${line.attempted}`,
+      line.p50,
+      line.p99,
+      line.max,
+      line.residentKb
+    ])
+  )}${reasons.join('')}`
 }
 
 /** @param {string} title @param {SystemSummary[]} summary @param {'burst' | 'single' | 'steady'} phase */
@@ -77,27 +114,69 @@ function deliveries (title, summary, phase) {
   const lines = summary.flatMap((each) => each[phase] === undefined ? [] : [{ system: each.system, ...each[phase] }])
   if (lines.length === 0) return ''
   const rows = lines.map((line) => [
-    line.system, fixed(line.cpuUs), fixed(line.systemUs), fixed(line.redisUs), fixed(line.kafkaUs), ratio(line, lines), withRedis(line, lines),
-    fixed(line.p50), fixed(line.p99), fixed(line.max), ratio(line, lines, 'p99'), `${line.missing}/${line.doubled}/${line.disordered} of ${line.deliveries + line.missing}`
+    line.system,
+    fixed(line.cpuUs),
+    fixed(line.systemUs),
+    fixed(line.redisUs),
+    fixed(line.kafkaUs),
+    ratio(line, lines),
+    withRedis(line, lines),
+    fixed(line.p50),
+    fixed(line.p99),
+    fixed(line.max),
+    ratio(line, lines, 'p99'),
+    `${line.missing}/${line.doubled}/${line.disordered} of ${line.deliveries + line.missing}`
   ])
-  const head = ['system', 'CPU us', 'of it kernel', 'Redis us', 'Kafka us', 'CPU / baseline', 'with Redis', 'p50 ms', 'p99 ms', 'max ms', 'p99 / baseline', 'missing/doubled/disordered']
+  const head = [
+    'system',
+    'CPU us',
+    'of it kernel',
+    'Redis us',
+    'Kafka us',
+    'CPU / baseline',
+    'with Redis',
+    'p50 ms',
+    'p99 ms',
+    'max ms',
+    'p99 / baseline',
+    'missing/doubled/disordered'
+  ]
   return `### ${title}, per delivery\n\n${markdownTable(head, rows)}`
 }
 
 /** @param {SystemSummary[]} summary */
 function roles (summary) {
-  const rows = summary.flatMap((each) => /** @type {const} */ (['burst', 'single', 'steady', 'idle']).flatMap((phase) => {
-    const shares = Object.entries(each[phase]?.roles ?? {})
-    return shares.length < 2 ? [] : [[each.system, phase, shares.map(([role, cpu]) => `${role} ${fixed(cpu)}`).join(', ')]]
-  }))
-  return rows.length === 0 ? '' : `### Where the CPU goes, us per delivery, idle: ms per second\n\n${markdownTable(['system', 'phase', 'all processes of a kind'], rows)}`
+  const rows = summary.flatMap((each) =>
+    /** @type {const} */ (['burst', 'single', 'steady', 'idle']).flatMap((phase) => {
+      const shares = Object.entries(each[phase]?.roles ?? {})
+      return shares.length < 2
+        ? []
+        : [[each.system, phase, shares.map(([role, cpu]) => `${role} ${fixed(cpu)}`).join(', ')]]
+    })
+  )
+  return rows.length === 0
+    ? ''
+    : `### Where the CPU goes, us per delivery, idle: ms per second\n\n${markdownTable(['system', 'phase', 'all processes of a kind'], rows)}`
 }
 
 /** What the figures of the servers rest on. @param {SystemSummary[]} summary */
 function generator (summary) {
   const rows = summary.flatMap((each) => /** @type {const} */ (['burst', 'single', 'steady']).flatMap((phase) => {
     const line = each[phase]
-    return line === undefined ? [] : [[each.system, phase, Math.round(line.perSecond), Math.round(line.bytes), fixed(line.clientUs), line.clientBusy, line.lateMs, line.others]]
+    return line === undefined
+      ? []
+      : [
+          [
+            each.system,
+            phase,
+            Math.round(line.perSecond),
+            Math.round(line.bytes),
+            fixed(line.clientUs),
+            line.clientBusy,
+            line.lateMs,
+            line.others
+          ]
+        ]
   }))
   if (rows.length === 0) return ''
   return `### Load generator\n\n${markdownTable(['system', 'phase', 'deliveries/s', 'bytes each', 'client us each', 'client busy', 'producer late ms', 'others'], rows)}`
@@ -105,24 +184,42 @@ function generator (summary) {
 
 /** @param {SystemSummary[]} summary */
 function idle (summary) {
-  const rows = summary.flatMap((each) => each.idle === undefined ? [] : [[each.system, each.idle.cpuMs, each.idle.redisMs, each.idle.kafkaMs]])
-  return rows.length === 0 ? '' : `### Idle, all connections open, CPU ms per second\n\n${markdownTable(['system', 'CPU ms', 'Redis ms', 'Kafka ms'], rows)}`
+  const rows = summary.flatMap((each) =>
+    each.idle === undefined ? [] : [[each.system, each.idle.cpuMs, each.idle.redisMs, each.idle.kafkaMs]]
+  )
+  return rows.length === 0
+    ? ''
+    : `### Idle, all connections open, CPU ms per second\n\n${markdownTable(['system', 'CPU ms', 'Redis ms', 'Kafka ms'], rows)}`
 }
 
-/** @param {string} title @param {SystemSummary[]} summary @param {'members' | 'documents'} name @param {(plot: string) => string} [plotFile] */
+/**
+ * @param {string} title
+ * @param {SystemSummary[]} summary
+ * @param {'members' | 'documents'} name
+ * @param {(plot: string) => string} [plotFile]
+ */
 function sweep (title, summary, name, plotFile) {
   const systems = summary.filter((each) => each[name].length > 0)
   if (systems.length === 0) return ''
   const counts = systems[0][name].map(({ count }) => count)
   const rows = counts.map((count) => {
-    const lines = systems.map((each) => ({ system: each.system, .../** @type {{ line: DeliveryLine }} */ (each[name].find((entry) => entry.count === count)).line }))
+    const lines = systems.map((each) => ({
+      system: each.system,
+      .../** @type {{ line: DeliveryLine }} */ (each[name].find((entry) => entry.count === count)).line
+    }))
     return [
       count.toLocaleString('en'),
       ...lines.flatMap((line) => line.redisUs > 0 ? [fixed(line.cpuUs), fixed(line.redisUs)] : [fixed(line.cpuUs)]),
       ...lines.filter(({ system }) => system !== REFERENCE).map((line) => ratio(line, lines))
     ]
   })
-  const head = [name, ...systems.flatMap((each) => each[name][0].line.redisUs > 0 ? [`${each.system} CPU us`, 'Redis us'] : [`${each.system} CPU us`]), ...systems.filter(({ system }) => system !== REFERENCE).map(({ system }) => `${system} / baseline`)]
+  const head = [
+    name,
+    ...systems.flatMap((each) =>
+      each[name][0].line.redisUs > 0 ? [`${each.system} CPU us`, 'Redis us'] : [`${each.system} CPU us`]
+    ),
+    ...systems.filter(({ system }) => system !== REFERENCE).map(({ system }) => `${system} / baseline`)
+  ]
   return `### ${title}, per delivery\n\n${markdownTable(head, rows)}${plotFile === undefined ? '' : `\n\n![${title}](${plotFile(name)})`}`
 }
 
@@ -131,8 +228,14 @@ function memory (summary) {
   const lines = summary.flatMap((each) => each.memory === undefined ? [] : [{ system: each.system, ...each.memory }])
   if (lines.length === 0) return ''
   const reference = lines.find(({ system }) => system === REFERENCE)
-  return `### Memory of idle connections, all on one worker\n\n${markdownTable(['system', 'worker KB each', 'when just opened', 'all processes KB each', 'worker / baseline', 'connections'],
-    lines.map(({ system, workerKb, openedKb, allKb, connections }) => [system, workerKb, openedKb, allKb, reference === undefined ? '-' : fixed(workerKb / reference.workerKb), connections]))}`
+  return `### Memory of idle connections, all on one worker\n\n${markdownTable(
+    ['system', 'worker KB each', 'when just opened', 'all processes KB each', 'worker / baseline', 'connections'],
+    lines.map(({ system, workerKb, openedKb, allKb, connections }) => [
+      system, workerKb, openedKb, allKb,
+      reference === undefined ? '-' : fixed(workerKb / reference.workerKb),
+      connections
+    ])
+  )}`
 }
 
 /** @param {SystemSummary[]} summary @returns {Record<string, string>} SVG by name */
@@ -142,7 +245,9 @@ export function renderPlots (summary) {
       name: each.system,
       points: each[name].map(({ count, line }) => /** @type {[number, number]} */ ([count, line.cpuUs]))
     }))
-    return series.length === 0 ? {} : { [name]: renderPlot({ title: `CPU per delivery: ${how}`, x, y: 'us of the server processes', series }) }
+    return series.length === 0
+      ? {}
+      : { [name]: renderPlot({ title: `CPU per delivery: ${how}`, x, y: 'us of the server processes', series }) }
   }
   return {
     ...plot('members', 'members per document', 'one record of each document at a time'),

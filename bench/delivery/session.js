@@ -1,6 +1,6 @@
 /**
- * A system that runs, with a Redis and a Kafka of its own, clients, and somebody who publishes: everything that the phases
- * need, and how what they do is measured.
+ * A system that runs, with a Redis and a Kafka of its own, clients, and somebody who publishes: everything that the
+ * phases need, and how what they do is measured.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
@@ -26,7 +26,8 @@ import { startProducer } from '../producer/producer.js'
  * @property {number} disordered
  * @property {number} bytes per delivery
  * @property {number} perSecond deliveries
- * @property {number} cpuUs of all server processes without Redis and Kafka, per delivery, what they do when idle included
+ * @property {number} cpuUs of all server processes without Redis and Kafka, per delivery, what they do when idle
+ *   included
  * @property {number} systemUs of it in the kernel
  * @property {number} redisUs
  * @property {number} kafkaUs
@@ -78,11 +79,19 @@ export async function openSession ({ start, clients: kind, services }, { workers
       closers.push(kafka.stop)
       await createTopic(kafka.brokers)
     }
-    const system = await start({ workers, secret: SECRET, redisUrl: redis?.url ?? '', kafkaBrokers: kafka?.brokers, nodeArgs })
+    const system = await start({
+      workers,
+      secret: SECRET,
+      redisUrl: redis?.url ?? '',
+      kafkaBrokers: kafka?.brokers,
+      nodeArgs
+    })
     closers.push(system.stop)
     const clients = createClientPool(Math.max(2, Math.ceil(connections / CLIENTS_PER_PROCESS)))
     closers.push(() => clients.stop())
-    const producer = await startProducer(kafka ? { brokers: kafka.brokers, topic: TOPIC } : { port: system.target.port })
+    const producer = await startProducer(
+      kafka ? { brokers: kafka.brokers, topic: TOPIC } : { port: system.target.port }
+    )
     closers.push(() => producer.stop())
     return {
       name: system.name,
@@ -115,7 +124,8 @@ function operations ({ kind, system, clients, producer, processes }) {
   /**
    * @template T
    * @param {() => Promise<T>} work
-   * @returns {Promise<{ result: T, used: Used[], wallMs: number, watchedMs: number, others: number }>} what all processes used for it, while they were watched
+   * @returns {Promise<{ result: T, used: Used[], wallMs: number, watchedMs: number, others: number }>} what all
+   *   processes used for it, while they were watched
    */
   async function measure (work) {
     const generatorMs = () => generator.reduce((sum, pid) => sum + usageOf(pid).cpuMs, 0)
@@ -127,10 +137,17 @@ function operations ({ kind, system, clients, producer, processes }) {
     const used = difference(before, sample(processes))
     const watchedMs = performance.now() - begin
     const ownMs = used.reduce((sum, { cpuMs }) => sum + cpuMs, 0) + generatorMs() - generatorBefore
-    return { result, used, wallMs, watchedMs, others: round(othersShare(machineMs() - machineBefore, ownMs, watchedMs), 2) }
+    return {
+      result, used, wallMs, watchedMs,
+      others: round(othersShare(machineMs() - machineBefore, ownMs, watchedMs), 2)
+    }
   }
 
-  /** @param {Job} job @param {number} quietMs @param {(share: number) => void} [onProgress] share of the deliveries that have arrived */
+  /**
+   * @param {Job} job
+   * @param {number} quietMs
+   * @param {(share: number) => void} [onProgress] share of the deliveries that have arrived
+   */
   async function run (job, quietMs, onProgress) {
     const expected = await clients.expect(job)
     const [received, { lateMs }] = await Promise.all([
@@ -151,16 +168,26 @@ function operations ({ kind, system, clients, producer, processes }) {
      * @param {OnProgress} onProgress
      */
     async open (count, documents, onProgress) {
-      const result = await clients.open({
-        kind, target: system.target, secret: SECRET, first: opened, count, concurrency: CONCURRENCY, documents, timeoutMs: TIMEOUT_MS
-      }, (done) => onProgress(done, count))
+      const result = await clients.open(
+        {
+          kind,
+          target: system.target,
+          secret: SECRET,
+          first: opened,
+          count,
+          concurrency: CONCURRENCY,
+          documents,
+          timeoutMs: TIMEOUT_MS
+        },
+        (done) => onProgress(done, count)
+      )
       opened += count
       return result
     },
 
     /**
-     * Records one by one for documents that nobody has open, so that what is done for each record is compiled: a server runs
-     * for days, and in its first minute the compiler uses more CPU than the records.
+     * Records one by one for documents that nobody has open, so that what is done for each record is compiled: a server
+     * runs for days, and in its first minute the compiler uses more CPU than the records.
      * @param {number} records
      * @param {number} perSecond
      */
@@ -169,7 +196,8 @@ function operations ({ kind, system, clients, producer, processes }) {
     /** Until everything is in place. @param {Job} job @throws {Error} when its records don't all arrive */
     async warm (job) {
       let inARow = 0
-      for (let tries = 0; tries < WARM.tries && inARow < WARM.wanted; tries++) inARow = (await run(job, WARM_QUIET_MS)).missing === 0 ? inARow + 1 : 0
+      for (let tries = 0; tries < WARM.tries && inARow < WARM.wanted; tries++)
+        inARow = (await run(job, WARM_QUIET_MS)).missing === 0 ? inARow + 1 : 0
       if (inARow < WARM.wanted) throw new Error(`${system.name} does not deliver everything:\n${system.output()}`)
     },
 
@@ -185,7 +213,8 @@ function operations ({ kind, system, clients, producer, processes }) {
         for (let i = 0; i < times; i++) results.push(await run(job, QUIET_MS, (share) => onProgress(i + share, times)))
         return results
       })
-      const total = (/** @type {'expected' | 'missing' | 'doubled' | 'disordered' | 'bytes' | 'cpuMs'} */ name) => runs.reduce((sum, each) => sum + each[name], 0)
+      const total = (/** @type {'expected' | 'missing' | 'doubled' | 'disordered' | 'bytes' | 'cpuMs'} */ name) =>
+        runs.reduce((sum, each) => sum + each[name], 0)
       const deliveries = total('expected') - total('missing')
       return {
         records: job.records * times,
@@ -194,11 +223,14 @@ function operations ({ kind, system, clients, producer, processes }) {
         doubled: total('doubled'),
         disordered: total('disordered'),
         bytes: Math.round(total('bytes') / deliveries),
-        perSecond: Math.round(deliveries / wallMs * 1000),
+        perSecond: Math.round((deliveries / wallMs) * 1000),
         ...costs(used, deliveries),
         latency: quantiles(joined(runs.flatMap(({ latencies }) => latencies)), 2),
         lateMs: Math.max(...runs.map(({ lateMs }) => lateMs)),
-        client: { cpuUs: round(total('cpuMs') / deliveries * 1000, 2), busy: round(Math.max(...runs.map(({ busy }) => busy)), 2) },
+        client: {
+          cpuUs: round((total('cpuMs') / deliveries) * 1000, 2),
+          busy: round(Math.max(...runs.map(({ busy }) => busy)), 2)
+        },
         others,
         roles: byRole(used, deliveries),
         processes: used
@@ -213,7 +245,8 @@ function operations ({ kind, system, clients, producer, processes }) {
  * @returns {{ cpuUs: number, systemUs: number, redisUs: number, kafkaUs: number }} each
  */
 export function costs (used, count) {
-  const perPiece = (/** @type {Used[]} */ processes, /** @type {'cpuMs' | 'systemMs'} */ name) => round(processes.reduce((sum, each) => sum + each[name], 0) / count * 1000, 2)
+  const perPiece = (/** @type {Used[]} */ processes, /** @type {'cpuMs' | 'systemMs'} */ name) =>
+    round((processes.reduce((sum, each) => sum + each[name], 0) / count) * 1000, 2)
   const servers = serversOf(used)
   return {
     cpuUs: perPiece(servers, 'cpuMs'),
@@ -254,7 +287,10 @@ async function createTopic (brokers) {
   const admin = new kafkajs.Kafka({ brokers: [brokers], logLevel: kafkajs.logLevel.NOTHING }).admin()
   try {
     await admin.connect()
-    await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: PARTITIONS, replicationFactor: 1 }], waitForLeaders: true })
+    await admin.createTopics({
+      topics: [{ topic: TOPIC, numPartitions: PARTITIONS, replicationFactor: 1 }],
+      waitForLeaders: true
+    })
   } finally {
     await admin.disconnect()
   }

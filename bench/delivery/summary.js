@@ -33,7 +33,8 @@ import { round } from '../measure/quantiles.js'
  * @property {Record<string, number>} roles us per delivery, by what the processes are
  *
  * @typedef {Costs & Quality & DeliveryExtra} DeliveryLine
- * @typedef {Costs & Quality & { attempted: number, failed: number, failures: Record<string, number>, residentKb: number }} ConnectLine
+ * @typedef {Costs & Quality & { attempted: number, failed: number, failures: Record<string, number>, residentKb: number
+ *   }} ConnectLine
  *
  * @typedef {object} SystemSummary
  * @property {string} system
@@ -56,7 +57,8 @@ export function summarize (rounds) {
   return [...new Set(rounds.map(({ system }) => system))].map((system) => {
     const own = rounds.filter((each) => each.system === system)
     /** @template {keyof RoundResult} K @param {K} name @returns {NonNullable<RoundResult[K]>[]} */
-    const all = (name) => own.flatMap((each) => each[name] === undefined ? [] : [/** @type {NonNullable<RoundResult[K]>} */ (each[name])])
+    const all = (name) =>
+      own.flatMap((each) => (each[name] === undefined ? [] : [/** @type {NonNullable<RoundResult[K]>} */ (each[name])]))
     /** @template T @template R @param {T[]} list @param {(list: T[]) => R} combine */
     const some = (list, combine) => list.length === 0 ? undefined : combine(list)
     return {
@@ -91,7 +93,10 @@ function deliveryLine (list) {
   }
 }
 
-/** @param {{ count: number, delivered: Delivered }[]} points of all rounds @returns {{ count: number, line: DeliveryLine }[]} */
+/**
+ * @param {{ count: number, delivered: Delivered }[]} points of all rounds
+ * @returns {{ count: number, line: DeliveryLine }[]}
+ */
 function byCount (points) {
   return [...new Set(points.map(({ count }) => count))].map((count) => ({
     count,
@@ -103,7 +108,8 @@ function byCount (points) {
 function connectLine (list) {
   /** @type {Record<string, number>} */
   const failures = {}
-  for (const each of list) for (const [reason, count] of Object.entries(each.failures)) failures[reason] = (failures[reason] ?? 0) + count
+  for (const each of list)
+    for (const [reason, count] of Object.entries(each.failures)) failures[reason] = (failures[reason] ?? 0) + count
   return {
     ...means(list, ['cpuUs', 'systemUs', 'redisUs', 'kafkaUs', 'residentKb']),
     ...worst(list),
@@ -120,7 +126,9 @@ function connectLine (list) {
  * @returns {Record<K, number>}
  */
 function means (list, names) {
-  return /** @type {Record<K, number>} */ (Object.fromEntries(names.map((name) => [name, round(total(list.map((each) => each[name])) / list.length, 2)])))
+  return /** @type {Record<K, number>} */ (
+    Object.fromEntries(names.map((name) => [name, round(total(list.map((each) => each[name])) / list.length, 2)]))
+  )
 }
 
 /** @param {{ roles: Record<string, number> }[]} list */

@@ -21,10 +21,26 @@ export const PHASES = ['connect', 'burst', 'single', 'steady', 'idle', 'members'
 
 /** @type {Record<string, Entry>} */
 export const SYSTEMS = {
-  'inkcast': { start: startInkcast, clients: 'websocket', services: true, phases: PHASES },
-  'baseline': { start: startBaseline, clients: 'websocket', services: true, phases: PHASES },
+  inkcast: { start: startInkcast, clients: 'websocket', services: true, phases: PHASES },
+  baseline: { start: startBaseline, clients: 'websocket', services: true, phases: PHASES },
   'baseline-string': { start: startBaselineWithString, clients: 'websocket', services: true, phases: ['connect'] },
-  'floor-libraries': { start: startLibrariesFloor, clients: 'bare', services: true, phases: ['burst', 'single', 'steady', 'members'] },
-  'floor-node': { start: startNodeFloor, clients: 'bare', services: false, phases: ['burst', 'single', 'steady', 'members'] },
-  'floor-c': { start: startCFloor, clients: 'bare', services: false, phases: ['burst', 'single', 'steady', 'members'], missing: noCFloor }
+  'floor-libraries': {
+    start: startLibrariesFloor,
+    clients: 'bare',
+    services: true,
+    phases: ['burst', 'single', 'steady', 'members']
+  },
+  'floor-node': {
+    start: startNodeFloor,
+    clients: 'bare',
+    services: false,
+    phases: ['burst', 'single', 'steady', 'members']
+  },
+  'floor-c': {
+    start: startCFloor,
+    clients: 'bare',
+    services: false,
+    phases: ['burst', 'single', 'steady', 'members'],
+    missing: noCFloor
+  }
 }

@@ -17,7 +17,9 @@ ${summaryTables(summary)}
 ## How it was measured
 
 \`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
-${Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ')}.
+${Object.entries(versions)
+  .map(([name, version]) => `${name} ${version}`)
+  .join(', ')}.
 
 Per system ${settings.rounds} rounds in turn, each with fresh processes: ${settings.workers} workers and a Redis of their own. A handshake is
 a TCP connection, the WebSocket upgrade, CONNECT with a JWT (each client is another user) and one \`doc:join\` with its answer
@@ -37,11 +39,53 @@ processes, per connection that is open at the end.
 /** @param {import('./summary.js').Summary} summary */
 export function summaryTables ({ lines, ratios, memory }) {
   const handshakes = markdownTable(
-    ['phase', 'system', 'CPU us', 'system us', 'Redis us', 'failed', 'p50 ms', 'p99 ms', 'max ms', 'spread', 'client us', 'client busy'],
-    lines.map((line) => [line.phase, line.system, line.cpuUs, line.systemUs, line.redisUs, `${line.failed} of ${line.attempted}`, line.p50, line.p99, line.max,
-      line.spread, line.clientUs, line.clientBusy]))
-  const comparison = ratios.length === 0 ? '' : `\n\n${markdownTable(['phase', 'inkcast / what', 'CPU', 'with Redis'], ratios.map(({ phase, against, cpu, cpuWithRedis }) => [phase, against, cpu.toFixed(2), cpuWithRedis.toFixed(2)]))}`
-  const resident = markdownTable(['system', 'resident KB per connection', 'connections lost'], memory.map(({ system, residentKb, lost }) => [system, residentKb, lost]))
-  const reasons = lines.flatMap((line) => Object.entries(line.failures).map(([reason, count]) => `- ${line.system}, ${line.phase}: ${count} x ${reason}`))
+    [
+      'phase',
+      'system',
+      'CPU us',
+      'system us',
+      'Redis us',
+      'failed',
+      'p50 ms',
+      'p99 ms',
+      'max ms',
+      'spread',
+      'client us',
+      'client busy'
+    ],
+    lines.map((line) => [
+      line.phase,
+      line.system,
+      line.cpuUs,
+      line.systemUs,
+      line.redisUs,
+      `${line.failed} of ${line.attempted}`,
+      line.p50,
+      line.p99,
+      line.max,
+      line.spread,
+      line.clientUs,
+      line.clientBusy
+    ])
+  )
+  const comparison =
+    ratios.length === 0
+      ? ''
+      : `\n\n${markdownTable(
+        ['phase', 'inkcast / what', 'CPU', 'with Redis'],
+        ratios.map(({ phase, against, cpu, cpuWithRedis }) => [
+          phase,
+          against,
+          cpu.toFixed(2),
+          cpuWithRedis.toFixed(2)
+        ])
+      )}`
+  const resident = markdownTable(
+    ['system', 'resident KB per connection', 'connections lost'],
+    memory.map(({ system, residentKb, lost }) => [system, residentKb, lost])
+  )
+  const reasons = lines.flatMap((line) =>
+    Object.entries(line.failures).map(([reason, count]) => `- ${line.system}, ${line.phase}: ${count} x ${reason}`)
+  )
   return `${handshakes}${comparison}\n\n${resident}${reasons.length === 0 ? '' : `\n\nFailures:\n${reasons.join('\n')}`}`
 }

@@ -30,7 +30,8 @@ import { quantiles } from '../measure/quantiles.js'
  * @property {number} redisUs
  * @property {import('../measure/quantiles.js').Quantiles} latency from the first packet to the answer to doc:join
  * @property {number[]} spread connections that each worker got
- * @property {{ cpuUs: number, busy: number }} client of the load generator: CPU per handshake, and the share of the time in which its event loop did not wait
+ * @property {{ cpuUs: number, busy: number }} client of the load generator: CPU per handshake, and the share of the
+ *   time in which its event loop did not wait
  * @property {Used[]} processes raw
  *
  * @typedef {object} RoundResult
@@ -80,7 +81,10 @@ export async function runRound (start, settings, onProgress) {
     const { documents, timeoutMs } = settings
     const before = sample(processes)
     const begin = performance.now()
-    const result = await clients.open({ kind, target: system.target, secret, first, count, concurrency, documents, timeoutMs }, (done) => onProgress(phase, done, count))
+    const result = await clients.open(
+      { kind, target: system.target, secret, first, count, concurrency, documents, timeoutMs },
+      (done) => onProgress(phase, done, count)
+    )
     const wallMs = performance.now() - begin
     await delay(SETTLE_MS)
     const used = difference(before, sample(processes))
@@ -110,7 +114,14 @@ export async function runRound (start, settings, onProgress) {
     const used = difference(before, sample(processes))
     const { open: stillOpen, lost } = await clients.status()
     const residentKb = sum(used.filter(({ role }) => role !== 'redis').map((each) => each.residentKb)) / stillOpen
-    return { system: system.name, phases, open: stillOpen, lost, residentKb: Math.round(residentKb * 10) / 10, processes: used }
+    return {
+      system: system.name,
+      phases,
+      open: stillOpen,
+      lost,
+      residentKb: Math.round(residentKb * 10) / 10,
+      processes: used
+    }
   } finally {
     await clients.close().catch(() => {})
     clients.stop()

@@ -63,11 +63,15 @@ export function summarize (rounds) {
  * @returns {Line}
  */
 function line (phase, system, rounds) {
-  const results = rounds.filter((round) => round.system === system).flatMap(({ phases }) => phases.filter((each) => each.phase === phase))
+  const results = rounds
+    .filter((round) => round.system === system)
+    .flatMap(({ phases }) => phases.filter((each) => each.phase === phase))
   /** @type {Record<string, number>} */
   const failures = {}
-  for (const result of results) for (const [reason, count] of Object.entries(result.failures)) failures[reason] = (failures[reason] ?? 0) + count
-  const worst = (/** @type {'p50' | 'p99' | 'max'} */ quantile) => Math.max(...results.map(({ latency }) => latency[quantile] ?? 0))
+  for (const result of results)
+    for (const [reason, count] of Object.entries(result.failures)) failures[reason] = (failures[reason] ?? 0) + count
+  const worst = (/** @type {'p50' | 'p99' | 'max'} */ quantile) =>
+    Math.max(...results.map(({ latency }) => latency[quantile] ?? 0))
   const unevenness = (/** @type {number[]} */ spread) => Math.max(...spread) - Math.min(...spread)
   return {
     phase,
@@ -89,7 +93,8 @@ function line (phase, system, rounds) {
 
 /** @param {string} phase @param {string} against @param {Line[]} lines @returns {Ratio} */
 function ratio (phase, against, lines) {
-  const of = (/** @type {string} */ system) => /** @type {Line} */ (lines.find((each) => each.phase === phase && each.system === system))
+  const of = (/** @type {string} */ system) =>
+    /** @type {Line} */ (lines.find((each) => each.phase === phase && each.system === system))
   const [inkcast, other] = [of('inkcast'), of(against)]
   return {
     phase,

@@ -31,11 +31,23 @@ const shared = {
 }
 
 const commands = {
-  /** @param {{ target: import('../client/websocket-client.js').Target, first: number, count: number, concurrency: number, documents: number }} options */
+  /**
+   * @param {{ target: import('../client/websocket-client.js').Target, first: number, count: number, concurrency:
+   *   number, documents: number }} options
+   */
   async open ({ target, first, count, concurrency, documents }) {
     const { score, clients: opened } = await openClients({
-      count, concurrency, timeoutMs: 20_000, onProgress: () => {},
-      create: (i, settle) => new IdleClient(target, { guid: `document-${(first + i) % documents}`, source: `127.0.2.${1 + (first + i) % SOURCES}` }, shared, settle)
+      count,
+      concurrency,
+      timeoutMs: 20_000,
+      onProgress: () => {},
+      create: (i, settle) =>
+        new IdleClient(
+          target,
+          { guid: `document-${(first + i) % documents}`, source: `127.0.2.${1 + ((first + i) % SOURCES)}` },
+          shared,
+          settle
+        )
     })
     for (const client of opened.values()) clients.add(client)
     return { ok: score.ok, failures: score.failures }
@@ -48,7 +60,11 @@ const commands = {
 
   /** @returns what came since the last look */
   look () {
-    const result = { ...seen, open: clients.size, dead: [...clients].filter(({ silentSince }) => silentSince > 0).length }
+    const result = {
+      ...seen,
+      open: clients.size,
+      dead: [...clients].filter(({ silentSince }) => silentSince > 0).length
+    }
     Object.assign(seen, { pings: 0, lost: 0, foundAfter: [], firstEnd: 0, lastEnd: 0 })
     return result
   },

@@ -1,5 +1,6 @@
 /**
- * A connection that has one document open and does nothing but answer pings, until it is told to be silent as a dead peer is.
+ * A connection that has one document open and does nothing but answer pings, until it is told to be silent as a dead
+ * peer is.
  */
 import { FrameSocket } from '../client/frame-socket.js'
 import { textFrame } from '../client/frames.js'
@@ -32,7 +33,12 @@ export class IdleClient {
     this.#guid = guid
     this.#shared = shared
     this.#settle = settle
-    this.#socket = new FrameSocket(target, source, (payload) => this.#text(payload.toString()), (reason) => this.fail(reason))
+    this.#socket = new FrameSocket(
+      target,
+      source,
+      (payload) => this.#text(payload.toString()),
+      (reason) => this.fail(reason)
+    )
   }
 
   /** From now on nothing is answered. */

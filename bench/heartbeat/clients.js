@@ -28,9 +28,18 @@ export function createIdleClients (size) {
   const share = (count, i) => Math.floor(count * (i + 1) / size) - Math.floor(count * i / size)
 
   return {
-    /** @param {{ target: import('../client/websocket-client.js').Target, count: number, concurrency: number, documents: number }} options */
+    /**
+     * @param {{ target: import('../client/websocket-client.js').Target, count: number, concurrency: number, documents:
+     *   number }} options
+     */
     async open ({ target, count, concurrency, documents }) {
-      const results = await ask('open', (i) => ({ target, documents, first: Math.floor(count * i / size), count: share(count, i), concurrency: Math.ceil(concurrency / size) }))
+      const results = await ask('open', (i) => ({
+        target,
+        documents,
+        first: Math.floor((count * i) / size),
+        count: share(count, i),
+        concurrency: Math.ceil(concurrency / size)
+      }))
       return { ok: results.reduce((sum, { ok }) => sum + ok, 0), failures: results.map(({ failures }) => failures) }
     },
 
@@ -40,7 +49,8 @@ export function createIdleClients (size) {
     /** What happened since the last look. */
     async look () {
       const results = await ask('look')
-      const sum = (/** @type {'pings' | 'lost' | 'open' | 'dead'} */ name) => results.reduce((total, result) => total + result[name], 0)
+      const sum = (/** @type {'pings' | 'lost' | 'open' | 'dead'} */ name) =>
+        results.reduce((total, result) => total + result[name], 0)
       return {
         pings: sum('pings'), lost: sum('lost'), open: sum('open'), dead: sum('dead'),
         foundAfter: results.flatMap(({ foundAfter }) => foundAfter),

@@ -6,7 +6,9 @@ import { TIMEOUT } from './system.js'
 
 /** @typedef {import('./round.js').RoundResult} RoundResult */
 
-/** Share of a core that healthy connections may take at the longest interval beyond what an empty process does, percent. */
+/**
+ * Share of a core that healthy connections may take at the longest interval beyond what an empty process does, percent.
+ */
 const MAX_CPU = 2
 /** Packets of healthy connections with 60 s, of those that Engine.IO's own timers send every 25 s. */
 const MAX_PACKETS = 0.45
@@ -15,13 +17,53 @@ const MAX_PACKETS = 0.45
 export function resultTables (rounds) {
   const [fixed] = rounds
   const living = markdownTable(
-    ['heartbeat', 'pings/s, growing', 'pings/s', 'of the first', 'CPU %', 'of it for connections', 'heap KB', 'resident KB', 'lost'],
-    rounds.map((round) => [round.kind, round.growingPingsPerSecond, round.pingsPerSecond, `${percent(round.pingsPerSecond / fixed.pingsPerSecond)} %`, round.cpu, added(round),
-      round.heapKb, round.residentKb, round.lost]))
+    [
+      'heartbeat',
+      'pings/s, growing',
+      'pings/s',
+      'of the first',
+      'CPU %',
+      'of it for connections',
+      'heap KB',
+      'resident KB',
+      'lost'
+    ],
+    rounds.map((round) => [
+      round.kind,
+      round.growingPingsPerSecond,
+      round.pingsPerSecond,
+      `${percent(round.pingsPerSecond / fixed.pingsPerSecond)} %`,
+      round.cpu,
+      added(round),
+      round.heapKb,
+      round.residentKb,
+      round.lost
+    ])
+  )
   const dead = markdownTable(
-    ['heartbeat', 'found after s, p50', 'max', 'at most', 'burst', 'removed in ms', 'per second', 'per second of CPU', 'event loop held ms'],
-    rounds.map((round) => [round.kind, seconds(round.foundAfter.p50), seconds(round.foundAfter.max), seconds(round.foundWithin), round.burst, round.burstMs, round.burstPerSecond,
-      Math.round(round.burst / round.burstCpuMs * 1000), round.burstDelayMs]))
+    [
+      'heartbeat',
+      'found after s, p50',
+      'max',
+      'at most',
+      'burst',
+      'removed in ms',
+      'per second',
+      'per second of CPU',
+      'event loop held ms'
+    ],
+    rounds.map((round) => [
+      round.kind,
+      seconds(round.foundAfter.p50),
+      seconds(round.foundAfter.max),
+      seconds(round.foundWithin),
+      round.burst,
+      round.burstMs,
+      round.burstPerSecond,
+      Math.round((round.burst / round.burstCpuMs) * 1000),
+      round.burstDelayMs
+    ])
+  )
   return `${living}\n\n${dead}`
 }
 
@@ -30,10 +72,19 @@ export function problemsOf (rounds) {
   const [fixed, ...others] = rounds
   return [
     ...rounds.filter(({ lost }) => lost > 0).map(({ kind, lost }) => `${kind}: ${lost} living connections were lost`),
-    ...others.filter((round) => added(round) > MAX_CPU).map((round) => `${round.kind}: connections take ${added(round)} % of a core, at most ${MAX_CPU} is allowed`),
-    ...others.filter(({ foundAfter, foundWithin }) => (foundAfter.max ?? 0) > foundWithin).map(({ kind, foundAfter }) => `${kind}: a dead connection was found after ${foundAfter.max} ms`),
-    ...others.filter(({ kind }) => kind.includes('60 s')).filter(({ pingsPerSecond }) => pingsPerSecond > MAX_PACKETS * fixed.pingsPerSecond)
-      .map(({ kind, pingsPerSecond }) => `${kind}: ${pingsPerSecond} pings per second, at most ${MAX_PACKETS} of ${fixed.pingsPerSecond} are allowed`)
+    ...others
+      .filter((round) => added(round) > MAX_CPU)
+      .map((round) => `${round.kind}: connections take ${added(round)} % of a core, at most ${MAX_CPU} is allowed`),
+    ...others
+      .filter(({ foundAfter, foundWithin }) => (foundAfter.max ?? 0) > foundWithin)
+      .map(({ kind, foundAfter }) => `${kind}: a dead connection was found after ${foundAfter.max} ms`),
+    ...others
+      .filter(({ kind }) => kind.includes('60 s'))
+      .filter(({ pingsPerSecond }) => pingsPerSecond > MAX_PACKETS * fixed.pingsPerSecond)
+      .map(
+        ({ kind, pingsPerSecond }) =>
+          `${kind}: ${pingsPerSecond} pings per second, at most ${MAX_PACKETS} of ${fixed.pingsPerSecond} are allowed`
+      )
   ]
 }
 
@@ -50,7 +101,9 @@ ${resultTables(rounds)}
 ## How it was measured
 
 \`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
-${Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ')}.
+${Object.entries(versions)
+  .map(([name, version]) => `${name} ${version}`)
+  .join(', ')}.
 
 One embedded process of inkcast per heartbeat, production settings, ${settings.connections} WebSocket connections from ${settings.processes} client processes, each
 with one of ${settings.documents} documents open and silent but for its answers. *own timers* is Socket.IO's own heartbeat (Engine.IO's timers),

@@ -1,6 +1,6 @@
 /**
- * One round of the heartbeat benchmark: an inkcast is started, filled with idle connections and looked at while they live, while
- * some of them die, and when all that are left die at once.
+ * One round of the heartbeat benchmark: an inkcast is started, filled with idle connections and looked at while they
+ * live, while some of them die, and when all that are left die at once.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { usageOf } from '../measure/processes.js'
@@ -27,7 +27,8 @@ import { KINDS, TIMEOUT, startKind } from './system.js'
  * @property {number} pingsPerSecond at the longest interval
  * @property {number} cpu share of a core at the longest interval, percent
  * @property {number} lost connections that lived and were closed
- * @property {import('../measure/quantiles.js').Quantiles} foundAfter time from a client's death to the end of its connection, ms
+ * @property {import('../measure/quantiles.js').Quantiles} foundAfter time from a client's death to the end of its
+ *   connection, ms
  * @property {number} foundWithin advertised interval and time-out, ms
  * @property {number} burst connections that expired at once
  * @property {number} burstMs from the first to the last
@@ -37,7 +38,8 @@ import { KINDS, TIMEOUT, startKind } from './system.js'
  */
 
 /** Until every connection has come to the longest interval: two answers for each of three steps, ms. */
-const growing = (/** @type {{ min: number, max: number }} */ { min, max }) => min === max ? max : 2 * (3 * min + max - min) + max
+const growing = (/** @type {{ min: number, max: number }} */ { min, max }) =>
+  min === max ? max : 2 * (3 * min + max - min) + max
 
 /**
  * @param {keyof typeof KINDS} kind
@@ -50,7 +52,10 @@ export async function runRound (kind, { connections, dying, processes, windowMs,
   const system = await startKind(kind)
   const clients = createIdleClients(processes)
 
-  /** @param {number} ms @returns {Promise<{ cpu: number, pings: number, lost: number }>} percent of a core, per second, connections */
+  /**
+   * @param {number} ms
+   * @returns {Promise<{ cpu: number, pings: number, lost: number }>} percent of a core, per second, connections
+   */
   async function observe (ms) {
     await clients.look()
     const [begin, before] = [performance.now(), usageOf(system.pid).cpuMs]
@@ -72,7 +77,12 @@ export async function runRound (kind, { connections, dying, processes, windowMs,
     const empty = await system.probe()
     const idle = await observe(20_000)
     onProgress('opening')
-    const { ok, failures } = await clients.open({ target: system.target, count: connections, concurrency: 128, documents })
+    const { ok, failures } = await clients.open({
+      target: system.target,
+      count: connections,
+      concurrency: 128,
+      documents
+    })
     await delay(5000)
     const full = await system.probe()
     onProgress('growing')
@@ -101,13 +111,23 @@ export async function runRound (kind, { connections, dying, processes, windowMs,
 
     const each = (/** @type {'heapUsed' | 'rss'} */ name) => round((full[name] - empty[name]) / ok / 1024, 2)
     return {
-      kind, opened: ok, failures,
-      heapKb: each('heapUsed'), residentKb: each('rss'),
-      emptyCpu: round(idle.cpu, 2), growingPingsPerSecond: round(young.pings, 1), pingsPerSecond: round(old.pings, 1), cpu: round(old.cpu, 2),
+      kind,
+      opened: ok,
+      failures,
+      heapKb: each('heapUsed'),
+      residentKb: each('rss'),
+      emptyCpu: round(idle.cpu, 2),
+      growingPingsPerSecond: round(young.pings, 1),
+      pingsPerSecond: round(old.pings, 1),
+      cpu: round(old.cpu, 2),
       lost: young.lost + old.lost + dead.lost,
-      foundAfter: quantiles(dead.foundAfter), foundWithin: max + TIMEOUT,
-      burst: burst.foundAfter.length, burstMs, burstCpuMs: Math.round(cpuMs - before),
-      burstPerSecond: Math.round(burst.foundAfter.length / burstMs * 1000), burstDelayMs: delayMs
+      foundAfter: quantiles(dead.foundAfter),
+      foundWithin: max + TIMEOUT,
+      burst: burst.foundAfter.length,
+      burstMs,
+      burstCpuMs: Math.round(cpuMs - before),
+      burstPerSecond: Math.round((burst.foundAfter.length / burstMs) * 1000),
+      burstDelayMs: delayMs
     }
   } finally {
     clients.stop()

@@ -25,11 +25,26 @@ export async function startKind (kind) {
   const [port, apiPort, adminPort] = await freePorts(3)
   const system = await startSystem({
     name: 'inkcast',
-    args: ['--expose-gc', '--import', file('probe.js'), ...(ownTimers ? ['--import', file('own-timers.js')] : []), file('../../cluster.js')],
+    args: [
+      '--expose-gc',
+      '--import',
+      file('probe.js'),
+      ...(ownTimers ? ['--import', file('own-timers.js')] : []),
+      file('../../cluster.js')
+    ],
     port,
     env: {
-      HOST, PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort), API_TOKENS: 'bench:0123456789abcdef', AUTH_ALLOW_ANONYMOUS: 'true',
-      LOG_LEVEL: 'warn', MAX_HANDSHAKES_PER_SECOND: '1000000', HEARTBEAT_MIN: String(min), HEARTBEAT_MAX: String(max), HEARTBEAT_TIMEOUT: String(TIMEOUT)
+      HOST,
+      PORT: String(port),
+      API_PORT: String(apiPort),
+      ADMIN_PORT: String(adminPort),
+      API_TOKENS: 'bench:0123456789abcdef',
+      AUTH_ALLOW_ANONYMOUS: 'true',
+      LOG_LEVEL: 'warn',
+      MAX_HANDSHAKES_PER_SECOND: '1000000',
+      HEARTBEAT_MIN: String(min),
+      HEARTBEAT_MAX: String(max),
+      HEARTBEAT_TIMEOUT: String(TIMEOUT)
     },
     ready: async () => {
       const answer = await fetch(`http://${HOST}:${adminPort}/ready`)
@@ -38,7 +53,12 @@ export async function startKind (kind) {
     roleOf: () => 'embedded'
   })
   const [{ pid }] = system.processes
-  const probes = () => system.output().split('\n').filter((line) => line.startsWith('probe ')).map((line) => JSON.parse(line.slice(6)))
+  const probes = () =>
+    system
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('probe '))
+      .map((line) => JSON.parse(line.slice(6)))
 
   return {
     ...system,

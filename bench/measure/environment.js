@@ -7,13 +7,24 @@ import os from 'node:os'
 import path from 'node:path'
 
 const require = createRequire(import.meta.url)
-const PACKAGES = ['socket.io', 'engine.io', 'ws', 'ioredis', '@socket.io/redis-adapter', '@socket.io/sticky', 'jsonwebtoken', 'fast-jwt', 'kafkajs']
+const PACKAGES = [
+  'socket.io',
+  'engine.io',
+  'ws',
+  'ioredis',
+  '@socket.io/redis-adapter',
+  '@socket.io/sticky',
+  'jsonwebtoken',
+  'fast-jwt',
+  'kafkajs'
+]
 
 /**
  * @typedef {object} Environment
  * @property {string} date ISO 8601
  * @property {string} command
- * @property {{ cpu: string, cores: number, memoryGb: number, kernel: string, load: number }} machine load: average of the minute before the run
+ * @property {{ cpu: string, cores: number, memoryGb: number, kernel: string, load: number }} machine load: average of
+ *   the minute before the run
  * @property {Record<string, string>} versions
  */
 
@@ -33,7 +44,12 @@ export function environment (services = {}) {
       kernel: `${os.type()} ${os.release()} ${os.arch()}`,
       load: Math.round(os.loadavg()[0] * 100) / 100
     },
-    versions: { node: process.versions.node, v8: process.versions.v8, ...services, ...Object.fromEntries(PACKAGES.map((name) => [name, installedVersion(name)])) }
+    versions: {
+      node: process.versions.node,
+      v8: process.versions.v8,
+      ...services,
+      ...Object.fromEntries(PACKAGES.map((name) => [name, installedVersion(name)]))
+    }
   }
 }
 

@@ -5,7 +5,10 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
 const TICK_MS = 10
-/** Of the first line of /proc/stat: user, nice, system, irq, softirq, steal. Idle, iowait and guests, which count as user, are not work. */
+/**
+ * Of the first line of /proc/stat: user, nice, system, irq, softirq, steal. Idle, iowait and guests, which count as
+ * user, are not work.
+ */
 const WORK = [1, 2, 3, 6, 7, 8]
 
 /** @returns {number} ms of all cores since the start of the machine */
@@ -20,4 +23,5 @@ export function machineMs () {
  * @param {number} wallMs
  * @returns {number} share of the machine, 0 to 1, that something else used
  */
-export const othersShare = (workedMs, ownMs, wallMs) => Math.max(0, workedMs - ownMs) / (wallMs * availableParallelism())
+export const othersShare = (workedMs, ownMs, wallMs) =>
+  Math.max(0, workedMs - ownMs) / (wallMs * availableParallelism())

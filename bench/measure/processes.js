@@ -40,7 +40,11 @@ export function usageOf (pid) {
   }
 }
 
-/** Run time of the threads there are, from the scheduler, which counts nanoseconds. @param {number} pid @returns {number} ms; 0 on a kernel that does not tell */
+/**
+ * Run time of the threads there are, from the scheduler, which counts nanoseconds.
+ * @param {number} pid
+ * @returns {number} ms; 0 on a kernel that does not tell
+ */
 function threadsMs (pid) {
   let total = 0
   for (const thread of readdirSync(`/proc/${pid}/task`)) {

@@ -12,7 +12,8 @@
  */
 export function quantiles (values, digits = 1) {
   const sorted = Float64Array.from(values).sort()
-  const at = (/** @type {number} */ share) => sorted.length === 0 ? null : round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)], digits)
+  const at = (/** @type {number} */ share) =>
+    sorted.length === 0 ? null : round(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)], digits)
   return { p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 

@@ -13,6 +13,8 @@ export async function serviceVersions () {
   const jars = readdirSync(path.dirname(await ensureKafkaJars()))
   return {
     redis: /v=([\d.]+)/.exec(execFileSync('redis-server', ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown',
-    kafka: jars.map((name) => /^kafka_[\d.]+-([\d.]+)\.jar$/.exec(name)?.[1]).find((version) => version !== undefined) ?? 'unknown'
+    kafka:
+      jars.map((name) => /^kafka_[\d.]+-([\d.]+)\.jar$/.exec(name)?.[1]).find((version) => version !== undefined) ??
+      'unknown'
   }
 }

@@ -34,10 +34,17 @@ const engineSocket = () => new EngineSocket('', /** @type {any} */ (null), /** @
 
 /** @param {number} count members */
 function inkcast (count) {
-  const feed = new Feed('document-1', /** @type {any} */ ({ createDelivery: (/** @type {any} */ { publication, offset }) => new Delivery(publication, offset) }))
+  const feed = new Feed(
+    'document-1',
+    /** @type {any} */ ({
+      createDelivery: (/** @type {any} */ { publication, offset }) => new Delivery(publication, offset)
+    })
+  )
   for (let i = 0; i < count; i++) {
     const socket = /** @type {any} */ ({ id: `connection-${i}`, conn: engineSocket() })
-    feed.members.add(new Connection(socket, /** @type {any} */ ({ uid: `user-${i}` }), 'json', undefined, connectionContext))
+    feed.members.add(
+      new Connection(socket, /** @type {any} */ ({ uid: `user-${i}` }), 'json', undefined, connectionContext)
+    )
   }
   const record = { publication: publicationOf(value), epoch: '', offset: 0, ingestedAt: 0 }
   return () => {

@@ -24,8 +24,16 @@ const packet = () => ({ type: 2, nsp: '/', data: ['message', JSON.parse(String(v
 await runBenchmarks('Frame of a 500 byte record', {
   'envelope from the bus, read': () => decodeEnvelope(envelope),
   'JSON, spliced': () => jsonMessage('message', value, META),
-  'JSON, decoded and encoded (stock)': () => Sender.frame(Buffer.from(`4${encoder.encode(packet())[0]}`), { fin: true, opcode: 1, mask: false, readOnly: false, rsv1: false }),
+  'JSON, decoded and encoded (stock)': () =>
+    Sender.frame(Buffer.from(`4${encoder.encode(packet())[0]}`), {
+      fin: true,
+      opcode: 1,
+      mask: false,
+      readOnly: false,
+      rsv1: false
+    }),
   'msgpack, spliced': () => msgpackMessage('message', msgpack, META),
-  'msgpack for a JSON record, transcoded': () => msgpackMessage('message', encodeMsgpack(JSON.parse(String(value))), META),
+  'msgpack for a JSON record, transcoded': () =>
+    msgpackMessage('message', encodeMsgpack(JSON.parse(String(value))), META),
   'msgpack, decoded and encoded (stock), without a frame': () => msgpackEncoder.encode(packet())
 })

@@ -1,6 +1,7 @@
 /**
- * The parts of a handshake that are computation: who a token stands for, the ids of the session, and what is read, checked
- * and counted between a client's CONNECT packet and the answer to its `doc:join`; what has a shorter way, beside the library's.
+ * The parts of a handshake that are computation: who a token stands for, the ids of the session, and what is read,
+ * checked and counted between a client's CONNECT packet and the answer to its `doc:join`; what has a shorter way,
+ * beside the library's.
  */
 import { createSecretKey } from 'node:crypto'
 import { createSigner, createVerifier } from 'fast-jwt'
@@ -33,7 +34,12 @@ const metrics = createMetrics({ processMetrics: false })
 const auth = { token: tokens[0] }
 const join = { guid: 'document-1' }
 const packets = [`0${JSON.stringify(auth)}`, `20${JSON.stringify(['doc:join', join])}`]
-const answer = { type: 3, nsp: '/', id: 0, data: [{ ok: true, ...join, position: { epoch: 'bQ3xR7', offset: 7 }, recovered: false }] }
+const answer = {
+  type: 3,
+  nsp: '/',
+  id: 0,
+  data: [{ ok: true, ...join, position: { epoch: 'bQ3xR7', offset: 7 }, recovered: false }]
+}
 const stockEncoder = new Encoder()
 
 /** @param {any} decoder of a new connection */

@@ -1,6 +1,6 @@
 /**
- * What taking part in the presence of a document takes of a worker's memory, beside the connection and without what is in the
- * store: `node --expose-gc bench/micro/presence.js`.
+ * What taking part in the presence of a document takes of a worker's memory, beside the connection and without what is
+ * in the store: `node --expose-gc bench/micro/presence.js`.
  */
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createLog } from '../../src/common/log.js'
@@ -11,12 +11,29 @@ const CONNECTIONS = 100_000
 const newId = createSessionIds(1)
 
 /** A store that takes everything and tells each document's first change, which is all that rooms wait for. */
-const createStore = (/** @type {import('../../src/presence/contract.js').PresenceHandlers} */ handlers) => /** @type {import('../../src/presence/contract.js').PresenceStore} */ ({
-  start: async () => {}, stop: async () => {}, watch: async () => {}, unwatch: () => {}, mine: async () => [], forget: async () => {},
-  versions: async (guids) => guids.map(() => 1),
-  page: async () => ({ version: 1, count: 1, countOnly: false, members: [] }),
-  update: async (guid) => handlers.onDiff(guid, { from: 0, version: 1, count: 1, kind: 'diff', joined: [], changed: [], left: [], closed: [], removed: [] })
-})
+const createStore = (/** @type {import('../../src/presence/contract.js').PresenceHandlers} */ handlers) =>
+  /** @type {import('../../src/presence/contract.js').PresenceStore} */ ({
+    start: async () => {},
+    stop: async () => {},
+    watch: async () => {},
+    unwatch: () => {},
+    mine: async () => [],
+    forget: async () => {},
+    versions: async (guids) => guids.map(() => 1),
+    page: async () => ({ version: 1, count: 1, countOnly: false, members: [] }),
+    update: async (guid) =>
+      handlers.onDiff(guid, {
+        from: 0,
+        version: 1,
+        count: 1,
+        kind: 'diff',
+        joined: [],
+        changed: [],
+        left: [],
+        closed: [],
+        removed: []
+      })
+  })
 
 if (globalThis.gc === undefined) throw new Error('run it with node --expose-gc')
 const collect = globalThis.gc
@@ -35,14 +52,26 @@ for (const perDocument of [1, 5, 100, 5000]) {
     metrics: createMetrics({ processMetrics: false }), log: createLog({ level: 'silent', pretty: false, role: 'bench' })
   })
   // what connections have anyway
-  const participants = Array.from({ length: CONNECTIONS }, (_, i) => ({ id: newId(), uid: `user-${i}`, client: undefined, identity: {}, deliver: () => {} }))
+  const participants = Array.from({ length: CONNECTIONS }, (_, i) => ({
+    id: newId(),
+    uid: `user-${i}`,
+    client: undefined,
+    identity: {},
+    deliver: () => {}
+  }))
   const places = participants.map(() => ({ presence: null }))
   const guids = Array.from({ length: CONNECTIONS / perDocument }, (_, i) => `document-${i}`)
   const before = heap()
-  await Promise.all(participants.map((participant, i) => presence.join(participant, guids[Math.floor(i / perDocument)], places[i], { color: '#1e90ff', n: i })))
+  await Promise.all(
+    participants.map((participant, i) =>
+      presence.join(participant, guids[Math.floor(i / perDocument)], places[i], { color: '#1e90ff', n: i })
+    )
+  )
   // until nothing is due any more
   await new Promise((resolve) => { setTimeout(resolve, 5000) })
-  console.log(`${perDocument} per document and worker: ${Math.round((heap() - before) / CONNECTIONS)} bytes each, the state of ${JSON.stringify({ state: { color: '#1e90ff', n: CONNECTIONS - 1 } }).length} in it`)
+  console.log(
+    `${perDocument} per document and worker: ${Math.round((heap() - before) / CONNECTIONS)} bytes each, the state of ${JSON.stringify({ state: { color: '#1e90ff', n: CONNECTIONS - 1 } }).length} in it`
+  )
   kept.push(presence, participants, places, guids)
 }
 process.exit(kept.length > 0 ? 0 : 1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * What pending receipts cost: heap and array buffers of one worker with 100,000 clients asked, in several shapes, and the
- * CPU time of asking and of an acknowledgement. Exits with 1 where they cost 50 MB or the summaries do not add up.
+ * What pending receipts cost: heap and array buffers of one worker with 100,000 clients asked, in several shapes, and
+ * the CPU time of asking and of an acknowledgement. Exits with 1 where they cost 50 MB or the summaries do not add up.
  *
  *   node --expose-gc bench/micro/receipts.js
  */
@@ -21,7 +21,10 @@ let time = 0
 const now = () => time
 const clock = { now, monotonic: now, sleep: async () => {} }
 const log = /** @type {any} */ ({ debug () {} })
-const connections = Array.from({ length: CONNECTIONS }, (_, i) => /** @type {any} */ ({ id: `sid${i}`.padEnd(20, 'x'), uid: `user-${i}`, receiver: null }))
+const connections = Array.from(
+  { length: CONNECTIONS },
+  (_, i) => /** @type {any} */ ({ id: `sid${i}`.padEnd(20, 'x'), uid: `user-${i}`, receiver: null })
+)
 
 /** Others take part, and never report. @type {import('../../src/receipts/redis-receipts.js').ReceiptParts} */
 const parts = { announce: async () => {}, report: async (_id, part) => [part], close: async () => [] }
@@ -54,18 +57,42 @@ async function measure (members) {
     sums.acknowledged += acknowledged
     sums.missing += missing.length + more
   } }
-  const receipts = createReceipts({ settings: { receiptTimeout: TIMEOUT, maxPendingReceipts: PENDING }, uplink, parts, metrics: createMetrics({ processMetrics: false }), log, clock, now })
+  const receipts = createReceipts({
+    settings: { receiptTimeout: TIMEOUT, maxPendingReceipts: PENDING },
+    uplink,
+    parts,
+    metrics: createMetrics({ processMetrics: false }),
+    log,
+    clock,
+    now
+  })
   // each as a worker gets it, with strings of its own
-  const bytes = Array.from({ length: records }, (_, i) => encodeEnvelope({
-    operator: 'broadcast', guid: `document-${i}`, event: 'edit', except: [], ephemeral: false, receipt: true, traceId: i.toString(16).padStart(32, '0'), timestamp: 0, contentType: 'application/json', value: Buffer.from('1')
-  }, 0))
+  const bytes = Array.from({ length: records }, (_, i) =>
+    encodeEnvelope(
+      {
+        operator: 'broadcast',
+        guid: `document-${i}`,
+        event: 'edit',
+        except: [],
+        ephemeral: false,
+        receipt: true,
+        traceId: i.toString(16).padStart(32, '0'),
+        timestamp: 0,
+        contentType: 'application/json',
+        value: Buffer.from('1')
+      },
+      0
+    )
+  )
   /** @type {number[]} */
   const ids = []
   const before = await used()
   const ask = cpu(() => {
     for (let r = 0; r < records; r++) {
       const { publication, receiptId } = decodeEnvelope(bytes[r])
-      const receipt = /** @type {import('../../src/receipts/receipt.js').Receipt} */ (receipts.open(publication, receiptId))
+      const receipt = /** @type {import('../../src/receipts/receipt.js').Receipt} */ (
+        receipts.open(publication, receiptId)
+      )
       for (let m = 0; m < members; m++) receipt.ask(connections[(r * members + m) % CONNECTIONS])
       ids.push(/** @type {number} */ (receipt.ackId))
     }
@@ -76,15 +103,23 @@ async function measure (members) {
   const answering = members === 1 ? 0 : PENDING * 0.9
   const acknowledge = answering === 0 ? undefined : cpu(() => {
     for (let r = 0; r < records; r++) {
-      for (let m = 0; m < members; m++) if (m % 10 !== 0) receipts.acknowledge(connections[(r * members + m) % CONNECTIONS], ids[r])
+      for (let m = 0; m < members; m++)
+        if (m % 10 !== 0) receipts.acknowledge(connections[(r * members + m) % CONNECTIONS], ids[r])
     }
   }, answering)
   const answered = await used() - before
   time += TIMEOUT + 100
   receipts.tick()
   while (receipts.pending > 0) await new Promise((resolve) => { setImmediate(resolve) })
-  const right = sums.summaries === records && sums.delivered === PENDING && sums.acknowledged === answering && sums.missing === PENDING - answering && receipts.pending === 0
-  console.log(`${String(records).padStart(7)} records x ${String(members).padStart(6)} members  ${mb(fresh)} asked  ${mb(answered)} nine tenths answered  ask ${ask.toFixed(2)} us  ack ${acknowledge?.toFixed(2) ?? '   -'} us  ${right ? 'adds up' : `DOES NOT ADD UP ${JSON.stringify(sums)}`}`)
+  const right =
+    sums.summaries === records &&
+    sums.delivered === PENDING &&
+    sums.acknowledged === answering &&
+    sums.missing === PENDING - answering &&
+    receipts.pending === 0
+  console.log(
+    `${String(records).padStart(7)} records x ${String(members).padStart(6)} members  ${mb(fresh)} asked  ${mb(answered)} nine tenths answered  ask ${ask.toFixed(2)} us  ack ${acknowledge?.toFixed(2) ?? '   -'} us  ${right ? 'adds up' : `DOES NOT ADD UP ${JSON.stringify(sums)}`}`
+  )
   return right && Math.max(fresh, answered) < LIMIT
 }
 

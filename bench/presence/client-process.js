@@ -37,8 +37,16 @@ const commands = {
   async open ({ target, secret, count }) {
     const sign = createSigner({ key: secret, algorithm: 'HS256', expiresIn: 3_600_000 })
     const { score, clients: opened } = await openClients({
-      count, concurrency: 64, timeoutMs: 60_000, onProgress: () => {},
-      create: (i, settle) => new RoomClient(target, { token: sign({ sub: `user-${i}`, name: `User ${i}` }), source: `127.0.3.${1 + i % SOURCES}` }, settle)
+      count,
+      concurrency: 64,
+      timeoutMs: 60_000,
+      onProgress: () => {},
+      create: (i, settle) =>
+        new RoomClient(
+          target,
+          { token: sign({ sub: `user-${i}`, name: `User ${i}` }), source: `127.0.3.${1 + (i % SOURCES)}` },
+          settle
+        )
     })
     clients = [...opened.values()]
     return { ok: score.ok, failures: score.failures }

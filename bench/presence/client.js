@@ -61,7 +61,9 @@ export class RoomClient {
       this.bytes += payload.length
       this.messages++
       // the fields before and after it are long, so it is looked for from the end; a list or a mark may come after it
-      this.count = Number(/"count":(\d+)[^{}]*\}\]$|"count":(\d+),"members"/.exec(payload.toString())?.slice(1).find(Boolean))
+      this.count = Number(
+        /"count":(\d+)[^{}]*\}\]$|"count":(\d+),"members"/.exec(payload.toString())?.slice(1).find(Boolean)
+      )
     } else if (begin === '2') {
       this.#socket.send(PONG)
     } else if (begin[0] === '0') {

@@ -35,10 +35,17 @@ export async function runRound (system, { members, joinMs, secret }) {
 
   /** @returns {Promise<{ p99: number, max: number }>} of the worst worker since the last look */
   async function lag () {
-    const lines = () => system.output().split('\n').filter((line) => line.startsWith('probe ')).map((line) => JSON.parse(line.slice(6)))
+    const lines = () =>
+      system
+        .output()
+        .split('\n')
+        .filter((line) => line.startsWith('probe '))
+        .map((line) => JSON.parse(line.slice(6)))
     const { length } = lines()
     for (const { pid } of workers) process.kill(pid, 'SIGUSR2')
-    await waitUntil('the probes', async () => { if (lines().length < length + workers.length) throw new Error('not all lines yet') })
+    await waitUntil('the probes', async () => {
+      if (lines().length < length + workers.length) throw new Error('not all lines yet')
+    })
     const found = lines().slice(length)
     return { p99: Math.max(...found.map(({ p99 }) => p99)), max: Math.max(...found.map(({ max }) => max)) }
   }
@@ -58,7 +65,15 @@ export async function runRound (system, { members, joinMs, secret }) {
     })
     const knownMs = performance.now() - begin
     const joinCpuMs = difference(before, sample(workers)).reduce((sum, { cpuMs }) => sum + cpuMs, 0)
-    const joining = { ...await ask('look'), joinedMs: Math.round(joinedMs), knownMs: Math.round(knownMs), cpuMs: Math.round(joinCpuMs), lag: await lag(), latency, failures }
+    const joining = {
+      ...(await ask('look')),
+      joinedMs: Math.round(joinedMs),
+      knownMs: Math.round(knownMs),
+      cpuMs: Math.round(joinCpuMs),
+      lag: await lag(),
+      latency,
+      failures
+    }
 
     await ask('change', { guid, ms: CHANGING_MS, count: Math.round(members * CHANGING_SHARE * CHANGING_MS / 1000) })
     const changing = { ...await ask('look'), lag: await lag() }

@@ -25,7 +25,12 @@ export async function openFloor (port) {
   return async (records) => {
     socket.cork()
     for (const { document, sequence, value } of records) {
-      const { frame } = jsonMessage('message', value, { guid: guidOf(document), offset: sequence, traceId: TRACE_ID, ts: Date.now() })
+      const { frame } = jsonMessage('message', value, {
+        guid: guidOf(document),
+        offset: sequence,
+        traceId: TRACE_ID,
+        ts: Date.now()
+      })
       const head = Buffer.allocUnsafe(8)
       head.writeUInt32LE(document, 0)
       head.writeUInt32LE(frame.length, 4)

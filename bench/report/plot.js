@@ -1,6 +1,6 @@
 /**
- * A line plot as SVG, both axes logarithmic. Our own: polylines and two axes take a few lines, a plotting library would bring
- * a browser's DOM.
+ * A line plot as SVG, both axes logarithmic. Our own: polylines and two axes take a few lines, a plotting library would
+ * bring a browser's DOM.
  */
 const WIDTH = 720
 const HEIGHT = 400
@@ -28,14 +28,24 @@ export function renderPlot ({ title, x, y, series }) {
   const across = scale(points.map(([value]) => value), LEFT, RIGHT)
   const up = scale(points.map(([, value]) => value), BOTTOM, TOP)
   const grid = [
-    ...across.ticks.map((value) => rule(across.at(value), TOP, across.at(value), BOTTOM) + text(across.at(value), BOTTOM + 18, value.toLocaleString('en'), 'text-anchor="middle"')),
-    ...up.ticks.map((value) => rule(LEFT, up.at(value), RIGHT, up.at(value)) + text(LEFT - 8, up.at(value) + 4, value.toLocaleString('en'), 'text-anchor="end"'))
+    ...across.ticks.map(
+      (value) =>
+        rule(across.at(value), TOP, across.at(value), BOTTOM) +
+        text(across.at(value), BOTTOM + 18, value.toLocaleString('en'), 'text-anchor="middle"')
+    ),
+    ...up.ticks.map(
+      (value) =>
+        rule(LEFT, up.at(value), RIGHT, up.at(value)) +
+        text(LEFT - 8, up.at(value) + 4, value.toLocaleString('en'), 'text-anchor="end"')
+    )
   ]
   const lines = series.map((each, i) => {
     const color = COLORS[i % COLORS.length]
     const places = each.points.map(([a, b]) => [across.at(a).toFixed(1), up.at(b).toFixed(1)])
-    return `<polyline fill="none" stroke="${color}" stroke-width="2" points="${places.map((place) => place.join()).join(' ')}"/>` +
+    return (
+      `<polyline fill="none" stroke="${color}" stroke-width="2" points="${places.map((place) => place.join()).join(' ')}"/>` +
       places.map(([a, b]) => `<circle cx="${a}" cy="${b}" r="3" fill="${color}"/>`).join('')
+    )
   })
   const names = namePlaces(series.map((each) => up.at(each.points[each.points.length - 1][1])))
     .map((place, i) => text(RIGHT + 10, place + 4, series[i].name, `fill="${COLORS[i % COLORS.length]}"`))
@@ -61,21 +71,29 @@ function scale (values, from, to) {
 function ticksFor (min, max) {
   const steps = max / min > 300 ? [1] : [1, 2, 5]
   const ticks = []
-  for (let power = Math.floor(Math.log10(min)); power <= Math.ceil(Math.log10(max)) + 1; power++) for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(1)))
+  for (let power = Math.floor(Math.log10(min)); power <= Math.ceil(Math.log10(max)) + 1; power++)
+    for (const step of steps) ticks.push(Number((step * 10 ** power).toPrecision(1)))
   const first = ticks.findLastIndex((tick) => tick <= min)
   return ticks.slice(first, Math.max(ticks.findIndex((tick) => tick >= max), first + 1) + 1)
 }
 
-/** Names stand where their lines end, one below the other where those are close. @param {number[]} ends @returns {number[]} */
+/**
+ * Names stand where their lines end, one below the other where those are close.
+ * @param {number[]} ends
+ * @returns {number[]}
+ */
 function namePlaces (ends) {
   const places = [...ends]
   const order = ends.map((_, i) => i).sort((a, b) => ends[a] - ends[b])
-  for (const [rank, i] of order.entries()) if (rank > 0) places[i] = Math.max(places[i], places[order[rank - 1]] + LINE_HEIGHT)
+  for (const [rank, i] of order.entries())
+    if (rank > 0) places[i] = Math.max(places[i], places[order[rank - 1]] + LINE_HEIGHT)
   return places
 }
 
 /** @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 */
-const rule = (x1, y1, x2, y2) => `<path d="M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}" stroke="${GREY}" stroke-opacity="0.25"/>`
+const rule = (x1, y1, x2, y2) =>
+  `<path d="M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}" stroke="${GREY}" stroke-opacity="0.25"/>`
 
 /** @param {number} x @param {number} y @param {string} content @param {string} attributes */
-const text = (x, y, content, attributes) => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${attributes}>${content.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</text>`
+const text = (x, y, content, attributes) =>
+  `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${attributes}>${content.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</text>`

@@ -59,9 +59,18 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
     closers.push(server.stop)
     const broker = await startKafka({ longLived: true })
     closers.push(broker.stop)
-    const system = await startInkcast({ workers: 2, redisUrl: server.url, secret: SECRET, kafkaBrokers: broker.brokers })
+    const system = await startInkcast({
+      workers: 2,
+      redisUrl: server.url,
+      secret: SECRET,
+      kafkaBrokers: broker.brokers
+    })
     closers.push(system.stop)
-    const redis = createRedis({ urls: [server.url], name: 'bench', log: createLog({ level: 'silent', pretty: false, role: 'bench', slot: 0 }) })
+    const redis = createRedis({
+      urls: [server.url],
+      name: 'bench',
+      log: createLog({ level: 'silent', pretty: false, role: 'bench', slot: 0 })
+    })
     await redis.start()
     closers.push(() => redis.stop())
     const store = createRedisSessions({ redis })
@@ -71,17 +80,34 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
     closers.push(() => clients.stop())
 
     onPhase('connecting')
-    const options = { kind: /** @type {const} */ ('websocket'), target: system.target, secret: SECRET, concurrency: 128, timeoutMs: 20_000 }
+    const options = {
+      kind: /** @type {const} */ ('websocket'),
+      target: system.target,
+      secret: SECRET,
+      concurrency: 128,
+      timeoutMs: 20_000
+    }
     const { failures } = await clients.open({ ...options, first: 0, count: connections, documents }, () => {})
-    const { failures: others } = await clients.open({ ...options, first: ALONE, count: alone, documents: 2 * ALONE }, () => {})
-    if (Object.keys({ ...failures, ...others }).length > 0) throw new Error(`connections failed: ${JSON.stringify({ ...failures, ...others })}`)
+    const { failures: others } = await clients.open(
+      { ...options, first: ALONE, count: alone, documents: 2 * ALONE },
+      () => {}
+    )
+    if (Object.keys({ ...failures, ...others }).length > 0)
+      throw new Error(`connections failed: ${JSON.stringify({ ...failures, ...others })}`)
     const total = connections + alone
     const connected = Date.now()
-    await until(() => count(events, 'online') >= total && count(events, 'joined') >= total, 'all to be told to be online')
+    await until(
+      () => count(events, 'online') >= total && count(events, 'joined') >= total,
+      'all to be told to be online'
+    )
     const onlineMs = Date.now() - connected
 
     onPhase('killing')
-    const usersOf = await Promise.all(Object.entries(await redis.client.hgetall(WORKERS.incarnations)).map(([number, incarnation]) => redis.client.hkeys(workerUsers(`${number}.${incarnation}`))))
+    const usersOf = await Promise.all(
+      Object.entries(await redis.client.hgetall(WORKERS.incarnations)).map(([number, incarnation]) =>
+        redis.client.hkeys(workerUsers(`${number}.${incarnation}`))
+      )
+    )
     const [launcher] = system.processes
     const worker = system.processes.find(({ role }) => role === 'gateway')
     if (worker === undefined) throw new Error('there is no gateway worker')
@@ -97,22 +123,35 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
       return status.open < total ? status : undefined
     })
     const left = usersOf.find((users) => users.length === open)
-    if (left === undefined) throw new Error(`${open} connections are left, workers have ${usersOf.map((users) => users.length)} users`)
+    if (left === undefined)
+      throw new Error(`${open} connections are left, workers have ${usersOf.map((users) => users.length)} users`)
     const gone = usersOf.filter((users) => users !== left).flat()
 
-    const document = (/** @type {string} */ uid) => { const number = Number(uid.slice(5)); return guidOf(number < ALONE ? number % documents : number) }
+    const document = (/** @type {string} */ uid) => {
+      const number = Number(uid.slice(5))
+      return guidOf(number < ALONE ? number % documents : number)
+    }
     /** @type {Map<string, number>} */
     const membersLeft = new Map()
     for (const uid of left) membersLeft.set(document(uid), (membersLeft.get(document(uid)) ?? 0) + 1)
     const guids = new Set([...left, ...gone].map(document))
-    const expected = [...gone.flatMap((uid) => [`offline ${uid}`, `left ${uid} ${document(uid)}`]), ...[...guids].filter((guid) => !membersLeft.has(guid)).map((guid) => `vacated ${guid}`)]
+    const expected = [
+      ...gone.flatMap((uid) => [`offline ${uid}`, `left ${uid} ${document(uid)}`]),
+      ...[...guids].filter((guid) => !membersLeft.has(guid)).map((guid) => `vacated ${guid}`)
+    ]
 
     const [guid] = guids
-    await until(async () => await store.connections(guid) === (membersLeft.get(guid) ?? 0), 'readers to find nobody of the worker that was killed')
+    await until(
+      async () => (await store.connections(guid)) === (membersLeft.get(guid) ?? 0),
+      'readers to find nobody of the worker that was killed'
+    )
     const goneMs = Date.now() - begin
     await until(() => count(events.slice(from), 'offline') > 0, 'the first to be told to be offline')
     const firstMs = events.slice(from).find(({ what }) => what.startsWith('offline'))?.at ?? 0
-    await until(() => new Set(events.slice(from).map(({ what }) => what)).size >= expected.length, 'everything to be told')
+    await until(
+      () => new Set(events.slice(from).map(({ what }) => what)).size >= expected.length,
+      'everything to be told'
+    )
     const lastMs = events.at(-1)?.at ?? 0
     await delay(LATE)
     const told = events.slice(from).map(({ what }) => what)
@@ -125,8 +164,19 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
       if (await store.connections(guid) !== right || (await store.members(guid)).length !== right) wrongCounts++
     }
     return {
-      kind, connections: total, onlineMs, killed: gone.length, goneMs, firstMs: firstMs - begin, lastMs: lastMs - begin,
-      events: Object.fromEntries(['offline', 'left', 'vacated'].map((operator) => [operator, expected.filter((what) => what.startsWith(operator)).length])),
+      kind,
+      connections: total,
+      onlineMs,
+      killed: gone.length,
+      goneMs,
+      firstMs: firstMs - begin,
+      lastMs: lastMs - begin,
+      events: Object.fromEntries(
+        ['offline', 'left', 'vacated'].map((operator) => [
+          operator,
+          expected.filter((what) => what.startsWith(operator)).length
+        ])
+      ),
       missing: expected.filter((what) => !toldOnce.has(what)).length,
       doubled: told.length - toldOnce.size,
       unexpected: [...toldOnce].filter((what) => !wanted.has(what)).length,
@@ -139,9 +189,16 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
 
 /** @typedef {{ what: string, at: number }} Told at: when it came, ms since 1970 */
 
-/** @param {string} brokers @returns {Promise<{ events: Told[], stop: () => Promise<void> }>} life-cycle events as they come */
+/**
+ * @param {string} brokers
+ * @returns {Promise<{ events: Told[], stop: () => Promise<void> }>} life-cycle events as they come
+ */
 async function collect (brokers) {
-  const kafka = new kafkajs.Kafka({ clientId: 'bench', brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING })
+  const kafka = new kafkajs.Kafka({
+    clientId: 'bench',
+    brokers: brokers.split(','),
+    logLevel: kafkajs.logLevel.NOTHING
+  })
   const consumer = kafka.consumer({ groupId: 'bench' })
   /** @type {Told[]} */
   const events = []
@@ -149,7 +206,9 @@ async function collect (brokers) {
   await consumer.subscribe({ topic: 'documents.uplink', fromBeginning: true })
   await consumer.run({
     eachMessage: async ({ message: { headers = {} } }) => {
-      const what = ['x-operator', 'x-uid', 'x-guid'].flatMap((name) => headers[name] === undefined ? [] : String(headers[name])).join(' ')
+      const what = ['x-operator', 'x-uid', 'x-guid']
+        .flatMap((name) => (headers[name] === undefined ? [] : String(headers[name])))
+        .join(' ')
       events.push({ what, at: Date.now() })
     }
   })

@@ -12,18 +12,28 @@ const FILE = fileURLToPath(new URL('../baseline/primary.js', import.meta.url))
  * @param {{ key?: 'object' | 'string' }} [options] what jsonwebtoken gets: a KeyObject, or the secret as it is
  * @returns {Promise<import('./system.js').System>}
  */
-export async function startBaseline ({ workers, redisUrl, secret, kafkaBrokers, nodeArgs = [] }, { key = 'object' } = {}) {
+export async function startBaseline (
+  { workers, redisUrl, secret, kafkaBrokers, nodeArgs = [] },
+  { key = 'object' } = {}
+) {
   const port = await freePort()
   return startSystem({
     name: key === 'object' ? 'baseline' : 'baseline, string secret',
     args: [...nodeArgs, FILE],
     port,
-    env: { PORT: String(port), WORKERS: String(workers), REDIS_URL: redisUrl, AUTH_JWT_SECRET: secret, JWT_KEY: key, KAFKA_BROKERS: kafkaBrokers },
+    env: {
+      PORT: String(port),
+      WORKERS: String(workers),
+      REDIS_URL: redisUrl,
+      AUTH_JWT_SECRET: secret,
+      JWT_KEY: key,
+      KAFKA_BROKERS: kafkaBrokers
+    },
     ready: (output) => {
       const started = output.match(/^Worker \d+ started$/gm)?.length ?? 0
       if (started < workers) throw new Error(`${started} of ${workers} workers have started`)
     },
-    roleOf: (command) => command.includes('worker.js') ? 'worker' : 'primary'
+    roleOf: (command) => (command.includes('worker.js') ? 'worker' : 'primary')
   })
 }
 

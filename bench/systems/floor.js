@@ -1,6 +1,6 @@
 /**
- * The floors (bench/floor): nothing but writes, in one process, without Redis, Kafka, handshakes or Socket.IO; and nothing but
- * the libraries and writes.
+ * The floors (bench/floor): nothing but writes, in one process, without Redis, Kafka, handshakes or Socket.IO; and
+ * nothing but the libraries and writes.
  */
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -27,7 +27,8 @@ async function startFloor (name, program) {
 }
 
 /** `net.Socket.write`. @type {import('./system.js').StartSystem} */
-export const startNodeFloor = ({ nodeArgs = [] }) => startFloor('floor, Node', () => ({ args: [...nodeArgs, fileOf('server.js')] }))
+export const startNodeFloor = ({ nodeArgs = [] }) =>
+  startFloor('floor, Node', () => ({ args: [...nodeArgs, fileOf('server.js')] }))
 
 /** `send()`. @type {import('./system.js').StartSystem} */
 export async function startCFloor () {

@@ -12,7 +12,10 @@ const DEFAULT_FILE = fileURLToPath(new URL('../../cluster.js', import.meta.url))
  * @param {{ file?: string }} [options] file: the cluster.js of another checkout, to compare changes
  * @returns {Promise<import('./system.js').System>}
  */
-export async function startInkcast ({ workers, redisUrl, secret, kafkaBrokers, nodeArgs = [] }, { file = DEFAULT_FILE } = {}) {
+export async function startInkcast (
+  { workers, redisUrl, secret, kafkaBrokers, nodeArgs = [] },
+  { file = DEFAULT_FILE } = {}
+) {
   const [port, apiPort, adminPort, grpcPort] = await freePorts(4)
   return startSystem({
     name: 'inkcast',
@@ -29,7 +32,8 @@ export async function startInkcast ({ workers, redisUrl, secret, kafkaBrokers, n
       REDIS_URL: redisUrl,
       KAFKA_BROKERS: kafkaBrokers,
       AUTH_JWT_SECRET: secret,
-      LOG_LEVEL: 'warn', MAX_HANDSHAKES_PER_SECOND: '1000000',
+      LOG_LEVEL: 'warn',
+      MAX_HANDSHAKES_PER_SECOND: '1000000',
       DRAIN_TIMEOUT: '10000'
     },
     ready: async () => {

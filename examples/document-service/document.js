@@ -1,10 +1,10 @@
 /**
- * The document itself: a small sheet with comments. Nothing here knows of Kafka, HTTP or inkcast; a product puts its own
- * model in this file's place.
+ * The document itself: a small sheet with comments. Nothing here knows of Kafka, HTTP or inkcast; a product puts its
+ * own model in this file's place.
  *
- * A document changes only through `applyEvent`, which checks what a client asked for and turns it into a change. Changes are numbered
- * without a hole: `version` of a document is the number of its last change, so whoever has a document of version 7 can
- * apply change 8, may drop change 7, and knows from change 9 that it misses one.
+ * A document changes only through `applyEvent`, which checks what a client asked for and turns it into a change.
+ * Changes are numbered without a hole: `version` of a document is the number of its last change, so whoever has a
+ * document of version 7 can apply change 8, may drop change 7, and knows from change 9 that it misses one.
  */
 
 export const COLUMNS = ['A', 'B', 'C', 'D', 'E']
@@ -65,7 +65,10 @@ export class Refusal extends Error {
 /** Each event of clients, and how it changes a document. */
 const EVENTS = { 'sheet:edit': edit, 'sheet:comment': comment, 'sheet:resolve': resolve }
 
-/** @param {string | undefined} event @returns {event is keyof typeof EVENTS} whether it is for documents of this kind */
+/**
+ * @param {string | undefined} event
+ * @returns {event is keyof typeof EVENTS} whether it is for documents of this kind
+ */
 export const isDocumentEvent = (event) => event !== undefined && Object.hasOwn(EVENTS, event)
 
 /** @returns {SheetDocument} what a document is before its first change */
@@ -110,7 +113,8 @@ export function applyEvent (document, { event, data, uid, traceId, timestamp }) 
  */
 function edit (document, { cells }, { id }) {
   const entries = typeof cells === 'object' && cells !== null ? Object.entries(cells) : []
-  if (entries.length < 1 || entries.length > LIMITS.cellsAtOnce) throw new Refusal('bad_data', `cells must have 1 to ${LIMITS.cellsAtOnce} cells`, id)
+  if (entries.length < 1 || entries.length > LIMITS.cellsAtOnce)
+    throw new Refusal('bad_data', `cells must have 1 to ${LIMITS.cellsAtOnce} cells`, id)
   for (const [cell, text] of entries) {
     if (!isCell(cell)) throw new Refusal('no_such_cell', 'there is no such cell', id)
     if (typeof text !== 'string') throw new Refusal('bad_data', 'the text of a cell must be a string', id)
@@ -129,11 +133,14 @@ function edit (document, { cells }, { id }) {
  * @param {{ id: string, timestamp: number }} about
  */
 function comment (document, { text, name, color, cell }, { id, timestamp }) {
-  if (!isText(text, LIMITS.comment)) throw new Refusal('bad_data', `a comment has 1 to ${LIMITS.comment} characters`, id)
+  if (!isText(text, LIMITS.comment))
+    throw new Refusal('bad_data', `a comment has 1 to ${LIMITS.comment} characters`, id)
   if (!isText(name, LIMITS.name)) throw new Refusal('bad_data', `name must have 1 to ${LIMITS.name} characters`, id)
-  if (typeof color !== 'string' || !/^#[0-9a-f]{6}$/.test(color)) throw new Refusal('bad_data', 'color must be like #1d3557', id)
+  if (typeof color !== 'string' || !/^#[0-9a-f]{6}$/.test(color))
+    throw new Refusal('bad_data', 'color must be like #1d3557', id)
   if (cell !== undefined && !isCell(cell)) throw new Refusal('no_such_cell', 'there is no such cell', id)
-  if (document.comments.some((other) => other.id === id)) throw new Refusal('bad_data', 'a comment with this id is there already', id)
+  if (document.comments.some((other) => other.id === id))
+    throw new Refusal('bad_data', 'a comment with this id is there already', id)
   const made = { id, text, name, color, at: timestamp, ...(cell === undefined ? {} : { cell }) }
   document.comments.push(made)
   if (document.comments.length > MAX_COMMENTS) document.comments.shift()
@@ -156,4 +163,5 @@ function resolve (document, { comment }, { id }) {
 const isText = (text, most) => typeof text === 'string' && text.trim() !== '' && text.length <= most
 
 /** @param {unknown} cell @returns {cell is string} */
-const isCell = (cell) => typeof cell === 'string' && /^[A-Z][1-9]\d?$/.test(cell) && COLUMNS.includes(cell[0]) && Number(cell.slice(1)) <= ROWS
+const isCell = (cell) =>
+  typeof cell === 'string' && /^[A-Z][1-9]\d?$/.test(cell) && COLUMNS.includes(cell[0]) && Number(cell.slice(1)) <= ROWS

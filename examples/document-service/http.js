@@ -1,8 +1,9 @@
 import { createServer } from 'node:http'
 
 /**
- * `GET /documents/:guid` answers `{ document, position }`: a page shows the document and opens it in inkcast from that position, so
- * that it gets whatever has happened since. Changes that it has already (of a version that is not higher) may come again.
+ * `GET /documents/:guid` answers `{ document, position }`: a page shows the document and opens it in inkcast from that
+ * position, so that it gets whatever has happened since. Changes that it has already (of a version that is not higher)
+ * may come again.
  *
  * @param {object} dependencies
  * @param {string} dependencies.host
@@ -14,7 +15,9 @@ import { createServer } from 'node:http'
 export function createHttp ({ host, port, read, position, log }) {
   const server = createServer((request, response) => {
     answer(request.method, request.url ?? '').then(({ status, body }) => {
-      response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(JSON.stringify(body))
+      response
+        .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+        .end(JSON.stringify(body))
     }, (error) => {
       log.error(`GET ${request.url}: ${error.message}`)
       response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' }).end('{"error":"unavailable"}')

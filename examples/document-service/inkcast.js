@@ -28,20 +28,35 @@ export function createInkcast ({ url, token, signal, log }) {
 
   return {
     /**
-     * Tries until it is published, once, however often it was tried. What inkcast refuses for good is logged and given up.
+     * Tries until it is published, once, however often it was tried. What inkcast refuses for good is logged and given
+     * up.
      *
      * @param {import('./service.js').Outgoing} outgoing
      * @returns {Promise<void>} rejects when the signal says stop
      */
     async publish ({ to, event, value, key, traceId, timestamp }) {
-      const path = 'guid' in to ? `/v1/documents/${encodeURIComponent(to.guid)}/broadcast` : `/v1/sockets/${encodeURIComponent(to.sid)}/send`
-      const headers = { 'content-type': 'application/json', 'x-event': event, 'x-trace-id': traceId, 'x-timestamp': String(timestamp), 'idempotency-key': key }
+      const path =
+        'guid' in to
+          ? `/v1/documents/${encodeURIComponent(to.guid)}/broadcast`
+          : `/v1/sockets/${encodeURIComponent(to.sid)}/send`
+      const headers = {
+        'content-type': 'application/json',
+        'x-event': event,
+        'x-trace-id': traceId,
+        'x-timestamp': String(timestamp),
+        'idempotency-key': key
+      }
       const body = JSON.stringify(value)
       for (let pause = PAUSE.min; ; pause = Math.min(2 * pause, PAUSE.max)) {
-        const problem = await call(path, { method: 'POST', headers, body }).then(readProblem, (error) => ({ retryable: true, text: String(error.cause?.code ?? error.message) }))
+        const problem = await call(path, { method: 'POST', headers, body }).then(readProblem, (error) => ({
+          retryable: true,
+          text: String(error.cause?.code ?? error.message)
+        }))
         if (problem === null) return
         signal.throwIfAborted()
-        log.error(`publishing ${event}: ${problem.text}${problem.retryable ? `, trying again in ${pause} ms` : ', given up'}`)
+        log.error(
+          `publishing ${event}: ${problem.text}${problem.retryable ? `, trying again in ${pause} ms` : ', given up'}`
+        )
         if (!problem.retryable) return
         await delay(pause, undefined, { signal })
       }
@@ -68,5 +83,8 @@ async function readProblem (answer) {
   }
   const { error } = /** @type {any} */ (await answer.json().catch(() => ({})))
   // who sets a wrong token sets it right, and what waits is not lost by it
-  return { retryable: answer.status === 401 || (error?.retryable ?? answer.status >= 500), text: error?.code ?? `status ${answer.status}` }
+  return {
+    retryable: answer.status === 401 || (error?.retryable ?? answer.status >= 500),
+    text: error?.code ?? `status ${answer.status}`
+  }
 }

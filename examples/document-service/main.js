@@ -26,8 +26,20 @@ const stopping = new AbortController()
 const inkcast = createInkcast({ url: INKCAST_API_URL, token: INKCAST_API_TOKEN, signal: stopping.signal, log })
 const store = createFileStore({ directory: DOCUMENTS_DIRECTORY })
 const service = createService({ store, publish: inkcast.publish, newKey: randomUUID })
-const http = createHttp({ host: DOCUMENTS_HOST, port: Number(DOCUMENTS_PORT), read: service.read, position: inkcast.position, log })
-const uplink = createUplink({ brokers: KAFKA_BROKERS.split(','), topic: KAFKA_UPLINK_TOPIC, groupId: DOCUMENTS_GROUP_ID, receive: service.receive, log })
+const http = createHttp({
+  host: DOCUMENTS_HOST,
+  port: Number(DOCUMENTS_PORT),
+  read: service.read,
+  position: inkcast.position,
+  log
+})
+const uplink = createUplink({
+  brokers: KAFKA_BROKERS.split(','),
+  topic: KAFKA_UPLINK_TOPIC,
+  groupId: DOCUMENTS_GROUP_ID,
+  receive: service.receive,
+  log
+})
 
 async function stop () {
   await http.stop()

@@ -4,8 +4,8 @@ import { applyEvent, createDocument, isDocumentEvent, Refusal } from './document
  * Between the uplink and the documents: does what clients asked for, in order, and tells everyone.
  *
  * What makes it safe to stop at any point, and to get the same records again after that:
- *   1. a document is saved together with what is to be published about it (`outbox`) and how far the uplink was read for it
- *      (`read`), before anything is published;
+ *   1. a document is saved together with what is to be published about it (`outbox`) and how far the uplink was read
+ *     for it (`read`), before anything is published;
  *   2. what is in the outbox is published under a key that was saved with it, so that trying again publishes it once
  *      (inkcast's Idempotency-Key);
  *   3. the uplink is committed only after that.
@@ -26,7 +26,8 @@ import { applyEvent, createDocument, isDocumentEvent, Refusal } from './document
  * @property {number} timestamp ms since 1970
  * @property {Uint8Array} value
  * @property {(value: Uint8Array) => unknown} decode throws if it can't be read
- * @property {{ source: string, sequence: number }} [origin] where it came from, if it may come again; sequences of a source grow
+ * @property {{ source: string, sequence: number }} [origin] where it came from, if it may come again; sequences of a
+ *   source grow
  *
  * @typedef {object} Outgoing
  * @property {{ guid: string } | { sid: string }} to everyone who has a document open, or one connection
@@ -47,8 +48,8 @@ const REMEMBERED = 10_000
 /**
  * @param {object} dependencies
  * @param {Store} dependencies.store
- * @param {(outgoing: Outgoing) => Promise<void>} dependencies.publish resolves when it is published; tries again by itself, rejects
- *   when that is of no use
+ * @param {(outgoing: Outgoing) => Promise<void>} dependencies.publish resolves when it is published; tries again by
+ *   itself, rejects when that is of no use
  * @param {() => string} dependencies.newKey
  */
 export function createService ({ store, publish, newKey }) {
@@ -79,7 +80,8 @@ export function createService ({ store, publish, newKey }) {
   const load = async (guid) => await store.load(guid) ?? { document: createDocument(), outbox: [], read: {} }
 
   /**
-   * What was published is not saved: that would be a second write for each change, and whatever is published again has its key.
+   * What was published is not saved: that would be a second write for each change, and whatever is published again has
+   * its key.
    * @param {string} guid
    * @param {Stored} stored
    */
@@ -113,12 +115,26 @@ export function createService ({ store, publish, newKey }) {
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
         const { code, message, id } = error
-        stored.outbox.push({ to: { sid }, event: 'sheet:refused', value: { guid, id, code, message }, key: newKey(), traceId, timestamp })
+        stored.outbox.push({
+          to: { sid },
+          event: 'sheet:refused',
+          value: { guid, id, code, message },
+          key: newKey(),
+          traceId,
+          timestamp
+        })
       }
     }
     if (changes.length > 0) {
       const { traceId, timestamp } = messages[messages.length - 1]
-      stored.outbox.unshift({ to: { guid }, event: 'sheet:changes', value: { changes }, key: newKey(), traceId, timestamp })
+      stored.outbox.unshift({
+        to: { guid },
+        event: 'sheet:changes',
+        value: { changes },
+        key: newKey(),
+        traceId,
+        timestamp
+      })
     }
     if (stored.outbox.length === 0) return
     await store.save(guid, stored)
@@ -143,8 +159,8 @@ export function createService ({ store, publish, newKey }) {
     },
 
     /**
-     * The document as it is now. What it was told of meanwhile may not be published yet; who reads the position of the log **before**
-     * this has in the document whatever the log had then.
+     * The document as it is now. What it was told of meanwhile may not be published yet; who reads the position of the
+     * log **before** this has in the document whatever the log had then.
      *
      * @param {string} guid
      * @returns {Promise<SheetDocument>}

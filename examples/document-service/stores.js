@@ -5,14 +5,16 @@ import { join } from 'node:path'
 /** @typedef {import('./service.js').Store} Store */
 
 /**
- * Each document as a JSON file. A product has a database here; what the service needs of it is that a save is whole or not there at all.
+ * Each document as a JSON file. A product has a database here; what the service needs of it is that a save is whole or
+ * not there at all.
  *
  * @param {{ directory: string }} settings
  * @returns {Store & { start: () => Promise<unknown> }}
  */
 export function createFileStore ({ directory }) {
   // a guid may hold characters that a file's name may not
-  const fileOf = (/** @type {string} */ guid) => join(directory, `${createHash('sha256').update(guid).digest('hex').slice(0, 32)}.json`)
+  const fileOf = (/** @type {string} */ guid) =>
+    join(directory, `${createHash('sha256').update(guid).digest('hex').slice(0, 32)}.json`)
   return {
     start: () => mkdir(directory, { recursive: true }),
     async load (guid) {

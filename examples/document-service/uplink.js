@@ -5,12 +5,15 @@ import kafkajs from 'kafkajs'
 const CONCURRENCY = 4
 /** Pause between two heartbeats while a batch is worked on, ms. */
 const HEARTBEAT = 2000
-/** Without a heartbeat for so long, Kafka gives the partitions of a member to others: so long a crash keeps its documents waiting, ms. */
+/**
+ * Without a heartbeat for so long, Kafka gives the partitions of a member to others: so long a crash keeps its
+ * documents waiting, ms.
+ */
 const SESSION_TIMEOUT = 10_000
 
 /**
- * Reads what clients send: docs/kafka.md, "Uplink headers". A record's offset is committed when `receive` has resolved for it, so
- * after a crash some come again.
+ * Reads what clients send: docs/kafka.md, "Uplink headers". A record's offset is committed when `receive` has resolved
+ * for it, so after a crash some come again.
  *
  * @param {object} dependencies
  * @param {string[]} dependencies.brokers
@@ -22,10 +25,21 @@ const SESSION_TIMEOUT = 10_000
 export function createUplink ({ brokers, topic, groupId, receive, log }) {
   // without end: a broker that is away comes back, and there is nothing else to do here
   const kafka = new kafkajs.Kafka({
-    clientId: 'document-service', brokers, retry: { retries: Number.MAX_SAFE_INTEGER, maxRetryTime: 5000 }, logLevel: kafkajs.logLevel.ERROR,
-    logCreator: () => ({ log: entry }) => log.error(`Kafka: ${entry.message}`)
+    clientId: 'document-service',
+    brokers,
+    retry: { retries: Number.MAX_SAFE_INTEGER, maxRetryTime: 5000 },
+    logLevel: kafkajs.logLevel.ERROR,
+    logCreator:
+      () =>
+        ({ log: entry }) =>
+          log.error(`Kafka: ${entry.message}`)
   })
-  const consumer = kafka.consumer({ groupId, sessionTimeout: SESSION_TIMEOUT, heartbeatInterval: HEARTBEAT, maxWaitTimeInMs: 1000 })
+  const consumer = kafka.consumer({
+    groupId,
+    sessionTimeout: SESSION_TIMEOUT,
+    heartbeatInterval: HEARTBEAT,
+    maxWaitTimeInMs: 1000
+  })
 
   return {
     /** @returns {Promise<void>} when it has partitions to read */
@@ -59,15 +73,20 @@ function toMessage ({ headers = {}, value, offset }, source) {
   const header = (/** @type {string} */ name) => headers[name]?.toString()
   const guid = header('x-guid')
   if (header('x-operator') !== 'message' || guid === undefined || value === null) return []
-  return [{
-    guid,
-    event: header('x-event') ?? 'message',
-    uid: header('x-uid') ?? '',
-    sid: header('x-sid') ?? '',
-    traceId: header('x-trace-id') ?? '',
-    timestamp: Number(header('x-timestamp')),
-    value,
-    decode: header('content-type') === 'application/msgpack' ? decodeMsgpack : (bytes) => JSON.parse(Buffer.from(bytes).toString()),
-    origin: { source, sequence: Number(offset) }
-  }]
+  return [
+    {
+      guid,
+      event: header('x-event') ?? 'message',
+      uid: header('x-uid') ?? '',
+      sid: header('x-sid') ?? '',
+      traceId: header('x-trace-id') ?? '',
+      timestamp: Number(header('x-timestamp')),
+      value,
+      decode:
+        header('content-type') === 'application/msgpack'
+          ? decodeMsgpack
+          : (bytes) => JSON.parse(Buffer.from(bytes).toString()),
+      origin: { source, sequence: Number(offset) }
+    }
+  ]
 }

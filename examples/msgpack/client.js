@@ -1,5 +1,6 @@
 /**
- * A client that speaks msgpack: less to send, and binary as it is. JSON clients of the same document get binary as attachments.
+ * A client that speaks msgpack: less to send, and binary as it is. JSON clients of the same document get binary as
+ * attachments.
  *
  *   npm install inkcast socket.io-client socket.io-msgpack-parser
  *   node examples/msgpack/client.js [URL of the gateway]

@@ -1,5 +1,6 @@
 /**
- * Follows a document and prints its records. Where it is in the log is kept in a file, so that it goes on there after a restart.
+ * Follows a document and prints its records. Where it is in the log is kept in a file, so that it goes on there after a
+ * restart.
  *
  *   node examples/node/follow.js GUID [URL of the gateway] [file for the position]
  */
@@ -18,7 +19,8 @@ doc.on('joined', ({ position }) => {
 })
 doc.on('message', (payload, { epoch, offset }) => {
   console.log(JSON.stringify({ offset, payload }))
-  // when it has been dealt with: what is lost in between comes again. doc.position would be ahead of what has arrived and waits
+  // when it has been dealt with: what is lost in between comes again. doc.position would be ahead of what has arrived
+  // and waits
   if (epoch !== undefined && offset !== undefined) save({ epoch, offset })
 })
 doc.on('resync', ({ position, reason }) => {

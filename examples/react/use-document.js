@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from 'react'
 
-/** Opens a document while the component is there, and calls `onMessage` with each record. @returns the document, null until it is open */
+/**
+ * Opens a document while the component is there, and calls `onMessage` with each record.
+ * @returns the document, null until it is open
+ */
 export function useDocument (client, guid, onMessage) {
   const [doc, setDoc] = useState(null)
   const newest = useRef(onMessage)

@@ -8,7 +8,7 @@ import { loadBetween, sampleOf, weightOf } from './load.js'
  *
  * | line | when |
  * |---|---|
- * | `ready up 75%` | it serves. `ready` and `up` take back a `drain` and a `down` of before, which HAProxy keeps otherwise |
+ * | `ready up 75%` | it serves. `ready` and `up` cancel an earlier `drain` or `down` |
  * | `drain` | it is stopping: no new clients, those that are connected stay until they are sent away |
  * | `down #reason` | it is not ready, as `/ready` says |
  */
@@ -23,7 +23,8 @@ const TIMEOUT = 5000
 
 /**
  * @param {object} dependencies
- * @param {Readonly<{ host: string, agentPort: number | undefined, agentCapacity: number }>} dependencies.settings config.admin
+ * @param {Readonly<{ host: string, agentPort: number | undefined, agentCapacity: number }>} dependencies.settings
+ *   config.admin
  * @param {number} dependencies.workers gateway workers of this machine
  * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
  * @param {import('../common/log.js').Log} dependencies.log
@@ -41,7 +42,13 @@ export function createAgent ({ settings, workers, processes: all, log, clock, li
     const before = sample !== undefined && clock.monotonic() - sample.at <= STALE ? sample : undefined
     sample = sampleOf(processes, clock.monotonic())
     if (processes.some(({ name, notReady }) => name === 'launcher' && notReady.includes('stopping'))) return 'drain'
-    if (reasons.length > 0) return processes.some(({ notReady }) => notReady.includes('stopping')) ? 'drain' : `down #${reasons.join(', ').replace(/[^ -~]/g, ' ').slice(0, 200)}`
+    if (reasons.length > 0)
+      return processes.some(({ notReady }) => notReady.includes('stopping'))
+        ? 'drain'
+        : `down #${reasons
+          .join(', ')
+          .replace(/[^ -~]/g, ' ')
+          .slice(0, 200)}`
     return `ready up ${weightOf(loadBetween(before, sample), workers * settings.agentCapacity)}%`
   }
 

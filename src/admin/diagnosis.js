@@ -39,7 +39,13 @@ function read (file) {
 export function diagnose ({ openFiles = Infinity, backlog = Infinity }, { production }) {
   const problems = []
   const wanted = production ? OPEN_FILES : OPEN_FILES_DEVELOPMENT
-  if (openFiles < wanted) problems.push(`a process may open ${openFiles} files, and each connection is one: raise the limit (ulimit -n, LimitNOFILE=, nofile) to ${wanted} or more`)
-  if (production && backlog < BACKLOG) problems.push(`the kernel lets ${backlog} connections wait to be accepted: set net.core.somaxconn to ${BACKLOG} or more, or clients that come back all at once are refused`)
+  if (openFiles < wanted)
+    problems.push(
+      `a process may open ${openFiles} files, and each connection is one: raise the limit (ulimit -n, LimitNOFILE=, nofile) to ${wanted} or more`
+    )
+  if (production && backlog < BACKLOG)
+    problems.push(
+      `the kernel lets ${backlog} connections wait to be accepted: set net.core.somaxconn to ${BACKLOG} or more, or clients that come back all at once are refused`
+    )
   return problems
 }

@@ -1,12 +1,17 @@
 /**
+ * @typedef {import('prom-client').MetricObjectWithValues<import('prom-client').MetricValue<string>>} MetricWithValues
+ */
+
+/**
  * How much of the new connections a machine should get, compared with one that is idle: what the load agent answers.
  *
  * Three things fill a machine, and the fullest one decides:
  *
- * - CPU: up to half of its cores' time a gateway worker is free, from 95 % on it is full. Deliveries come in bursts, and a
- *   worker has only the one core.
+ * - CPU: up to half of its cores' time a gateway worker is free, from 95 % on it is full. Deliveries come in bursts,
+ *   and a worker has only the one core.
  * - Event loop lag (p99 of the slowest worker): from 20 ms, which a burst may cost, to 200 ms, which people notice.
- * - Connections, compared with AGENT_CAPACITY: they are what stays when the bursts are over, so machines level out by them.
+ * - Connections, compared with AGENT_CAPACITY: they are what stays when the bursts are over, so machines level out by
+ *   them.
  *
  * A machine that serves never answers less than 1 %: were all of them full, new clients would find nobody.
  *
@@ -29,7 +34,11 @@ export function weightOf ({ cpu, lag, connections }, capacity) {
   return Math.max(1, Math.round(100 * (1 - used)))
 }
 
-/** @param {number} value @param {{ free: number, full: number }} range @returns {number} 0 at `free` or below, 1 at `full` or above */
+/**
+ * @param {number} value
+ * @param {{ free: number, full: number }} range
+ * @returns {number} 0 at `free` or below, 1 at `full` or above
+ */
 const between = (value, { free, full }) => Math.min(1, Math.max(0, (value - free) / (full - free)))
 
 /**
@@ -50,12 +59,14 @@ export function sampleOf (processes, at) {
   /** @type {Sample} */
   const sample = { at, cpuSeconds: new Map(), lag: 0, connections: 0 }
   for (const { name, metrics } of processes.filter(({ name }) => /^(gateway|embedded)-/.test(name))) {
-    for (const metric of /** @type {import('prom-client').MetricObjectWithValues<import('prom-client').MetricValue<string>>[]} */ (metrics)) {
+    for (const metric of /** @type {MetricWithValues[]} */ (metrics)) {
       for (const { value, labels } of metric.values ?? []) {
         if (metric.name === 'inkcast_connections') sample.connections += value
-        if (metric.name === 'inkcast_event_loop_lag_milliseconds' && labels.quantile === 'p99') sample.lag = Math.max(sample.lag, value)
+        if (metric.name === 'inkcast_event_loop_lag_milliseconds' && labels.quantile === 'p99')
+          sample.lag = Math.max(sample.lag, value)
         // two processes of one slot, while one replaces the other, count as one core
-        if (metric.name === 'inkcast_process_cpu_seconds_total') sample.cpuSeconds.set(name, (sample.cpuSeconds.get(name) ?? 0) + value)
+        if (metric.name === 'inkcast_process_cpu_seconds_total')
+          sample.cpuSeconds.set(name, (sample.cpuSeconds.get(name) ?? 0) + value)
       }
     }
   }
@@ -72,6 +83,12 @@ export function loadBetween (before, now) {
   const seconds = before === undefined ? 0 : (now.at - before.at) / 1000
   if (before === undefined || seconds <= 0) return { cpu: 0, lag, connections }
   // a process that was replaced meanwhile has counted from 0
-  const shares = [...now.cpuSeconds].map(([name, used]) => Math.max(0, used - (before.cpuSeconds.get(name) ?? used)) / seconds)
-  return { cpu: shares.length === 0 ? 0 : shares.reduce((sum, share) => sum + share, 0) / shares.length, lag, connections }
+  const shares = [...now.cpuSeconds].map(
+    ([name, used]) => Math.max(0, used - (before.cpuSeconds.get(name) ?? used)) / seconds
+  )
+  return {
+    cpu: shares.length === 0 ? 0 : shares.reduce((sum, share) => sum + share, 0) / shares.length,
+    lag,
+    connections
+  }
 }

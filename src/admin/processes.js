@@ -8,7 +8,8 @@ import { isStale } from './run-directory.js'
  * registry there is, so it does not matter who started them.
  *
  * @typedef {import('./status.js').ProcessStatus} ProcessStatus
- * @typedef {{ processes: ProcessStatus[], reasons: string[] }} Overview reasons: why this machine does not serve; empty: it does
+ * @typedef {{ processes: ProcessStatus[], reasons: string[] }} Overview reasons: why this machine does not serve;
+ *   empty: it does
  */
 
 /** How long a process may take to answer for its status, ms. */
@@ -67,6 +68,9 @@ export function reasonsOf (processes, expected) {
     const all = processes.filter(({ name }) => name.replace(/-\d+$/, '') === role)
     const ready = all.filter(({ notReady }) => notReady.length === 0).length
     if (ready >= count) return []
-    return [`${role}: ${ready} of ${count} ready`, ...all.flatMap(({ name, notReady }) => notReady.map((reason) => `${name}: ${reason}`))]
+    return [
+      `${role}: ${ready} of ${count} ready`,
+      ...all.flatMap(({ name, notReady }) => notReady.map((reason) => `${name}: ${reason}`))
+    ]
   })
 }

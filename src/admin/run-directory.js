@@ -46,7 +46,10 @@ async function removeAbandoned (directory) {
 /** @param {string} directory @returns {Promise<boolean>} */
 const isOurs = async (directory) => isOwn(await lstat(directory))
 
-/** @param {import('node:fs').Stats} stats @returns {boolean} whether it is a directory of the user that runs this process */
+/**
+ * @param {import('node:fs').Stats} stats
+ * @returns {boolean} whether it is a directory of the user that runs this process
+ */
 const isOwn = (stats) => stats.isDirectory() && (process.getuid === undefined || stats.uid === process.getuid())
 
 /** @param {string} file @returns {Promise<boolean>} */
@@ -68,7 +71,9 @@ function mayListen (file) {
  */
 export async function openRunDirectory (directory) {
   if (Buffer.byteLength(path.join(directory, 'gateway-1023.4194304.sock')) > LONGEST_PATH) {
-    throw new Error(`the path of the run directory ${directory} is too long for a unix socket: choose a shorter TMPDIR or PM2_HOME`)
+    throw new Error(
+      `the path of the run directory ${directory} is too long for a unix socket: choose a shorter TMPDIR or PM2_HOME`
+    )
   }
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const stats = await lstat(directory)

@@ -24,7 +24,9 @@ const MAX_CONNECTIONS = 256
 export function createAdminServer ({ settings, production, processes: all, log, clock, times = ADMIN_TIMES }) {
   const readMetrics = createSharedLook(async () => {
     const { processes } = await all.read()
-    const merged = AggregatorRegistry.aggregate(processes.map((process) => process.metrics).filter((list) => list.length > 0))
+    const merged = AggregatorRegistry.aggregate(
+      processes.map((process) => process.metrics).filter((list) => list.length > 0)
+    )
     return { type: merged.contentType, text: await merged.metrics() }
   }, { clock })
   const readProcesses = createSharedLook(() => all.read(), { clock })
@@ -38,8 +40,16 @@ export function createAdminServer ({ settings, production, processes: all, log, 
   /** @param {http.ServerResponse} res */
   async function ready (res) {
     const { processes, reasons } = await readProcesses()
-    res.writeHead(reasons.length === 0 ? 200 : 503, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ ready: reasons.length === 0, reasons, warnings: processes.flatMap(({ name, warnings = [] }) => warnings.map((warning) => `${name}: ${warning}`)), processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 })) }))
+    res
+      .writeHead(reasons.length === 0 ? 200 : 503, { 'content-type': 'application/json' })
+      .end(
+        JSON.stringify({
+          ready: reasons.length === 0,
+          reasons,
+          warnings: processes.flatMap(({ name, warnings = [] }) => warnings.map((warning) => `${name}: ${warning}`)),
+          processes: processes.map(({ name, notReady }) => ({ name, ready: notReady.length === 0 }))
+        })
+      )
   }
 
   const server = http.createServer(serverOptions(times), (req, res) => {
@@ -50,7 +60,10 @@ export function createAdminServer ({ settings, production, processes: all, log, 
       else res.writeHead(500).end()
     }
     const path = req.url?.split('?', 1)[0]
-    if (!production && isPublicName(req.headers.host)) res.writeHead(403, { 'content-type': 'text/plain' }).end('not under this name: use an address, or NODE_ENV=production\n')
+    if (!production && isPublicName(req.headers.host))
+      res
+        .writeHead(403, { 'content-type': 'text/plain' })
+        .end('not under this name: use an address, or NODE_ENV=production\n')
     else if (req.method !== 'GET' && req.method !== 'HEAD') res.writeHead(405).end()
     else if (path === '/metrics') metrics(res).catch(fail)
     else if (path === '/ready') ready(res).catch(fail)

@@ -2,8 +2,8 @@
 const SHARE = 0.2
 
 /**
- * A look at something that costs more than asking for it does: all who ask before it begins share one, and between two there is a pause of four
- * times what the last one took. An answer is never older than its question.
+ * A look at something that costs more than asking for it does: all who ask before it begins share one, and between two
+ * there is a pause of four times what the last one took. An answer is never older than its question.
  *
  * @template T
  * @param {() => Promise<T>} look
@@ -22,7 +22,14 @@ export function createSharedLook (look, { clock }) {
     next = undefined
     const begun = clock.monotonic()
     const looking = look()
-    pause = looking.catch(() => {}).then(() => new Promise((resolve) => { setTimeout(resolve, (clock.monotonic() - begun) * (1 / SHARE - 1)) }))
+    pause = looking
+      .catch(() => {})
+      .then(
+        () =>
+          new Promise((resolve) => {
+            setTimeout(resolve, (clock.monotonic() - begun) * (1 / SHARE - 1))
+          })
+      )
     return looking
   }
 

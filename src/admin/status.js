@@ -38,7 +38,12 @@ export function createStatus ({ name, metrics }) {
     },
     /** @returns {Promise<ProcessStatus>} */
     async read () {
-      return { name, notReady: this.notReady(), warnings: warnings.flatMap((warn) => warn()), metrics: await metrics.collect() }
+      return {
+        name,
+        notReady: this.notReady(),
+        warnings: warnings.flatMap((warn) => warn()),
+        metrics: await metrics.collect()
+      }
     }
   }
 }

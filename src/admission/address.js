@@ -27,7 +27,8 @@ export function proxyList (entries) {
 
 /**
  * @param {BlockList} proxies whose `X-Forwarded-For` is believed
- * @returns {(peer: string | undefined, forwardedFor: string | undefined) => string} an address that stands for one client; '' if there is none
+ * @returns {(peer: string | undefined, forwardedFor: string | undefined) => string} an address that stands for one
+ *   client; '' if there is none
  */
 export function createAddressOf (proxies) {
   const isProxy = (/** @type {string} */ address) => proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')

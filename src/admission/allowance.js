@@ -4,25 +4,34 @@ import { InkcastError, publicError } from '../common/errors.js'
  * What one client may send, as token buckets that are refilled together: a few numbers and no timer, because
  * every connection has one of these.
  *
- * Events beyond their rate are refused one by one, before they are decoded. Packets are counted before that, so that a client that
- * goes on regardless is cut off before it costs more. What decoding took counts too, because bytes do not tell.
+ * Events beyond their rate are refused one by one, before they are decoded. Packets are counted before that, so that a
+ * client that goes on regardless is cut off before it costs more. What decoding took counts too, because bytes do not
+ * tell.
  */
 
-/** In the place of an event's name where an event was refused before it was decoded; the arguments are the answer and the name. */
+/**
+ * In the place of an event's name where an event was refused before it was decoded; the arguments are the answer and
+ * the name.
+ */
 export const kRefused = Symbol('refused')
 /** @param {InkcastError} error */
 export const refusal = (error) => Object.freeze({ ok: /** @type {const} */ (false), error: publicError(error) })
 export const RATE_LIMITED = refusal(new InkcastError('rate_limited'))
 export const TOO_DEEP = refusal(new InkcastError('bad_value', 'the value is nested too deep'))
 
-/** In the place of what a client says of itself in its CONNECT packet, where that was not decoded because there are too many values in it. */
+/**
+ * In the place of what a client says of itself in its CONNECT packet, where that was not decoded because there are too
+ * many values in it.
+ */
 export const TOO_MANY_VALUES = Object.freeze({})
 
 /** An event and its ten attachments, which is as many as the decoder allows. */
 const PACKETS_PER_EVENT = 11
 /** Packets that may come at once, and bytes that may come on top of their burst, in seconds of their rates. */
 const PATIENCE = 10
-/** Of each second a worker works so long for one client at most, ms; twice that at once, and what one more event takes. */
+/**
+ * Of each second a worker works so long for one client at most, ms; twice that at once, and what one more event takes.
+ */
 const WORK = 250
 /** Decoding is what is measured; checking, transcoding and delivering what was decoded take twice as long again. */
 const WORK_PER_DECODING = 3
@@ -38,7 +47,8 @@ const WORK_PER_DECODING = 3
  */
 
 /**
- * @param {Pick<import('../config/load.js').Config['limits'], 'maxEventsPerSecond' | 'maxBytesPerSecond' | 'maxRecordBytes'>} limits
+ * @param {Pick<import('../config/load.js').Config['limits'], 'maxEventsPerSecond' | 'maxBytesPerSecond' |
+ *   'maxRecordBytes'>} limits
  * @returns {Rates}
  */
 export function ratesOf ({ maxEventsPerSecond, maxBytesPerSecond, maxRecordBytes }) {
@@ -71,7 +81,8 @@ export class Allowance {
   }
 
   /**
-   * Counts a packet that has arrived. Its bytes are taken even if there are not enough: events wait until the debt is paid.
+   * Counts a packet that has arrived. Its bytes are taken even if there are not enough: events wait until the debt is
+   * paid.
    * @param {number} bytes
    * @param {number} now ms
    * @param {number} [count] several: frames that are no packets, such as pings and fragments, come many at a time
@@ -88,13 +99,15 @@ export class Allowance {
   refundPacket () { this.#packets++ }
 
   /**
-   * Counts what a client costs that its bytes do not tell: a megabyte of empty lists takes a hundred times as long as one string.
+   * Counts what a client costs that its bytes do not tell: a megabyte of empty lists takes a hundred times as long as
+   * one string.
    * @param {number} ms of CPU that decoding took
    */
   decoded (ms) { this.#work -= WORK_PER_DECODING * ms }
 
   /**
-   * Counts an answer that is larger than the question. Answers never make a client one that floods: half of the debt is left for what it sends.
+   * Counts an answer that is larger than the question. Answers never make a client one that floods: half of the debt is
+   * left for what it sends.
    * @param {number} bytes
    */
   answered (bytes) { this.#bytes = Math.max(this.#bytes - bytes, Math.min(this.#bytes, -this.#rates.byteDebt / 2)) }

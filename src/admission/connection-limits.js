@@ -1,15 +1,18 @@
 import { createAddressOf, proxyList } from './address.js'
 
 /**
- * How many connections a worker takes: all together, so that descriptors are left for what it needs itself, and from one address.
- * (Those of one user are counted in users.js, once it is known who that is.)
+ * How many connections a worker takes: all together, so that descriptors are left for what it needs itself, and from
+ * one address. (Those of one user are counted in users.js, once it is known who that is.)
  *
- * A client beyond them is refused with 503 when it begins a session; sessions that are there go on, also with polls over new
- * connections. Only where the reserve itself is in danger are connections closed without a word.
- * Why: docs/decisions/0092-connections.md
+ * A client beyond them is refused with 503 when it begins a session; sessions that are there go on, also with polls
+ * over new connections. Only where the reserve itself is in danger are connections closed without a word. Why:
+ * docs/decisions/0092-connections.md
  */
 
-/** Of the reserve, connections that are only told to come back take no more than this, and a hundredth of MAX_CONNECTIONS. */
+/**
+ * Of the reserve, connections that are only told to come back take no more than this, and a hundredth of
+ * MAX_CONNECTIONS.
+ */
 const REFUSED_AT_ONCE = 24
 const REFUSED_SHARE = 0.01
 
@@ -24,10 +27,18 @@ const kSlot = Symbol('slot')
  * @param {() => number} dependencies.open connections that our listeners have accepted and that are not closed yet
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  */
-export function createConnectionLimits ({ limits: { maxConnections, maxConnectionsPerAddress }, trustedProxies, open, metrics }) {
+export function createConnectionLimits ({
+  limits: { maxConnections, maxConnectionsPerAddress },
+  trustedProxies,
+  open,
+  metrics
+}) {
   const last = maxConnections + REFUSED_AT_ONCE + Math.floor(REFUSED_SHARE * maxConnections)
   const addressOf = createAddressOf(proxyList(trustedProxies))
-  /** Sessions, and requests that may begin one, by address; empty where they are not counted. @type {Map<string, number>} */
+  /**
+   * Sessions, and requests that may begin one, by address; empty where they are not counted.
+   * @type {Map<string, number>}
+   */
   const addresses = new Map()
 
   /** Those that another worker handed over: no listener of ours has accepted them. */
@@ -58,7 +69,9 @@ export function createConnectionLimits ({ limits: { maxConnections, maxConnectio
       server.prependListener('connection', (socket) => {
         if (/** @type {any} */ (socket)._server == null) {
           adopted++
-          socket.once('close', () => { adopted-- })
+          socket.once('close', () => {
+            adopted--
+          })
         }
         if (count() <= last) return
         metrics.connections_refused.inc({ reason: 'descriptors' })
@@ -84,9 +97,11 @@ export function createConnectionLimits ({ limits: { maxConnections, maxConnectio
         return false
       }
       /** @type {Slot} */
-      const slot = req[kSlot] = take(address)
+      const slot = (req[kSlot] = take(address))
       // no session may come of it
-      ;(res ?? socket).once('close', () => { if (!slot.held) slot.release() })
+      ;(res ?? socket).once('close', () => {
+        if (!slot.held) slot.release()
+      })
       return true
     },
 

@@ -11,7 +11,10 @@ import { readableByAnyPage } from './origin.js'
 
 /** Those who wait are looked at so often, ms. */
 const TICK = 20
-/** As many begin in one turn of the event loop: a thousand that one connection sends at once would keep all others waiting. */
+/**
+ * As many begin in one turn of the event loop: a thousand that one connection sends at once would keep all others
+ * waiting.
+ */
 const PER_TURN = 32
 /** When to come back, ms, spread over all of it. */
 const [EARLIEST, LATEST] = [1000, 5000]
@@ -25,14 +28,18 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
 /**
  * @param {object} dependencies
  * @param {number} dependencies.perSecond
- * @param {Pick<ReturnType<typeof import('./connection-limits.js').createConnectionLimits>, 'admits' | 'opened'>} dependencies.connections
+ * @param {Pick<ReturnType<typeof import('./connection-limits.js').createConnectionLimits>, 'admits' | 'opened'>}
+ *   dependencies.connections
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createHandshakeLimit ({ perSecond, connections, metrics, clock }) {
   let allowed = perSecond
   let at = clock.monotonic()
-  /** In the order in which they came; at most perSecond, and those who may begin in the next turns. @type {{ socket: import('stream').Duplex, go: () => void, refuse: () => void }[]} */
+  /**
+   * In the order in which they came; at most perSecond, and those who may begin in the next turns.
+   * @type {{ socket: import('stream').Duplex, go: () => void, refuse: () => void }[]}
+   */
   const waiting = []
   /** Theirs. @type {Set<import('stream').Duplex>} */
   const sockets = new Set()
@@ -73,14 +80,28 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
     }
   }
 
-  /** @param {import('stream').Duplex} socket @param {import('http').ServerResponse} [res] absent: an upgrade @param {InkcastError} [error] */
+  /**
+   * @param {import('stream').Duplex} socket
+   * @param {import('http').ServerResponse} [res] absent: an upgrade
+   * @param {InkcastError} [error]
+   */
   function refuse (socket, res, error = new InkcastError('unavailable', 'too many clients at the moment')) {
     metrics.handshakes.inc({ result: 'refused' })
     const { code, message, retryable } = publicError(error)
     const body = JSON.stringify({ code, message, retryable })
     const headers = { 'Retry-After': Math.round(retryInMs() / 1000) }
     if (res === undefined) endSocket(socket, responseOf(503, body, headers))
-    else res.writeHead(503, { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close', ...readableByAnyPage(res.req.headers.origin), 'Access-Control-Expose-Headers': 'Retry-After' }).end(body)
+    else
+      res
+        .writeHead(503, {
+          ...headers,
+          'Content-Type': 'application/json',
+          'Content-Length': body.length,
+          Connection: 'close',
+          ...readableByAnyPage(res.req.headers.origin),
+          'Access-Control-Expose-Headers': 'Retry-After'
+        })
+        .end(body)
   }
 
   return {

@@ -2,10 +2,10 @@ import { kConnection } from '../gateway/connection.js'
 import { endSession } from '../socketio/hooks.js'
 
 /**
- * What a worker keeps of clients before they have said anything whole: sessions that are not admitted (their CONNECT is not accepted yet), with
- * the heads of their requests, and messages of which a part has come. Each is bounded by itself, and all of them together;
- * where there is too much, the oldest goes.
- * Why these bounds: docs/decisions/0090-intake.md
+ * What a worker keeps of clients before they have said anything whole: sessions that are not admitted (their CONNECT is
+ * not accepted yet), with the heads of their requests, and messages of which a part has come. Each is bounded by
+ * itself, and all of them together; where there is too much, the oldest goes. Why these bounds:
+ * docs/decisions/0090-intake.md
  *
  * @typedef {object} Entry
  * @property {number} since ms
@@ -37,7 +37,10 @@ export class Intake {
   /** Sessions that are not admitted, the oldest first. @type {Map<any, Entry>} */
   #early = new Map()
   #earlyBytes = 0
-  /** Sessions of clients that are admitted and have sent a part of a message, the oldest of these first. @type {Map<any, number>} */
+  /**
+   * Sessions of clients that are admitted and have sent a part of a message, the oldest of these first.
+   * @type {Map<any, number>}
+   */
   #late = new Map()
   #lateBytes = 0
   /** @type {NodeJS.Timeout | undefined} */

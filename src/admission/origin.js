@@ -3,15 +3,18 @@ import { isLoopbackOrigin, isPublicName } from '../process/host-name.js'
 import { endSocket, responseOf } from '../process/socket-times.js'
 
 /**
- * Which pages may connect. Browsers do not apply the same-origin policy to WebSockets, nor to what a page only sends, so the gateway has
- * to, for each request: one that names a session as well as one that begins it.
- * Why: docs/decisions/0091-origins.md
+ * Which pages may connect. Browsers do not apply the same-origin policy to WebSockets, nor to what a page only sends,
+ * so the gateway has to, for each request: one that names a session as well as one that begins it. Why:
+ * docs/decisions/0091-origins.md
  *
  * @typedef {ReturnType<typeof createOrigins>} Origins
  * @typedef {import('http').IncomingHttpHeaders} Headers
  */
 
-/** Refused origins that are logged, each once: enough for a person to see what is wrong, and strangers make up any number. */
+/**
+ * Refused origins that are logged, each once: enough for a person to see what is wrong, and strangers make up any
+ * number.
+ */
 const MAX_LOGGED = 100
 /** Of an origin, in a log line and in an answer. */
 const MAX_SHOWN = 200
@@ -21,11 +24,15 @@ const MAX_SHOWN = 200
  * @param {string | undefined} origin
  * @returns {Record<string, string>}
  */
-export const readableByAnyPage = (origin) => origin === undefined ? {} : { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }
+export const readableByAnyPage = (origin) =>
+  origin === undefined
+    ? {}
+    : { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }
 
 /**
  * @param {object} dependencies
- * @param {readonly string[]} dependencies.allowed config.gateway.allowedOrigins: `*` for any. None: the page's host must be the gateway's
+ * @param {readonly string[]} dependencies.allowed config.gateway.allowedOrigins: `*` for any. None: the page's host
+ *   must be the gateway's
  * @param {boolean} [dependencies.development] pages of this machine may connect as well, where none are set
  * @param {boolean} [dependencies.anonymous] anybody may connect without a token
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
@@ -39,7 +46,10 @@ export function createOrigins ({ allowed, development = false, anonymous = false
   const logged = new Set()
 
   /** @param {Headers} headers @returns {string | null} why nothing is served under this name */
-  const hostRefusalOf = ({ host }) => checksHost && isPublicName(host) ? `${shown(host)} may be a stranger's name for this machine: add the origin of your page to ALLOWED_ORIGINS` : null
+  const hostRefusalOf = ({ host }) =>
+    checksHost && isPublicName(host)
+      ? `${shown(host)} may be a stranger's name for this machine: add the origin of your page to ALLOWED_ORIGINS`
+      : null
 
   /** @param {Headers} headers @returns {string | null} why a page may not connect */
   function refusalOf (headers) {
@@ -49,11 +59,14 @@ export function createOrigins ({ allowed, development = false, anonymous = false
     if (hostRefusal !== null) return hostRefusal
     if (origin === undefined) {
       // not a browser, or a page of our own; <script> and <img> of others send no Origin
-      return site === undefined || site === 'same-origin' || site === 'none' ? null : 'requests from another site without an origin are not answered'
+      return site === undefined || site === 'same-origin' || site === 'none'
+        ? null
+        : 'requests from another site without an origin are not answered'
     }
     if (origins.has(origin)) return null
     if (allowed.length === 0 && (isSameHost(origin, host) || (development && isLoopbackOrigin(origin)))) return null
-    if (origin === 'null') return 'a page without an origin (a file, a sandboxed frame) may not connect: serve it over HTTP, or set ALLOWED_ORIGINS=*'
+    if (origin === 'null')
+      return 'a page without an origin (a file, a sandboxed frame) may not connect: serve it over HTTP, or set ALLOWED_ORIGINS=*'
     return `pages of ${shown(origin)} may not connect: add this origin to ALLOWED_ORIGINS`
   }
 
@@ -64,7 +77,10 @@ export function createOrigins ({ allowed, development = false, anonymous = false
     if (logged.has(key) || logged.size >= MAX_LOGGED) return
     logged.add(key)
     log.warn({ origin: key, host: shown(host), referer: shown(referer) }, reason)
-    if (logged.size === MAX_LOGGED) log.warn('further origins that are refused are not logged; inkcast_handshakes_total{result="origin_refused"} counts them')
+    if (logged.size === MAX_LOGGED)
+      log.warn(
+        'further origins that are refused are not logged; inkcast_handshakes_total{result="origin_refused"} counts them'
+      )
   }
 
   /**
@@ -78,7 +94,12 @@ export function createOrigins ({ allowed, development = false, anonymous = false
     tell(reason, headers)
     const body = JSON.stringify(publicError(new InkcastError('origin_refused', reason)))
     const cors = readableByAnyPage(headers.origin)
-    if ('writeHead' in to) to.writeHead(403, { ...cors, 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body) }).end(body)
+    if ('writeHead' in to)
+      to.writeHead(403, {
+        ...cors,
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': Buffer.byteLength(body)
+      }).end(body)
     else endSocket(to, responseOf(403, body, cors))
     return true
   }

@@ -19,7 +19,8 @@ export function createAdmission ({ maxRequests, maxBytes }) {
      * @throws {InkcastError} unavailable
      */
     enter (size) {
-      if (requests >= maxRequests || bytes + size > maxBytes) throw new InkcastError('unavailable', 'too many requests are in work; try again')
+      if (requests >= maxRequests || bytes + size > maxBytes)
+        throw new InkcastError('unavailable', 'too many requests are in work; try again')
       requests++
       bytes += size
       return new Slot(() => {

@@ -10,7 +10,8 @@ const digest = (/** @type {string} */ token) => createHash('sha256').update(toke
 /**
  * Who calls the api, by `Authorization: Bearer <token>`.
  *
- * @param {readonly string[]} tokens config.api.tokens: `name:token`. One name may have several, to change them without a gap
+ * @param {readonly string[]} tokens config.api.tokens: `name:token`. One name may have several, to change them without
+ *   a gap
  */
 export function createCallers (tokens) {
   const known = tokens.map((entry) => {
@@ -29,7 +30,8 @@ export function createCallers (tokens) {
      */
     byToken (authorization) {
       const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-      if (token === undefined) throw new InkcastError('unauthorized', 'the header authorization: Bearer <token> is needed')
+      if (token === undefined)
+        throw new InkcastError('unauthorized', 'the header authorization: Bearer <token> is needed')
       // Hashes have one length and no common beginnings, and all of them are compared: the time tells nothing.
       const given = digest(token)
       const matches = known.filter((caller) => timingSafeEqual(caller.digest, given))

@@ -15,19 +15,34 @@ const MAX_ANSWER_BYTES = 8 * 2 ** 20
 /** Records read from the bus at a time, so that no more than these are held beyond the answer's bound. */
 const PAGE = 50
 
-const position = { type: 'object', required: ['epoch', 'offset'], properties: { epoch: { type: 'string' }, offset: { type: 'integer', minimum: 0 } } }
-const positionOrNull = { anyOf: [position, { type: 'null' }], description: 'End of the document\'s log; null if there is none' }
+const position = {
+  type: 'object',
+  required: ['epoch', 'offset'],
+  properties: { epoch: { type: 'string' }, offset: { type: 'integer', minimum: 0 } }
+}
+const positionOrNull = {
+  anyOf: [position, { type: 'null' }],
+  description: 'End of the document\'s log; null if there is none'
+}
 
 const MAX_MEMBERS = 1000
 
 /** @type {Route[]} */
 export const documentRoutes = [
   {
-    method: 'GET', path: '/v1/documents/:guid/presence', operation: 'presence',
+    method: 'GET',
+    path: '/v1/documents/:guid/presence',
+    operation: 'presence',
     summary: 'Who is present in the document: the users who have it open and take part in its presence',
     query: {
       cursor: { type: 'string', minLength: 1, maxLength: MAX_ID_BYTES, description: 'The `cursor` of the page before' },
-      limit: { type: 'integer', minimum: 1, maximum: MAX_MEMBERS, default: 100, description: 'Most members in the answer; there may be fewer, whose states are large' }
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: MAX_MEMBERS,
+        default: 100,
+        description: 'Most members in the answer; there may be fewer, whose states are large'
+      }
     },
     answer: {
       guid: { type: 'string' },
@@ -44,8 +59,13 @@ export const documentRoutes = [
             name: { type: 'string', description: 'From its token' },
             state: { type: 'object', description: 'What that connection has set' },
             connections: {
-              type: 'array', description: 'All of its connections, where there are several; 20 at most',
-              items: { type: 'object', required: ['id'], properties: { id: { type: 'string' }, state: { type: 'object' } } }
+              type: 'array',
+              description: 'All of its connections, where there are several; 20 at most',
+              items: {
+                type: 'object',
+                required: ['id'],
+                properties: { id: { type: 'string' }, state: { type: 'object' } }
+              }
             }
           }
         }
@@ -55,11 +75,13 @@ export const documentRoutes = [
     async handle ({ params: { guid }, query, presence }) {
       const { cursor, limit } = /** @type {{ cursor?: string, limit: number }} */ (query)
       const { members, count, version, cursor: next } = await presence.page(guid, { after: cursor, limit })
-      return { ok: true, guid, members, count, version, ...next === undefined ? {} : { cursor: next } }
+      return { ok: true, guid, members, count, version, ...(next === undefined ? {} : { cursor: next }) }
     }
   },
   {
-    method: 'GET', path: '/v1/documents/:guid/position', operation: 'position',
+    method: 'GET',
+    path: '/v1/documents/:guid/position',
+    operation: 'position',
     summary: 'Where the document\'s log ends',
     answer: { guid: { type: 'string' }, position: positionOrNull },
     async handle ({ params: { guid }, bus }) {
@@ -68,17 +90,40 @@ export const documentRoutes = [
     }
   },
   {
-    method: 'GET', path: '/v1/documents/:guid/history', operation: 'history',
+    method: 'GET',
+    path: '/v1/documents/:guid/history',
+    operation: 'history',
     summary: 'Records of the document\'s log: those after a position, or the newest ones',
     query: {
-      epoch: { type: 'string', minLength: 1, maxLength: 64, description: 'Epoch of the position after which to begin; needs `offset`' },
-      offset: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Offset of the position after which to begin; needs `epoch`' },
-      limit: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: 100, description: 'Most records in the answer. There may be fewer, of large records; go on after the last one until `position` is reached' }
+      epoch: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 64,
+        description: 'Epoch of the position after which to begin; needs `offset`'
+      },
+      offset: {
+        type: 'integer',
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Offset of the position after which to begin; needs `epoch`'
+      },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: MAX_LIMIT,
+        default: 100,
+        description:
+          'Most records in the answer. There may be fewer, of large records; go on after the last one until `position` is reached'
+      }
     },
     answer: {
       guid: { type: 'string' },
       position: positionOrNull,
-      gap: { enum: [null, 'epoch', 'trimmed'], description: 'Why what comes after the given position is not there any more: another log began, or this one reaches no longer back' },
+      gap: {
+        enum: [null, 'epoch', 'trimmed'],
+        description:
+          'Why what comes after the given position is not there any more: another log began, or this one reaches no longer back'
+      },
       records: {
         type: 'array',
         items: {
@@ -104,10 +149,12 @@ export const documentRoutes = [
 /** @param {Call} call */
 async function history ({ params: { guid }, query, bus }) {
   const { epoch, offset, limit } = /** @type {{ epoch?: string, offset?: number, limit: number }} */ (query)
-  if (epoch !== undefined && offset !== undefined) return answer(guid, await readLog(bus, guid, { epoch, offset }, limit))
+  if (epoch !== undefined && offset !== undefined)
+    return answer(guid, await readLog(bus, guid, { epoch, offset }, limit))
   if (epoch !== undefined || offset !== undefined) throw new InkcastError('bad_request', 'epoch and offset go together')
 
-  // How far the log reaches back is not known, and it may be trimmed while we look: come closer to its end until it is there.
+  // How far the log reaches back is not known, and it may be trimmed while we look: come closer to its end until it is
+  // there.
   let end = (await bus.positions([guid]))[0] ?? null
   for (let count = limit; end !== null && count >= 1; count = Math.floor(count / 2)) {
     const read = await readLog(bus, guid, { epoch: end.epoch, offset: Math.max(0, end.offset - count) }, limit)
@@ -136,7 +183,11 @@ async function readLog (bus, guid, { epoch, offset }, limit) {
   const records = []
   let bytes = 0
   for (;;) {
-    const { position, gap, records: page } = await bus.history(guid, { epoch, offset }, Math.min(limit - records.length, PAGE))
+    const {
+      position,
+      gap,
+      records: page
+    } = await bus.history(guid, { epoch, offset }, Math.min(limit - records.length, PAGE))
     // A gap that opens while we read is none yet: what was read stands, and the caller goes on from there.
     if (gap !== null) return { position, gap: records.length === 0 ? gap : null, records }
     for (const record of page) {
@@ -157,7 +208,8 @@ async function readLog (bus, guid, { epoch, offset }, limit) {
  */
 function encodeRecord ({ offset, publication: { event, traceId, timestamp, source, contentType, value } }) {
   const head = { offset, event, traceId, timestamp, source, contentType }
-  if (contentType !== 'application/json') return Buffer.from(JSON.stringify({ ...head, valueBase64: value.toString('base64') }))
+  if (contentType !== 'application/json')
+    return Buffer.from(JSON.stringify({ ...head, valueBase64: value.toString('base64') }))
   return Buffer.concat([Buffer.from(`${JSON.stringify(head).slice(0, -1)},"value":`), value, Buffer.from('}')])
 }
 

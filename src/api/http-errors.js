@@ -10,13 +10,19 @@ export function translateError (error) {
   if (error instanceof InkcastError || !(error instanceof Error)) return error
   const { code, statusCode } = /** @type {{ code?: string, statusCode?: number }} */ (error)
   switch (code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE': return new InkcastError('value_too_large')
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return new InkcastError('bad_request', 'the body is not as long as content-length says')
-    case 'FST_ERR_BAD_URL': return new InkcastError('bad_request', 'the URL is not well formed')
-    case 'FST_ERR_MAX_PARAM_LENGTH': return new InkcastError('bad_target', 'an id in the URL is too long')
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new InkcastError('value_too_large')
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new InkcastError('bad_request', 'the body is not as long as content-length says')
+    case 'FST_ERR_BAD_URL':
+      return new InkcastError('bad_request', 'the URL is not well formed')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new InkcastError('bad_target', 'an id in the URL is too long')
     // ajv's messages name the parameter and what it must be, not what it was
-    case 'FST_ERR_VALIDATION': return new InkcastError('bad_request', error.message.replace(/^querystring[/ ]/, 'query '))
+    case 'FST_ERR_VALIDATION':
+      return new InkcastError('bad_request', error.message.replace(/^querystring[/ ]/, 'query '))
   }
   // A body that ended too early, or whatever else the caller did wrong.
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? new InkcastError('bad_request') : error
@@ -44,7 +50,9 @@ export function answerBadHttp (error, socket, linger) {
     return null
   }
   const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const { status, body } = errorAnswer(new InkcastError('bad_request', late ? 'the request did not arrive in time' : 'the request is not well formed HTTP'))
+  const { status, body } = errorAnswer(
+    new InkcastError('bad_request', late ? 'the request did not arrive in time' : 'the request is not well formed HTTP')
+  )
   endSocket(socket, responseOf(status, JSON.stringify(body)), linger)
   return status
 }

@@ -12,13 +12,23 @@ import { idempotencyKeyFrom } from './publish-once.js'
  * @typedef {import('./http-routes.js').Call} Call
  */
 
-/** @typedef {{ operator: import('../wire/publication.js').Operator, guid?: string, uid?: string, sid?: string }} Target */
+/**
+ * @typedef {{ operator: import('../wire/publication.js').Operator, guid?: string, uid?: string, sid?: string }} Target
+ */
 
 const TARGET_HEADERS = /** @type {const} */ (['operator', 'guid', 'uid', 'sid'])
 const EMPTY = Buffer.alloc(0)
 
 /** Headers that a value goes with. */
-const ABOUT_VALUE = [HEADER.event, HEADER.except, HEADER.receipt, HEADER.traceId, HEADER.traceparent, HEADER.timestamp, HEADER.idempotencyKey]
+const ABOUT_VALUE = [
+  HEADER.event,
+  HEADER.except,
+  HEADER.receipt,
+  HEADER.traceId,
+  HEADER.traceparent,
+  HEADER.timestamp,
+  HEADER.idempotencyKey
+]
 const ABOUT_ORDER = [HEADER.traceId, HEADER.traceparent, HEADER.timestamp, HEADER.idempotencyKey]
 
 /** @type {Route[]} */
@@ -68,23 +78,32 @@ async function publish ({ headers, body, caller, now, publish, answerHeader }, t
   const givenKey = headerText(headers, HEADER.idempotencyKey)
   const publication = publicationFromHeaders((name) => {
     switch (name) {
-      case HEADER.operator: return target.operator
-      case HEADER.guid: return target.guid
-      case HEADER.uid: return target.uid
-      case HEADER.sid: return target.sid
+      case HEADER.operator:
+        return target.operator
+      case HEADER.guid:
+        return target.guid
+      case HEADER.uid:
+        return target.uid
+      case HEADER.sid:
+        return target.sid
       // Who published is told by the credential, whatever the caller says.
-      case HEADER.source: return caller
-      case HEADER.idempotencyKey: return givenKey === undefined ? undefined : idempotencyKeyFrom(givenKey, caller)
+      case HEADER.source:
+        return caller
+      case HEADER.idempotencyKey:
+        return givenKey === undefined ? undefined : idempotencyKeyFrom(givenKey, caller)
       // These have no value; some HTTP libraries send a type all the same.
-      case HEADER.contentType: return target.operator === 'kick' || target.operator === 'revoke' ? undefined : headerText(headers, name)
-      default: return headerText(headers, name)
+      case HEADER.contentType:
+        return target.operator === 'kick' || target.operator === 'revoke' ? undefined : headerText(headers, name)
+      default:
+        return headerText(headers, name)
     }
   }, body ?? EMPTY, now)
   answerHeader(HEADER.traceId, publication.traceId)
   for (const name of TARGET_HEADERS) {
     const given = headerText(headers, HEADER[name])
     // Not just passed over: its caller believes to reach somebody else than the path says.
-    if (given !== undefined && given !== target[name]) throw new InkcastError('bad_header', `${HEADER[name]} contradicts the path`)
+    if (given !== undefined && given !== target[name])
+      throw new InkcastError('bad_header', `${HEADER[name]} contradicts the path`)
   }
   const result = await publish(publication)
   answerHeader(HEADER.traceId, result.traceId)

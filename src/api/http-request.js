@@ -8,7 +8,8 @@ import { isId } from '../wire/publication.js'
  * @throws {InkcastError} bad_target
  */
 export function checkIds (params) {
-  for (const [name, value] of Object.entries(params)) if (!isId(value)) throw new InkcastError('bad_target', `the ${name} in the path is not a valid id`)
+  for (const [name, value] of Object.entries(params))
+    if (!isId(value)) throw new InkcastError('bad_target', `the ${name} in the path is not a valid id`)
   return params
 }
 
@@ -21,7 +22,8 @@ export function checkBodyHeaders (headers) {
   if (type !== undefined && type !== 'application/json' && type !== 'application/msgpack') {
     throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
   }
-  if (headers['content-encoding'] !== undefined) throw new InkcastError('bad_content_type', 'content-encoding is not supported')
+  if (headers['content-encoding'] !== undefined)
+    throw new InkcastError('bad_content_type', 'content-encoding is not supported')
 }
 
 /**
@@ -37,7 +39,11 @@ export function bodySize (headers, max) {
   return size
 }
 
-/** @param {import('fastify').FastifyReply} reply @param {string} name @param {string} value a header can't hold just any text */
+/**
+ * @param {import('fastify').FastifyReply} reply
+ * @param {string} name
+ * @param {string} value a header can't hold just any text
+ */
 export function setHeader (reply, name, value) {
   if (/^[\x21-\x7e]+$/.test(value)) reply.header(name, value)
 }
@@ -51,6 +57,8 @@ export function setHeader (reply, name, value) {
 export function withinTime (promise, ms) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  const late = new Promise((_resolve, reject) => { timer = setTimeout(() => reject(new InkcastError('timeout')), ms).unref() })
+  const late = new Promise((_resolve, reject) => {
+    timer = setTimeout(() => reject(new InkcastError('timeout')), ms).unref()
+  })
   return /** @type {Promise<T>} */ (Promise.race([promise, late])).finally(() => clearTimeout(timer))
 }

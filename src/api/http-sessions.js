@@ -9,7 +9,9 @@ import { timeOfSid } from '../wire/session-id.js'
 /** @type {Route[]} */
 export const sessionRoutes = [
   {
-    method: 'GET', path: '/v1/users/:uid/sessions', operation: 'sessions',
+    method: 'GET',
+    path: '/v1/users/:uid/sessions',
+    operation: 'sessions',
     summary: 'The connections a user has, on all workers, and what they have open',
     answer: {
       uid: { type: 'string' },
@@ -24,14 +26,21 @@ export const sessionRoutes = [
             client: { type: 'string', description: 'Stable id of the client, if it gave one' },
             transport: { enum: ['websocket', 'polling'] },
             connectedAt: { type: 'integer', description: 'ms since 1970' },
-            lastSeen: { type: 'integer', description: 'When something was heard from it last, ms since 1970; known to the minute' },
+            lastSeen: {
+              type: 'integer',
+              description: 'When something was heard from it last, ms since 1970; known to the minute'
+            },
             documents: { type: 'array', items: { type: 'string' }, description: 'Guids of what it has open' }
           }
         }
       }
     },
     async handle ({ params: { uid }, sessions }) {
-      return { ok: true, uid, sessions: (await sessions.sessions(uid)).map((session) => ({ ...session, connectedAt: timeOfSid(session.sid) })) }
+      return {
+        ok: true,
+        uid,
+        sessions: (await sessions.sessions(uid)).map((session) => ({ ...session, connectedAt: timeOfSid(session.sid) }))
+      }
     }
   }
 ]

@@ -51,11 +51,21 @@ const TIMES = {
  * @param {{ cert: string | Buffer, key: string | Buffer }} [dependencies.tls] PEM
  * @param {Partial<typeof TIMES>} [times] for tests
  */
-export function createHttpApi ({ settings, limits: { maxRecordBytes }, production, publish, bus, presence, sessions, log, metrics, clock = systemClock, tls }, times) {
+export function createHttpApi (
+  {
+    settings,
+    limits: { maxRecordBytes },
+    production, publish, bus, presence, sessions, log, metrics, clock = systemClock, tls
+  },
+  times
+) {
   const allTimes = { ...TIMES, ...times }
   const { operation: operationTimeout, stop: stopTimeout, leave: leaveTime } = allTimes
   const callers = createCallers(settings.tokens)
-  const admission = createAdmission({ maxRequests: MAX_REQUESTS, maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes) })
+  const admission = createAdmission({
+    maxRequests: MAX_REQUESTS,
+    maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes)
+  })
   /** @type {WeakMap<Request, Admitted>} */
   const admitted = new WeakMap()
   let leaving = false
@@ -81,7 +91,9 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
       if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
     },
     // fastify's types have http and https apart; here the one differs from the other by its name
-    .../** @type {object} */ ({ [tls === undefined ? 'http' : 'https']: { ...tls, ...serverOptions(allTimes), requireHostHeader: false } })
+    .../** @type {object} */ ({
+      [tls === undefined ? 'http' : 'https']: { ...tls, ...serverOptions(allTimes), requireHostHeader: false }
+    })
   })
   server.server.maxConnections = MAX_CONNECTIONS
 
@@ -115,7 +127,8 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
       method,
       url: path,
       config: { operation },
-      schema: query === undefined ? {} : { querystring: { type: 'object', properties: query, additionalProperties: false } },
+      schema:
+        query === undefined ? {} : { querystring: { type: 'object', properties: query, additionalProperties: false } },
       async handler (request, reply) {
         const { caller, slot } = /** @type {Admitted} */ (admitted.get(request))
         const running = handle({
@@ -134,7 +147,10 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
         slot.hold()
         running.catch(() => {}).finally(() => slot.release())
         const answer = await withinTime(running, operationTimeout)
-        return reply.code(method === 'GET' ? 200 : 202).type('application/json; charset=utf-8').send(answer)
+        return reply
+          .code(method === 'GET' ? 200 : 202)
+          .type('application/json; charset=utf-8')
+          .send(answer)
       }
     })
   }
@@ -144,7 +160,8 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
    * @returns {string} the caller's name
    */
   function whoCalls (request) {
-    if (!callers.needToken) return callers.onThisMachine({ address: request.socket.remoteAddress, headers: request.headers })
+    if (!callers.needToken)
+      return callers.onThisMachine({ address: request.socket.remoteAddress, headers: request.headers })
     // What the api can do is no secret, and tools that read the description rarely send a token.
     if (/** @type {{ open?: boolean }} */ (request.routeOptions.config).open) return ''
     return callers.byToken(request.headers.authorization)
@@ -197,7 +214,8 @@ export function createHttpApi ({ settings, limits: { maxRecordBytes }, productio
     /** Takes no more requests, lets those in work finish, for 10 s at most. */
     async stop () {
       leaving = stopping = true
-      // Node closes connections that are idle now, not those that become so: a body that was refused is read to its end first
+      // Node closes connections that are idle now, not those that become so: a body that was refused is read to its end
+      // first
       const idle = setInterval(() => server.server.closeIdleConnections(), 50)
       const late = setTimeout(() => server.server.closeAllConnections(), stopTimeout)
       await server.close().finally(() => {

@@ -13,7 +13,10 @@ export const LEASE = 30_000
  * @returns {import('./requests.js').Requests}
  */
 export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {
-  /** @type {Map<string, { fingerprint: string, traceId: string, inWorkUntil: number, knownUntil: number, answer?: string }>} the one begun first comes first */
+  /**
+   * @type {Map<string, { fingerprint: string, traceId: string, inWorkUntil: number, knownUntil: number, answer?: string
+   *   }>} the one begun first comes first
+   */
   const requests = new Map()
 
   return {

@@ -24,7 +24,8 @@ function hash (...parts) {
  */
 export function idempotencyKeyFrom (header, caller) {
   const key = /^"([\x20\x21\x23-\x5b\x5d-\x7e]{1,255})"$|^([\x21\x23-\x2b\x2d-\x7e]{1,255})$/.exec(header)
-  if (key === null) throw new InkcastError('bad_header', 'idempotency-key must be a string of 1 to 255 ASCII characters')
+  if (key === null)
+    throw new InkcastError('bad_header', 'idempotency-key must be a string of 1 to 255 ASCII characters')
   return hash(caller, '\n', key[1] ?? key[2])
 }
 
@@ -39,13 +40,14 @@ function fingerprintOf ({ operator, guid, uid, sid, event, except, ephemeral, re
 /**
  * Publishes unless the same was published with the same key; then gives the answer it got.
  *
- * When the outcome of an earlier try is not known (its process died, Kafka did not answer) it is published again with the
- * same key and trace id, and the document's log recognises it. What has no log is delivered twice then.
+ * When the outcome of an earlier try is not known (its process died, Kafka did not answer) it is published again with
+ * the same key and trace id, and the document's log recognises it. What has no log is delivered twice then.
  *
  * @param {import('./requests.js').Requests} requests
  * @param {Publication & { idempotencyKey: string }} publication checked
  * @param {(publication: Publication) => Promise<PublishResult>} publish
- * @returns {Promise<PublishResult>} rejects with idempotency_mismatch, request_in_progress, unavailable, or what publish rejects with
+ * @returns {Promise<PublishResult>} rejects with idempotency_mismatch, request_in_progress, unavailable, or what
+ *   publish rejects with
  */
 export async function publishOnce (requests, publication, publish) {
   const { idempotencyKey: id } = publication

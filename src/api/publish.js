@@ -38,7 +38,9 @@ export function createPublish ({ sink, limits, requests }) {
   return async (publication) => {
     checkPublication(publication, { maxBytes: limits.maxRecordBytes })
     const { idempotencyKey } = publication
-    return idempotencyKey === undefined ? publish(publication) : publishOnce(requests, { ...publication, idempotencyKey }, publish)
+    return idempotencyKey === undefined
+      ? publish(publication)
+      : publishOnce(requests, { ...publication, idempotencyKey }, publish)
   }
 }
 

@@ -17,13 +17,22 @@ const RENEW = 1000
  */
 export function createRedisRequests ({ redis: { scripts } }) {
   const process = randomUUID()
-  /** What this process is at, by id: if Redis says that it is at anything else, an answer of Redis was lost. @type {Map<string, { fingerprint: string, traceId: string, since: number }>} */
+  /**
+   * What this process is at, by id: if Redis says that it is at anything else, an answer of Redis was lost.
+   * @type {Map<string, { fingerprint: string, traceId: string, since: number }>}
+   */
   const working = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   let renewing
 
-  /** @param {string} id @param {string} fingerprint @param {string} traceId @returns {Promise<[state: string, text?: string]>} */
-  const request = (id, fingerprint, traceId) => scripts.request([requestState(id)], [fingerprint, traceId, LEASE, IDEMPOTENCY.ttl, process])
+  /**
+   * @param {string} id
+   * @param {string} fingerprint
+   * @param {string} traceId
+   * @returns {Promise<[state: string, text?: string]>}
+   */
+  const request = (id, fingerprint, traceId) =>
+    scripts.request([requestState(id)], [fingerprint, traceId, LEASE, IDEMPOTENCY.ttl, process])
 
   /** Most are done within milliseconds, and nothing is said of them. */
   function renew () {

@@ -25,8 +25,8 @@ const MAX_CACHED_LENGTH = 2048
  * Tells who a token stands for.
  *
  * @param {object} dependencies
- * @param {Readonly<{ secret?: string, publicKeyFile?: string, jwksUrl?: string, allowAnonymous?: boolean }>} dependencies.settings
- *   config.auth; at most one of the first three
+ * @param {Readonly<{ secret?: string, publicKeyFile?: string, jwksUrl?: string, allowAnonymous?: boolean }>}
+ *   dependencies.settings config.auth; at most one of the first three
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
@@ -69,7 +69,10 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
         try {
           ownKey = keyFromPem(await readFile(publicKeyFile, 'utf8'))
         } catch (error) {
-          throw new Error(`AUTH_JWT_PUBLIC_KEY_FILE=${publicKeyFile}: ${error instanceof Error ? error.message : error}`, { cause: error })
+          throw new Error(
+            `AUTH_JWT_PUBLIC_KEY_FILE=${publicKeyFile}: ${error instanceof Error ? error.message : error}`,
+            { cause: error }
+          )
         }
       }
       await keySet?.start()
@@ -80,7 +83,10 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
       await keySet?.stop()
     },
 
-    /** @param {() => void} listener called when the issuer withdrew keys: identities of their tokens have `key.withdrawnAt` from then on */
+    /**
+     * @param {() => void} listener called when the issuer withdrew keys: identities of their tokens have
+     *   `key.withdrawnAt` from then on
+     */
     onWithdrawn (listener) { withdrawnListeners.push(listener) },
 
     /**
@@ -97,8 +103,13 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
         return anonymousIdentity()
       }
       if (typeof token !== 'string') throw new InkcastError('unauthorized', 'the token is not a string')
-      if (token.length > MAX_TOKEN_LENGTH) throw new InkcastError('unauthorized', `the token is longer than ${MAX_TOKEN_LENGTH} characters`)
-      if (!hasKey) throw new InkcastError('unauthorized', 'a token was given, but the gateway has no key to verify it: set AUTH_JWT_SECRET, or send no token')
+      if (token.length > MAX_TOKEN_LENGTH)
+        throw new InkcastError('unauthorized', `the token is longer than ${MAX_TOKEN_LENGTH} characters`)
+      if (!hasKey)
+        throw new InkcastError(
+          'unauthorized',
+          'a token was given, but the gateway has no key to verify it: set AUTH_JWT_SECRET, or send no token'
+        )
 
       if (secret !== undefined && ownKey !== null) return verify(token, ownKey)
       // also where every token is in the cache
@@ -125,7 +136,8 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
 function readHeader (token) {
   try {
     const { kid, alg } = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString())
-    if (typeof alg === 'string' && (kid === undefined || (typeof kid === 'string' && kid.length <= 256))) return { kid, alg }
+    if (typeof alg === 'string' && (kid === undefined || (typeof kid === 'string' && kid.length <= 256)))
+      return { kid, alg }
   } catch {}
   throw new InkcastError('unauthorized', 'the token is not a well formed JWT')
 }

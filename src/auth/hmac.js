@@ -11,11 +11,17 @@ const MAX_LENGTH = 4096
 /** What follows the header. */
 const PAYLOAD_AND_SIGNATURE = /^[\w-]+\.[\w-]+$/
 
-/** RFC 7518, 3.2, and FIPS 180-4: algorithm, hash, bytes of its block and of its digest. @type {[string, string, number, number][]} */
+/**
+ * RFC 7518, 3.2, and FIPS 180-4: algorithm, hash, bytes of its block and of its digest.
+ * @type {[string, string, number, number][]}
+ */
 const ALGORITHMS = [['HS256', 'sha256', 64, 32], ['HS384', 'sha384', 128, 48], ['HS512', 'sha512', 128, 64]]
 
 /** @param {string} alg @returns {string[]} first parts of tokens, as issuers write them */
-const plainHeaders = (alg) => [{ alg, typ: 'JWT' }, { typ: 'JWT', alg }, { alg }].map((header) => Buffer.from(JSON.stringify(header)).toString('base64url'))
+const plainHeaders = (alg) =>
+  [{ alg, typ: 'JWT' }, { typ: 'JWT', alg }, { alg }].map((header) =>
+    Buffer.from(JSON.stringify(header)).toString('base64url')
+  )
 
 /**
  * HMAC (RFC 2104) as two hashes in one call each: an Hmac object of Node's would cost twice as much, and the garbage
@@ -64,7 +70,8 @@ class Mac {
 
 /**
  * @param {string} secret
- * @returns {(token: string) => object | undefined} the claims, their times not looked at; undefined: not a token of the common kind, or not a valid one
+ * @returns {(token: string) => object | undefined} the claims, their times not looked at; undefined: not a token of the
+ *   common kind, or not a valid one
  */
 export function createHmacReader (secret) {
   /** @type {Map<string, Mac>} by header: a token has no other choice of the algorithm */
@@ -79,7 +86,11 @@ export function createHmacReader (secret) {
     const payloadEnd = token.lastIndexOf('.')
     const mac = macs.get(token.slice(0, headerEnd))
     if (mac === undefined || payloadEnd > MAX_LENGTH) return undefined
-    if (!PAYLOAD_AND_SIGNATURE.test(token.slice(headerEnd + 1)) || !mac.signed(token.slice(0, payloadEnd), token.slice(payloadEnd + 1))) return undefined
+    if (
+      !PAYLOAD_AND_SIGNATURE.test(token.slice(headerEnd + 1)) ||
+      !mac.signed(token.slice(0, payloadEnd), token.slice(payloadEnd + 1))
+    )
+      return undefined
     return parseObject(Buffer.from(token.slice(headerEnd + 1, payloadEnd), 'base64url').toString())
   }
 }

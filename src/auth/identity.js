@@ -49,7 +49,8 @@ export const claims = z.object({
 /**
  * What most tokens claim and `claims` would pass: that is seen at a glance, and the schema takes three times as long.
  * @param {any} payload
- * @returns {payload is Pick<import('zod').output<typeof claims>, 'sub' | 'exp' | 'name'> & { nbf?: undefined, tier?: undefined, documents?: undefined }}
+ * @returns {payload is Pick<import('zod').output<typeof claims>, 'sub' | 'exp' | 'name'> & { nbf?: undefined, tier?:
+ *   undefined, documents?: undefined }}
  */
 export function isPlain (payload) {
   const { sub, exp, nbf, name, tier, documents } = payload
@@ -97,5 +98,11 @@ export function identityFromClaims (payload, key) {
 
 /** @returns {Identity} a user that nobody else is */
 export function anonymousIdentity () {
-  return Object.freeze({ uid: ANONYMOUS_PREFIX + randomBytes(12).toString('base64url'), grants: null, issuedAt: null, expiresAt: null, anonymous: true })
+  return Object.freeze({
+    uid: ANONYMOUS_PREFIX + randomBytes(12).toString('base64url'),
+    grants: null,
+    issuedAt: null,
+    expiresAt: null,
+    anonymous: true
+  })
 }

@@ -11,7 +11,10 @@ import { keyFromJwk } from './keys.js'
  * @typedef {import('./keys.js').VerificationKey} VerificationKey
  */
 
-/** After this long the keys are fetched again, in the background and by a timer: keys that were withdrawn go, new ones are there before they are used. */
+/**
+ * After this long the keys are fetched again, in the background and by a timer: keys that were withdrawn go, new ones
+ * are there before they are used.
+ */
 const MAX_AGE = 600_000
 /** Between two fetches: tokens with made-up key ids must not become requests to the issuer. */
 const COOL_DOWN = 10_000
@@ -28,15 +31,18 @@ const MAX_UNKNOWN = 1000
  * @param {string} dependencies.url
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {(withdrawn: boolean) => void} dependencies.onChange the set differs from what it was; what was verified by an older one may be
- *   void. withdrawn: there are keys that it had and does not have any more
+ * @param {(withdrawn: boolean) => void} dependencies.onChange the set differs from what it was; what was verified by an
+ *   older one may be void. withdrawn: there are keys that it had and does not have any more
  */
 export function createKeySet ({ url, log, clock, onChange }) {
   const stopping = new AbortController()
   const backoff = new Backoff({ min: 1000, max: 30_000 })
   /** @type {Map<string, VerificationKey[]> | null} by key id, '' for keys without; null before the first fetch */
   let keys = null
-  /** Those that it had before: an issuer that leaves one out by mistake gets the same back. By id and name. @type {Map<string, VerificationKey>} */
+  /**
+   * Those that it had before: an issuer that leaves one out by mistake gets the same back. By id and name.
+   * @type {Map<string, VerificationKey>}
+   */
   const withdrawn = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -68,7 +74,10 @@ export function createKeySet ({ url, log, clock, onChange }) {
     }
   }
 
-  /** @param {Map<string, VerificationKey[]>} fetched @returns {boolean} whether keys are missing that were there before */
+  /**
+   * @param {Map<string, VerificationKey[]>} fetched
+   * @returns {boolean} whether keys are missing that were there before
+   */
   function replace (fetched) {
     const old = new Map([...withdrawn, ...named(keys)])
     for (const [kid, list] of fetched) {
@@ -156,11 +165,14 @@ export function createKeySet ({ url, log, clock, onChange }) {
   }
 }
 
-const unknownKey = () => new InkcastError('unauthorized', 'the token was signed with a key that its issuer does not have')
+const unknownKey = () =>
+  new InkcastError('unauthorized', 'the token was signed with a key that its issuer does not have')
 
 /** @param {Map<string, VerificationKey[]> | null} keys @returns {[name: string, key: VerificationKey][]} */
 function named (keys) {
-  return [...keys ?? []].flatMap(([kid, list]) => list.map((key) => /** @type {[string, VerificationKey]} */ ([`${kid}\n${key.name}`, key])))
+  return [...(keys ?? [])].flatMap(([kid, list]) =>
+    list.map((key) => /** @type {[string, VerificationKey]} */ ([`${kid}\n${key.name}`, key]))
+  )
 }
 
 /**

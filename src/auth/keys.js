@@ -10,8 +10,10 @@ import { createHmacReader } from './hmac.js'
  * @typedef {object} VerificationKey
  * @property {readonly string[]} algorithms
  * @property {string} name of the key itself and how it is used: two that have one verify the same tokens
- * @property {number | null} withdrawnAt when its issuer was first seen not to have it any more, ms since 1970; null: it has, as far as is known
- * @property {(token: string) => unknown} verify returns the claims, their times not looked at; throws InkcastError unauthorized
+ * @property {number | null} withdrawnAt when its issuer was first seen not to have it any more, ms since 1970; null: it
+ *   has, as far as is known
+ * @property {(token: string) => unknown} verify returns the claims, their times not looked at; throws InkcastError
+ *   unauthorized
  */
 
 /** @typedef {import('fast-jwt').Algorithm} Algorithm */
@@ -59,9 +61,13 @@ export function keyFromJwk (jwk) {
   if (kty !== 'RSA' && kty !== 'EC' && kty !== 'OKP') throw new Error('not a public key')
   if (d !== undefined) throw new Error('a private key')
   if (use !== undefined && use !== 'sig') throw new Error('not for signatures')
-  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) throw new Error('not for verifying')
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify')))
+    throw new Error('not for verifying')
   if (kid !== undefined && typeof kid !== 'string') throw new Error('its kid is not a string')
-  return { kid, ...publicKey(createPublicKey({ key: /** @type {import('node:crypto').JsonWebKey} */ (jwk), format: 'jwk' }), alg) }
+  return {
+    kid,
+    ...publicKey(createPublicKey({ key: /** @type {import('node:crypto').JsonWebKey} */ (jwk), format: 'jwk' }), alg)
+  }
 }
 
 /**

@@ -16,7 +16,11 @@
 /** @returns {KnownEnd} of a log that nothing is known of */
 export const nothingKnown = () => ({ epoch: '', offset: 0, read: { epoch: '', offset: 0 }, unsure: false })
 
-/** @param {Position} position @param {Position} other @returns {boolean} whether both are of one log, and `other` comes after it */
+/**
+ * @param {Position} position
+ * @param {Position} other
+ * @returns {boolean} whether both are of one log, and `other` comes after it
+ */
 const isBefore = (position, other) => position.epoch === other.epoch && position.offset < other.offset
 
 /**

@@ -88,7 +88,10 @@ export function createMemoryHub ({ history, idempotency, clock = systemClock, ma
     toDocument (guid, record) {
       for (const bus of buses) {
         // looked at twice: it has to be subscribed now, and still when the record arrives
-        if (bus.guids.has(guid)) later(() => { if (bus.guids.has(guid)) bus.call((handlers) => handlers.onRecord(record)) })
+        if (bus.guids.has(guid))
+          later(() => {
+            if (bus.guids.has(guid)) bus.call((handlers) => handlers.onRecord(record))
+          })
       }
     },
 
@@ -99,7 +102,8 @@ export function createMemoryHub ({ history, idempotency, clock = systemClock, ma
      */
     toWorkers (publication, at, reaches) {
       for (const bus of buses) {
-        if (bus.workerNumber !== undefined && reaches(bus)) later(() => bus.call((handlers) => handlers.onDirect(publication, undefined, at)))
+        if (bus.workerNumber !== undefined && reaches(bus))
+          later(() => bus.call((handlers) => handlers.onDirect(publication, undefined, at)))
       }
     }
   }

@@ -16,19 +16,27 @@ import { isCovered } from './origin.js'
  * @property {BusRecord[]} records the last ones, without a hole
  * @property {number} bytes of their values
  * @property {number} appendedAt monotonic ms
- * @property {Map<string, import('./origin.js').Origin>} origins the newest of each source; a document has as many sources as its key had partitions
- * @property {Map<string, number>} keys idempotency keys of its last records, and until when they are known, monotonic ms; the oldest first
+ * @property {Map<string, import('./origin.js').Origin>} origins the newest of each source; a document has as many
+ *   sources as its key had partitions
+ * @property {Map<string, number>} keys idempotency keys of its last records, and until when they are known, monotonic
+ *   ms; the oldest first
  */
 
 /**
  * @param {object} settings
- * @param {{ size: number, ttl: number }} settings.history records per document, and seconds they are kept after the last one
+ * @param {{ size: number, ttl: number }} settings.history records per document, and seconds they are kept after the
+ *   last one
  * @param {import('./idempotency.js').Idempotency} [settings.idempotency] for tests
  * @param {import('../common/clock.js').Clock} settings.clock
- * @param {number} [settings.maxDocuments] the one that was not used for longest is forgotten, and begins a new epoch when it is used again
- * @param {number} [settings.maxBytes] of all values; beyond it the records of the documents go that were not used for longest
+ * @param {number} [settings.maxDocuments] the one that was not used for longest is forgotten, and begins a new epoch
+ *   when it is used again
+ * @param {number} [settings.maxBytes] of all values; beyond it the records of the documents go that were not used for
+ *   longest
  */
-export function createMemoryLogs ({ history, idempotency = IDEMPOTENCY, clock, maxDocuments = 100_000, maxBytes = 256 * 2 ** 20 }) {
+export function createMemoryLogs ({
+  history, idempotency = IDEMPOTENCY, clock, maxDocuments = 100_000,
+  maxBytes = 256 * 2 ** 20
+}) {
   /** @type {Map<string, DocumentLog>} the one used last comes last */
   const logs = new Map()
   let bytes = 0
@@ -92,7 +100,8 @@ export function createMemoryLogs ({ history, idempotency = IDEMPOTENCY, clock, m
         log.origins.set(origin.source, origin)
       }
       const now = clock.monotonic()
-      if (publication.idempotencyKey !== undefined && !isNew(log.keys, publication.idempotencyKey, now, idempotency)) return { position: positionOf(log), record: null }
+      if (publication.idempotencyKey !== undefined && !isNew(log.keys, publication.idempotencyKey, now, idempotency))
+        return { position: positionOf(log), record: null }
       const record = { epoch: log.epoch, offset: ++log.offset, publication, ingestedAt: clock.now() }
       log.records.push(record)
       log.appendedAt = now
@@ -104,7 +113,9 @@ export function createMemoryLogs ({ history, idempotency = IDEMPOTENCY, clock, m
     },
 
     /** @param {string} guid @returns {Position} of a log that exists from now on */
-    open (guid) { return positionOf(use(guid)) },
+    open (guid) {
+      return positionOf(use(guid))
+    },
 
     /** @param {string} guid @returns {Position | null} */
     end (guid) {
@@ -133,8 +144,12 @@ export function createMemoryLogs ({ history, idempotency = IDEMPOTENCY, clock, m
       for (const log of logs.values()) if (expired(log)) dropRecords(log)
     },
 
-    get documents () { return logs.size },
-    get bytes () { return bytes }
+    get documents () {
+      return logs.size
+    },
+    get bytes () {
+      return bytes
+    }
   }
 }
 

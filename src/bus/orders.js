@@ -1,13 +1,15 @@
 /**
  * Orders about users: a kick, or a revoke of one document. For each user the time of the newest order of each kind, so
- * that the same order counts once however often it arrives, and a grant that was revoked stays closed. Redis keeps the same
- * for seven days, under the same names (order-2.lua); a worker has those of its own users only.
+ * that the same order counts once however often it arrives, and a grant that was revoked stays closed. Redis keeps the
+ * same for seven days, under the same names (order-2.lua); a worker has those of its own users only.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @typedef {[order: string, at: number]} Order its name (`orderName`), and when it was taken, ms since 1970
  */
 
-/** How long an order about a user is kept, s; a token that is older and still valid opens the document again after that. */
+/**
+ * How long an order about a user is kept, s; a token that is older and still valid opens the document again after that.
+ */
 export const ORDER_TTL = 7 * 86_400
 /** Orders kept about one user. Beyond it the oldest give way to `EVERY_DOCUMENT`. */
 export const MAX_ORDERS = 1000
@@ -18,7 +20,10 @@ const KICK = 'k'
 /** @param {Pick<Publication, 'operator' | 'guid'>} order @returns {string} */
 export const orderName = ({ operator, guid }) => operator === 'kick' ? KICK : `r${guid}`
 
-/** @param {string} name @returns {{ operator: 'kick' } | { operator: 'revoke', guid: string } | null} null: of every document */
+/**
+ * @param {string} name
+ * @returns {{ operator: 'kick' } | { operator: 'revoke', guid: string } | null} null: of every document
+ */
 export function readOrderName (name) {
   if (name === KICK) return { operator: 'kick' }
   return name === EVERY_DOCUMENT ? null : { operator: 'revoke', guid: name.slice(1) }
@@ -28,7 +33,9 @@ export class Orders {
   /** @type {Map<string, Map<string, number>>} by user, the one used longest ago first */
   #users = new Map()
 
-  /** @param {number} [maxUsers] the one that was ordered about longest ago goes first; default: the caller bounds them */
+  /**
+   * @param {number} [maxUsers] the one that was ordered about longest ago goes first; default: the caller bounds them
+   */
   constructor (maxUsers = Infinity) {
     this.maxUsers = maxUsers
   }

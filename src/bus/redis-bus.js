@@ -21,10 +21,10 @@ import { createRedisUsers } from './redis-users.js'
  * with an origin may be offered again without harm. Those without (the api without Kafka, signals) may then be there
  * twice, and so may direct publications: at least once, if the caller tries again, at most once if not.
  *
- * A Redis that fails over to a replica, or restarts from its disk, may have lost the last records. Their offsets would be
- * given again under the same epoch, to other records. Each script compares the generation of Redis with the one that the document's meta
- * has, and begins another epoch where it is another (include/generation.lua). Beside that, a worker that has seen such an offset live, or has
- * read an end at or after it, notices.
+ * A Redis that fails over to a replica, or restarts from its disk, may have lost the last records. Their offsets would
+ * be given again under the same epoch, to other records. Each script compares the generation of Redis with the one that
+ * the document's meta has, and begins another epoch where it is another (include/generation.lua). Beside that, a worker
+ * that has seen such an offset live, or has read an end at or after it, notices.
  *
  * @typedef {import('./contract.js').Bus} Bus
  * @typedef {import('../wire/position.js').Position} Position
@@ -34,7 +34,10 @@ import { createRedisUsers } from './redis-users.js'
 const EMPTY_META_TTL = 86_400
 /** A reply of `history` is cut off after this, bytes; there is more then, as its position shows. */
 const HISTORY_BYTES = 4 * 2 ** 20
-/** How long the repair of documents waits for kicks and revokes that were missed, ms; the worker goes on trying to read them. */
+/**
+ * How long the repair of documents waits for kicks and revokes that were missed, ms; the worker goes on trying to read
+ * them.
+ */
 const READ_ORDERS_WITHIN = 5000
 /** How long a document that Kafka can heal is waited for after Redis came back, s. */
 const HEAL_WITHIN = { begin: 15, end: 120 }
@@ -53,11 +56,17 @@ const LOG_INTERVAL = 60_000
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {Bus}
  */
-export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, history, idempotency, clock = systemClock }) {
+export function createRedisBus ({
+  redis, log, metrics, workerNumber, handlers, history, idempotency, clock = systemClock
+}) {
   const { channels, scripts } = redis
   const publish = createRedisPublish({ redis, history, idempotency, clock })
-  const users = workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, onOrders, clock })
-  const kept = workerNumber === undefined ? undefined : createKeptOrders({ redis, workerNumber, onMessage: (message) => onDirect(message), metrics })
+  const users =
+    workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, onOrders, clock })
+  const kept =
+    workerNumber === undefined
+      ? undefined
+      : createKeptOrders({ redis, workerNumber, onMessage: (message) => onDirect(message), metrics })
   const metaTtl = Math.max(META_TTL, history.ttl)
   /** Subscribed documents; bounded by what the feeds hold. @type {Map<string, import('./known-end.js').KnownEnd>} */
   const subscribed = new Map()
@@ -107,7 +116,10 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
         if (resetting.has(guid)) return
         resetting.add(guid)
         rolledBack(guid, record.epoch)
-          .then(() => tellInterrupted([guid]), () => {}) // the next record shows it again
+          .then(
+            () => tellInterrupted([guid]),
+            () => {}
+          ) // the next record shows it again
           .finally(() => resetting.delete(guid))
         return
       }
@@ -148,10 +160,16 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
     readOrders().then(() => tellInterrupted(guids))
   })
 
-  /** Tries for `READ_ORDERS_WITHIN` at most: with Redis Cluster they may be in another part of it than the documents. Never rejects. */
+  /**
+   * Tries for `READ_ORDERS_WITHIN` at most: with Redis Cluster they may be in another part of it than the documents.
+   * Never rejects.
+   */
   async function readOrders () {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(READ_ORDERS_WITHIN)])
-    await retry(async () => kept?.read(), { signal, onFailure: () => metrics.bus_errors.inc({ operation: 'orders' }) }).catch(() => {})
+    await retry(async () => kept?.read(), {
+      signal,
+      onFailure: () => metrics.bus_errors.inc({ operation: 'orders' })
+    }).catch(() => {})
   }
 
   /** @param {string} uid @param {import('./orders.js').Order[]} orders */
@@ -186,19 +204,22 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   }
 
   /**
-   * Reads the end of a log, which begins another epoch if it has lost records. That end is not remembered: where records
-   * come faster than live delivery brings them, each look would ask for the next one.
+   * Reads the end of a log, which begins another epoch if it has lost records. That end is not remembered: where
+   * records come faster than live delivery brings them, each look would ask for the next one.
    * @param {string} guid
    * @param {string} epoch that it has if it has lost nothing
    */
   function look (guid, epoch) {
-    attempt('positions', () => positions([guid])).then(([end]) => {
-      if (end?.epoch !== epoch) tellInterrupted([guid])
-    }, () => {
-      // the next record makes us look again
-      const known = subscribed.get(guid)
-      if (known !== undefined) known.unsure = true
-    })
+    attempt('positions', () => positions([guid])).then(
+      ([end]) => {
+        if (end?.epoch !== epoch) tellInterrupted([guid])
+      },
+      () => {
+        // the next record makes us look again
+        const known = subscribed.get(guid)
+        if (known !== undefined) known.unsure = true
+      }
+    )
   }
 
   /** @param {string} guid @param {Position | null | undefined} end that was read */
@@ -229,9 +250,12 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
   /** @param {string} guid @returns {Promise<Position>} of a log that exists from now on */
   async function openLog (guid) {
     const keys = [documentLog(guid), documentMeta(guid)]
-    const open = (/** @type {string} */ move) => scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtl, move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
+    const open = (/** @type {string} */ move) =>
+      scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtl, move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
     const { position } = await readEnd(guid, async () => {
-      const [epoch, offset, lost] = await open(moveAsked(redis)).catch(async (error) => open(await moveTold(redis, keys[1], error)))
+      const [epoch, offset, lost] = await open(moveAsked(redis)).catch(async (error) =>
+        open(await moveTold(redis, keys[1], error))
+      )
       if (lost === 1) metrics.bus_errors.inc({ operation: 'rollback' })
       return { position: { epoch, offset: Number(offset) } }
     })
@@ -247,18 +271,26 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
    */
   async function readLog (guid, since, limit, opened = false) {
     const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
-    const [epoch, offset, state, ...envelopes] = await scripts.history([documentLog(guid), documentMeta(guid)],
-      [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES])
+    const [epoch, offset, state, ...envelopes] = await scripts.history(
+      [documentLog(guid), documentMeta(guid)],
+      [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES]
+    )
     if (epoch === undefined) {
       const position = await openLog(guid)
       // moved from another node of the cluster, and complete
-      return position.epoch === since.epoch && !opened ? readLog(guid, since, limit, true) : { position, records: [], gap: 'epoch' }
+      return position.epoch === since.epoch && !opened
+        ? readLog(guid, since, limit, true)
+        : { position, records: [], gap: 'epoch' }
     }
     const position = { epoch: epoch.toString(), offset: Number(offset) }
     if (state !== 2) return { position, records: [], gap: state === 0 ? 'epoch' : 'trimmed' }
     return {
       position,
-      records: envelopes.map((envelope, i) => ({ epoch: position.epoch, offset: since.offset + 1 + i, ...decodeEnvelope(envelope) })),
+      records: envelopes.map((envelope, i) => ({
+        epoch: position.epoch,
+        offset: since.offset + 1 + i,
+        ...decodeEnvelope(envelope)
+      })),
       gap: null
     }
   }
@@ -270,7 +302,9 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
       users?.start()
       kept?.start()
       const mine = [workerChannel(workerNumber), EVERYONE_CHANNEL]
-      await retry(() => Promise.all(mine.map((channel) => channels.subscribe(channel, onDirect))), { signal: stopping.signal })
+      await retry(() => Promise.all(mine.map((channel) => channels.subscribe(channel, onDirect))), {
+        signal: stopping.signal
+      })
     },
 
     async stop () {
@@ -287,23 +321,24 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
 
     publish: (entries) => attempt('publish', () => publish(entries)),
 
-    subscribe: (guid) => attempt('subscribe', async () => {
-      // what is known stays true when somebody subscribes again
-      const call = { ...subscribed.get(guid) ?? nothingKnown() }
-      subscribed.set(guid, call)
-      try {
-        await channels.subscribe(documentChannel(guid), onDocument)
-        // read after it: what is appended from here on comes live
-        return await openLog(guid)
-      } catch (error) {
-        // unless somebody else has subscribed or unsubscribed meanwhile, it is as if nobody had asked
-        if (subscribed.get(guid) === call) {
-          subscribed.delete(guid)
-          channels.unsubscribe(documentChannel(guid))
+    subscribe: (guid) =>
+      attempt('subscribe', async () => {
+        // what is known stays true when somebody subscribes again
+        const call = { ...(subscribed.get(guid) ?? nothingKnown()) }
+        subscribed.set(guid, call)
+        try {
+          await channels.subscribe(documentChannel(guid), onDocument)
+          // read after it: what is appended from here on comes live
+          return await openLog(guid)
+        } catch (error) {
+          // unless somebody else has subscribed or unsubscribed meanwhile, it is as if nobody had asked
+          if (subscribed.get(guid) === call) {
+            subscribed.delete(guid)
+            channels.unsubscribe(documentChannel(guid))
+          }
+          throw error
         }
-        throw error
-      }
-    }),
+      }),
 
     async unsubscribe (guid) {
       if (subscribed.delete(guid)) channels.unsubscribe(documentChannel(guid))
@@ -311,11 +346,12 @@ export function createRedisBus ({ redis, log, metrics, workerNumber, handlers, h
 
     history: (guid, since, limit) => attempt('history', () => readEnd(guid, () => readLog(guid, since, limit))),
 
-    positions: (guids) => attempt('positions', async () => {
-      const ends = await positions(guids)
-      ends.forEach((end, i) => note(guids[i], end))
-      return ends
-    }),
+    positions: (guids) =>
+      attempt('positions', async () => {
+        const ends = await positions(guids)
+        ends.forEach((end, i) => note(guids[i], end))
+        return ends
+      }),
 
     addUser: (uid) => attempt('add_user', async () => users?.add(uid)),
 

@@ -1,6 +1,7 @@
 /**
- * With Redis Cluster a script that finds a document in another generation than its node's asks whether its slot has moved, because the document has lost
- * nothing then (publish-4.lua, open-2.lua). That is found out only then, and the call is made again.
+ * With Redis Cluster a script that finds a document in another generation than its node's asks whether its slot has
+ * moved, because the document has lost nothing then (publish-4.lua, open-2.lua). That is found out only then, and the
+ * call is made again.
  *
  * @typedef {import('../redis/client.js').RedisConnection} RedisConnection
  */

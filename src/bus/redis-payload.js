@@ -1,8 +1,8 @@
 import { decodeEnvelope } from '../wire/envelope.js'
 
 /**
- * What travels in a message of Redis: on a document's channel `<epoch>:<offset>:<envelope>` (written by
- * publish-4.lua), on a worker's channel one or more envelopes, each after its length (4 bytes). With Redis Cluster a revoke is on the
+ * What travels in a message of Redis: on a document's channel `<epoch>:<offset>:<envelope>` (written by publish-4.lua),
+ * on a worker's channel one or more envelopes, each after its length (4 bytes). With Redis Cluster a revoke is on the
  * document's channel as well, as on a worker's, after a mark.
  */
 

@@ -6,8 +6,8 @@ import { hasLost } from './known-end.js'
 const BATCH = 500
 
 /**
- * The ends of many logs, in one call (one per slot with Redis Cluster, where a script may not touch more). A node that is away is no reason not to tell
- * those of others.
+ * The ends of many logs, in one call (one per slot with Redis Cluster, where a script may not touch more). A node that
+ * is away is no reason not to tell those of others.
  *
  * @typedef {import('../wire/position.js').Position} Position
  *
@@ -16,7 +16,8 @@ const BATCH = 500
  * @param {ReadonlyMap<string, import('./known-end.js').KnownEnd>} dependencies.subscribed
  * @param {(guid: string, epoch: string) => Promise<void>} dependencies.rolledBack begins another epoch
  * @param {(guid: string) => Promise<Position>} dependencies.openLog decides of a log whose end Redis may have lost
- * @returns {(guids: string[]) => Promise<(Position | null | undefined)[]>} undefined: it could not be read; rejects with what Redis says when none of them could
+ * @returns {(guids: string[]) => Promise<(Position | null | undefined)[]>} undefined: it could not be read; rejects
+ *   with what Redis says when none of them could
  */
 export function createRedisPositions ({ redis, subscribed, rolledBack, openLog }) {
   /** @param {string[]} guids of one slot @returns {Promise<(Position | null)[]>} */

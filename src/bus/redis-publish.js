@@ -1,5 +1,7 @@
 import { InkcastError } from '../common/errors.js'
-import { documentChannel, documentKeys, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel } from '../redis/keys.js'
+import {
+  documentChannel, documentKeys, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel
+} from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { isUnanswered, toInkcastError, withoutArguments } from '../redis/errors.js'
 import { newEpoch } from '../wire/position.js'
@@ -25,7 +27,9 @@ const ENTRIES_PER_CALL = 256
 const BYTES_PER_CALL = 4 * 2 ** 20
 /** Of publications on their way to Redis; beyond it publish says unavailable. */
 const MAX_PENDING_BYTES = 64 * 2 ** 20
-/** Kafka keeps records for 7 days by default, and offers none again after that; so long their sequences are known, s. */
+/**
+ * Kafka keeps records for 7 days by default, and offers none again after that; so long their sequences are known, s.
+ */
 export const META_TTL = 7 * 86_400
 
 /** Place of the slot's move among the arguments of publish-4.lua. */
@@ -55,9 +59,24 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
       return [DIRECT]
     }
     /** @type {(string | number | Buffer)[]} */
-    const args = [newEpoch(), history.size, history.ttl, metaTtl, idempotency.ttl, idempotency.keys, moveAsked(redis), redis.isCluster ? '-' : encoded[0].entry.origin?.healed ?? '-']
+    const args = [
+      newEpoch(),
+      history.size,
+      history.ttl,
+      metaTtl,
+      idempotency.ttl,
+      idempotency.keys,
+      moveAsked(redis),
+      redis.isCluster ? '-' : (encoded[0].entry.origin?.healed ?? '-')
+    ]
     for (const { entry: { publication, origin }, envelope } of encoded) {
-      args.push(origin?.source ?? '', origin === undefined ? '' : sequenceText(origin), publication.ephemeral ? '1' : '', publication.idempotencyKey ?? '', envelope)
+      args.push(
+        origin?.source ?? '',
+        origin === undefined ? '' : sequenceText(origin),
+        publication.ephemeral ? '1' : '',
+        publication.idempotencyKey ?? '',
+        envelope
+      )
     }
     const keys = [documentLog(guid), documentMeta(guid), channel, documentKeys(guid)]
     const [epoch, ...results] = await maybeDone(redis.scripts.publish(keys, args).catch(async (error) => {
@@ -66,7 +85,9 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
     }))
     return results.map((result) => {
       if (result === 0) return DIRECT
-      return result > 0 ? { position: { epoch, offset: result }, duplicate: false } : { position: { epoch, offset: -1 - result }, duplicate: true }
+      return result > 0
+        ? { position: { epoch, offset: result }, duplicate: false }
+        : { position: { epoch, offset: -1 - result }, duplicate: true }
     })
   }
 
@@ -80,18 +101,24 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
       const owner = workerOfSid(sid)
       return owner === undefined ? [] : [workerChannel(owner)]
     }
-    return (await redis.client.zrange(userWorkers(/** @type {string} */ (uid)), '0', '-1')).map((number) => workerChannel(number))
+    return (await redis.client.zrange(userWorkers(/** @type {string} */ (uid)), '0', '-1')).map((number) =>
+      workerChannel(number)
+    )
   }
 
   /** @param {string[]} channels @param {Encoded[]} encoded @returns {Promise<Published[]>} */
   async function toWorkers (channels, encoded) {
     // one message for the batch: a worker gets all of it or nothing
     const payload = encodeDirect(encoded.map(({ envelope }) => envelope))
-    const results = await Promise.allSettled(channels.map((channel) => maybeDone(redis.client.spublish(channel, payload))))
+    const results = await Promise.allSettled(
+      channels.map((channel) => maybeDone(redis.client.spublish(channel, payload)))
+    )
     const failures = results.flatMap((result) => result.status === 'rejected' ? [toInkcastError(result.reason)] : [])
     if (failures.length === 0) return encoded.map(() => DIRECT)
     // some have it, or may have it
-    throw failures.length < results.length && failures[0].code === 'unavailable' ? unknown(failures[0]) : failures.find(({ code }) => code === 'timeout') ?? failures[0]
+    throw failures.length < results.length && failures[0].code === 'unavailable'
+      ? unknown(failures[0])
+      : (failures.find(({ code }) => code === 'timeout') ?? failures[0])
   }
 
   /**
@@ -104,7 +131,8 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
     const now = clock.now()
     const encoded = entries.map((entry) => ({ entry, envelope: encodeEnvelope(entry.publication, now) }))
     const bytes = encoded.reduce((sum, { envelope }) => sum + envelope.length, 0)
-    if (pendingBytes + bytes > MAX_PENDING_BYTES && pendingBytes > 0) throw new InkcastError('unavailable', 'too much is waiting for redis')
+    if (pendingBytes + bytes > MAX_PENDING_BYTES && pendingBytes > 0)
+      throw new InkcastError('unavailable', 'too much is waiting for redis')
     pendingBytes += bytes
     try {
       /** @type {string[] | undefined} */
@@ -138,7 +166,10 @@ const unknown = (error) => new InkcastError('timeout', 'redis has not confirmed 
  * @param {Promise<T>} call that publishes
  * @returns {Promise<T>} rejects with `timeout` where it may have been executed all the same
  */
-const maybeDone = (call) => call.catch((error) => { throw isUnanswered(error) ? unknown(withoutArguments(error)) : error })
+const maybeDone = (call) =>
+  call.catch((error) => {
+    throw isUnanswered(error) ? unknown(withoutArguments(error)) : error
+  })
 
 /** Epoch and offset of what is not kept, as publish-4.lua writes them. */
 const NO_PLACE = Buffer.from(':0:')

@@ -38,8 +38,8 @@ class Batch {
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} dependencies.workerNumber
- * @param {(uid: string, orders: import('./orders.js').Order[]) => void} dependencies.onOrders told with each registration what was
- *   ordered about a user, if anything was; must not throw
+ * @param {(uid: string, orders: import('./orders.js').Order[]) => void} dependencies.onOrders told with each
+ *   registration what was ordered about a user, if anything was; must not throw
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
 export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, clock = systemClock }) {
@@ -55,8 +55,8 @@ export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, cloc
   let renewing = false
 
   /**
-   * What is to be sent, by slot with Redis Cluster. A call costs more than ten users in it, so in a storm of connections those of a few ms share
-   * one; who comes alone waits for the end of the turn of the event loop only.
+   * What is to be sent, by slot with Redis Cluster. A call costs more than ten users in it, so in a storm of
+   * connections those of a few ms share one; who comes alone waits for the end of the turn of the event loop only.
    * @type {Map<number, Batch>}
    */
   const batches = new Map()

@@ -38,7 +38,10 @@ export class Backoff {
  * @param {Pick<import('./clock.js').Clock, 'sleep'>} [options.clock]
  * @returns {Promise<T>}
  */
-export async function retry (attempt, { signal, onFailure, retryable = () => true, backoff = new Backoff(), clock = systemClock } = {}) {
+export async function retry (
+  attempt,
+  { signal, onFailure, retryable = () => true, backoff = new Backoff(), clock = systemClock } = {}
+) {
   for (;;) {
     signal?.throwIfAborted()
     try {

@@ -14,42 +14,177 @@
 /** @satisfies {Record<string, ErrorEntry>} */
 export const ERRORS = Object.freeze({
   // what was asked for is wrong
-  bad_request: { message: 'the request is not well formed', retryable: false, status: 400, when: 'An event or request has a missing, additional or mistyped field; the message names it.' },
-  unknown_event: { message: 'no such event', retryable: false, status: 404, when: 'A client sent an event that the gateway does not know.' },
-  unknown_operator: { message: 'unknown x-operator', retryable: false, status: 400, when: 'A record has no `x-operator`, or one that does not exist.' },
-  missing_target: { message: 'the target is missing', retryable: false, status: 400, when: 'The operator needs `x-guid`, `x-uid` or `x-sid` and the record has none.' },
-  bad_target: { message: 'the target is not a valid id', retryable: false, status: 400, when: 'A guid, uid or sid is empty, longer than 256 bytes or holds control characters.' },
-  bad_header: { message: 'a header has an invalid value', retryable: false, status: 400, when: 'A header cannot be read; the message names it.' },
-  reserved_event: { message: 'the event name is reserved', retryable: false, status: 400, when: 'The event is one of Socket.IO\'s own or starts with `doc:`, `gateway:` or `auth:`.' },
-  bad_content_type: { message: 'the content type is not supported', retryable: false, status: 415, when: '`content-type` is neither `application/json` nor `application/msgpack`.' },
-  bad_utf8: { message: 'the value is not valid UTF-8', retryable: false, status: 400, when: 'A JSON value holds bytes that are not UTF-8.' },
-  bad_value: { message: 'the value is not well formed', retryable: false, status: 400, when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and whole numbers, or holds more values than one message may (docs/protocol.md, Limits).' },
-  value_too_large: { message: 'the value is too large', retryable: false, status: 413, when: 'A value is larger than `MAX_RECORD_BYTES`. inkcast/client also says so of a message that is larger than the gateway takes at all, without sending it.' },
+  bad_request: {
+    message: 'the request is not well formed',
+    retryable: false,
+    status: 400,
+    when: 'An event or request has a missing, additional or mistyped field; the message names it.'
+  },
+  unknown_event: {
+    message: 'no such event',
+    retryable: false,
+    status: 404,
+    when: 'A client sent an event that the gateway does not know.'
+  },
+  unknown_operator: {
+    message: 'unknown x-operator',
+    retryable: false,
+    status: 400,
+    when: 'A record has no `x-operator`, or one that does not exist.'
+  },
+  missing_target: {
+    message: 'the target is missing',
+    retryable: false,
+    status: 400,
+    when: 'The operator needs `x-guid`, `x-uid` or `x-sid` and the record has none.'
+  },
+  bad_target: {
+    message: 'the target is not a valid id',
+    retryable: false,
+    status: 400,
+    when: 'A guid, uid or sid is empty, longer than 256 bytes or holds control characters.'
+  },
+  bad_header: {
+    message: 'a header has an invalid value',
+    retryable: false,
+    status: 400,
+    when: 'A header cannot be read; the message names it.'
+  },
+  reserved_event: {
+    message: 'the event name is reserved',
+    retryable: false,
+    status: 400,
+    when: 'The event is one of Socket.IO\'s own or starts with `doc:`, `gateway:` or `auth:`.'
+  },
+  bad_content_type: {
+    message: 'the content type is not supported',
+    retryable: false,
+    status: 415,
+    when: '`content-type` is neither `application/json` nor `application/msgpack`.'
+  },
+  bad_utf8: {
+    message: 'the value is not valid UTF-8',
+    retryable: false,
+    status: 400,
+    when: 'A JSON value holds bytes that are not UTF-8.'
+  },
+  bad_value: {
+    message: 'the value is not well formed',
+    retryable: false,
+    status: 400,
+    when: 'A value is not valid JSON or msgpack, is nested deeper than 256 levels, has msgpack maps with keys other than strings and whole numbers, or holds more values than one message may (docs/protocol.md, Limits).'
+  },
+  value_too_large: {
+    message: 'the value is too large',
+    retryable: false,
+    status: 413,
+    when: 'A value is larger than `MAX_RECORD_BYTES`. inkcast/client also says so of a message that is larger than the gateway takes at all, without sending it.'
+  },
 
-  state_too_large: { message: 'the presence state is too large', retryable: false, status: 413, when: 'A presence state is larger than `PRESENCE_MAX_STATE_BYTES` as JSON.' },
+  state_too_large: {
+    message: 'the presence state is too large',
+    retryable: false,
+    status: 413,
+    when: 'A presence state is larger than `PRESENCE_MAX_STATE_BYTES` as JSON.'
+  },
 
-  request_in_progress: { message: 'a request with this idempotency key is in work', retryable: true, status: 409, when: 'The first request with the same `Idempotency-Key` has no answer yet, or its process died less than 5 s ago; try again after a pause, with the same key.' },
-  idempotency_mismatch: { message: 'this idempotency key was used for another request', retryable: false, status: 422, when: 'The same caller has used the same `Idempotency-Key` with another target, value or header less than 15 minutes ago; use a new key for each publication.' },
+  request_in_progress: {
+    message: 'a request with this idempotency key is in work',
+    retryable: true,
+    status: 409,
+    when: 'The first request with the same `Idempotency-Key` has no answer yet, or its process died less than 5 s ago; try again after a pause, with the same key.'
+  },
+  idempotency_mismatch: {
+    message: 'this idempotency key was used for another request',
+    retryable: false,
+    status: 422,
+    when: 'The same caller has used the same `Idempotency-Key` with another target, value or header less than 15 minutes ago; use a new key for each publication.'
+  },
 
   // who asks may not
-  unauthorized: { message: 'a valid token is needed', retryable: false, status: 401, when: 'The token is missing or not valid; get a new one before trying again.' },
-  token_expired: { message: 'the token has expired', retryable: false, status: 401, when: 'The token\'s `exp` has passed; get a new one (an `auth` function is evaluated again at each reconnect).' },
-  forbidden: { message: 'not allowed', retryable: false, status: 403, when: 'The token\'s grants (or the access policy) do not allow this for this document.' },
-  origin_refused: { message: 'this origin is not allowed', retryable: false, status: 403, when: 'A browser connects from a page that is neither of the same origin nor in `ALLOWED_ORIGINS`; the message names the origin, and the gateway logs it once. Add it to `ALLOWED_ORIGINS`. A gateway in development that lets anybody in also refuses public host names that are not its own (DNS rebinding).' },
+  unauthorized: {
+    message: 'a valid token is needed',
+    retryable: false,
+    status: 401,
+    when: 'The token is missing or not valid; get a new one before trying again.'
+  },
+  token_expired: {
+    message: 'the token has expired',
+    retryable: false,
+    status: 401,
+    when: 'The token\'s `exp` has passed; get a new one (an `auth` function is evaluated again at each reconnect).'
+  },
+  forbidden: {
+    message: 'not allowed',
+    retryable: false,
+    status: 403,
+    when: 'The token\'s grants (or the access policy) do not allow this for this document.'
+  },
+  origin_refused: {
+    message: 'this origin is not allowed',
+    retryable: false,
+    status: 403,
+    when: 'A browser connects from a page that is neither of the same origin nor in `ALLOWED_ORIGINS`; the message names the origin, and the gateway logs it once. Add it to `ALLOWED_ORIGINS`. A gateway in development that lets anybody in also refuses public host names that are not its own (DNS rebinding).'
+  },
 
   // limits
-  not_joined: { message: 'join the document first', retryable: false, status: 409, when: 'A client sends to a document that this connection has not joined.' },
-  too_many_documents: { message: 'too many documents on one connection', retryable: false, status: 429, when: 'The connection has `MAX_DOCUMENTS_PER_CONNECTION` documents open; leave one first.' },
-  rate_limited: { message: 'too many events', retryable: true, status: 429, when: 'The connection sends more events or bytes per second than allowed, costs more work, or asks for longer lists of members; slow down.' },
-  too_many_connections: { message: 'too many connections', retryable: true, status: 503, when: 'A gateway worker has `MAX_CONNECTIONS`, the user `MAX_CONNECTIONS_PER_USER` or the address `MAX_CONNECTIONS_PER_ADDRESS` connections to it; close one, or try again after a pause.' },
+  not_joined: {
+    message: 'join the document first',
+    retryable: false,
+    status: 409,
+    when: 'A client sends to a document that this connection has not joined.'
+  },
+  too_many_documents: {
+    message: 'too many documents on one connection',
+    retryable: false,
+    status: 429,
+    when: 'The connection has `MAX_DOCUMENTS_PER_CONNECTION` documents open; leave one first.'
+  },
+  rate_limited: {
+    message: 'too many events',
+    retryable: true,
+    status: 429,
+    when: 'The connection sends more events or bytes per second than allowed, costs more work, or asks for longer lists of members; slow down.'
+  },
+  too_many_connections: {
+    message: 'too many connections',
+    retryable: true,
+    status: 503,
+    when: 'A gateway worker has `MAX_CONNECTIONS`, the user `MAX_CONNECTIONS_PER_USER` or the address `MAX_CONNECTIONS_PER_ADDRESS` connections to it; close one, or try again after a pause.'
+  },
 
   // not now
-  unavailable: { message: 'not available at the moment', retryable: true, status: 503, when: 'Redis, Kafka or a key service does not answer in time, or Redis does not let its user; `/ready` says which. Try again after a pause.' },
-  timeout: { message: 'no answer in time', retryable: true, status: 504, when: 'The operation was started and its outcome is not known; try again with the same idempotency key.' },
-  draining: { message: 'the gateway is shutting down', retryable: true, status: 503, when: 'The worker is being replaced; connect again.' },
-  kicked: { message: 'disconnected by the service', retryable: false, status: 403, when: 'A `kick` record named this user or connection.' },
+  unavailable: {
+    message: 'not available at the moment',
+    retryable: true,
+    status: 503,
+    when: 'Redis, Kafka or a key service does not answer in time, or Redis does not let its user; `/ready` says which. Try again after a pause.'
+  },
+  timeout: {
+    message: 'no answer in time',
+    retryable: true,
+    status: 504,
+    when: 'The operation was started and its outcome is not known; try again with the same idempotency key.'
+  },
+  draining: {
+    message: 'the gateway is shutting down',
+    retryable: true,
+    status: 503,
+    when: 'The worker is being replaced; connect again.'
+  },
+  kicked: {
+    message: 'disconnected by the service',
+    retryable: false,
+    status: 403,
+    when: 'A `kick` record named this user or connection.'
+  },
   not_found: { message: 'no such resource', retryable: false, status: 404, when: 'The api has no such route.' },
-  internal: { message: 'internal error', retryable: true, status: 500, when: 'A defect of inkcast; it is in the log with the same trace id.' }
+  internal: {
+    message: 'internal error',
+    retryable: true,
+    status: 500,
+    when: 'A defect of inkcast; it is in the log with the same trace id.'
+  }
 })
 
 /** @typedef {keyof typeof ERRORS} ErrorCode */

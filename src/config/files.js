@@ -3,7 +3,8 @@ import { createSecureContext } from 'node:tls'
 import { ConfigError } from './load.js'
 
 /**
- * Reads the files that settings name, as whoever terminates TLS and checks tokens will: a wrong one is told before anything else is begun.
+ * Reads the files that settings name, as whoever terminates TLS and checks tokens will: a wrong one is told before
+ * anything else is begun.
  *
  * @param {import('./load.js').Config} config
  * @throws {ConfigError} with the setting, the file and the cause of each
@@ -27,7 +28,9 @@ export function checkFiles ({ gateway, auth }) {
     try {
       createSecureContext({ cert, key })
     } catch (error) {
-      problems.push(`TLS_CERT_FILE=${gateway.tlsCertFile}, TLS_KEY_FILE=${gateway.tlsKeyFile}: no PEM certificate and its key (${causeOf(error)})`)
+      problems.push(
+        `TLS_CERT_FILE=${gateway.tlsCertFile}, TLS_KEY_FILE=${gateway.tlsKeyFile}: no PEM certificate and its key (${causeOf(error)})`
+      )
     }
   }
   if (problems.length > 0) throw new ConfigError(problems)

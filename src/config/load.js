@@ -5,7 +5,8 @@ import { BLOCKS } from './blocks.js'
 import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
 
 /**
- * @typedef {{ [B in keyof typeof BLOCKS]: BlockValues<(typeof BLOCKS)[B]['settings']> } & { production: boolean, mode: Mode }} Config
+ * @typedef {{ [B in keyof typeof BLOCKS]: BlockValues<(typeof BLOCKS)[B]['settings']> } & { production: boolean, mode:
+ *   Mode }} Config
  */
 /**
  * `embedded`: one process in memory; `redis`: a cluster, the api publishes straight to the bus;
@@ -14,14 +15,19 @@ import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
  */
 /**
  * @template {Record<string, import('./setting.js').Setting>} S
- * @typedef {{ [K in keyof S as S[K]['as']]: import('zod').output<S[K]['type']> | (S[K] extends { default: string } | { derived: Function } ? never : undefined) }} BlockValues
+ * @typedef {{ [K in keyof S as S[K]['as']]: import('zod').output<S[K]['type']> | (S[K] extends { default: string } | {
+ *   derived: Function } ? never : undefined) }} BlockValues
  */
 
 /** Some settings are wrong; `problems` lists all of them, each as one line that names the setting. */
 export class ConfigError extends Error {
   /** @param {string[]} problems */
   constructor (problems) {
-    super(problems.length === 1 ? `wrong setting: ${problems[0]}` : `wrong settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    super(
+      problems.length === 1
+        ? `wrong setting: ${problems[0]}`
+        : `wrong settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`
+    )
     this.name = 'ConfigError'
     this.problems = problems
   }
@@ -48,7 +54,9 @@ export function loadConfig ({ env = process.env, file } = {}) {
   for (const [name, { settings }] of Object.entries(BLOCKS)) {
     /** @type {Record<string, unknown>} */
     const values = {}
-    for (const [variable, setting] of Object.entries(/** @type {Record<string, import('./setting.js').Setting>} */ (settings))) {
+    for (const [variable, setting] of Object.entries(
+      /** @type {Record<string, import('./setting.js').Setting>} */ (settings)
+    )) {
       const given = env[variable] || fromFile[variable]
       const written = given || setting.default || setting.derived?.(context)
       values[setting.as] = undefined
@@ -68,7 +76,8 @@ export function loadConfig ({ env = process.env, file } = {}) {
   const { auth } = config
   auth.allowAnonymous ??= !production && !auth.secret && !auth.publicKeyFile && !auth.jwksUrl
   config.mode = config.kafka.brokers.length > 0 ? 'kafka' : config.redis.urls.length > 0 ? 'redis' : 'embedded'
-  for (const values of Object.values(config)) for (const value of [values, ...Object.values(values)]) Object.freeze(value)
+  for (const values of Object.values(config))
+    for (const value of [values, ...Object.values(values)]) Object.freeze(value)
   return /** @type {Config} */ (Object.freeze(config))
 }
 
@@ -92,24 +101,39 @@ function readFile (file, problems) {
  */
 function relations ({ production, gateway, heartbeat, auth, api, redis, kafka }) {
   const problems = []
-  if (kafka.brokers.length > 0 && redis.urls?.length === 0) problems.push('KAFKA_BROKERS: needs REDIS_URL as well, records reach the workers through Redis')
-  if (kafka.saslMechanism && (!kafka.saslUsername || !kafka.saslPassword)) problems.push('KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD')
-  if ((gateway.tlsCertFile === undefined) !== (gateway.tlsKeyFile === undefined)) problems.push('TLS_CERT_FILE, TLS_KEY_FILE: set both or none')
-  if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536) problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
-  if (heartbeat.min > heartbeat.max) problems.push(`HEARTBEAT_MIN=${heartbeat.min}: must not be larger than HEARTBEAT_MAX=${heartbeat.max}`)
+  if (kafka.brokers.length > 0 && redis.urls?.length === 0)
+    problems.push('KAFKA_BROKERS: needs REDIS_URL as well, records reach the workers through Redis')
+  if (kafka.saslMechanism && (!kafka.saslUsername || !kafka.saslPassword))
+    problems.push('KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD')
+  if ((gateway.tlsCertFile === undefined) !== (gateway.tlsKeyFile === undefined))
+    problems.push('TLS_CERT_FILE, TLS_KEY_FILE: set both or none')
+  if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
+    problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
+  if (heartbeat.min > heartbeat.max)
+    problems.push(`HEARTBEAT_MIN=${heartbeat.min}: must not be larger than HEARTBEAT_MAX=${heartbeat.max}`)
   for (const { name, min, max, timeout } of heartbeat.tiers ?? []) {
     if (min < 1000 || min > max || max > heartbeat.max || timeout < 1000 || timeout > heartbeat.timeout) {
-      problems.push(`HEARTBEAT_TIERS=${name}:${min}:${max}:${timeout}: min must be from 1000 to max, max at most HEARTBEAT_MAX, timeout from 1000 to HEARTBEAT_TIMEOUT`)
+      problems.push(
+        `HEARTBEAT_TIERS=${name}:${min}:${max}:${timeout}: min must be from 1000 to max, max at most HEARTBEAT_MAX, timeout from 1000 to HEARTBEAT_TIMEOUT`
+      )
     }
   }
-  if (new Set(heartbeat.tiers?.map(({ name }) => name)).size < (heartbeat.tiers?.length ?? 0)) problems.push('HEARTBEAT_TIERS: a tier is there twice')
-  const keys = [auth.secret && 'AUTH_JWT_SECRET', auth.publicKeyFile && 'AUTH_JWT_PUBLIC_KEY_FILE', auth.jwksUrl && 'AUTH_JWKS_URL'].filter(Boolean)
+  if (new Set(heartbeat.tiers?.map(({ name }) => name)).size < (heartbeat.tiers?.length ?? 0))
+    problems.push('HEARTBEAT_TIERS: a tier is there twice')
+  const keys = [
+    auth.secret && 'AUTH_JWT_SECRET',
+    auth.publicKeyFile && 'AUTH_JWT_PUBLIC_KEY_FILE',
+    auth.jwksUrl && 'AUTH_JWKS_URL'
+  ].filter(Boolean)
   if (keys.length > 1) problems.push(`${keys.join(', ')}: set one of them`)
   if (keys.length === 0 && (production ? !auth.allowAnonymous : auth.allowAnonymous === false)) {
-    problems.push('AUTH_JWT_SECRET: set it, AUTH_JWT_PUBLIC_KEY_FILE or AUTH_JWKS_URL; no client could connect otherwise (or allow it with AUTH_ALLOW_ANONYMOUS=true)')
+    problems.push(
+      'AUTH_JWT_SECRET: set it, AUTH_JWT_PUBLIC_KEY_FILE or AUTH_JWKS_URL; no client could connect otherwise (or allow it with AUTH_ALLOW_ANONYMOUS=true)'
+    )
   }
   if (production && api.tokens.length === 0) problems.push('API_TOKENS: required in production, as name:token,…')
-  if (api.tokens.some((entry) => !/^[A-Za-z0-9._-]{1,64}:.{16,}$/.test(entry))) problems.push('API_TOKENS: each must be name:token, the token with at least 16 characters')
+  if (api.tokens.some((entry) => !/^[A-Za-z0-9._-]{1,64}:.{16,}$/.test(entry)))
+    problems.push('API_TOKENS: each must be name:token, the token with at least 16 characters')
   return problems
 }
 
@@ -118,10 +142,12 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
  *
  * @typedef {object} LauncherContext
  * @property {number} slot which of its role's processes this is
- * @property {string | undefined} runDirectory where the private listeners of this machine's processes are; undefined: this process runs alone
+ * @property {string | undefined} runDirectory where the private listeners of this machine's processes are; undefined:
+ *   this process runs alone
  * @property {boolean} servesAdmin this process answers on ADMIN_PORT for all of them
  * @property {boolean} relaysHandles the parent passes connections on to other workers
- * @property {boolean} urgent clients may be waiting for this process: another one that served before it has died, or nobody says that none has
+ * @property {boolean} urgent clients may be waiting for this process: another one that served before it has died, or
+ *   nobody says that none has
  * @property {boolean} keepsSockets the parent has a socket for each gateway worker to listen on
  * @property {string | undefined} configFile
  */

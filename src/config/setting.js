@@ -7,7 +7,8 @@ import { z } from 'zod'
  * @property {string} as the name in the config object
  * @property {z.ZodType} type reads the text of the environment
  * @property {string} [default] as it would be written in the environment; absent: none, the value is undefined
- * @property {(context: { production: boolean, cores: number, connections: number }) => string | undefined} [derived] a default that depends on the surroundings
+ * @property {(context: { production: boolean, cores: number, connections: number }) => string | undefined} [derived] a
+ *   default that depends on the surroundings
  * @property {string} [defaultText] what the table shows for a derived default
  * @property {boolean} [secret] never shown
  * @property {string} describe for the reader of the table, with units
@@ -29,8 +30,17 @@ export const integer = (min, max) => z.string().regex(/^-?\d+$/, 'must be a whol
 export const port = () => integer(0, 65535)
 /** @param {number} min @param {number} max */
 export const milliseconds = (min, max) => integer(min, max)
-export const flag = () => z.enum(['true', 'false', '1', '0'], { error: 'must be true or false' }).transform((value) => value === 'true' || value === '1')
-export const list = () => z.string().transform((value) => value.split(',').map((item) => item.trim()).filter((item) => item !== ''))
+export const flag = () =>
+  z
+    .enum(['true', 'false', '1', '0'], { error: 'must be true or false' })
+    .transform((value) => value === 'true' || value === '1')
+export const list = () =>
+  z.string().transform((value) =>
+    value
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+  )
 /** @template {string} T @param {[T, ...T[]]} values */
 export const choice = (...values) => z.enum(values, { error: `must be one of ${values.join(', ')}` })
 /** @param {string[]} protocols */

@@ -7,17 +7,22 @@ import sirv from 'sirv'
 const LIBRARY = 'export { io } from \'./socket.io.esm.min.js\'\n'
 
 /**
- * The client for pages without a build step, in development only: `client/` as it is, with the bundles of socket.io-client beside
- * it. `import { connect } from '/client/index.js'`.
+ * The client for pages without a build step, in development only: `client/` as it is, with the bundles of
+ * socket.io-client beside it. `import { connect } from '/client/index.js'`.
  *
- * @returns {(req: import('http').IncomingMessage, res: import('http').ServerResponse, next: () => void) => void} takes paths below /client
+ * @returns {(req: import('http').IncomingMessage, res: import('http').ServerResponse, next: () => void) => void} takes
+ *   paths below /client
  */
 export function createClientFiles () {
   const modules = sirv(fileURLToPath(new URL('../../client/', import.meta.url)), { dev: true })
-  const bundles = sirv(path.join(path.dirname(createRequire(import.meta.url).resolve('socket.io/package.json')), 'client-dist'), { dev: true })
+  const bundles = sirv(
+    path.join(path.dirname(createRequire(import.meta.url).resolve('socket.io/package.json')), 'client-dist'),
+    { dev: true }
+  )
   return (req, res, next) => {
     req.url = req.url?.slice('/client'.length)
-    if (req.url?.split('?')[0] === '/io.js') return void res.writeHead(200, { 'content-type': 'text/javascript' }).end(LIBRARY)
+    if (req.url?.split('?')[0] === '/io.js')
+      return void res.writeHead(200, { 'content-type': 'text/javascript' }).end(LIBRARY)
     modules(req, res, () => bundles(req, res, next))
   }
 }

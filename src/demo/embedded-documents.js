@@ -18,8 +18,8 @@ import { checkPublication } from '../wire/publication.js'
 const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
 
 /**
- * The document service of examples/document-service within this process, for the demo in embedded mode: it gets from the uplink what is
- * about its documents, everything else goes the way it would go without it.
+ * The document service of examples/document-service within this process, for the demo in embedded mode: it gets from
+ * the uplink what is about its documents, everything else goes the way it would go without it.
  *
  * @param {object} dependencies
  * @param {import('../uplink/contract.js').Uplink} dependencies.uplink where everything else goes
@@ -46,8 +46,14 @@ export function createEmbeddedDocuments ({ uplink, bus, limits }) {
       stop: () => uplink.stop(),
       async send (record) {
         const { operator, guid, event, uid = '', sid = '', traceId, timestamp, contentType, value } = record
-        if (operator !== 'message' || guid === undefined || event === undefined || !isDocumentEvent(event)) return uplink.send(record)
-        await service.receive([{ guid, event, uid, sid, traceId, timestamp, value, decode: contentType === 'application/json' ? decodeJson : (bytes) => decodeMsgpack(Buffer.from(bytes)) }])
+        if (operator !== 'message' || guid === undefined || event === undefined || !isDocumentEvent(event))
+          return uplink.send(record)
+        await service.receive([
+          {
+            guid, event, uid, sid, traceId, timestamp, value,
+            decode: contentType === 'application/json' ? decodeJson : (bytes) => decodeMsgpack(Buffer.from(bytes))
+          }
+        ])
       }
     },
     async load (guid) {

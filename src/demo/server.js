@@ -5,7 +5,8 @@ import { createClientFiles } from './client-files.js'
 import { notFound } from '../engine/http.js'
 
 // `connect-src` names the schemes because browsers do not all take 'self' for a WebSocket to the same host
-const POLICY = 'default-src \'self\'; connect-src \'self\' ws: wss:; img-src \'self\' data:; base-uri \'none\'; form-action \'self\'; frame-ancestors \'none\''
+const POLICY =
+  'default-src \'self\'; connect-src \'self\' ws: wss:; img-src \'self\' data:; base-uri \'none\'; form-action \'self\'; frame-ancestors \'none\''
 
 /**
  * The demo page at `/`, the client it loads at `/client/`, and its documents at `/documents/`; in development only.

@@ -6,7 +6,9 @@ import { LruCache } from '../common/lru.js'
 const TTL = 10_000
 const MAX_ANSWERS = 10_000
 const TIMEOUT = 2000
-/** Questions on their way; more are refused at once: a service that hangs must not collect the whole cluster's joins. */
+/**
+ * Questions on their way; more are refused at once: a service that hangs must not collect the whole cluster's joins.
+ */
 const MAX_IN_FLIGHT = 200
 const MAX_BYTES = 4096
 const WARN_EVERY = 10_000
@@ -31,7 +33,12 @@ export function createAccessHook ({ url, log, clock }) {
   /** @param {string} key @param {{ uid: string, guid: string, access: string }} question */
   async function request (key, question) {
     try {
-      const answer = await fetchJson(url, { post: question, timeout: TIMEOUT, maxBytes: MAX_BYTES, signal: stopping.signal })
+      const answer = await fetchJson(url, {
+        post: question,
+        timeout: TIMEOUT,
+        maxBytes: MAX_BYTES,
+        signal: stopping.signal
+      })
       const allow = /** @type {{ allow?: unknown } | null} */ (answer)?.allow
       if (typeof allow !== 'boolean') throw new Error('the answer has no "allow" that is true or false')
       answers.set(key, allow, clock.monotonic() + TTL)
@@ -53,7 +60,8 @@ export function createAccessHook ({ url, log, clock }) {
      * @param {string} uid
      * @param {string} guid
      * @param {string} access
-     * @param {number} [revokedAt] when the document was last revoked from the user, ms since 1970; 0: never. What was asked before is no answer
+     * @param {number} [revokedAt] when the document was last revoked from the user, ms since 1970; 0: never. What was
+     *   asked before is no answer
      * @returns {boolean | Promise<boolean>}
      * @throws {InkcastError} (or rejects with) unavailable
      */
@@ -63,7 +71,8 @@ export function createAccessHook ({ url, log, clock }) {
       if (known !== undefined) return known
       const pending = inFlight.get(key)
       if (pending !== undefined) return pending
-      if (inFlight.size >= MAX_IN_FLIGHT) throw new InkcastError('unavailable', 'too many questions to the access service are open')
+      if (inFlight.size >= MAX_IN_FLIGHT)
+        throw new InkcastError('unavailable', 'too many questions to the access service are open')
       const answer = request(key, { uid, guid, access })
       inFlight.set(key, answer)
       return answer

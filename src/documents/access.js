@@ -12,8 +12,9 @@ const WARN_EVERY = 60_000
 
 /**
  * May this user open that document? The grants of the token decide; without a `documents` claim the policy does:
- * everything is allowed, or the service at AUTH_ACCESS_URL is asked. A revoke ends what was allowed before it: then it takes a token that was issued
- * later, or an answer of the service to a question that was asked later. Why: docs/decisions/0095-revoked-grants.md
+ * everything is allowed, or the service at AUTH_ACCESS_URL is asked. A revoke ends what was allowed before it: then it
+ * takes a token that was issued later, or an answer of the service to a question that was asked later. Why:
+ * docs/decisions/0095-revoked-grants.md
  *
  * @param {object} dependencies
  * @param {Readonly<{ accessUrl?: string }>} dependencies.settings config.auth
@@ -39,7 +40,9 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
     metrics?.closed_grants.inc()
     if (issuedAt === null && !anonymous && clock.monotonic() >= warnAgainAt) {
       warnAgainAt = clock.monotonic() + WARN_EVERY
-      log.warn('a document stays closed to a user it was revoked from, because the token does not say when it was issued: tokens need `iat`')
+      log.warn(
+        'a document stays closed to a user it was revoked from, because the token does not say when it was issued: tokens need `iat`'
+      )
     }
     return true
   }
@@ -58,7 +61,8 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
      * @param {string} guid
      * @param {Access} access `write` includes reading
      * @returns {boolean | Promise<boolean>}
-     * @throws {import('../common/errors.js').InkcastError} (or rejects with) unavailable (retryable), if the service can't be asked
+     * @throws {import('../common/errors.js').InkcastError} (or rejects with) unavailable (retryable), if the service
+     *   can't be asked
      */
     check (identity, guid, access) {
       const { uid, grants } = identity
@@ -67,9 +71,13 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
       if (grants === null && hook !== null) return hook.ask(uid, guid, access, revokedAt)
       if (revokedAt > 0 && isOlder(identity, revokedAt)) return false
       if (grants === null) return true
-      if (grants.length <= SHORT_LIST) return grants.some((grant) => allows(grant.access, access) && matches(grant.guid, guid))
+      if (grants.length <= SHORT_LIST)
+        return grants.some((grant) => allows(grant.access, access) && matches(grant.guid, guid))
       const { exact, prefixes } = compiledOnce(grants)
-      return allows(exact.get(guid), access) || prefixes.some((grant) => allows(grant.access, access) && guid.startsWith(grant.prefix))
+      return (
+        allows(exact.get(guid), access) ||
+        prefixes.some((grant) => allows(grant.access, access) && guid.startsWith(grant.prefix))
+      )
     },
 
     /** What was ordered about users of this worker. */

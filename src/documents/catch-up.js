@@ -3,8 +3,8 @@ import { InkcastError } from '../common/errors.js'
 import { PAGE } from './feed.js'
 
 /**
- * Members that take less than their documents bring: they get nothing live, but what they missed from the log, no faster
- * than they take it, until nothing is missing. The documents of one member take turns, a page each.
+ * Members that take less than their documents bring: they get nothing live, but what they missed from the log, no
+ * faster than they take it, until nothing is missing. The documents of one member take turns, a page each.
  *
  * @typedef {import('./feed.js').Feed} Feed
  * @typedef {import('./feed.js').Member} Member
@@ -23,7 +23,8 @@ const FIRST = 8
 
 /**
  * @param {object} dependencies
- * @param {(feed: Feed, member: Member, have: Position, wanted: () => boolean, limit: number) => Promise<null | 'epoch' | 'trimmed'>} dependencies.replayPage
+ * @param {(feed: Feed, member: Member, have: Position, wanted: () => boolean, limit: number) => Promise<null | 'epoch'
+ *   | 'trimmed'>} dependencies.replayPage
  * @param {AbortSignal} dependencies.signal ends it
  * @param {(error: unknown) => void} dependencies.onFailure the log could not be read
  * @param {import('../common/log.js').Log} dependencies.log
@@ -65,7 +66,8 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
       return true
     }
     // the log has less than came live, as after a failover; it is not asked in a loop
-    if (have.offset === offset && member.drained() === undefined) return failed(new InkcastError('unavailable', 'the log has less than came live'))
+    if (have.offset === offset && member.drained() === undefined)
+      return failed(new InkcastError('unavailable', 'the log has less than came live'))
     missing.backoff.reset()
     missing.limit = Math.min(PAGE, 2 * (have.offset - offset) + 1)
     return false

@@ -15,7 +15,8 @@ import { InkcastError } from '../common/errors.js'
  * @property {string} id connection id
  * @property {string | undefined} client stable id across reconnects
  * @property {(delivery: any) => false | void} deliver false: it cannot take it now
- * @property {() => Promise<void> | undefined} drained resolves when it can take more, or has gone; undefined: it can now
+ * @property {() => Promise<void> | undefined} drained resolves when it can take more, or has gone; undefined: it can
+ *   now
  * @property {(guid: string, position: Position, reason: string) => void} resync the document has to be loaded anew
  * @property {(guid: string, position: Position) => void} passedOver records up to there were not for it
  * @property {() => void} fellBehind one more of its documents is behind
@@ -25,17 +26,25 @@ import { InkcastError } from '../common/errors.js'
 /**
  * @typedef {object} FeedDependencies
  * @property {import('../bus/contract.js').Bus} bus
- * @property {(record: BusRecord, replayed?: boolean) => unknown} createDelivery replayed: it is for one member that came back
+ * @property {(record: BusRecord, replayed?: boolean) => unknown} createDelivery replayed: it is for one member that
+ *   came back
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../common/log.js').Log} log
- * @property {(feed: Feed, member: Member, have: Position) => void} onBehind a member could not take a record; brings it back with `rejoin`
+ * @property {(feed: Feed, member: Member, have: Position) => void} onBehind a member could not take a record; brings it
+ *   back with `rejoin`
  */
 
 /** Records read from the log at a time. */
 export const PAGE = 200
-/** Live records kept aside while the feed is opening or reads the log; beyond it they are dropped and read from the log as well. */
+/**
+ * Live records kept aside while the feed is opening or reads the log; beyond it they are dropped and read from the log
+ * as well.
+ */
 const MAX_PENDING = 1000
-/** A member hears where it is after so many records that it is excepted from. Fewer than any log of use keeps: it would have to resync otherwise. */
+/**
+ * A member hears where it is after so many records that it is excepted from. Fewer than any log of use keeps: it would
+ * have to resync otherwise.
+ */
 const PASSED_OVER = 20
 
 export class Feed {
@@ -45,11 +54,20 @@ export class Feed {
   position = { epoch: '', offset: 0 }
   /** Joins under way; a feed without members is closed only when there are none. */
   joining = 0
-  /** Members that have read more of the log than has come live, with the offset they have. Mostly there are none. @type {Map<Member, number> | undefined} */
+  /**
+   * Members that have read more of the log than has come live, with the offset they have. Mostly there are none.
+   * @type {Map<Member, number> | undefined}
+   */
   #ahead
-  /** Members that could not take a record, with what they have: they get nothing that is kept until they rejoin. @type {Map<Member, Position> | undefined} */
+  /**
+   * Members that could not take a record, with what they have: they get nothing that is kept until they rejoin.
+   * @type {Map<Member, Position> | undefined}
+   */
   #missing
-  /** Members that are excepted from records, with how many since they last heard where they are. Mostly there are none. @type {Map<Member, number> | undefined} */
+  /**
+   * Members that are excepted from records, with how many since they last heard where they are. Mostly there are none.
+   * @type {Map<Member, number> | undefined}
+   */
   #passed
   #live = false
   closed = false
@@ -135,7 +153,11 @@ export class Feed {
   /** @param {Member} member @returns {Position | undefined} what a member has that is behind */
   missingFrom (member) { return this.#missing?.get(member) }
 
-  /** Makes a member that was behind one like the others. @param {Member} member @param {number} offset that it has now */
+  /**
+   * Makes a member that was behind one like the others.
+   * @param {Member} member
+   * @param {number} offset that it has now
+   */
   rejoin (member, offset) {
     this.#found(member)
     this.add(member, offset)
@@ -159,7 +181,10 @@ export class Feed {
     else if (this.lags(end)) this.#repair()
   }
 
-  /** @param {Position} end of the log @returns {boolean} whether it has not come that far, and nothing is being done about it */
+  /**
+   * @param {Position} end of the log
+   * @returns {boolean} whether it has not come that far, and nothing is being done about it
+   */
   lags (end) {
     return !this.closed && this.#live && (end.epoch !== this.position.epoch || end.offset > this.position.offset)
   }
@@ -185,7 +210,8 @@ export class Feed {
     } else {
       for (const member of this.members) {
         if (isExcepted(member, except)) this.#passOver(member, record)
-        else if (!this.#has(member, record.offset) && member.deliver(delivery) === false) this.#fallBehind(member, record)
+        else if (!this.#has(member, record.offset) && member.deliver(delivery) === false)
+          this.#fallBehind(member, record)
       }
     }
     if (this.#missing === undefined || record.offset > 0) return

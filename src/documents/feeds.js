@@ -133,7 +133,8 @@ export function createFeeds (dependencies) {
             if (have.epoch !== feed.position.epoch) gap ??= 'epoch'
             if (gap !== null || !wanted() || have.offset >= feed.position.offset) break
             // the log has less than the feed, as after a failover; it is not asked in a loop
-            if (have.offset === offset && member.drained() === undefined) await clock.sleep(backoff.next(), stopping.signal)
+            if (have.offset === offset && member.drained() === undefined)
+              await clock.sleep(backoff.next(), stopping.signal)
             else backoff.reset()
           }
         }
@@ -150,7 +151,8 @@ export function createFeeds (dependencies) {
         throw error instanceof InkcastError ? error : new InkcastError('unavailable', undefined, { cause: error })
       } finally {
         feed.joining--
-        // also one that could not be opened: everybody who waited for it has failed by now, and the next one begins anew
+        // also one that could not be opened: everybody who waited for it has failed by now, and the next one begins
+        // anew
         closeIfUnused(feed)
       }
     },
@@ -172,7 +174,8 @@ export function createFeeds (dependencies) {
       // who heard of it elsewhere may be ahead of what has come here
       const [end] = hasCome() ? [] : await bus.positions([guid])
       const position = feed.positionOf(member)
-      const exists = hasCome() || (end?.epoch === since.epoch && end.epoch === position.epoch && end.offset >= since.offset)
+      const exists =
+        hasCome() || (end?.epoch === since.epoch && end.epoch === position.epoch && end.offset >= since.offset)
       const gap = !exists ? 'epoch' : since.offset < position.offset ? 'opened' : null
       if (gap !== null && wanted()) member.resync(guid, position, gap)
       return { position, recovered: gap === null }
@@ -184,7 +187,11 @@ export function createFeeds (dependencies) {
       if (feed?.remove(member)) closeIfUnused(feed)
     },
 
-    /** @param {string} guid @param {Member} [member] @returns {Position | undefined} where the feed is, or a member of it, if the document is open here */
+    /**
+     * @param {string} guid
+     * @param {Member} [member]
+     * @returns {Position | undefined} where the feed is, or a member of it, if the document is open here
+     */
     position (guid, member) {
       const feed = feeds.get(guid)
       return feed && (member === undefined ? { ...feed.position } : feed.positionOf(member))

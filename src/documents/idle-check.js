@@ -25,7 +25,10 @@ const MAX_BATCH = 500
 export async function checkIdle ({ feeds, bus, metrics, log, clock, signal }) {
   // goes on where it was, however many are opened and closed meanwhile
   let round = feeds.values()
-  /** Were behind when they were last compared; what they lack may have been on its way. @type {{ feed: import('./feed.js').Feed, end: import('../wire/position.js').Position }[]} */
+  /**
+   * Were behind when they were last compared; what they lack may have been on its way.
+   * @type {{ feed: import('./feed.js').Feed, end: import('../wire/position.js').Position }[]}
+   */
   let suspects = []
 
   /** While nothing is answered; what was asked for then is asked for again in the next round. */

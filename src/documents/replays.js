@@ -73,7 +73,12 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
       const { records, gap, position } = await bus.history(guid, since, limit)
       const size = records.reduce((sum, { publication }) => sum + 2 * publication.value.length + RECORD_COST, 0)
       bytes += size
-      return { records: records.map((record) => ({ record, delivery: createDelivery(record, true) })), gap, position, size }
+      return {
+        records: records.map((record) => ({ record, delivery: createDelivery(record, true) })),
+        gap,
+        position,
+        size
+      }
     } finally {
       reading--
       next()
@@ -112,7 +117,13 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
   /** @param {string} guid @param {Position} since @returns {Promise<Replay>} */
   function readForAll (guid, since) {
     /** @type {Page} */
-    const page = { epoch: since.epoch, from: since.offset, to: since.offset + PAGE, reading: true, replay: /** @type {any} */ (undefined) }
+    const page = {
+      epoch: since.epoch,
+      from: since.offset,
+      to: since.offset + PAGE,
+      reading: true,
+      replay: /** @type {any} */ (undefined)
+    }
     const others = pages.get(guid)
     if (others === undefined) pages.set(guid, [page])
     else others.push(page)
@@ -128,7 +139,13 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
     return replay
   }
 
-  /** @param {string} guid @param {Position} since @param {string} epoch @param {number} [limit] @returns {Promise<Replay>} */
+  /**
+   * @param {string} guid
+   * @param {Position} since
+   * @param {string} epoch
+   * @param {number} [limit]
+   * @returns {Promise<Replay>}
+   */
   async function find (guid, since, epoch, limit) {
     for (;;) {
       const page = pages.get(guid)?.find(({ epoch: of, from, to, reading }) =>
@@ -152,7 +169,8 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
      * @param {string} guid
      * @param {Position} since
      * @param {string} epoch of the live stream: what was read of another log is not used again
-     * @param {number} [limit] records that who asks can take: no more are read then, unless others have asked for them, and they are not kept
+     * @param {number} [limit] records that who asks can take: no more are read then, unless others have asked for them,
+     *   and they are not kept
      * @returns {Promise<Replay>} rejects as `history` does
      */
     async read (guid, since, epoch, limit) {

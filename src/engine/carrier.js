@@ -11,7 +11,10 @@ import { Deadlines } from './deadlines.js'
 
 const kCarried = Symbol('carried')
 
-/** Clients close what we have closed within a second or so. Whoever opens and is refused again and again must not take all descriptors. */
+/**
+ * Clients close what we have closed within a second or so. Whoever opens and is refused again and again must not take
+ * all descriptors.
+ */
 const MAX_CLOSING = 8192
 /** Those we have closed, and whose client has not: as long as ws waits. */
 export const closing = new Deadlines(30_000, MAX_CLOSING)
@@ -41,7 +44,8 @@ function onClose () {
  * @param {Carried} carried from now on
  */
 export function carry (netSocket, carried) {
-  if (netSocket[kCarried] === undefined) netSocket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
+  if (netSocket[kCarried] === undefined)
+    netSocket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
   netSocket[kCarried] = carried
 }
 

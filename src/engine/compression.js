@@ -12,11 +12,19 @@ import { WebSockets } from './websockets.js'
 const EXTENSION = 'permessage-deflate'
 const WINDOW_BITS = 15
 const RSV1 = 0x40
-/** A record is compressed while the event loop waits, so that the next one cannot overtake it: quickly rather than well (2 KB: 0.04 ms). */
+/**
+ * A record is compressed while the event loop waits, so that the next one cannot overtake it: quickly rather than well
+ * (2 KB: 0.04 ms).
+ */
 const LEVEL = 1
 /** What every message ends with, and is left out (RFC 7692, 7.2.1). */
 const TAIL_LENGTH = 4
-const SETTINGS = { serverNoContextTakeover: true, clientNoContextTakeover: true, threshold: Infinity, zlibInflateOptions: { chunkSize: 4096 } }
+const SETTINGS = {
+  serverNoContextTakeover: true,
+  clientNoContextTakeover: true,
+  threshold: Infinity,
+  zlibInflateOptions: { chunkSize: 4096 }
+}
 
 /** Shared by all connections that have agreed to it, in the place of a copy for each. */
 const AGREED = { server_no_context_takeover: true, client_no_context_takeover: true }
@@ -25,7 +33,8 @@ const AGREED = { server_no_context_takeover: true, client_no_context_takeover: t
 const kTakesCompressed = Symbol('takes compressed')
 
 /** @param {any} conn Engine.IO's socket @returns {boolean} */
-export const takesCompressed = (conn) => conn.transport.name === 'websocket' && conn.transport.socket[kTakesCompressed] === true
+export const takesCompressed = (conn) =>
+  conn.transport.name === 'websocket' && conn.transport.socket[kTakesCompressed] === true
 
 /**
  * @param {Buffer} frame a whole one, unmasked
@@ -35,7 +44,11 @@ export const takesCompressed = (conn) => conn.transport.name === 'websocket' && 
 export function compressedFrame (frame, from) {
   if (frame.length < from) return frame
   const payload = frame.subarray(frame[1] < 126 ? 2 : frame[1] === 126 ? 4 : 10)
-  const deflated = deflateRawSync(payload, { level: LEVEL, windowBits: WINDOW_BITS, finishFlush: constants.Z_SYNC_FLUSH })
+  const deflated = deflateRawSync(payload, {
+    level: LEVEL,
+    windowBits: WINDOW_BITS,
+    finishFlush: constants.Z_SYNC_FLUSH
+  })
   const length = deflated.length - TAIL_LENGTH
   if (length >= payload.length) return frame
   const { frame: compressed, at } = frameFor(frame[0] | RSV1, length)
@@ -50,16 +63,24 @@ export function compressedFrame (frame, from) {
  * @param {Buffer} data @param {boolean} fin @param {(error: Error | null, message?: Buffer) => void} done
  */
 function decompress (data, fin, done) {
-  Object.getPrototypeOf(this).decompress.call(this, data, fin, (/** @type {Error | null} */ error, /** @type {Buffer} */ message) => {
-    if (fin && this._inflate !== null) {
-      this._inflate.close()
-      this._inflate = null
+  Object.getPrototypeOf(this).decompress.call(
+    this,
+    data,
+    fin,
+    (/** @type {Error | null} */ error, /** @type {Buffer} */ message) => {
+      if (fin && this._inflate !== null) {
+        this._inflate.close()
+        this._inflate = null
+      }
+      done(error, message)
     }
-    done(error, message)
-  })
+  )
 }
 
-/** Engine.IO's `wsEngine` where frames are compressed. Engine.IO itself knows nothing of it, and goes on taking frames that are made beforehand. */
+/**
+ * Engine.IO's `wsEngine` where frames are compressed. Engine.IO itself knows nothing of it, and goes on taking frames
+ * that are made beforehand.
+ */
 export class CompressingServer extends WebSockets {
   /** @param {any} options */
   constructor (options) { super({ ...options, perMessageDeflate: SETTINGS }) }

@@ -134,14 +134,19 @@ export class EngineSocket extends EventEmitter {
     else this.#pings[MAX_PONGS - 1] = payload
   }
 
-  /** Answers pings that have come together in one write; of many, the last is answered and some of the others (RFC 6455, 5.5.3). */
+  /**
+   * Answers pings that have come together in one write; of many, the last is answered and some of the others (RFC 6455,
+   * 5.5.3).
+   */
   #pong () {
     const pings = this.#pings
     if (pings === NO_PINGS) return
     this.#pings = NO_PINGS
     // who takes nothing is not told that we are there
     if (this.readyState !== 'open' || this.#blocked) return
-    this.writeFrames(pings.length === 1 ? bytesFrame(PONG, pings[0]) : Buffer.concat(pings.map((payload) => bytesFrame(PONG, payload))))
+    this.writeFrames(
+      pings.length === 1 ? bytesFrame(PONG, pings[0]) : Buffer.concat(pings.map((payload) => bytesFrame(PONG, payload)))
+    )
   }
 
   /** @param {Buffer} payload */

@@ -24,7 +24,11 @@ export class Engine extends EngineServer {
   #origins
   #opening
   #hooked
-  /** Those that began with a WebSocket, by id; Engine.IO's own are in `clients`, an object, which is slow with keys that are all new. @type {Map<string, EngineSocket>} */
+  /**
+   * Those that began with a WebSocket, by id; Engine.IO's own are in `clients`, an object, which is slow with keys that
+   * are all new.
+   * @type {Map<string, EngineSocket>}
+   */
   #sessions = new Map()
 
   /**
@@ -34,26 +38,40 @@ export class Engine extends EngineServer {
    * @param {number} options.maxBytes largest message of a client
    * @param {{ max: number, timeout: number }} options.heartbeat ms
    * @param {boolean} options.compress whether clients are offered compression
-   * @param {boolean} options.hooked whether sessions that begin with a WebSocket may be ours (websocket/engine-socket.js) in the place of Engine.IO's
+   * @param {boolean} options.hooked whether sessions that begin with a WebSocket may be ours
+   *   (websocket/engine-socket.js) in the place of Engine.IO's
    * @param {ReturnType<typeof import('../admission/handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
    * @param {import('../admission/intake.js').Intake} options.intake
-   * @param {(session: any, frames: number) => void} options.onFrames frames have come that are no packets: WebSocket's pings and pongs, fragments
+   * @param {(session: any, frames: number) => void} options.onFrames frames have come that are no packets: WebSocket's
+   *   pings and pongs, fragments
    * @param {(session: any) => void} options.onEnded a session has ended; may be called again for it
    * @param {import('../peers/misrouted-requests.js').Strays} [options.strays] absent: there is only one worker
    */
-  constructor ({ newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, intake, onFrames, onEnded, strays }) {
+  constructor ({
+    newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, intake, onFrames, onEnded, strays
+  }) {
     super({
       pingInterval: heartbeat.max,
       pingTimeout: heartbeat.timeout,
       maxHttpBufferSize: maxBytes,
       wsEngine: /** @type {any} */ (compress ? CompressingServer : WebSockets),
-      cors: /** @type {any} */ ((/** @type {import('http').IncomingMessage} */ req, /** @type {Function} */ done) => {
-        done(null, { origin: origins.mayConnect(req.headers) ? req.headers.origin ?? false : false, credentials: true })
-      })
+      cors: /** @type {any} */ (
+        (/** @type {import('http').IncomingMessage} */ req, /** @type {Function} */ done) => {
+          done(null, {
+            origin: origins.mayConnect(req.headers) ? (req.headers.origin ?? false) : false,
+            credentials: true
+          })
+        }
+      )
     })
-    // A connection that begins as a WebSocket: the answer to the upgrade and Engine.IO's first packet leave in one write.
-    this.on('initial_headers', (_, { _query, socket }) => { if (_query.transport === 'websocket' && _query.EIO === '4') socket.cork() })
-    this.on('connection', ({ request }) => { request.socket.uncork() })
+    // A connection that begins as a WebSocket: the answer to the upgrade and Engine.IO's first packet leave in one
+    // write.
+    this.on('initial_headers', (_, { _query, socket }) => {
+      if (_query.transport === 'websocket' && _query.EIO === '4') socket.cork()
+    })
+    this.on('connection', ({ request }) => {
+      request.socket.uncork()
+    })
     this.on('connection', (session) => this.#began(session))
     this.newSessionId = newSessionId
     this.maxBytes = maxBytes
@@ -62,7 +80,12 @@ export class Engine extends EngineServer {
     this.#origins = origins
     /** ws is who knows compression. */
     this.direct = hooked && !compress
-    this.#opening = JSON.stringify({ upgrades: [], pingInterval: heartbeat.max, pingTimeout: heartbeat.timeout, maxPayload: maxBytes }).slice(1)
+    this.#opening = JSON.stringify({
+      upgrades: [],
+      pingInterval: heartbeat.max,
+      pingTimeout: heartbeat.timeout,
+      maxPayload: maxBytes
+    }).slice(1)
     this.#hooked = hooked
     this.handshakeLimit = handshakeLimit
     this.intake = intake
@@ -72,10 +95,14 @@ export class Engine extends EngineServer {
   }
 
   /** @override */
-  generateId () { return this.newSessionId() }
+  generateId () {
+    return this.newSessionId()
+  }
 
   /** @returns {any[]} Engine.IO's sockets, then those that are ours */
-  sessions () { return [...Object.values(/** @type {any} */ (this).clients), ...this.#sessions.values()] }
+  sessions () {
+    return [...Object.values(/** @type {any} */ (this).clients), ...this.#sessions.values()]
+  }
 
   /** @param {any} session that has just begun */
   #began (session) {
@@ -104,8 +131,8 @@ export class Engine extends EngineServer {
   }
 
   /**
-   * A session id is a credential: an upgrade that names a session which is on WebSocket already would take it over. And a
-   * client that polls again and has not read the last answer is given up.
+   * A session id is a credential: an upgrade that names a session which is on WebSocket already would take it over. And
+   * a client that polls again and has not read the last answer is given up.
    * @override @param {any} req @param {boolean} upgrade @param {any} decide
    */
   verify (req, upgrade, decide) {
@@ -117,7 +144,8 @@ export class Engine extends EngineServer {
     if (!upgrade && client.transport.name !== 'polling') return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     if (this.intake.isEarly(client) && !upgrade) this.#keepHead(client, req)
     if (upgrade) {
-      if (client.transport.name === 'websocket' || client.upgrading) return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
+      if (client.transport.name === 'websocket' || client.upgrading)
+        return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     } else if (req.method === 'GET') {
       // only a poll that is let in takes the place of the last one
       return super.verify(req, upgrade, (/** @type {unknown[]} */ ...refusal) => {
@@ -170,21 +198,40 @@ export class Engine extends EngineServer {
     if (!METHODS.includes(req.method)) return void res.writeHead(405, { allow: METHODS.join(', ') }).end()
     if (this.#refused(req, res)) return
     const sid = sidOf(req)
-    if (sid === undefined && req.method === 'GET') return this.handshakeLimit.enter(req.socket, res, () => super.handleRequest(req, res), req)
+    if (sid === undefined && req.method === 'GET')
+      return this.handshakeLimit.enter(req.socket, res, () => super.handleRequest(req, res), req)
     if (!this.strays?.isStray(sid)) return super.handleRequest(req, res)
-    this.strays.request(/** @type {string} */ (sid), req, res).then((forwarded) => { if (!forwarded) super.handleRequest(req, res) }, () => res.destroy())
+    this.strays.request(/** @type {string} */ (sid), req, res).then(
+      (forwarded) => {
+        if (!forwarded) super.handleRequest(req, res)
+      },
+      () => res.destroy()
+    )
   }
 
-  /** @param {any} req @param {any} to the response, or the socket of an upgrade @returns {boolean} whether it comes from a page that may not connect */
+  /**
+   * @param {any} req
+   * @param {any} to the response, or the socket of an upgrade
+   * @returns {boolean} whether it comes from a page that may not connect
+   */
   #refused (req, to) {
     if (!this.#origins.refuse(req, to)) return false
-    this.emit('connection_error', { req, code: FORBIDDEN, message: 'Forbidden', context: { message: 'this origin is not allowed' } })
+    this.emit('connection_error', {
+      req,
+      code: FORBIDDEN,
+      message: 'Forbidden',
+      context: { message: 'this origin is not allowed' }
+    })
     return true
   }
 
   /** Extensions that want to see requests, or to add headers to answers, get Engine.IO's own. */
   get #extended () {
-    return /** @type {any} */ (this).middlewares.length > 1 || this.listenerCount('initial_headers') > 1 || this.listenerCount('headers') > 0
+    return (
+      /** @type {any} */ (this).middlewares.length > 1 ||
+      this.listenerCount('initial_headers') > 1 ||
+      this.listenerCount('headers') > 0
+    )
   }
 
   /**
@@ -195,18 +242,24 @@ export class Engine extends EngineServer {
    * @returns {boolean} false: it is for Engine.IO
    */
   takeWebSocket (request, netSocket, rest) {
-    if (!this.direct || !beginsWebSocket(request) || this.#extended || !this.#origins.mayConnect(request.headers)) return false
-    this.handshakeLimit.enter(netSocket, undefined, () => {
-      if (netSocket.destroyed) return
-      const sid = this.newSessionId()
-      const session = new EngineSocket(sid, this, request, netSocket)
-      const server = /** @type {any} */ (this)
-      this.#sessions.set(sid, session)
-      server.clientsCount++
-      session.open(`{"sid":"${sid}",${this.#opening}`)
-      this.emit('connection', session)
-      if (rest.length > 0) session.received(Buffer.from(rest))
-    }, request)
+    if (!this.direct || !beginsWebSocket(request) || this.#extended || !this.#origins.mayConnect(request.headers))
+      return false
+    this.handshakeLimit.enter(
+      netSocket,
+      undefined,
+      () => {
+        if (netSocket.destroyed) return
+        const sid = this.newSessionId()
+        const session = new EngineSocket(sid, this, request, netSocket)
+        const server = /** @type {any} */ (this)
+        this.#sessions.set(sid, session)
+        server.clientsCount++
+        session.open(`{"sid":"${sid}",${this.#opening}`)
+        this.emit('connection', session)
+        if (rest.length > 0) session.received(Buffer.from(rest))
+      },
+      request
+    )
     return true
   }
 
@@ -227,7 +280,12 @@ export class Engine extends EngineServer {
       return this.handshakeLimit.enter(socket, undefined, () => super.handleUpgrade(req, socket, head), req)
     }
     if (!this.strays?.isStray(sid)) return super.handleUpgrade(req, socket, head)
-    this.strays.upgrade(/** @type {string} */ (sid), req, socket, head).then((forwarded) => { if (!forwarded) super.handleUpgrade(req, socket, head) }, () => socket.destroy())
+    this.strays.upgrade(/** @type {string} */ (sid), req, socket, head).then(
+      (forwarded) => {
+        if (!forwarded) super.handleUpgrade(req, socket, head)
+      },
+      () => socket.destroy()
+    )
   }
 
   /** @override @param {any} name @param {any} req that begins a session, or upgrades one */
@@ -247,14 +305,20 @@ export class Engine extends EngineServer {
     else /** @type {any} */ (EngineServer.prototype)._applyMiddlewares.call(this, req, res, done)
   }
 
-  /** For the private listener: what arrives there is ours or nobody's, and is never passed on again. @param {any} req @param {any} res */
+  /**
+   * For the private listener: what arrives there is ours or nobody's, and is never passed on again.
+   * @param {any} req
+   * @param {any} res
+   */
   handleOwnRequest (req, res) {
     if (req.method === LET_GO) res.writeHead(this.#letGo(sidOf(req) ?? '') ? 204 : 404).end()
     else super.handleRequest(req, res)
   }
 
   /** @param {any} req @param {any} socket @param {Buffer} head */
-  handleOwnUpgrade (req, socket, head) { super.handleUpgrade(req, socket, head) }
+  handleOwnUpgrade (req, socket, head) {
+    super.handleUpgrade(req, socket, head)
+  }
 }
 
 /**

@@ -4,12 +4,14 @@ import { Deadlines } from './deadlines.js'
 import { readUpgrade } from './request.js'
 
 /**
- * Looks at the first bytes of each connection before Node's HTTP parser does: what begins a WebSocket in the usual way is
- * taken, everything else goes on to Node as it came.
+ * Looks at the first bytes of each connection before Node's HTTP parser does: what begins a WebSocket in the usual way
+ * is taken, everything else goes on to Node as it came.
  *
  * @param {import('http').Server} server new
- * @param {number} patience how long a connection may say nothing, ms: as long as Node's HTTP server waits for a request's headers
- * @param {(request: import('./request.js').Upgrade, netSocket: import('net').Socket, rest: Buffer) => boolean} take false: it is for Node
+ * @param {number} patience how long a connection may say nothing, ms: as long as Node's HTTP server waits for a
+ *   request's headers
+ * @param {(request: import('./request.js').Upgrade, netSocket: import('net').Socket, rest: Buffer) => boolean} take
+ *   false: it is for Node
  */
 export function readFirstBytes (server, patience, take) {
   const event = server instanceof https.Server ? 'secureConnection' : 'connection'

@@ -5,8 +5,8 @@ import { Utf8Prefix } from './utf8-prefix.js'
 /**
  * Reads the frames that a WebSocket client sends (RFC 6455, section 5), without extensions.
  *
- * Nothing is kept of a connection that sends whole frames. What comes in pieces is gathered in a buffer that grows with what has
- * come, however long the frame says it is, and up to `maxPayload`.
+ * Nothing is kept of a connection that sends whole frames. What comes in pieces is gathered in a buffer that grows with
+ * what has come, however long the frame says it is, and up to `maxPayload`.
  */
 
 const [CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG] = [0, 1, 2, 8, 9, 10]
@@ -16,7 +16,13 @@ const MASK_LENGTH = 4
 const MAX_FRAGMENTS = 1024
 
 /** How a WebSocket is closed (RFC 6455, 7.4.1). */
-export const CloseCode = Object.freeze({ PROTOCOL_ERROR: 1002, NO_CODE: 1005, INVALID_TEXT: 1007, TOO_BIG: 1009, TRY_AGAIN_LATER: 1013 })
+export const CloseCode = Object.freeze({
+  PROTOCOL_ERROR: 1002,
+  NO_CODE: 1005,
+  INVALID_TEXT: 1007,
+  TOO_BIG: 1009,
+  TRY_AGAIN_LATER: 1013
+})
 
 /** What the client sends is no WebSocket, or more than is allowed. */
 export class FrameError extends Error {
@@ -45,14 +51,21 @@ export class FrameReader {
   #clear = 0
   /** The text of a message that comes in pieces, as far as it has come. @type {Utf8Prefix | null} */
   #utf8 = null
-  /** A message of which not all frames have come. @type {{ text: boolean, fragments: number, payload: Growing } | null} */
+  /**
+   * A message of which not all frames have come.
+   * @type {{ text: boolean, fragments: number, payload: Growing } | null}
+   */
   #message = null
 
   /** Bytes of memory that are taken for what has come and is no message yet. */
-  get held () { return (this.#rest?.length ?? 0) + (this.#frame?.capacity ?? 0) + (this.#message?.payload.capacity ?? 0) }
+  get held () {
+    return (this.#rest?.length ?? 0) + (this.#frame?.capacity ?? 0) + (this.#message?.payload.capacity ?? 0)
+  }
 
   /** Forgets what has come. */
-  clear () { this.#rest = this.#frame = this.#message = this.#utf8 = null }
+  clear () {
+    this.#rest = this.#frame = this.#message = this.#utf8 = null
+  }
 
   /**
    * @param {Buffer} chunk overwritten
@@ -122,7 +135,8 @@ export class FrameReader {
       length = bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6)
       header += 8
     }
-    if (opcode < CLOSE && length + (this.#message?.payload.length ?? 0) > maxPayload) throw new FrameError(CloseCode.TOO_BIG, `message is larger than ${maxPayload} bytes`)
+    if (opcode < CLOSE && length + (this.#message?.payload.length ?? 0) > maxPayload)
+      throw new FrameError(CloseCode.TOO_BIG, `message is larger than ${maxPayload} bytes`)
     return header + length
   }
 
@@ -133,14 +147,18 @@ export class FrameReader {
     if ((first & 0x70) !== 0) throw new FrameError(CloseCode.PROTOCOL_ERROR, 'reserved bits are set')
     if ((second & 0x80) === 0) throw new FrameError(CloseCode.PROTOCOL_ERROR, 'a frame is not masked')
     if (opcode === CLOSE || opcode === PING || opcode === PONG) {
-      if (!fin || (second & 0x7f) > 125) throw new FrameError(CloseCode.PROTOCOL_ERROR, 'a control frame is too long, or a fragment')
-    } else if (opcode === CONTINUATION ? this.#message === null : (opcode > BINARY || this.#message !== null)) {
+      if (!fin || (second & 0x7f) > 125)
+        throw new FrameError(CloseCode.PROTOCOL_ERROR, 'a control frame is too long, or a fragment')
+    } else if (opcode === CONTINUATION ? this.#message === null : opcode > BINARY || this.#message !== null) {
       throw new FrameError(CloseCode.PROTOCOL_ERROR, 'a frame of another kind was expected')
     }
     return opcode
   }
 
-  /** Looks at what has come of a text: what is not valid fails at once. @param {Growing} frame of which more is to come */
+  /**
+   * Looks at what has come of a text: what is not valid fails at once.
+   * @param {Growing} frame of which more is to come
+   */
   #look ({ bytes }) {
     const opcode = bytes[0] & 0x0f
     if (opcode !== TEXT && !(opcode === CONTINUATION && this.#message?.text)) return
@@ -190,7 +208,7 @@ export class FrameReader {
       }
       return true
     }
-    const message = this.#message ??= { text: opcode === TEXT, fragments: 0, payload: new Growing() }
+    const message = (this.#message ??= { text: opcode === TEXT, fragments: 0, payload: new Growing() })
     if (++message.fragments > MAX_FRAGMENTS) throw new FrameError(CloseCode.TOO_BIG, 'message has too many fragments')
     if (message.text) this.#checkText(bytes, from, end, fin)
     message.payload.put(payload, 0, payload.length, maxPayload)
@@ -208,7 +226,12 @@ function maskOf (bytes, start) {
   return start + (length < 126 ? 2 : length === 126 ? 4 : 10)
 }
 
-/** @param {Buffer} bytes overwritten @param {number} mask where it is; the payload follows @param {number} from @param {number} end of what is still masked */
+/**
+ * @param {Buffer} bytes overwritten
+ * @param {number} mask where it is; the payload follows
+ * @param {number} from
+ * @param {number} end of what is still masked
+ */
 function unmask (bytes, mask, from, end) {
   const start = mask + MASK_LENGTH
   for (let i = from; i < end; i++) bytes[i] ^= bytes[mask + ((i - start) & 3)]
@@ -221,7 +244,10 @@ function checkClose (payload) {
   if (payload.length === 0) return payload
   const code = payload.length === 1 ? 0 : payload.readUInt16BE(0)
   // RFC 6455, 7.4, and the IANA registry of close codes
-  if (!((code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006) || (code >= 3000 && code <= 4999))) {
+  if (!(
+    (code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006) ||
+    (code >= 3000 && code <= 4999)
+  )) {
     throw new FrameError(CloseCode.PROTOCOL_ERROR, 'close code is not valid')
   }
   if (!isUtf8(payload.subarray(2))) throw new FrameError(CloseCode.INVALID_TEXT, 'close reason is not valid UTF-8')

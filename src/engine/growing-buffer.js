@@ -3,8 +3,8 @@ const FIRST = 1024
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Bytes that come in pieces. Memory is taken for what has come and at most as much again, whatever was announced: V8 collects
- * garbage by what buffers may hold, not by what is in them.
+ * Bytes that come in pieces. Memory is taken for what has come and at most as much again, whatever was announced: V8
+ * collects garbage by what buffers may hold, not by what is in them.
  */
 export class Growing {
   #buffer = NOTHING

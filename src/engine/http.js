@@ -30,7 +30,12 @@ export function createHttpServer ({ engine, fallback, tls, isDraining, times = T
     : https.createServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
   endSockets(server, times)
   serveEngine(server, engine, fallback, times)
-  if (engine.direct) readFirstBytes(server, times.headers, (request, netSocket, rest) => request.url.startsWith(PATH) && engine.takeWebSocket(request, netSocket, rest))
+  if (engine.direct)
+    readFirstBytes(
+      server,
+      times.headers,
+      (request, netSocket, rest) => request.url.startsWith(PATH) && engine.takeWebSocket(request, netSocket, rest)
+    )
   return server
 }
 
@@ -38,7 +43,8 @@ const PATH = '/socket.io/'
 
 /**
  * @param {http.Server} server
- * @param {{ handleRequest: (req: any, res: any) => void, handleUpgrade: (req: any, socket: any, head: Buffer) => void }} engine
+ * @param {{ handleRequest: (req: any, res: any) => void, handleUpgrade: (req: any, socket: any, head: Buffer) => void
+ *   }} engine
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} fallback
  * @param {import('../process/socket-times.js').Times} [times]
  */

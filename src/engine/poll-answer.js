@@ -4,8 +4,9 @@ import { Deadlines } from './deadlines.js'
 const kAnswer = Symbol('answer')
 
 /**
- * What a polling session is told leaves its buffer with the answer to a poll, and then waits in the connection, where nobody
- * counts it, for a client that does not read. One answer at a time does, and not for ever, whatever becomes of its session.
+ * What a polling session is told leaves its buffer with the answer to a poll, and then waits in the connection, where
+ * nobody counts it, for a client that does not read. One answer at a time does, and not for ever, whatever becomes of
+ * its session.
  */
 export class PollAnswers {
   #deadlines

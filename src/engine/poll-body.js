@@ -3,7 +3,10 @@ import { Growing } from './growing-buffer.js'
 /** Of a transport of Engine.IO's: the session that it belongs to. */
 const kSession = Symbol('session')
 
-/** How long Engine.IO waits for one more poll before it ends a session, ms: for clients that are admitted, and for others, who are told nothing. */
+/**
+ * How long Engine.IO waits for one more poll before it ends a session, ms: for clients that are admitted, and for
+ * others, who are told nothing.
+ */
 const [CLOSE_TIMEOUT, EARLY_CLOSE_TIMEOUT] = [30_000, 1000]
 
 /**
@@ -27,7 +30,8 @@ export function admitPolling ({ transport, maxBytes }) {
 }
 
 /**
- * In the place of Polling#onDataRequest: what has come of a body is counted while it is not whole, and is no string in the heap.
+ * In the place of Polling#onDataRequest: what has come of a body is counted while it is not whole, and is no string in
+ * the heap.
  * @this {any} Engine.IO's transport
  * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res

@@ -1,6 +1,7 @@
 /**
  * The request that begins a WebSocket, read from the first bytes of a connection. It reads what browsers and the usual
- * clients send and nothing else: whatever is out of the ordinary is left to Node's HTTP parser, which knows it or refuses it.
+ * clients send and nothing else: whatever is out of the ordinary is left to Node's HTTP parser, which knows it or
+ * refuses it.
  *
  * @typedef {object} Upgrade what Engine.IO's users read of a request; Node's IncomingMessage is one as well
  * @property {string} method
@@ -69,7 +70,8 @@ export function headSize ({ url, headers }) {
 /**
  * @param {Buffer} bytes the first ones of a connection
  * @param {import('net').Socket} socket
- * @returns {{ request: LightRequest, rest: Buffer } | null} null: it is for Node's HTTP parser. `rest` came after the request
+ * @returns {{ request: LightRequest, rest: Buffer } | null} null: it is for Node's HTTP parser. `rest` came after the
+ *   request
  */
 export function readUpgrade (bytes, socket) {
   const end = bytes.indexOf(END)
@@ -109,9 +111,18 @@ function lowerCase (name) {
  * @returns {boolean} whether it asks for a session that begins with a WebSocket, in the one way that is not refused
  */
 export function beginsWebSocket ({ method, headers, _query }) {
-  return _query.EIO === '4' && _query.transport === 'websocket' && _query.sid === undefined && method === 'GET' &&
-    headers['sec-websocket-version'] === '13' && KEY.test(headers['sec-websocket-key'] ?? '') && headers.host !== undefined &&
-    headers.upgrade?.toLowerCase() === 'websocket' && headers.connection !== undefined && UPGRADE.test(headers.connection)
+  return (
+    _query.EIO === '4' &&
+    _query.transport === 'websocket' &&
+    _query.sid === undefined &&
+    method === 'GET' &&
+    headers['sec-websocket-version'] === '13' &&
+    KEY.test(headers['sec-websocket-key'] ?? '') &&
+    headers.host !== undefined &&
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    headers.connection !== undefined &&
+    UPGRADE.test(headers.connection)
+  )
 }
 
 /** Nearly all clients ask for the same. @type {{ url: string, query: Record<string, string> }} */
@@ -119,8 +130,8 @@ let last = { url: '', query: {} }
 
 /**
  * @param {string} url
- * @returns {Record<string, string>} as Engine.IO reads it, of several with one name the last. An empty `sid`, which begins a session as none
- *   does, is left out: nobody has to ask for both
+ * @returns {Record<string, string>} as Engine.IO reads it, of several with one name the last. An empty `sid`, which
+ *   begins a session as none does, is left out: nobody has to ask for both
  */
 export function queryOf (url) {
   if (url !== last.url) {

@@ -4,8 +4,8 @@ import { isUtf8 } from 'node:buffer'
 const [LOW, HIGH] = [0x80, 0xbf]
 
 /**
- * Checks text that comes in pieces: whether what has come may be the beginning of valid UTF-8 (RFC 3629), so that a text which is not
- * fails at its first wrong byte and not at its end (RFC 6455, 8.1).
+ * Checks text that comes in pieces: whether what has come may be the beginning of valid UTF-8 (RFC 3629), so that a
+ * text which is not fails at its first wrong byte and not at its end (RFC 6455, 8.1).
  */
 export class Utf8Prefix {
   /** Bytes that the last character still lacks. */
@@ -17,7 +17,12 @@ export class Utf8Prefix {
   /** Whether it may end here. */
   get complete () { return this.#due === 0 }
 
-  /** @param {Buffer} bytes @param {number} start @param {number} end of the next piece @returns {boolean} false: it is not valid, whatever comes */
+  /**
+   * @param {Buffer} bytes
+   * @param {number} start
+   * @param {number} end of the next piece
+   * @returns {boolean} false: it is not valid, whatever comes
+   */
   put (bytes, start, end) {
     let at = start
     while (this.#due > 0 && at < end) if (!this.#continues(bytes[at++])) return false
@@ -25,7 +30,8 @@ export class Utf8Prefix {
     let last = end
     while (last > at && last > end - 4) if ((bytes[--last] & 0xc0) !== 0x80) break
     if (last > at && !isUtf8(bytes.subarray(at, last))) return false
-    for (at = last; at < end; at++) if (!(this.#due === 0 ? this.#begins(bytes[at]) : this.#continues(bytes[at]))) return false
+    for (at = last; at < end; at++)
+      if (!(this.#due === 0 ? this.#begins(bytes[at]) : this.#continues(bytes[at]))) return false
     return true
   }
 

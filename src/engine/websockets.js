@@ -26,7 +26,10 @@ const MAX_FRAGMENTS = 1024
 const PIECE = 256
 const MAX_PIECES = 4096
 
-/** @param {any} ws @param {any} session Engine.IO's socket, whose bounds (intake.js) are those of the WebSocket from now on */
+/**
+ * @param {any} ws
+ * @param {any} session Engine.IO's socket, whose bounds (intake.js) are those of the WebSocket from now on
+ */
 export function belongsTo (ws, session) { ws[kSession] = session }
 
 /** @param {any} receiver @returns {any} Engine.IO's socket; undefined: there is none yet */
@@ -34,8 +37,8 @@ const sessionOf = (receiver) => receiver[kWebSocket][kSession]
 
 /**
  * ws's, whose bounds are those of the session: how large a message may be, also one that was inflated, what is kept of
- * messages that are not whole, and how many frames may come. An object of ws's becomes one of these when it is there, so
- * there is nothing private in it.
+ * messages that are not whole, and how many frames may come. An object of ws's becomes one of these when it is there,
+ * so there is nothing private in it.
  */
 class BoundedReceiver extends Receiver {
   /** @param {Buffer} chunk @param {BufferEncoding} encoding @param {(error?: Error | null) => void} done */
@@ -90,7 +93,10 @@ function forget (receiver) {
   Object.assign(receiver, { _buffers: [], _bufferedBytes: 0, _fragments: [], _loop: false, _state: GET_INFO })
 }
 
-/** ws answers each ping of a client at once, and what a client does not read that asks again and again would fill the memory. */
+/**
+ * ws answers each ping of a client at once, and what a client does not read that asks again and again would fill the
+ * memory.
+ */
 class PatientWebSocket extends WebSocket {
   /** @param {any} socket @param {Buffer} head @param {any} options */
   setSocket (socket, head, options) {
@@ -124,6 +130,11 @@ class PatientWebSocket extends WebSocket {
 export class WebSockets extends WebSocketServer {
   /** @param {any} options */
   constructor (options) {
-    super({ ...options, WebSocket: PatientWebSocket, maxFragments: MAX_FRAGMENTS, maxBufferedChunks: Math.max(MAX_PIECES, Math.ceil(options.maxPayload / PIECE)) })
+    super({
+      ...options,
+      WebSocket: PatientWebSocket,
+      maxFragments: MAX_FRAGMENTS,
+      maxBufferedChunks: Math.max(MAX_PIECES, Math.ceil(options.maxPayload / PIECE))
+    })
   }
 }

@@ -3,9 +3,9 @@ import { PresenceDelivery } from './presence-delivery.js'
 
 /**
  * What waits for one connection whose client does not take everything at once. It is there only while something does.
- * When there is too much, ephemeral records go first, of signals all but the newest of each kind and sender; then records
- * of documents, which their feeds send again from the log (documents/catch-up.js). What is for the connection itself,
- * answers to it above all, has no log: it waits, up to twice the bounds.
+ * When there is too much, ephemeral records go first, of signals all but the newest of each kind and sender; then
+ * records of documents, which their feeds send again from the log (documents/catch-up.js). What is for the connection
+ * itself, answers to it above all, has no log: it waits, up to twice the bounds.
  *
  * @typedef {import('./delivery.js').Delivery} Delivery
  */
@@ -66,7 +66,14 @@ export class Backlog {
 
   /** Nothing waits any more, for whatever reason. */
   get done () {
-    return this.#conn.readyState !== 'open' || (this.records === 0 && this.behind === 0 && this.#signals === undefined && this.#unlisted === undefined && this.bytes === 0)
+    return (
+      this.#conn.readyState !== 'open' ||
+      (this.records === 0 &&
+        this.behind === 0 &&
+        this.#signals === undefined &&
+        this.#unlisted === undefined &&
+        this.bytes === 0)
+    )
   }
 
   /** So much waits that what has no log may not wait as well: the connection is to be closed. */
@@ -131,7 +138,10 @@ export class Backlog {
     return true
   }
 
-  /** @returns {Promise<void> | undefined} resolves when the client has taken something, or has gone; undefined: it can take more now */
+  /**
+   * @returns {Promise<void> | undefined} resolves when the client has taken something, or has gone; undefined: it can
+   *   take more now
+   */
   drained () {
     const { transport, readyState } = this.#conn
     const { low, maxRecords } = this.#backlogs
@@ -198,7 +208,8 @@ export class Backlog {
     const { maxBytes, maxRecords } = this.#backlogs
     for (const delivery of signals.values()) {
       // it may have left the document since
-      if (this.#connection.document(/** @type {string} */ (delivery.publication.guid))) this.#connection.deliver(delivery, !this.#isFull(maxBytes, maxRecords))
+      if (this.#connection.document(/** @type {string} */ (delivery.publication.guid)))
+        this.#connection.deliver(delivery, !this.#isFull(maxBytes, maxRecords))
     }
   }
 }

@@ -9,7 +9,10 @@ import { Backlog } from './backlog.js'
 
 /** How often it is looked at what still waits, ms; only while something does. */
 const LOOK_EVERY = 100
-/** A client gets ephemeral records, and what it missed from the log, while less than this waits for it, bytes; the bound for all connections does not matter to it. */
+/**
+ * A client gets ephemeral records, and what it missed from the log, while less than this waits for it, bytes; the bound
+ * for all connections does not matter to it.
+ */
 const LOW = 2 ** 16
 /** Twice as much as may wait is no reason to drop what has no log, but to close. */
 const CLOSE_FROM = 2
@@ -31,7 +34,8 @@ export class Backlogs {
    * @param {number} settings.maxWaitingRecords
    * @param {number} settings.maxWaitingBytesTotal of all connections of this worker
    * @param {number} settings.maxWaitingRecordsTotal
-   * @param {number} settings.maxRecordBytes whatever may wait, one of the largest and what is for the connection itself may
+   * @param {number} settings.maxRecordBytes whatever may wait, one of the largest and what is for the connection itself
+   *   may
    * @param {number} settings.slowTimeout how long a connection may be behind, or take nothing, ms
    * @param {import('../metrics/metrics.js').Metrics} metrics
    * @param {import('../common/clock.js').Clock} clock
@@ -49,7 +53,9 @@ export class Backlogs {
   }
 
   /** More waits for all together than may. */
-  get overfull () { return this.#bytes >= this.#settings.maxWaitingBytesTotal || this.#records >= this.#settings.maxWaitingRecordsTotal }
+  get overfull () {
+    return this.#bytes >= this.#settings.maxWaitingBytesTotal || this.#records >= this.#settings.maxWaitingRecordsTotal
+  }
 
   /** @param {Connection} connection for which something has to wait */
   open (connection) {
@@ -68,7 +74,9 @@ export class Backlogs {
   }
 
   /** An ephemeral record was dropped, or gave way to a newer one. */
-  dropped () { this.#metrics.dropped_ephemerals.inc() }
+  dropped () {
+    this.#metrics.dropped_ephemerals.inc()
+  }
 
   /** @param {Connection} connection that takes too little */
   giveUp (connection) {
@@ -76,7 +84,10 @@ export class Backlogs {
     connection.giveUp()
   }
 
-  /** Counts anew what waits, forgets where nothing does, and closes what has been behind, or has taken nothing, for too long. */
+  /**
+   * Counts anew what waits, forgets where nothing does, and closes what has been behind, or has taken nothing, for too
+   * long.
+   */
   look () {
     this.#bytes = this.#records = 0
     const now = this.#clock.monotonic()

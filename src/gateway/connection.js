@@ -36,9 +36,15 @@ export const kConnection = Symbol('connection')
 
 /** Was written before the outbox came to it. @type {import('../wire/packet.js').EncodedMessage[]} */
 const NOTHING = []
-/** What is queued for the end of the turn is written before it when there is this much, bytes: joining more saves nothing. */
+/**
+ * What is queued for the end of the turn is written before it when there is this much, bytes: joining more saves
+ * nothing.
+ */
 const MAX_QUEUED = 2 ** 16
-/** How long a polling client that was told to go may take to ask once more, ms: where all workers stop, nobody takes its question. */
+/**
+ * How long a polling client that was told to go may take to ask once more, ms: where all workers stop, nobody takes its
+ * question.
+ */
 const NEXT_POLL = 1000
 
 /** A document that this connection has open, or is about to. */
@@ -46,7 +52,10 @@ export class OpenDocument {
   /** False once it was left, or the connection has gone, while the join was still under way. */
   wanted = true
   joined = false
-  /** While it is being joined from a position: what has been sent. @type {import('../wire/position.js').Position | null} */
+  /**
+   * While it is being joined from a position: what has been sent.
+   * @type {import('../wire/position.js').Position | null}
+   */
   sent = null
   /** It takes part in the document's presence. @type {import('../presence/membership.js').Membership | null} */
   presence = null
@@ -56,12 +65,18 @@ export class Connection {
   /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
   #documents
   #allowance
-  /** Written when the outbox comes to it; null: the outbox does not have this connection in its list. @type {import('../wire/packet.js').EncodedMessage[] | null} */
+  /**
+   * Written when the outbox comes to it; null: the outbox does not have this connection in its list.
+   * @type {import('../wire/packet.js').EncodedMessage[] | null}
+   */
   #queued = null
   #queuedBytes = 0
   /** What waits, null while nothing does. @type {import('./backlog.js').Backlog | null} */
   backlog = null
-  /** How open receipts know it; null until it is asked for the first one. @type {import('../receipts/receipt.js').Receiver | null} */
+  /**
+   * How open receipts know it; null until it is asked for the first one.
+   * @type {import('../receipts/receipt.js').Receiver | null}
+   */
   receiver = null
   /** The second in which expiry.js has to do with it; 0: there is none. */
   expiresIn = 0
@@ -198,8 +213,8 @@ export class Connection {
   }
 
   /**
-   * Counts a packet that is about to be written, and closes the connection where too much waits already. Called only while
-   * something does.
+   * Counts a packet that is about to be written, and closes the connection where too much waits already. Called only
+   * while something does.
    * @param {{ data?: any, options?: any }} packet Engine.IO's
    */
   waits (packet) {
@@ -225,7 +240,8 @@ export class Connection {
   caughtUp () { if (this.backlog !== null) this.backlog.behind-- }
 
   /**
-   * Closes it because it takes too little, for instance: without an event, which would only wait as well; stock clients come back by themselves.
+   * Closes it because it takes too little, for instance: without an event, which would only wait as well; stock clients
+   * come back by themselves.
    * @param {string} [reason] for the client, less than 124 bytes
    */
   giveUp (reason = 'too slow, resume') {

@@ -9,7 +9,10 @@ const SAMPLE = 50
 const ALIKE = 40
 /** How far they may be apart to be about the same, ms. */
 const SPREAD = 1500
-/** Shorter ones end for other reasons: a page that is reloaded, a deploy; and new connections are never silent for longer, ms. */
+/**
+ * Shorter ones end for other reasons: a page that is reloaded, a deploy; and new connections are never silent for
+ * longer, ms.
+ */
 const SHORTEST = 6000
 
 /**
@@ -36,7 +39,9 @@ export function createCutDetector ({ pingInterval, log }) {
       silences.length = 0
       if (alike < ALIKE || median > pingInterval + SPREAD) return
       told = true
-      log.warn(`most WebSockets end ${Math.round(median / 1000)} s after the last word from their client: a proxy between seems to cut what is idle; raise its time-out above ${Math.ceil(pingInterval / 1000)} s, or lower HEARTBEAT_MAX below ${Math.floor(median / 1000)} s`)
+      log.warn(
+        `most WebSockets end ${Math.round(median / 1000)} s after the last word from their client: a proxy between seems to cut what is idle; raise its time-out above ${Math.ceil(pingInterval / 1000)} s, or lower HEARTBEAT_MAX below ${Math.floor(median / 1000)} s`
+      )
     }
   }
 }

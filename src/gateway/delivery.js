@@ -43,13 +43,21 @@ export class Delivery {
     // msgpack may hold binary, which JSON clients get as attachments; the stock encoder knows how
     const payload = decodeValue(value, contentType)
     const attachments = countAttachments(payload)
-    if (attachments > 0 && attachments <= MAX_ATTACHMENTS) return encodePacket('json', { type: 2, nsp: '/', data: [event, payload, this.meta], id: ackId }).map(plainMessage)
+    if (attachments > 0 && attachments <= MAX_ATTACHMENTS)
+      return encodePacket('json', { type: 2, nsp: '/', data: [event, payload, this.meta], id: ackId }).map(plainMessage)
     return [jsonMessage(event, Buffer.from(JSON.stringify(payload, binaryAsText)), this.meta, ackId)]
   }
 
   #makeMsgpack () {
     const { event, value, contentType } = this.publication
-    return [msgpackMessage(event, contentType === 'application/msgpack' ? value : encodeMsgpack(decodeValue(value, contentType)), this.meta, this.receipt?.ackId)]
+    return [
+      msgpackMessage(
+        event,
+        contentType === 'application/msgpack' ? value : encodeMsgpack(decodeValue(value, contentType)),
+        this.meta,
+        this.receipt?.ackId
+      )
+    ]
   }
 }
 
@@ -73,7 +81,9 @@ function countAttachments (value) {
 function binaryAsText (key, value) {
   // a Buffer has been replaced by its toJSON already
   const binary = this[key]
-  return ArrayBuffer.isView(binary) ? Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength).toString('base64') : value
+  return ArrayBuffer.isView(binary)
+    ? Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength).toString('base64')
+    : value
 }
 
 /**

@@ -6,7 +6,10 @@
 export class Directory {
   /** @type {Map<string, Connection>} */
   #connections = new Map()
-  /** The connection itself where there is but one: a set takes as much memory as all else here. @type {Map<string, Connection | Set<Connection>>} */
+  /**
+   * The connection itself where there is but one: a set takes as much memory as all else here.
+   * @type {Map<string, Connection | Set<Connection>>}
+   */
   #users = new Map()
 
   get size () { return this.#connections.size }

@@ -1,6 +1,6 @@
 /**
- * Ends connections whose token expires, or was signed with a key that its issuer has withdrawn, after a warning. Connections are kept by the second in which something is
- * due, so that a tick costs nothing where nothing is.
+ * Ends connections whose token expires, or was signed with a key that its issuer has withdrawn, after a warning.
+ * Connections are kept by the second in which something is due, so that a tick costs nothing where nothing is.
  *
  * @typedef {import('./connection.js').Connection} Connection
  */
@@ -8,7 +8,10 @@
 /** How long before its end a client hears of it, ms: enough to fetch a new token. */
 const WARNING = 60_000
 
-/** A key that is withdrawn ends its connections after two of them: clients are warned one by one in the first, so that not all fetch new tokens at once. */
+/**
+ * A key that is withdrawn ends its connections after two of them: clients are warned one by one in the first, so that
+ * not all fetch new tokens at once.
+ */
 const WITHDRAWAL = 2 * WARNING
 
 const TICK = 1000
@@ -87,7 +90,16 @@ export function createExpiry ({ clock, random = Math.random }) {
       const now = clock.now()
       follow(now)
       const isWithdrawn = endsAt !== identity.expiresAt
-      put(connection, isWithdrawn ? now + random() * Math.max(0, endsAt - WARNING - now) : endsAt - now > WARNING ? endsAt - WARNING : endsAt - now > 5000 ? now + TICK : endsAt)
+      put(
+        connection,
+        isWithdrawn
+          ? now + random() * Math.max(0, endsAt - WARNING - now)
+          : endsAt - now > WARNING
+            ? endsAt - WARNING
+            : endsAt - now > 5000
+              ? now + TICK
+              : endsAt
+      )
     }
   }
 }

@@ -9,19 +9,31 @@ import { TOO_MANY_VALUES } from '../admission/allowance.js'
 import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
 
 /** As the argument of doc:join, without the guid, and with what a position is made of in place of it. */
-const opening = z.strictObject({ ...position.partial().shape, state: state.optional(), members: z.boolean().optional() })
+const opening = z
+  .strictObject({ ...position.partial().shape, state: state.optional(), members: z.boolean().optional() })
   .refine(({ epoch, offset }) => (epoch === undefined) === (offset === undefined), 'epoch and offset go together')
-  .transform(({ epoch, offset, ...rest }) => ({ position: epoch === undefined || offset === undefined ? null : { epoch, offset }, ...rest }))
+  .transform(({ epoch, offset, ...rest }) => ({
+    position: epoch === undefined || offset === undefined ? null : { epoch, offset },
+    ...rest
+  }))
   .nullable()
 
-/** What a client sends with its CONNECT packet; fields of others pass, unseen. Its documents are left to `readDocuments`. */
+/**
+ * What a client sends with its CONNECT packet; fields of others pass, unseen. Its documents are left to
+ * `readDocuments`.
+ */
 export const authSchema = z.object({
   token: z.string().nullish(),
-  client: z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'client must be a string of 1 to 256 bytes').nullish(),
+  client: z
+    .custom(/** @type {(value: unknown) => value is string} */ (isId), 'client must be a string of 1 to 256 bytes')
+    .nullish(),
   documents: z.custom(isRecord, 'documents must be an object').nullish()
 })
 
-/** Every guid has a place in a Map, also one that means something to an object. @typedef {Map<string, import('zod').output<typeof opening>>} HandshakeDocuments */
+/**
+ * Every guid has a place in a Map, also one that means something to an object.
+ * @typedef {Map<string, import('zod').output<typeof opening>>} HandshakeDocuments
+ */
 
 /**
  * One by one, so that the first one that is wrong is the last one looked at.
@@ -66,9 +78,13 @@ export function isPlainAuth (auth) {
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  */
-export function createHandshake ({ authenticator, users, maxPerUser, newConnectionId, connectionContext, isDraining, metrics, log }) {
+export function createHandshake ({
+  authenticator, users, maxPerUser, newConnectionId, connectionContext, isDraining, metrics, log
+}) {
   /** @this {any} Engine.IO's socket */
-  function releaseUser () { users.release(this[kConnection].uid) }
+  function releaseUser () {
+    users.release(this[kConnection].uid)
+  }
 
   /** @param {import('socket.io').Socket} socket */
   async function admit (socket) {
@@ -89,13 +105,14 @@ export function createHandshake ({ authenticator, users, maxPerUser, newConnecti
     const codec = useCodec(socket.client)
     if (isDraining()) {
       // stock clients come back by themselves when the connection is lost, not when it is refused
-      /** @type {any} */ (socket.conn).close()
+      ;/** @type {any} */ (socket.conn).close()
       throw new InkcastError('draining')
     }
     const { auth } = socket.handshake
     if (auth === TOO_MANY_VALUES) throw new InkcastError('bad_value', 'there are too many values in the packet')
     const { token, client, documents } = isPlainAuth(auth) ? auth : parseInput(authSchema, auth)
-    if (documents && Object.keys(documents).length > connectionContext.maxDocuments) throw new InkcastError('too_many_documents')
+    if (documents && Object.keys(documents).length > connectionContext.maxDocuments)
+      throw new InkcastError('too_many_documents')
     const authenticating = authenticator.authenticate(token ?? undefined)
     const identity = authenticating instanceof Promise ? await authenticating : authenticating
     // they cost much more than a token that is not valid, so nobody unknown may have them read
@@ -124,18 +141,23 @@ export function createHandshake ({ authenticator, users, maxPerUser, newConnecti
   return {
     /** @param {import('socket.io').Socket} socket @param {(error?: Error) => void} next */
     middleware (socket, next) {
-      admit(socket).then(() => {
-        metrics.handshakes.count('ok')
-        next()
-      }, (error) => {
-        const { code, message, retryable } = publicError(error)
-        metrics.handshakes.count(code)
-        if (code === 'internal') log.error({ err: error }, 'handshake failed')
-        next(Object.assign(new Error(message), { data: { code, retryable, ...retryHint({ retryable }) } }))
-      })
+      admit(socket).then(
+        () => {
+          metrics.handshakes.count('ok')
+          next()
+        },
+        (error) => {
+          const { code, message, retryable } = publicError(error)
+          metrics.handshakes.count(code)
+          if (code === 'internal') log.error({ err: error }, 'handshake failed')
+          next(Object.assign(new Error(message), { data: { code, retryable, ...retryHint({ retryable }) } }))
+        }
+      )
     },
 
     /** From now on its user is released when it disconnects. @param {Connection} connection */
-    connected (connection) { connection.conn.off('close', releaseUser) }
+    connected (connection) {
+      connection.conn.off('close', releaseUser)
+    }
   }
 }

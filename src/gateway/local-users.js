@@ -1,6 +1,7 @@
 /**
- * Which users have a connection (or one under way) here: the bus sends their records to this worker from before
- * their first connection is told that it is open until their last has gone. As long as that, what was ordered about them is known.
+ * Which users have a connection (or one under way) here: the bus sends their records to this worker from before their
+ * first connection is told that it is open until their last has gone. As long as that, what was ordered about them is
+ * known.
  *
  * @param {object} dependencies
  * @param {Pick<import('../bus/contract.js').Bus, 'addUser' | 'removeUser'>} dependencies.bus

@@ -13,18 +13,25 @@ const NOTHING = { messages: [], joined: Buffer.alloc(0) }
 export class Outbox {
   /** Connections with something to write, at most one entry each. @type {Queue[]} */
   #waiting = []
-  /** The last messages that were joined, as they are and compressed: members of the same documents get the same ones. */
+  /**
+   * The last messages that were joined, as they are and compressed: members of the same documents get the same ones.
+   */
   #last = { plain: NOTHING, compressed: NOTHING }
   #compressFrom
   #latencyBudget
 
-  /** @param {{ compressFrom: number, latencyBudget: number }} settings bytes, 0: nothing is compressed; ms, 0: nothing waits for another turn */
+  /**
+   * @param {{ compressFrom: number, latencyBudget: number }} settings bytes, 0: nothing is compressed; ms, 0: nothing
+   *   waits for another turn
+   */
   constructor ({ compressFrom, latencyBudget }) {
     this.#compressFrom = compressFrom
     this.#latencyBudget = latencyBudget
   }
 
-  get compresses () { return this.#compressFrom > 0 }
+  get compresses () {
+    return this.#compressFrom > 0
+  }
 
   /** @param {Queue} connection flushed at the end of this turn, or that of the budget that somebody else began */
   add (connection) {
@@ -45,7 +52,9 @@ export class Outbox {
    * @param {EncodedMessage} message
    * @param {boolean} compressed whether the client takes compressed frames
    */
-  frameOf (message, compressed) { return compressed ? message.compressed ??= compressedFrame(message.frame, this.#compressFrom) : message.frame }
+  frameOf (message, compressed) {
+    return compressed ? (message.compressed ??= compressedFrame(message.frame, this.#compressFrom)) : message.frame
+  }
 
   /**
    * @param {EncodedMessage[]} messages
@@ -57,7 +66,10 @@ export class Outbox {
     const kind = compressed ? 'compressed' : 'plain'
     const last = this.#last[kind].messages
     if (messages.length !== last.length || messages.some((message, i) => message !== last[i])) {
-      this.#last[kind] = { messages, joined: Buffer.concat(messages.map((message) => this.frameOf(message, compressed))) }
+      this.#last[kind] = {
+        messages,
+        joined: Buffer.concat(messages.map((message) => this.frameOf(message, compressed)))
+      }
     }
     return this.#last[kind].joined
   }

@@ -2,8 +2,8 @@ import { plainMessage } from '../wire/packet.js'
 import { encodePacket } from '../socketio/codec.js'
 
 /**
- * A `doc:presence` event as its members share it: its message, made once per codec and only if somebody speaks it. Where
- * a connection cannot take it now it is told the list later (Backlog), because what comes after it builds on it.
+ * A `doc:presence` event as its members share it: its message, made once per codec and only if somebody speaks it.
+ * Where a connection cannot take it now it is told the list later (Backlog), because what comes after it builds on it.
  *
  * @typedef {import('../wire/packet.js').EncodedMessage} EncodedMessage
  * @typedef {import('../wire/packet.js').Codec} Codec
@@ -22,11 +22,17 @@ export class PresenceDelivery {
   }
 
   /** @param {Codec} codec @returns {EncodedMessage[]} */
-  messages (codec) { return codec === 'json' ? this.#json ??= this.#make('json') : this.#msgpack ??= this.#make('msgpack') }
+  messages (codec) {
+    return codec === 'json' ? (this.#json ??= this.#make('json')) : (this.#msgpack ??= this.#make('msgpack'))
+  }
 
   /** Of the larger one; 0: nobody took it. */
-  get bytes () { return Math.max(...[this.#json, this.#msgpack].map((messages) => messages?.[0].frame.length ?? 0)) }
+  get bytes () {
+    return Math.max(...[this.#json, this.#msgpack].map((messages) => messages?.[0].frame.length ?? 0))
+  }
 
   /** @param {Codec} codec */
-  #make (codec) { return encodePacket(codec, { type: 2, nsp: '/', data: ['doc:presence', this.payload] }).map(plainMessage) }
+  #make (codec) {
+    return encodePacket(codec, { type: 2, nsp: '/', data: ['doc:presence', this.payload] }).map(plainMessage)
+  }
 }

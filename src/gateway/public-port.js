@@ -12,7 +12,11 @@ import { BACKLOG, listen } from '../engine/http.js'
  * @property {(server: Server) => number} connections that are open, whichever socket they came in through
  */
 
-/** Node counts what each server has accepted and not closed yet, but tells it only later (`getConnections`). @param {any} server @returns {number} */
+/**
+ * Node counts what each server has accepted and not closed yet, but tells it only later (`getConnections`).
+ * @param {any} server
+ * @returns {number}
+ */
 const countOf = (server) => server._connections
 
 /**
@@ -20,11 +24,15 @@ const countOf = (server) => server._connections
  * @param {{ host: string, port: number }} address
  * @returns {Door}
  */
-export const createPortDoor = ({ host, port }) => ({ open: (server) => listen(server, { host, port }), leave: leavePort, connections: countOf })
+export const createPortDoor = ({ host, port }) => ({
+  open: (server) => listen(server, { host, port }),
+  leave: leavePort,
+  connections: countOf
+})
 
 /**
- * libuv accepts one connection per descriptor and turn of the event loop; a turn in which thousands of clients are written to takes tens of
- * ms. So many descriptors of its socket a worker has.
+ * libuv accepts one connection per descriptor and turn of the event loop; a turn in which thousands of clients are
+ * written to takes tens of ms. So many descriptors of its socket a worker has.
  */
 const DESCRIPTORS = 8
 
@@ -59,7 +67,8 @@ export function createSlotDoor ({ port }) {
   }
 
   /** @param {Server} server @returns {net.Server} that passes its connections on to it */
-  const passingOn = (server) => net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
+  const passingOn = (server) =>
+    net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
 
   return {
     async open (server) {

@@ -37,10 +37,16 @@ import { createUsers } from './local-users.js'
 const PACKET_OVERHEAD = 16_384
 /** Of an Engine.IO socket whose client is in namespaces of extensions only: what it may send. */
 const kAllowance = Symbol('allowance')
-/** Connections closed at a time while draining, and the pause between, ms: 100 a second, or so many that half of DRAIN_TIMEOUT does. Who takes them has clients of its own. */
+/**
+ * Connections closed at a time while draining, and the pause between, ms: 100 a second, or so many that half of
+ * DRAIN_TIMEOUT does. Who takes them has clients of its own.
+ */
 const DRAIN_BATCH = 5
 const DRAIN_PAUSE = 50
-/** How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms; half of DRAIN_TIMEOUT at most. */
+/**
+ * How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms; half of
+ * DRAIN_TIMEOUT at most.
+ */
 const DRAIN_GRACE = 5000
 /** How long a client between two requests may take to send the next one while draining, ms. */
 const IDLE_GRACE = 500
@@ -50,28 +56,35 @@ const IDLE_GRACE = 500
  *
  * @param {object} dependencies
  * @param {import('../config/load.js').Config} dependencies.config
- * @param {(handlers: import('../bus/contract.js').BusHandlers) => import('../bus/contract.js').Bus} dependencies.createBus
- * @param {(handlers: import('../presence/contract.js').PresenceHandlers) => import('../presence/contract.js').PresenceStore} dependencies.createPresenceStore
+ * @param {(handlers: import('../bus/contract.js').BusHandlers) => import('../bus/contract.js').Bus}
+ *   dependencies.createBus
+ * @param {(handlers: import('../presence/contract.js').PresenceHandlers) =>
+ *   import('../presence/contract.js').PresenceStore} dependencies.createPresenceStore
  * @param {import('../uplink/contract.js').Uplink} dependencies.uplink
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
  * @param {() => string} dependencies.newId of sessions and connections
- * @param {(connections: { connectionsOf: (uid: string) => Iterable<import('./connection.js').Connection> }) => import('../sessions/registry.js').Sessions} [dependencies.createSessions]
- *   default: nobody keeps sessions
+ * @param {(connections: { connectionsOf: (uid: string) => Iterable<import('./connection.js').Connection> }) =>
+ *   import('../sessions/registry.js').Sessions} [dependencies.createSessions] default: nobody keeps sessions
  * @param {any} [dependencies.adapter] Socket.IO adapter; default: in memory
- * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their parts of receipts together; default: this one is alone
+ * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their
+ *   parts of receipts together; default: this one is alone
  * @param {import('../peers/misrouted-requests.js').Strays} [dependencies.strays]
- * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback] what is not Socket.IO
+ * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback]
+ *   what is not Socket.IO
  * @param {import('./public-port.js').Door} [dependencies.door] default: HOST and PORT
  * @param {boolean} dependencies.hooked whether private hooks (hooks.js) may be used; self-test.js knows
- * @param {boolean} [dependencies.alone] no other process takes the connections that this one no longer takes; default false
+ * @param {boolean} [dependencies.alone] no other process takes the connections that this one no longer takes; default
+ *   false
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createGateway ({
-  config, createBus, createPresenceStore, createSessions, uplink, authenticator, access, newId, hooked, adapter, receiptParts, strays,
-  fallback = notFound, door = createPortDoor(config.gateway), alone = false, metrics, log, clock
+  config, createBus, createPresenceStore, createSessions, uplink, authenticator, access, newId, hooked, adapter,
+  receiptParts, strays, fallback = notFound,
+  door = createPortDoor(config.gateway),
+  alone = false, metrics, log, clock
 }) {
   const { limits, gateway: settings } = config
   const directory = new Directory()
@@ -96,7 +109,11 @@ export function createGateway ({
       feeds.check(guids).catch((error) => log.debug({ err: error }, 'documents were not compared with their logs'))
     }
   })
-  const feeds = createFeeds({ bus, metrics, log, clock, maxReplayBytes: limits.maxReplayBytes, createDelivery: (record, replayed) => makeDelivery(record, replayed) })
+  const feeds = createFeeds({
+    bus, metrics, log, clock,
+    maxReplayBytes: limits.maxReplayBytes,
+    createDelivery: (record, replayed) => makeDelivery(record, replayed)
+  })
   const receipts = createReceipts({ settings: limits, uplink, parts: receiptParts, metrics, log, clock })
   const sessions = createSessions?.({ connectionsOf: (uid) => directory.user(uid) })
   const lifeCycle = new LifeCycle(sessions === undefined ? [] : [sessions], log)
@@ -116,7 +133,14 @@ export function createGateway ({
   })
   const cuts = createCutDetector({ pingInterval: config.heartbeat.max, log })
   /** Without it Engine.IO's own goes on. */
-  const heartbeat = hooked ? createHeartbeat({ settings: config.heartbeat, hooks: heartbeatHooks, tierOf: (conn) => conn[kConnection]?.identity.tier, metrics }) : null
+  const heartbeat = hooked
+    ? createHeartbeat({
+        settings: config.heartbeat,
+        hooks: heartbeatHooks,
+        tierOf: (conn) => conn[kConnection]?.identity.tier,
+        metrics
+      })
+    : null
 
   /** @param {import('../bus/contract.js').BusRecord} record @param {boolean} [replayed] */
   function makeDelivery ({ publication, offset, receiptId }, replayed = false) {
@@ -124,9 +148,25 @@ export function createGateway ({
     return new Delivery(publication, offset, replayed ? null : receipts.open(publication, receiptId))
   }
 
-  const connectionLimits = createConnectionLimits({ limits, trustedProxies: settings.trustedProxies, open: () => door.connections(httpServer), metrics })
-  const handshakeLimit = createHandshakeLimit({ perSecond: limits.maxHandshakesPerSecond, connections: connectionLimits, metrics, clock })
-  const origins = createOrigins({ allowed: settings.allowedOrigins, development: !config.production, anonymous: config.auth.allowAnonymous, metrics, log })
+  const connectionLimits = createConnectionLimits({
+    limits,
+    trustedProxies: settings.trustedProxies,
+    open: () => door.connections(httpServer),
+    metrics
+  })
+  const handshakeLimit = createHandshakeLimit({
+    perSecond: limits.maxHandshakesPerSecond,
+    connections: connectionLimits,
+    metrics,
+    clock
+  })
+  const origins = createOrigins({
+    allowed: settings.allowedOrigins,
+    development: !config.production,
+    anonymous: config.auth.allowAnonymous,
+    metrics,
+    log
+  })
   const maxBytes = limits.maxRecordBytes + PACKET_OVERHEAD
   const rates = ratesOf(limits)
   const intake = new Intake({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
@@ -144,13 +184,31 @@ export function createGateway ({
     onEnded: (conn) => heartbeat?.forget(conn),
     strays
   })
-  const tls = settings.tlsCertFile && settings.tlsKeyFile ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile } : undefined
+  const tls =
+    settings.tlsCertFile && settings.tlsKeyFile
+      ? { certFile: settings.tlsCertFile, keyFile: settings.tlsKeyFile }
+      : undefined
   /** @type {import('http').RequestListener} */
-  const others = (req, res) => { if (!origins.refuseHost(req, res)) fallback(req, res) }
-  const httpServer = createHttpServer({ engine, fallback: others, tls, isDraining: () => draining, times: timesWithPolls(config.heartbeat) })
-  const io = new Server({ parser: parserFor(limits.maxDocumentsPerConnection), serveClient: false, connectTimeout: 20_000, ...(adapter ? { adapter } : {}) })
+  const others = (req, res) => {
+    if (!origins.refuseHost(req, res)) fallback(req, res)
+  }
+  const httpServer = createHttpServer({
+    engine,
+    fallback: others,
+    tls,
+    isDraining: () => draining,
+    times: timesWithPolls(config.heartbeat)
+  })
+  const io = new Server({
+    parser: parserFor(limits.maxDocumentsPerConnection),
+    serveClient: false,
+    connectTimeout: 20_000,
+    ...(adapter ? { adapter } : {})
+  })
 
-  const context = { feeds, presence, access, authenticator, expiry, lifeCycle, bus, uplink, limits, metrics, clock, log }
+  const context = {
+    feeds, presence, access, authenticator, expiry, lifeCycle, bus, uplink, limits, metrics, clock, log
+  }
 
   const handshake = createHandshake({
     authenticator,
@@ -166,7 +224,7 @@ export function createGateway ({
       backlogs: new Backlogs(limits, metrics, clock),
       listMembers,
       clock,
-      lastSeenOf: (conn) => heartbeat ? clock.now() - heartbeat.silence(conn) : clock.now(),
+      lastSeenOf: (conn) => (heartbeat ? clock.now() - heartbeat.silence(conn) : clock.now()),
       spliced: hooked
     },
     isDraining: () => draining,
@@ -229,7 +287,8 @@ export function createGateway ({
     const connection = this[kConnection]
     // stock clients close it themselves; nothing would end it when they don't
     if (reason === 'client namespace disconnect') connection.conn.close()
-    if (reason === 'transport close' && connection.transport === 'websocket' && !draining) cuts.ended(heartbeat ? heartbeat.silence(connection.conn) : clock.now() - timeOfSid(connection.id))
+    if (reason === 'transport close' && connection.transport === 'websocket' && !draining)
+      cuts.ended(heartbeat ? heartbeat.silence(connection.conn) : clock.now() - timeOfSid(connection.id))
     directory.remove(connection)
     expiry.forget(connection)
     heartbeat?.forget(connection.conn)
@@ -287,7 +346,8 @@ export function createGateway ({
     const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, ...opening }], context)
     if (ok) connection.socket.emit('doc:joined', answer)
     // not_joined: it was left meanwhile. Whoever did that knows, and the guid may be open again by now
-    else if (answer.error.code !== 'not_joined') connection.socket.emit('doc:refused', { guid, error: { ...answer.error, ...retryHint(answer.error) } })
+    else if (answer.error.code !== 'not_joined')
+      connection.socket.emit('doc:refused', { guid, error: { ...answer.error, ...retryHint(answer.error) } })
   }
 
   /** @param {import('./connection.js').Connection} connection @param {string} guid */
@@ -302,7 +362,8 @@ export function createGateway ({
     metrics.delivered_bytes.inc(tally.bytes)
     tally.json = tally.msgpack = tally.bytes = 0
     const transports = { websocket: 0, polling: 0 }
-    for (const connection of directory.all()) transports[/** @type {keyof typeof transports} */ (connection.transport)]++
+    for (const connection of directory.all())
+      transports[/** @type {keyof typeof transports} */ (connection.transport)]++
     metrics.connections.set({ transport: 'websocket' }, transports.websocket)
     metrics.connections.set({ transport: 'polling' }, transports.polling)
     metrics.documents.set(feeds.size)
@@ -318,9 +379,13 @@ export function createGateway ({
     presence,
 
     /** @returns {number} the port it listens on */
-    port () { return /** @type {import('net').AddressInfo} */ (httpServer.address()).port },
+    port () {
+      return /** @type {import('net').AddressInfo} */ (httpServer.address()).port
+    },
 
-    get connections () { return directory.size },
+    get connections () {
+      return directory.size
+    },
 
     /** @throws {Error} if the port is taken or the bus cannot be reached */
     async start () {
@@ -341,12 +406,17 @@ export function createGateway ({
       handshakeLimit.stop()
       expiry.stop()
       let closed = false
-      const left = door.leave(httpServer, () => { closed = true })
+      const left = door.leave(httpServer, () => {
+        closed = true
+      })
       const begin = clock.monotonic()
       const deadline = begin + settings.drainTimeout
       for (const connection of directory.all()) connection.tellDraining()
       const open = [...directory.all()]
-      const batch = Math.max(DRAIN_BATCH, Math.ceil(open.length * DRAIN_PAUSE / Math.max(1, settings.drainTimeout / 2)))
+      const batch = Math.max(
+        DRAIN_BATCH,
+        Math.ceil((open.length * DRAIN_PAUSE) / Math.max(1, settings.drainTimeout / 2))
+      )
       for (let at = 0; at < open.length; at += batch) {
         for (const connection of open.slice(at, at + batch)) connection.goAway()
         if (at + batch < open.length && clock.monotonic() < deadline) await delay(DRAIN_PAUSE)
@@ -354,7 +424,10 @@ export function createGateway ({
       await left
       feeds.stop()
       const lettingGo = setInterval(() => strays?.letGo(), DRAIN_PAUSE)
-      const end = Math.min(deadline, clock.monotonic() + (alone ? IDLE_GRACE : Math.min(DRAIN_GRACE, settings.drainTimeout / 2)))
+      const end = Math.min(
+        deadline,
+        clock.monotonic() + (alone ? IDLE_GRACE : Math.min(DRAIN_GRACE, settings.drainTimeout / 2))
+      )
       // polling sessions may have no connection of their own here, but requests that other workers forward
       while ((engine.clientsCount > 0 || !(closed || alone)) && clock.monotonic() < end) {
         if (clock.monotonic() > begin + IDLE_GRACE) httpServer.closeIdleConnections()

@@ -19,7 +19,10 @@ import { leaveDocument } from './handlers/leave.js'
 export function createDirect ({ directory, feeds, receipts, lifeCycle, presence, users, orders }) {
   const parts = { feeds, lifeCycle, presence }
 
-  /** @param {Pick<Publication, 'operator' | 'uid' | 'sid'>} publication @returns {Iterable<import('./connection.js').Connection>} */
+  /**
+   * @param {Pick<Publication, 'operator' | 'uid' | 'sid'>} publication
+   * @returns {Iterable<import('./connection.js').Connection>}
+   */
   function targets ({ operator, uid, sid }) {
     if (operator === 'everyone') return directory.all()
     if (sid !== undefined && operator !== 'user' && operator !== 'revoke') {

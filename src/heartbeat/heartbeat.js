@@ -4,7 +4,10 @@ import { TICK, TimingWheel } from './wheel.js'
 
 /** Where a connection has its Beat. */
 const kBeat = Symbol('beat')
-/** Connections that are looked at in one turn of the event loop: a ping is a write, closing one takes some 0.1 ms, and records that arrive meanwhile wait. */
+/**
+ * Connections that are looked at in one turn of the event loop: a ping is a write, closing one takes some 0.1 ms, and
+ * records that arrive meanwhile wait.
+ */
 const BATCH = 10
 
 /** Whole ms. */
@@ -95,8 +98,8 @@ export function createHeartbeat ({ settings, hooks, tierOf, metrics, now = uptim
     },
 
     /**
-     * Lets go of a connection that is closed; of others at the next look. Called rather than listening to its `close`: one
-     * more listener would cost more memory than the timers did.
+     * Lets go of a connection that is closed; of others at the next look. Called rather than listening to its `close`:
+     * one more listener would cost more memory than the timers did.
      * @param {any} conn watched
      */
     forget (conn) { if (conn.readyState === 'closed') wheel.remove(conn[kBeat]) },
@@ -115,7 +118,10 @@ export function createHeartbeat ({ settings, hooks, tierOf, metrics, now = uptim
       plan(beat)
     },
 
-    /** @param {any} conn watched, also after it was closed @returns {number} how long ago something arrived from it last, ms */
+    /**
+     * @param {any} conn watched, also after it was closed
+     * @returns {number} how long ago something arrived from it last, ms
+     */
     silence (conn) { return now() - conn[kBeat].heard }
   }
 }

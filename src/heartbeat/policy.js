@@ -4,9 +4,9 @@ import { Entry } from './wheel.js'
  * When a connection is pinged, and when it is given up. Numbers only: no clock, no connection.
  *
  * What stock clients need: they give up when no ping came for the `pingInterval` and `pingTimeout` that the handshake
- * advertised, and nothing else that arrives counts (engine.io-client, `_resetPingTimeout`). python-engineio also gives up
- * when it had nothing to send, an answer to a ping for example, for max(pingInterval, pingTimeout) + 5 s. So however busy
- * a connection is, two pings are never further apart than the advertised interval.
+ * advertised, and nothing else that arrives counts (engine.io-client, `_resetPingTimeout`). python-engineio also gives
+ * up when it had nothing to send, an answer to a ping for example, for max(pingInterval, pingTimeout) + 5 s. So however
+ * busy a connection is, two pings are never further apart than the advertised interval.
  *
  * @typedef {object} Figures of a tier
  * @property {number} min shortest silence before a ping, ms
@@ -62,7 +62,12 @@ export function dueAt ({ heard, pinged, awaited, score }, figures, advertised) {
   return Math.min(next, pinged + advertised - MARGIN)
 }
 
-/** @param {Beat} beat @param {Figures} figures @param {number} now ms @returns {boolean} whether it is to be given up */
+/**
+ * @param {Beat} beat
+ * @param {Figures} figures
+ * @param {number} now ms
+ * @returns {boolean} whether it is to be given up
+ */
 export const isDead = ({ awaited }, { timeout }, now) => awaited >= 0 && now >= awaited + timeout
 
 /** @param {Beat} beat @param {number} now ms */

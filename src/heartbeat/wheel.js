@@ -56,7 +56,11 @@ export class TimingWheel {
     this.#done = Math.floor(now / TICK)
   }
 
-  /** Puts an entry in, or moves it. It may come up early after a standstill: whoever takes it looks at the time. @param {E} entry @param {number} at ms */
+  /**
+   * Puts an entry in, or moves it. It may come up early after a standstill: whoever takes it looks at the time.
+   * @param {E} entry
+   * @param {number} at ms
+   */
   put (entry, at) {
     unlink(entry)
     append(this.#slots[Math.max(Math.ceil(at / TICK), this.#done + 1) % this.#slots.length], entry)
@@ -69,7 +73,8 @@ export class TimingWheel {
   advance (now) {
     const tick = Math.floor(now / TICK)
     // after a standstill each slot comes once
-    for (let at = Math.max(this.#done + 1, tick - this.#slots.length + 1); at <= tick; at++) appendAll(this.#due, this.#slots[at % this.#slots.length])
+    for (let at = Math.max(this.#done + 1, tick - this.#slots.length + 1); at <= tick; at++)
+      appendAll(this.#due, this.#slots[at % this.#slots.length])
     this.#done = Math.max(this.#done, tick)
     return this.#due.next !== this.#due
   }

@@ -21,7 +21,12 @@ export const CANARY_HEADER = 'x-canary'
  * @param {Canary} canary
  * @returns {import('../kafka/producer.js').ProducerRecord}
  */
-export const canaryRecord = (canary) => ({ key: null, value: null, partition: canary.partition, headers: { [HEADER.operator]: CANARY, [CANARY_HEADER]: canaryText(canary) } })
+export const canaryRecord = (canary) => ({
+  key: null,
+  value: null,
+  partition: canary.partition,
+  headers: { [HEADER.operator]: CANARY, [CANARY_HEADER]: canaryText(canary) }
+})
 
 /** @param {Canary} canary */
 export const canaryText = ({ echo, partition, sentAt }) => `${echo} ${partition} ${sentAt}`

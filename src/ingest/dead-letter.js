@@ -15,8 +15,8 @@ export const BATCH_RECORDS = 'x-batch-records'
  * @typedef {object} DeadLetter
  * @property {() => Promise<void>} start
  * @property {() => Promise<void>} stop
- * @property {(letter: Letter, signal: AbortSignal) => Promise<void>} send resolves when it is written; tries until then.
- *   Rejects with the signal's reason only
+ * @property {(letter: Letter, signal: AbortSignal) => Promise<void>} send resolves when it is written; tries until
+ *   then. Rejects with the signal's reason only
  */
 
 /**
@@ -68,7 +68,9 @@ export function deadLetterRecord ({ topic, partition, message, error }, truncate
   const headers = {}
   if (!truncated) {
     for (const [name, value] of Object.entries(message.headers ?? {})) {
-      const values = (Array.isArray(value) ? value : [value]).filter((one) => Buffer.isBuffer(one) || typeof one === 'string')
+      const values = (Array.isArray(value) ? value : [value]).filter(
+        (one) => Buffer.isBuffer(one) || typeof one === 'string'
+      )
       if (values.length > 0) headers[name] = values.length === 1 ? values[0] : values
     }
   }

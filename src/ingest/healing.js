@@ -3,10 +3,11 @@ import { Backoff, retry } from '../common/backoff.js'
 import { leaderEpochOf } from '../kafka/record.js'
 
 /**
- * Heals what Redis has lost of a Kafka partition when it comes back as another generation: the partition is read again from its mark on, which went back
- * together with the documents. All that the mark covers was written before it, so it is there; all that comes behind it comes again, and documents give
- * it the offsets that it had. Until it is through nobody reads the documents concerned, and where it cannot be proved they begin anew.
- * Why it is safe: docs/decisions/0094-generations-of-redis.md
+ * Heals what Redis has lost of a Kafka partition when it comes back as another generation: the partition is read again
+ * from its mark on, which went back together with the documents. All that the mark covers was written before it, so it
+ * is there; all that comes behind it comes again, and documents give it the offsets that it had. Until it is through
+ * nobody reads the documents concerned, and where it cannot be proved they begin anew. Why it is safe:
+ * docs/decisions/0094-generations-of-redis.md
  *
  * @typedef {'begun' | 'done' | 'failed'} State
  *
@@ -19,7 +20,8 @@ import { leaderEpochOf } from '../kafka/record.js'
  * @typedef {object} HealingStore
  * @property {boolean} heals false: documents begin anew
  * @property {(source: string) => Promise<Look>} look
- * @property {(source: string, generation: string, state: State) => Promise<Look>} note does nothing where `generation` is over
+ * @property {(source: string, generation: string, state: State) => Promise<Look>} note does nothing where `generation`
+ *   is over
  *
  * @typedef {object} Healing of one partition, in one generation
  * @property {string} generation
@@ -39,7 +41,8 @@ const MAX_STRAYS = 5
  * @param {object} dependencies
  * @param {HealingStore} dependencies.store
  * @param {(partition: number) => Promise<{ low: number, high: number }>} dependencies.ends of a partition, now
- * @param {(partition: number, next: number) => Promise<unknown>} dependencies.rewind commits this offset, and reads on from there; rejects where the partition is not ours
+ * @param {(partition: number, next: number) => Promise<unknown>} dependencies.rewind commits this offset, and reads on
+ *   from there; rejects where the partition is not ours
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../common/log.js').Log} dependencies.log
  */
@@ -60,7 +63,10 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
   /** @param {string} source @param {Healing} healing @param {string} why */
   async function giveUp (source, healing, why) {
     await note(source, healing, 'failed')
-    log.warn({ source, why }, 'redis may have lost records that cannot be read again from Kafka: their documents begin anew')
+    log.warn(
+      { source, why },
+      'redis may have lost records that cannot be read again from Kafka: their documents begin anew'
+    )
   }
 
   /**
@@ -82,7 +88,8 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     if (!store.heals || at === undefined) await note(source, healing, 'failed')
     else if (next >= high) await note(source, healing, next === high ? 'done' : 'failed')
     else if (age > MAX_AGE) await giveUp(source, healing, `how far they were ingested was noted ${age} s ago`)
-    else if (at.epoch === undefined || next < low) await giveUp(source, healing, 'Kafka has them no more, or does not tell its leader epochs')
+    else if (at.epoch === undefined || next < low)
+      await giveUp(source, healing, 'Kafka has them no more, or does not tell its leader epochs')
     else {
       Object.assign(healing, { next, until: high, epoch: at.epoch })
       await rewind(partition, next)
@@ -103,7 +110,8 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
       else await rewind(partition, healing.next)
       return healing.state !== 'begun'
     }
-    if (messages.some((message) => leaderEpochOf(message) !== healing.epoch)) await giveUp(source, healing, 'another leader has written them')
+    if (messages.some((message) => leaderEpochOf(message) !== healing.epoch))
+      await giveUp(source, healing, 'another leader has written them')
     return true
   }
 

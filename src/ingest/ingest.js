@@ -16,7 +16,8 @@ import { createWatchdog } from './watchdog.js'
 const BUS_FAILING = 10_000
 
 /**
- * @typedef {import('../kafka/consumer.js').ConsumerStatus & { busFailingFor: number, stalled?: string }} IngestStatus stalled: what the watchdog misses
+ * @typedef {import('../kafka/consumer.js').ConsumerStatus & { busFailingFor: number, stalled?: string }} IngestStatus
+ *   stalled: what the watchdog misses
  */
 
 /** How long a canary may wait for Kafka, ms. */
@@ -49,13 +50,24 @@ const TELL_LOST_END = 3_600_000
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {Parameters<typeof createWatchdog>[0]['times']} [dependencies.times] of the watchdog, for tests
  */
-export function createIngest ({ kafka, bus, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times }) {
+export function createIngest ({
+  kafka, bus, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times
+}) {
   const { downlinkTopic: topic, deadLetterTopic, uplinkTopic, groupId } = settings.kafka
   const maxBytes = settings.limits.maxRecordBytes
   const producedIngested = metrics.stage_milliseconds.labels('produced_ingested')
   const marks = createMarks({ store: { read: markStore.read, write: writeMarks }, clock, log })
-  const healing = createHealing({ store: markStore, ends: (partition) => consumer.ends(partition), rewind: (partition, next) => consumer.rewind(partition, next), clock, log })
-  /** @type {Map<number, { at: string, noticed: number }>} partitions that have lost their end; noticed: by the monotonic clock */
+  const healing = createHealing({
+    store: markStore,
+    ends: (partition) => consumer.ends(partition),
+    rewind: (partition, next) => consumer.rewind(partition, next),
+    clock,
+    log
+  })
+  /**
+   * @type {Map<number, { at: string, noticed: number }>} partitions that have lost their end; noticed: by the monotonic
+   *   clock
+   */
   const lostEnds = new Map()
   /** @type {Set<number>} partitions of this assignment whose first records that were passed over are in the log */
   const toldOfPassed = new Set()
@@ -69,7 +81,13 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
     kafka,
     settings: { topic, groupId },
     // also the topic that gateways write to: one place creates topics, and not a hundred gateways
-    prepare: (signal) => ensureTopics({ kafka, topics: [topic, uplinkTopic, deadLetterTopic], settings: settings.kafka, maxBytes, log, signal, clock }),
+    prepare: (signal) =>
+      ensureTopics({
+        kafka,
+        topics: [topic, uplinkTopic, deadLetterTopic],
+        settings: settings.kafka,
+        maxBytes, log, signal, clock
+      }),
     handle,
     onAssigned: forgetOthers,
     onLag: (partition, records) => {
@@ -109,21 +127,34 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
   async function handle (batch, signal) {
     const { partition, topicId, messages, highWatermark, end } = batch
     const source = sourceOf({ topic, topicId, partition })
-    if (!await healing.ready(source, batch, signal)) return 0
+    if (!(await healing.ready(source, batch, signal))) return 0
     const generation = healing.generation(source)
     await marks.ready(source, signal)
-    const { lanes, refused, canaries, passed } = route(messages, { source, healed: generation, maxBytes, passesOver: marks.passesOver })
+    const { lanes, refused, canaries, passed } = route(messages, {
+      source,
+      healed: generation,
+      maxBytes,
+      passesOver: marks.passesOver
+    })
     const done = new Uint8Array(messages.length)
     for (const { index, entry } of passed) {
       done[index] = 1
       metrics.records.count(entry.publication.operator, 'passed_over')
     }
-    if (passed.length > 0) log[toldOfPassed.has(partition) ? 'debug' : 'warn']({ topic, partition, records: passed.length, first: messages[passed[0].index].offset }, 'records without a log were carried out before, or are too old to tell: they are passed over')
+    if (passed.length > 0)
+      log[toldOfPassed.has(partition) ? 'debug' : 'warn'](
+        { topic, partition, records: passed.length, first: messages[passed[0].index].offset },
+        'records without a log were carried out before, or are too old to tell: they are passed over'
+      )
     if (passed.length > 0) toldOfPassed.add(partition)
 
     /** @param {number} index @param {import('../common/errors.js').InkcastError} error */
     const refuse = async (index, error) => {
-      if (error.cause !== undefined) log.error({ err: error.cause, topic, partition, offset: messages[index].offset }, `${error.message}: it goes to the dead letters`)
+      if (error.cause !== undefined)
+        log.error(
+          { err: error.cause, topic, partition, offset: messages[index].offset },
+          `${error.message}: it goes to the dead letters`
+        )
       await deadLetter.send({ topic, partition, message: messages[index], error }, signal)
       metrics.records.count(operatorOf(messages[index]), error.code)
       done[index] = 1
@@ -139,7 +170,8 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
           throw error
         }
         metrics.bus_errors.inc({ operation: 'publish' })
-        if (busFailingSince === undefined) log.warn({ err: error, topic, partition }, 'the bus does not take records, trying again')
+        if (busFailingSince === undefined)
+          log.warn({ err: error, topic, partition }, 'the bus does not take records, trying again')
         busFailingSince ??= clock.monotonic()
       },
       onPublished: ({ index, entry: { publication } }, { duplicate }) => {
@@ -171,7 +203,10 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
     if (count > 0) {
       const last = messages[count - 1]
       const sequence = Number(last.offset)
-      marks.done({ source, sequence, epoch: leaderEpochOf(last) }, { timestamp: Number(last.timestamp), last: sequence >= highWatermark - 1, generation })
+      marks.done(
+        { source, sequence, epoch: leaderEpochOf(last) },
+        { timestamp: Number(last.timestamp), last: sequence >= highWatermark - 1, generation }
+      )
       await healing.done(source, count === messages.length ? end : sequence + 1)
       report(partition, last, highWatermark)
     }
@@ -181,7 +216,9 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
   /** @type {import('./marks.js').MarkStore['write']} */
   async function writeMarks (changed) {
     const stored = await markStore.write(changed)
-    stored.forEach((count, i) => { if (count === 0) healing.suspect(changed[i][0]) })
+    stored.forEach((count, i) => {
+      if (count === 0) healing.suspect(changed[i][0])
+    })
     return stored
   }
 
@@ -192,7 +229,9 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
     const places = new Map()
     try {
       const found = await marks.read(partitions.map((partition) => sourceOf({ topic, topicId, partition })))
-      found.forEach((at, i) => { if (at !== undefined) places.set(partitions[i], { next: at.sequence + 1, epoch: at.epoch }) })
+      found.forEach((at, i) => {
+        if (at !== undefined) places.set(partitions[i], { next: at.sequence + 1, epoch: at.epoch })
+      })
     } catch (error) {
       log.debug({ err: error, topic }, 'how far partitions were ingested before is not known at the moment')
     }
@@ -248,7 +287,10 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
     warnings () {
       const now = clock.monotonic()
       for (const [partition, { noticed }] of lostEnds) if (now - noticed > TELL_LOST_END) lostEnds.delete(partition)
-      return [...lostEnds].map(([partition, { at }]) => `partition ${partition} of ${topic} lost records that were read already (noticed at ${at})`)
+      return [...lostEnds].map(
+        ([partition, { at }]) =>
+          `partition ${partition} of ${topic} lost records that were read already (noticed at ${at})`
+      )
     },
 
     /** @returns {IngestStatus} for /ready */
@@ -256,7 +298,10 @@ export function createIngest ({ kafka, bus, echo, markStore, deadLetter, setting
       const status = consumer.status()
       const busFailingFor = busFailingSince === undefined ? 0 : clock.monotonic() - busFailingSince
       const stalled = watchdog.problem()
-      const reason = status.reason ?? stalled ?? (busFailingFor > BUS_FAILING ? `the bus takes no records for ${Math.round(busFailingFor / 1000)} s` : undefined)
+      const reason =
+        status.reason ??
+        stalled ??
+        (busFailingFor > BUS_FAILING ? `the bus takes no records for ${Math.round(busFailingFor / 1000)} s` : undefined)
       return { ...status, ready: reason === undefined, reason, busFailingFor, stalled }
     }
   }

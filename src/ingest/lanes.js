@@ -55,7 +55,11 @@ export function createLanes ({ bus, onPublished, refuse, onRetry, clock }) {
    * @param {AbortSignal} signal
    */
   async function isolate (chunk, error, signal) {
-    if (chunk.length === 1) return refuse(chunk[0], error instanceof InkcastError ? error : new InkcastError('internal', undefined, { cause: error }))
+    if (chunk.length === 1)
+      return refuse(
+        chunk[0],
+        error instanceof InkcastError ? error : new InkcastError('internal', undefined, { cause: error })
+      )
     for (const one of chunk) await publish([one], signal)
   }
 
@@ -75,7 +79,8 @@ export function createLanes ({ bus, onPublished, refuse, onRetry, clock }) {
   /**
    * @param {Routed[][]} lanes
    * @param {AbortSignal} signal
-   * @returns {Promise<void>} resolves when all is published or refused, or when it was aborted and nothing is in progress any more
+   * @returns {Promise<void>} resolves when all is published or refused, or when it was aborted and nothing is in
+   *   progress any more
    */
   return (lanes, signal) => forEachLimited(lanes, CONCURRENCY, signal, (lane) => run(lane, signal))
 }

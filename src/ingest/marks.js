@@ -10,21 +10,24 @@ const MAX_AGE = 5 * 60_000
  * Where marks are kept; `createRedisMarks`.
  * @typedef {object} MarkStore
  * @property {(sources: string[]) => Promise<(string | null)[]>} read
- * @property {(marks: [source: string, mark: string, generation: string][]) => Promise<number[]>} write resolves with 0 for each that was not written,
- *   because Redis is another generation than the mark's, or nobody has looked what it has lost
+ * @property {(marks: [source: string, mark: string, generation: string][]) => Promise<number[]>} write resolves with 0
+ *   for each that was not written, because Redis is another generation than the mark's, or nobody has looked what it
+ *   has lost
  */
 
 /**
  * @typedef {object} Mark
- * @property {Pick<import('../bus/origin.js').Origin, 'sequence' | 'epoch'>} [at] the newest record of its partition that is done; undefined: not known
+ * @property {Pick<import('../bus/origin.js').Origin, 'sequence' | 'epoch'>} [at] the newest record of its partition
+ *   that is done; undefined: not known
  * @property {boolean} stored
  * @property {string} generation of Redis in which it was reached
  */
 
 /**
- * How far each partition has ever been ingested, whatever its consumer group says. Records for documents are deduplicated by their logs;
- * those without a log (kicks, revocations, messages to users and to everyone, ephemeral ones) would be carried out again when a group's offsets
- * are reset or the group has another name: what is below the mark is passed over. docs/decisions/0093-partitions-that-go-back.md
+ * How far each partition has ever been ingested, whatever its consumer group says. Records for documents are
+ * deduplicated by their logs; those without a log (kicks, revocations, messages to users and to everyone, ephemeral
+ * ones) would be carried out again when a group's offsets are reset or the group has another name: what is below the
+ * mark is passed over. docs/decisions/0093-partitions-that-go-back.md
  *
  * @param {object} dependencies
  * @param {MarkStore} dependencies.store
@@ -44,7 +47,8 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
     const missing = sources.filter((source) => !marks.has(source))
     if (missing.length === 0) return
     const texts = await store.read(missing)
-    for (let i = 0; i < missing.length; i++) marks.set(missing[i], { at: readSequence(texts[i] ?? ''), stored: true, generation: '' })
+    for (let i = 0; i < missing.length; i++)
+      marks.set(missing[i], { at: readSequence(texts[i] ?? ''), stored: true, generation: '' })
   }
 
   async function save () {
@@ -85,7 +89,12 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
       return sources.map((source) => marks.get(source)?.at)
     },
 
-    /** Resolves when it is known whether there is a mark. @param {string} source @param {AbortSignal} signal @throws its reason */
+    /**
+     * Resolves when it is known whether there is a mark.
+     * @param {string} source
+     * @param {AbortSignal} signal
+     * @throws its reason
+     */
     async ready (source, signal) {
       if (marks.has(source)) return
       await retry(() => load([source]), { signal, clock, backoff: new Backoff({ min: 20, max: 1000 }) })
@@ -94,7 +103,8 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
     /**
      * @param {import('../bus/origin.js').Origin} origin of a record without a log
      * @param {number} timestamp of the record, ms since 1970
-     * @returns {boolean} whether it was carried out before, as far as can be told: it is below the mark, or old where there is none
+     * @returns {boolean} whether it was carried out before, as far as can be told: it is below the mark, or old where
+     *   there is none
      */
     passesOver (origin, timestamp) {
       const at = marks.get(origin.source)?.at
@@ -136,7 +146,12 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
 export function createMemoryMarks () {
   /** @type {Map<string, string>} */
   const marks = new Map()
-  const same = (/** @type {import('./healing.js').State | ''} */ state) => ({ generation: 'same', state, mark: '', age: 0 })
+  const same = (/** @type {import('./healing.js').State | ''} */ state) => ({
+    generation: 'same',
+    state,
+    mark: '',
+    age: 0
+  })
   return {
     read: async (sources) => sources.map((source) => marks.get(source) ?? null),
     write: async (changed) => changed.map(([source, mark]) => marks.set(source, mark) ? 1 : 0),

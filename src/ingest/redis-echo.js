@@ -8,7 +8,8 @@ import { echoChannel } from '../redis/keys.js'
  * @typedef {object} Echo
  * @property {string} id of this one, among all processes
  * @property {(onEcho: (text: string) => void) => void} start
- * @property {(id: string, text: string) => Promise<unknown>} send to the echo with that id, wherever it is. Rejects when Redis does not take it
+ * @property {(id: string, text: string) => Promise<unknown>} send to the echo with that id, wherever it is. Rejects
+ *   when Redis does not take it
  * @property {() => void} stop
  */
 

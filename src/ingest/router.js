@@ -18,15 +18,18 @@ import { canaryOf } from './canary.js'
 
 /**
  * Reads and checks each record of a batch, once, and sorts the good ones into lanes: within one the order is kept,
- * between them there is none. A lane of a document holds what the bus has in several (`laneOf`): lanes.js takes them apart.
+ * between them there is none. A lane of a document holds what the bus has in several (`laneOf`): lanes.js takes them
+ * apart.
  *
  * @param {import('../kafka/record.js').KafkaMessage[]} messages
  * @param {object} options
  * @param {string} options.source names the partition for deduplication (`sourceOf`)
  * @param {string} [options.healed] see Origin
  * @param {number} options.maxBytes longest value
- * @param {(origin: import('../bus/origin.js').Origin, timestamp: number) => boolean} [options.passesOver] whether a record without a log was carried out before
- * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[], canaries: { index: number, text: string }[], passed: Routed[] }}
+ * @param {(origin: import('../bus/origin.js').Origin, timestamp: number) => boolean} [options.passesOver] whether a
+ *   record without a log was carried out before
+ * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[], canaries: { index: number, text: string }[], passed:
+ *   Routed[] }}
  */
 export function route (messages, { source, healed, maxBytes, passesOver = () => false }) {
   /** @type {Map<string, Routed[]>} */
@@ -46,24 +49,32 @@ export function route (messages, { source, healed, maxBytes, passesOver = () => 
     }
     try {
       const unreadable = unreadableOf(message)
-      if (unreadable !== undefined) throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
+      if (unreadable !== undefined)
+        throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
       const publication = checkPublication(publicationFromMessage(message), { maxBytes })
       /** @type {import('../bus/origin.js').Origin} */
       const origin = { source, sequence: Number(message.offset), epoch: leaderEpochOf(message) }
       if (healed !== undefined) origin.healed = healed
       const routed = { index, entry: { publication, origin } }
-      if ((publication.operator !== 'broadcast' || publication.ephemeral) && passesOver(origin, Number(message.timestamp))) {
+      if (
+        (publication.operator !== 'broadcast' || publication.ephemeral) &&
+        passesOver(origin, Number(message.timestamp))
+      ) {
         passed.push(routed)
         continue
       }
-      // among the document's records, although it goes to workers by the user: who is taken off gets nothing that comes later
+      // among the document's records, although it goes to workers by the user: who is taken off gets nothing that comes
+      // later
       const lane = laneOf(publication.operator === 'revoke' ? { ...publication, operator: 'broadcast' } : publication)
       const others = lanes.get(lane)
       if (others === undefined) lanes.set(lane, [routed])
       else others.push(routed)
     } catch (error) {
       // anything else is a defect of ours; the record is kept in the dead letters like any other that we cannot read
-      refused.push({ index, error: error instanceof InkcastError ? error : new InkcastError('internal', undefined, { cause: error }) })
+      refused.push({
+        index,
+        error: error instanceof InkcastError ? error : new InkcastError('internal', undefined, { cause: error })
+      })
     }
   }
   return { lanes, refused, canaries, passed }

@@ -5,7 +5,10 @@ import { canaryRecord, canaryText, readCanary } from './canary.js'
 const TIMES = {
   /** A canary for each partition so often. */
   cycle: 5000,
-  /** So long after Kafka has a canary, with Kafka and Redis there and nothing else coming through, its partition is wedged. */
+  /**
+   * So long after Kafka has a canary, with Kafka and Redis there and nothing else coming through, its partition is
+   * wedged.
+   */
   wedged: 15_000,
   /** A new consumer is given this long before it may be replaced as well; doubles each time. */
   patience: 30_000,
@@ -18,12 +21,13 @@ const TIMES = {
  * fails, and it is replaced. While Kafka or Redis is away nothing is counted.
  *
  * @param {object} dependencies
- * @param {Pick<ReturnType<typeof import('../kafka/producer.js').createProducer>, 'start' | 'stop' | 'send'>} dependencies.producer of the downlink topic
+ * @param {Pick<ReturnType<typeof import('../kafka/producer.js').createProducer>, 'start' | 'stop' | 'send'>}
+ *   dependencies.producer of the downlink topic
  * @param {import('./redis-echo.js').Echo} dependencies.echo
  * @param {() => number[]} dependencies.partitions those that are ours now, none while the group changes
  * @param {(error: Error) => void} dependencies.replace called with what is wrong with the consumer
- * @param {(partition: number) => Promise<number | undefined>} dependencies.readable how many of its records the consumer could read and has not;
- *   undefined: not known. Never rejects, and takes no longer than a cycle
+ * @param {(partition: number) => Promise<number | undefined>} dependencies.readable how many of its records the
+ *   consumer could read and has not; undefined: not known. Never rejects, and takes no longer than a cycle
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'canary_age_milliseconds'>} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
@@ -92,7 +96,8 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
   }
 
   /**
-   * An open transaction holds back all that is behind it, the canary as well, from whoever reads committed records: the consumer has all that it can get.
+   * An open transaction holds back all that is behind it, the canary as well, from whoever reads committed records: the
+   * consumer has all that it can get.
    * @param {number} partition
    * @param {Watched} state
    */
@@ -128,7 +133,10 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
     if (now - patientUntil > maxPatience) waits.reset()
     patientUntil = now + waits.next()
     const error = new Error(`the consumer is wedged: nothing comes through partition ${wedged.join(', ')}`)
-    log.error({ partitions: wedged, nextTryInMs: Math.round(patientUntil - now) }, 'Kafka takes records and Redis passes them on, the consumer between them brings none: it is replaced')
+    log.error(
+      { partitions: wedged, nextTryInMs: Math.round(patientUntil - now) },
+      'Kafka takes records and Redis passes them on, the consumer between them brings none: it is replaced'
+    )
     for (const state of watched.values()) state.missing = undefined
     replace(error)
   }
@@ -174,7 +182,9 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
     problem () {
       if (stalled.size > 0) return `nothing comes through partition ${[...stalled].join(', ')} of the downlink topic`
       const silent = clock.monotonic() - echoedAt
-      return silent > wedgedAfter ? `what is published does not come back from Redis for ${Math.round(silent / 1000)} s` : undefined
+      return silent > wedgedAfter
+        ? `what is published does not come back from Redis for ${Math.round(silent / 1000)} s`
+        : undefined
     }
   }
 }

@@ -15,7 +15,8 @@ const REQUEST_TIMEOUT = 8000
  * @param {object} dependencies
  * @param {KafkaSettings} dependencies.settings
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {string} dependencies.name what this client is for; the brokers show it in their logs and quotas as `inkcast-<name>`
+ * @param {string} dependencies.name what this client is for; the brokers show it in their logs and quotas as
+ *   `inkcast-<name>`
  * @param {(message: string) => void} [dependencies.onWaits] told of connections that fail, of each cause once
  * @returns {Kafka}
  */
@@ -77,10 +78,20 @@ function sasl ({ saslMechanism: mechanism, saslUsername: username = '', saslPass
  * @returns {(entry: import('kafkajs').LogEntry) => void}
  */
 export function logInto (log, onWaits = () => {}) {
-  return ({ namespace, level, label, log: { message, logger: _logger, timestamp: _timestamp, stack: _stack, ...details } }) => {
+  return ({
+    namespace,
+    level,
+    label,
+    log: { message, logger: _logger, timestamp: _timestamp, stack: _stack, ...details }
+  }) => {
     if (namespace === 'Connection' && level === kafkajs.logLevel.ERROR && CONNECTION.test(message)) {
-      onWaits(`Kafka cannot be used at ${details.broker} (KAFKA_BROKERS): ${message.replace(CONNECTION, '')}; trying again`)
+      onWaits(
+        `Kafka cannot be used at ${details.broker} (KAFKA_BROKERS): ${message.replace(CONNECTION, '')}; trying again`
+      )
     }
-    log[level === kafkajs.logLevel.DEBUG ? 'trace' : 'debug']({ kafka: details, label }, `kafka ${namespace}: ${message}`)
+    log[level === kafkajs.logLevel.DEBUG ? 'trace' : 'debug'](
+      { kafka: details, label },
+      `kafka ${namespace}: ${message}`
+    )
   }
 }

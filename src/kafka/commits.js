@@ -28,7 +28,9 @@ export function createCommits ({ consumer, topic, topicId, log, interval = COMMI
     const since = generation
     offsets.clear()
     try {
-      await commit(committing.map(([partition, offset]) => ({ topic, partition, offset: String(offset), metadata: topicId() })))
+      await commit(
+        committing.map(([partition, offset]) => ({ topic, partition, offset: String(offset), metadata: topicId() }))
+      )
     } catch (error) {
       log.debug({ err: error, topic }, 'offsets were not committed')
       if (since !== generation) return
@@ -59,12 +61,23 @@ export function createCommits ({ consumer, topic, topicId, log, interval = COMMI
 
     /**
      * Commits now. Never rejects.
-     * @param {(offsets: import('kafkajs').Offsets) => Promise<void>} [commit] kafkajs's of a batch, which works while the consumer stops
+     * @param {(offsets: import('kafkajs').Offsets) => Promise<void>} [commit] kafkajs's of a batch, which works while
+     *   the consumer stops
      */
     flush (commit) {
-      return commitAll(commit === undefined
-        ? consumer.commitOffsets
-        : (list) => commit({ topics: [{ topic, partitions: list.map(({ partition, offset, metadata }) => ({ partition, offset, metadata })) }] }))
+      return commitAll(
+        commit === undefined
+          ? consumer.commitOffsets
+          : (list) =>
+              commit({
+                topics: [
+                  {
+                    topic,
+                    partitions: list.map(({ partition, offset, metadata }) => ({ partition, offset, metadata }))
+                  }
+                ]
+              })
+      )
     },
 
     /** A new assignment begins, at what was committed. */

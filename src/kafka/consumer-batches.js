@@ -1,9 +1,15 @@
 import { setMaxListeners } from 'node:events'
 
-/** How often it is looked whether the group still counts on this member, and which batches take long, ms. kafkajs itself limits how often it asks. */
+/**
+ * How often it is looked whether the group still counts on this member, and which batches take long, ms. kafkajs itself
+ * limits how often it asks.
+ */
 const BEAT = 500
 
-/** kafkajs asks a broker for nothing while one of its batches is in progress; a partition whose batch takes longer is paused, and the others go on, ms. */
+/**
+ * kafkajs asks a broker for nothing while one of its batches is in progress; a partition whose batch takes longer is
+ * paused, and the others go on, ms.
+ */
 const PATIENCE = 2000
 
 /**
@@ -25,18 +31,24 @@ const PATIENCE = 2000
  * says afterwards what is done. There is one for each partition at most.
  *
  * @param {object} dependencies
- * @param {(fetched: import('./consumer.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be processed; if not it comes again, or something else in its place
+ * @param {(fetched: import('./consumer.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be
+ *   processed; if not it comes again, or something else in its place
  * @param {(fetched: import('./consumer.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
  * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
- * @param {(partition: number, next: number, last: import('./record.js').KafkaMessage) => void} dependencies.onDone told the offset that comes next, and the last message that is done
- * @param {(error: unknown) => void} dependencies.onFailure told why a batch failed that kafkajs does not wait for any more
+ * @param {(partition: number, next: number, last: import('./record.js').KafkaMessage) => void} dependencies.onDone told
+ *   the offset that comes next, and the last message that is done
+ * @param {(error: unknown) => void} dependencies.onFailure told why a batch failed that kafkajs does not wait for any
+ *   more
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createBatches ({ accepts, handle, commits, onDone, onFailure, clock }) {
   /** @type {Set<ActiveBatch>} */
   const active = new Set()
   let ending = newEnding()
-  /** One for all: most batches end within a millisecond, and timers of their own would cost more than they do. @type {NodeJS.Timeout | undefined} */
+  /**
+   * One for all: most batches end within a millisecond, and timers of their own would cost more than they do.
+   * @type {NodeJS.Timeout | undefined}
+   */
   let timer
   let closed = false
 
@@ -110,8 +122,16 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
       if (closed) return clock.sleep(50)
       const { batch: { partition, messages, highWatermark } } = payload
       const { generation } = commits
-      const from = Number(/** @type {{ fetchedOffset?: string }} */ (/** @type {unknown} */ (payload.batch)).fetchedOffset ?? NaN)
-      const fetched = { partition, messages, highWatermark: Number(highWatermark), from, end: Number(payload.batch.lastOffset()) + 1 }
+      const from = Number(
+        /** @type {{ fetchedOffset?: string }} */ (/** @type {unknown} */ (payload.batch)).fetchedOffset ?? NaN
+      )
+      const fetched = {
+        partition,
+        messages,
+        highWatermark: Number(highWatermark),
+        from,
+        end: Number(payload.batch.lastOffset()) + 1
+      }
       if (!await accepts(fetched)) return clock.sleep(50)
       if (payload.isStale() || generation !== commits.generation) return
       /** @type {ActiveBatch} */

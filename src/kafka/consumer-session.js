@@ -14,7 +14,8 @@ import { createTopicWatch } from './topic-watch.js'
  * @property {(error: unknown) => void} fail ends it as if the consumer had failed with this
  * @property {(partition: number, next: number) => Promise<void>} rewind see createConsumer
  * @property {(signal: AbortSignal) => Promise<void>} run until the signal aborts; rejects when the consumer fails
- * @property {(partition: number) => Promise<number | undefined>} readable how many records of a partition of ours could be read and were not; undefined: not known
+ * @property {(partition: number) => Promise<number | undefined>} readable how many records of a partition of ours could
+ *   be read and were not; undefined: not known
  * @property {() => { joined: boolean, partitions: number[], pollAge: number, reason: string | undefined }} status
  */
 
@@ -22,7 +23,10 @@ import { createTopicWatch } from './topic-watch.js'
 const SESSION_TIMEOUT = 10_000
 /** How soon a member notices that another one joins or leaves, ms. The group stands still meanwhile. */
 const HEARTBEAT_INTERVAL = 1000
-/** How long a broker holds a request while there is nothing, ms. Records end it at once, so it costs no latency; stopping waits for it. */
+/**
+ * How long a broker holds a request while there is nothing, ms. Records end it at once, so it costs no latency;
+ * stopping waits for it.
+ */
 const MAX_WAIT = 500
 /** Partitions that are processed at the same time. */
 const CONCURRENCY = 8
@@ -56,7 +60,11 @@ const CLOSE_TIMEOUT = 3000
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @returns {Session}
  */
-export function createSession ({ kafka, settings: { topic, groupId }, handle, onAssigned, onJoined, onLag, lastReached, onLostEnd, onStuck, log, clock }) {
+export function createSession ({
+  kafka,
+  settings: { topic, groupId },
+  handle, onAssigned, onJoined, onLag, lastReached, onLostEnd, onStuck, log, clock
+}) {
   const consumer = kafka.consumer({
     groupId,
     sessionTimeout: SESSION_TIMEOUT,
@@ -84,8 +92,13 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
   /** @type {Map<number, number | undefined>} by partition of ours the offset that comes next, where it is known */
   const positions = new Map()
   const batches = createBatches({
-    accepts: async (fetched) => await begun && await topicWatch.accepts(fetched, positions.get(fetched.partition)) && goesOn(fetched),
-    handle: (fetched, signal) => handle({ ...fetched, topicId: topicWatch.id, contiguous: fetched.from <= (positions.get(fetched.partition) ?? -1) }, signal),
+    accepts: async (fetched) =>
+      (await begun) && (await topicWatch.accepts(fetched, positions.get(fetched.partition))) && goesOn(fetched),
+    handle: (fetched, signal) =>
+      handle(
+        { ...fetched, topicId: topicWatch.id, contiguous: fetched.from <= (positions.get(fetched.partition) ?? -1) },
+        signal
+      ),
     commits,
     onDone: (partition, next, last) => {
       positions.set(partition, next)
@@ -103,7 +116,8 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     },
     onLag,
     onStuck: (partition, next) => {
-      if (onStuck(`${partition}@${next}`)) fail(new Error(`partition ${partition} has records, the consumer gets none of them`))
+      if (onStuck(`${partition}@${next}`))
+        fail(new Error(`partition ${partition} has records, the consumer gets none of them`))
     },
     log
   })
@@ -124,15 +138,22 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     commits.reset()
     positions.clear()
     for (const partition of partitions) positions.set(partition, undefined)
-    begun = topicWatch.outdated(partitions).then(async (outdated) => {
-      lostEnds.reset(await lastReached?.(topicWatch.id, partitions) ?? new Map())
-      for (const partition of outdated) consumer.seek({ topic, partition, offset: '0' })
-      if (outdated.length > 0) log.warn({ topic, partitions: outdated }, 'the topic was made anew: its partitions are read from their beginning')
-      return true
-    }, (error) => {
-      fail(error)
-      return false
-    })
+    begun = topicWatch.outdated(partitions).then(
+      async (outdated) => {
+        lostEnds.reset((await lastReached?.(topicWatch.id, partitions)) ?? new Map())
+        for (const partition of outdated) consumer.seek({ topic, partition, offset: '0' })
+        if (outdated.length > 0)
+          log.warn(
+            { topic, partitions: outdated },
+            'the topic was made anew: its partitions are read from their beginning'
+          )
+        return true
+      },
+      (error) => {
+        fail(error)
+        return false
+      }
+    )
     lag.start()
     log.info({ topic, groupId, partitions, leader: payload.isLeader }, 'joined the Kafka consumer group')
     onAssigned?.(partitions)
@@ -176,7 +197,12 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
     await consumer.connect()
     // a group that is new to the topic begins with what is there: a publication that came before us is late, not lost
     await consumer.subscribe({ topics: [topic], fromBeginning: true })
-    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, partitionsConsumedConcurrently: CONCURRENCY, eachBatch: batches.eachBatch })
+    await consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: CONCURRENCY,
+      eachBatch: batches.eachBatch
+    })
   }
 
   /** Lets batches in progress end, and takes care that what they did is committed before the group is left. */
@@ -220,14 +246,18 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
 
     async run (signal) {
       /** @type {Promise<never>} */
-      const failed = new Promise((_resolve, reject) => { fail = reject })
+      const failed = new Promise((_resolve, reject) => {
+        fail = reject
+      })
       const ended = unlessAborted(failed, signal).catch((error) => {
         if (!signal.aborted) throw error
       })
       ended.catch(() => {}) // it is looked at further down
       const watchdog = setInterval(watch, 1000)
       let starting = true
-      const started = start().finally(() => { starting = false })
+      const started = start().finally(() => {
+        starting = false
+      })
       try {
         await Promise.race([started, ended])
         await ended
@@ -239,9 +269,14 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
         lag.stop()
         topicWatch.stop()
         batches.close(0)
-        if (!await closeQuietly(consumer, CLOSE_TIMEOUT)) log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is left behind')
+        if (!(await closeQuietly(consumer, CLOSE_TIMEOUT)))
+          log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is left behind')
         // one that gets through only now would join the group and keep partitions from those who work
-        if (starting) started.then(() => closeQuietly(consumer, CLOSE_TIMEOUT), () => {})
+        if (starting)
+          started.then(
+            () => closeQuietly(consumer, CLOSE_TIMEOUT),
+            () => {}
+          )
       }
     },
 
@@ -252,9 +287,12 @@ export function createSession ({ kafka, settings: { topic, groupId }, handle, on
         joined,
         partitions: [...positions.keys()],
         pollAge: polled ? clock.monotonic() - lastPoll : Infinity,
-        reason: slow > SLOW_BATCH
-          ? `a batch is in progress for ${Math.round(slow / 1000)} s`
-          : quiet > SILENCE ? `no answer from Kafka for ${Math.round(quiet / 1000)} s` : undefined
+        reason:
+          slow > SLOW_BATCH
+            ? `a batch is in progress for ${Math.round(slow / 1000)} s`
+            : quiet > SILENCE
+              ? `no answer from Kafka for ${Math.round(quiet / 1000)} s`
+              : undefined
       }
     }
   }

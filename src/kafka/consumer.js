@@ -14,8 +14,9 @@ import { createSession } from './consumer-session.js'
  */
 
 /**
- * @typedef {Fetched & { topicId: string, contiguous: boolean }} ConsumedBatch topicId: which topic of its name it is, '' where Kafka cannot tell; contiguous: nothing
- *   lies between it and what was done before in this assignment, or where reading was told to go on
+ * @typedef {Fetched & { topicId: string, contiguous: boolean }} ConsumedBatch topicId: which topic of its name it is,
+ *   '' where Kafka cannot tell; contiguous: nothing lies between it and what was done before in this assignment, or
+ *   where reading was told to go on
  */
 
 /**
@@ -37,7 +38,8 @@ import { createSession } from './consumer-session.js'
 
 /**
  * How far partitions were read before by any member, so that a consumer that begins sees what they have lost meanwhile.
- * @typedef {(topicId: string, partitions: number[]) => Promise<Map<number, import('./lost-ends.js').Reached>>} LastReached those that are known. Never rejects
+ * @typedef {(topicId: string, partitions: number[]) => Promise<Map<number, import('./lost-ends.js').Reached>>}
+ *   LastReached those that are known. Never rejects
  */
 
 /** A consumer that ran this long has recovered: the next failure is tried again soon. */
@@ -54,14 +56,22 @@ const CLOSE_TIMEOUT = 1000
  * @param {BatchHandler} dependencies.handle
  * @param {(signal: AbortSignal) => Promise<unknown>} [dependencies.prepare] done before each connection
  * @param {(partitions: number[]) => void} [dependencies.onAssigned] told which partitions are its own now
- * @param {(partition: number, records: number) => void} [dependencies.onLag] told every 10 s how many records of each partition are not done
+ * @param {(partition: number, records: number) => void} [dependencies.onLag] told every 10 s how many records of each
+ *   partition are not done
  * @param {LastReached} [dependencies.lastReached]
- * @param {(partition: number) => void} [dependencies.onLostEnd] told of a partition that has lost records which were read already; reading goes on behind the loss
+ * @param {(partition: number) => void} [dependencies.onLostEnd] told of a partition that has lost records which were
+ *   read already; reading goes on behind the loss
  * @param {(error: unknown) => void} [dependencies.onFailure] told of each replacement
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
-export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, onLag, lastReached, onLostEnd = () => {}, onFailure, log, clock = systemClock }) {
+export function createConsumer ({
+  kafka, settings, handle, prepare, onAssigned, onLag, lastReached,
+  onLostEnd = () => {},
+  onFailure,
+  log,
+  clock = systemClock
+}) {
   const stopping = new AbortController()
   /** @type {import('./consumer-session.js').Session | undefined} */
   let session
@@ -79,7 +89,16 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
       const since = clock.monotonic()
       try {
         await prepare?.(stopping.signal)
-        session = createSession({ kafka, settings, handle, onAssigned, onJoined: joined, onLag, lastReached, onLostEnd, onStuck: stuck, log, clock })
+        session = createSession({
+          kafka, settings, handle, onAssigned,
+          onJoined: joined,
+          onLag,
+          lastReached,
+          onLostEnd,
+          onStuck: stuck,
+          log,
+          clock
+        })
         await session.run(stopping.signal)
       } catch (error) {
         if (stopping.signal.aborted) break
@@ -109,9 +128,18 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
   /** @param {unknown} error @param {number} waitMs */
   async function failed (error, waitMs) {
     const message = error instanceof Error ? error.message : String(error)
-    // the same failure over and over is one line; what kafkajs would try again itself, such as a coordinator that is not ready yet, is no alarm
-    const level = failure === message ? 'debug' : /** @type {{ retriable?: boolean }} */ (error).retriable === true ? 'warn' : 'error'
-    log[level]({ err: error, ...settings, restarts, waitMs: Math.round(waitMs) }, 'the Kafka consumer failed and is replaced')
+    // the same failure over and over is one line; what kafkajs would try again itself, such as a coordinator that is
+    // not ready yet, is no alarm
+    const level =
+      failure === message
+        ? 'debug'
+        : /** @type {{ retriable?: boolean }} */ (error).retriable === true
+            ? 'warn'
+            : 'error'
+    log[level](
+      { err: error, ...settings, restarts, waitMs: Math.round(waitMs) },
+      'the Kafka consumer failed and is replaced'
+    )
     failure = message
     restarts++
     onFailure?.(error)
@@ -132,16 +160,22 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
     },
 
     /** Ends the consumer that there is now; another one takes its place. @param {Error} error why */
-    replace (error) { session?.fail(error) },
+    replace (error) {
+      session?.fail(error)
+    },
 
     /**
      * @param {number} partition
-     * @returns {Promise<number | undefined>} how many of its records could be read and were not: none while an open transaction holds them back; undefined: not known
+     * @returns {Promise<number | undefined>} how many of its records could be read and were not: none while an open
+     *   transaction holds them back; undefined: not known
      */
-    async readable (partition) { return session?.readable(partition) },
+    async readable (partition) {
+      return session?.readable(partition)
+    },
 
     /**
-     * Commits an offset of a partition of ours, and goes on there. To be called while a batch of the partition is in progress, which is then over.
+     * Commits an offset of a partition of ours, and goes on there. To be called while a batch of the partition is in
+     * progress, which is then over.
      * @param {number} partition
      * @param {number} next
      */
@@ -167,7 +201,14 @@ export function createConsumer ({ kafka, settings, handle, prepare, onAssigned, 
     status () {
       const now = session?.status() ?? { joined: false, partitions: [], pollAge: Infinity, reason: undefined }
       const reason = failure ?? now.reason ?? (now.joined ? undefined : 'the consumer has not joined its group yet')
-      return { ready: reason === undefined, reason, joined: now.joined, partitions: now.partitions, pollAge: now.pollAge, restarts }
+      return {
+        ready: reason === undefined,
+        reason,
+        joined: now.joined,
+        partitions: now.partitions,
+        pollAge: now.pollAge,
+        restarts
+      }
     }
   }
 }

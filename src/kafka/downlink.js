@@ -18,14 +18,18 @@ export function createKafkaDownlink ({ kafka, topic, log, clock, limits }) {
     stop: () => producer.stop(),
 
     /** How many publications wait for their acknowledgement. */
-    get pending () { return producer.pending },
+    get pending () {
+      return producer.pending
+    },
 
     /**
      * @param {import('../wire/publication.js').Publication} publication checked (`checkPublication`)
      * @returns {Promise<void>} resolves when all in-sync replicas have it. Rejects with `unavailable` when it was not
-     *   written, with `timeout` when that is not known (both within 10 s), with `value_too_large` when the topic does not take it
+     *   written, with `timeout` when that is not known (both within 10 s), with `value_too_large` when the topic does
+     *   not take it
      */
-    publish: (publication) => producer.send({ key: keyOf(publication), value: publication.value, headers: headersFromPublication(publication) })
+    publish: (publication) =>
+      producer.send({ key: keyOf(publication), value: publication.value, headers: headersFromPublication(publication) })
   }
 }
 

@@ -1,8 +1,8 @@
 import kafkajs from 'kafkajs'
 
 /**
- * A message that keeps its partition when it is sent again, also where it has no key: the broker recognises a batch by its place among the
- * batches of its partition.
+ * A message that keeps its partition when it is sent again, also where it has no key: the broker recognises a batch by
+ * its place among the batches of its partition.
  *
  * @typedef {import('kafkajs').Message & { chosen?: number }} FixedMessage chosen: its partition since it was first sent
  */
@@ -13,7 +13,11 @@ export const createFixedPartitioner = () => {
   return (args) => {
     const message = /** @type {FixedMessage} */ (args.message)
     // the topic may have been made anew with fewer partitions
-    if (message.chosen === undefined || !args.partitionMetadata.some(({ partitionId }) => partitionId === message.chosen)) message.chosen = choose(args)
+    if (
+      message.chosen === undefined ||
+      !args.partitionMetadata.some(({ partitionId }) => partitionId === message.chosen)
+    )
+      message.chosen = choose(args)
     return message.chosen
   }
 }

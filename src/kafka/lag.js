@@ -2,7 +2,9 @@ import { closeQuietly } from './close.js'
 
 /** How often the ends of the partitions are asked for, ms. */
 const INTERVAL = 10_000
-/** So many times in a row a partition has records and nothing is done with them, and its consumer is taken to be stuck. */
+/**
+ * So many times in a row a partition has records and nothing is done with them, and its consumer is taken to be stuck.
+ */
 const STUCK_AFTER = 6
 const CLOSE_TIMEOUT = 1000
 /** So long Kafka may take to say what there is to read, ms. */
@@ -28,7 +30,11 @@ const ASK_TIMEOUT = 2000
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.interval] ms
  */
-export function createLagMonitor ({ kafka, settings: { topic, groupId }, progress, onLag, onStuck, log, interval = INTERVAL }) {
+export function createLagMonitor ({
+  kafka,
+  settings: { topic, groupId },
+  progress, onLag, onStuck, log, interval = INTERVAL
+}) {
   /** @type {Map<number, { next: number, times: number }>} partitions that have records and stand still */
   const standing = new Map()
   /** @type {import('kafkajs').Admin | undefined} */
@@ -81,14 +87,17 @@ export function createLagMonitor ({ kafka, settings: { topic, groupId }, progres
   }
 
   /**
-   * What a consumer could read and has not, now: kafkajs's admin tells the last stable offset, so what an open transaction holds back is not among it.
+   * What a consumer could read and has not, now: kafkajs's admin tells the last stable offset, so what an open
+   * transaction holds back is not among it.
    * @param {number} partition
    * @returns {Promise<number | undefined>} undefined: not known
    */
   async function readable (partition) {
     /** @type {NodeJS.Timeout | undefined} */
     let timer
-    const late = new Promise((resolve) => { timer = setTimeout(resolve, ASK_TIMEOUT, undefined) })
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, ASK_TIMEOUT, undefined)
+    })
     try {
       return await Promise.race([ask(partition), late])
     } finally {
@@ -122,7 +131,9 @@ export function createLagMonitor ({ kafka, settings: { topic, groupId }, progres
 
   return {
     readable,
-    start () { timer ??= setTimeout(poll, interval) },
+    start () {
+      timer ??= setTimeout(poll, interval)
+    },
     stop () {
       stopped = true
       clearTimeout(timer)

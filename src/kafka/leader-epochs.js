@@ -6,14 +6,15 @@ const REQUEST = Object.freeze({ apiKey: 23, apiVersion: 2, apiName: 'OffsetForLe
 const CLOSE_TIMEOUT = 1000
 
 /**
- * Asks where a leader's records end in a partition as it is now. If that is before the last record read of that leader, the partition has lost
- * its end since, and everything from there on is new.
+ * Asks where a leader's records end in a partition as it is now. If that is before the last record read of that leader,
+ * the partition has lost its end since, and everything from there on is new.
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
  * @param {number} partition
  * @param {number} epoch of the leader
- * @returns {Promise<number | undefined>} the offset after its last record; undefined when the brokers, or this version of kafkajs, cannot tell
+ * @returns {Promise<number | undefined>} the offset after its last record; undefined when the brokers, or this version
+ *   of kafkajs, cannot tell
  * @throws {Error} Kafka does not answer, or the partition has no leader at the moment
  */
 export async function fetchEpochEnd (kafka, topic, partition, epoch) {
@@ -28,7 +29,10 @@ export async function fetchEpochEnd (kafka, topic, partition, epoch) {
     if (!(broker.versions?.[REQUEST.apiKey]?.maxVersion >= REQUEST.apiVersion)) return undefined
     return await broker.connectionPool.send({
       request: { ...REQUEST, encode: async () => encodeRequest(topic, partition, epoch) },
-      response: { decode: async (/** @type {Buffer} */ payload) => ({ payload }), parse: async (/** @type {{ payload: Buffer }} */ { payload }) => epochEndIn(payload) }
+      response: {
+        decode: async (/** @type {Buffer} */ payload) => ({ payload }),
+        parse: async (/** @type {{ payload: Buffer }} */ { payload }) => epochEndIn(payload)
+      }
     })
   } finally {
     closeQuietly(cluster, CLOSE_TIMEOUT)

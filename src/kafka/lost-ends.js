@@ -5,12 +5,16 @@ import { leaderEpochOf } from './record.js'
 /** The new leader is not known everywhere at once: some tries, for about 2 s. */
 const TRIES = 6
 
-/** @typedef {{ next: number, epoch: number | undefined }} Reached the offset after the last record that is done, and the epoch of the leader that wrote it */
+/**
+ * @typedef {{ next: number, epoch: number | undefined }} Reached the offset after the last record that is done, and the
+ *   epoch of the leader that wrote it
+ */
 
 /**
- * Notices that a partition has lost its end: an unclean leader election, or a broker's power loss, takes away records that were read already,
- * and others come at their offsets. The offsets alone do not show it once the new end has passed the old one. A leader's epoch does
- * (KIP-320): the broker is asked where that leader's records end now, whenever another leader's follow or offsets go back.
+ * Notices that a partition has lost its end: an unclean leader election, or a broker's power loss, takes away records
+ * that were read already, and others come at their offsets. The offsets alone do not show it once the new end has
+ * passed the old one. A leader's epoch does (KIP-320): the broker is asked where that leader's records end now,
+ * whenever another leader's follow or offsets go back.
  *
  * @param {object} dependencies
  * @param {import('kafkajs').Kafka} dependencies.kafka
@@ -24,7 +28,10 @@ export function createLostEnds ({ kafka, topic, ask = fetchEpochEnd, onLostEnd, 
   const reached = new Map()
 
   return {
-    /** Another assignment begins. @param {Map<number, Reached>} places how far whoever had these partitions before had come */
+    /**
+     * Another assignment begins.
+     * @param {Map<number, Reached>} places how far whoever had these partitions before had come
+     */
     reset (places) {
       reached.clear()
       for (const [partition, place] of places) reached.set(partition, place)
@@ -35,7 +42,8 @@ export function createLostEnds ({ kafka, topic, ask = fetchEpochEnd, onLostEnd, 
 
     /**
      * @param {import('./consumer.js').Fetched} batch what comes next
-     * @returns {Promise<number | undefined>} the offset to go back to, which may be that of the batch; undefined: nothing was lost
+     * @returns {Promise<number | undefined>} the offset to go back to, which may be that of the batch; undefined:
+     *   nothing was lost
      * @throws {Error} Kafka cannot tell at the moment
      */
     async find ({ partition, messages: [first] }) {
@@ -45,9 +53,15 @@ export function createLostEnds ({ kafka, topic, ask = fetchEpochEnd, onLostEnd, 
       if (epoch === last.epoch && Number(first.offset) >= last.next) return undefined
       const asked = last.epoch
       const backoff = new Backoff({ min: 100, max: 1000 })
-      const end = await retry(() => ask(kafka, topic, partition, asked), { backoff, retryable: () => backoff.tries < TRIES - 1 })
+      const end = await retry(() => ask(kafka, topic, partition, asked), {
+        backoff,
+        retryable: () => backoff.tries < TRIES - 1
+      })
       if (end === undefined || end >= last.next) return undefined
-      log.error({ topic, partition, ended: last.next, ends: end, leaderEpoch: epoch }, 'a partition has lost its end (unclean leader election, or power loss of a broker): records that were read already are gone, what was written in their place is read')
+      log.error(
+        { topic, partition, ended: last.next, ends: end, leaderEpoch: epoch },
+        'a partition has lost its end (unclean leader election, or power loss of a broker): records that were read already are gone, what was written in their place is read'
+      )
       reached.set(partition, { ...last, next: end })
       onLostEnd(partition)
       return end

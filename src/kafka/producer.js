@@ -99,7 +99,10 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     failing = true
   }
 
-  /** Tells those that have waited too long. A record that was never tried leaves the queue, so it is certain that it was not written. */
+  /**
+   * Tells those that have waited too long. A record that was never tried leaves the queue, so it is certain that it was
+   * not written.
+   */
   function sweep () {
     const now = clock.monotonic()
     const before = pendingRecords
@@ -107,7 +110,8 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     const late = queue.findIndex(({ deadline }) => deadline > now)
     for (const waiting of queue.splice(0, late === -1 ? queue.length : late)) settle(waiting, lateError(false))
     // kafkajs tries for a minute before it says so
-    if (pendingRecords < before) fails({ records: before - pendingRecords }, 'Kafka does not answer, records are given up')
+    if (pendingRecords < before)
+      fails({ records: before - pendingRecords }, 'Kafka does not answer, records are given up')
     if (pendingRecords === 0) {
       clearInterval(sweeper)
       sweeper = undefined
@@ -117,7 +121,12 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   function takeBatch () {
     let bytes = 0
     let count = 0
-    while (count < queue.length && count < limits.batchRecords && (count === 0 || bytes + queue[count].bytes <= batchBytes)) bytes += queue[count++].bytes
+    while (
+      count < queue.length &&
+      count < limits.batchRecords &&
+      (count === 0 || bytes + queue[count].bytes <= batchBytes)
+    )
+      bytes += queue[count++].bytes
     return queue.splice(0, count)
   }
 
@@ -188,18 +197,26 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     const sending = taken.filter(({ tried, settled }) => tried || !settled)
     if (sending.length === 0) return undefined
     for (const waiting of sending) waiting.tried = true
-    const failure = await sendBatch(/** @type {import('kafkajs').Producer} */ (producer), topic, sending.map(({ message }) => message))
+    const failure = await sendBatch(
+      /** @type {import('kafkajs').Producer} */ (producer),
+      topic,
+      sending.map(({ message }) => message)
+    )
     if (failure === undefined) for (const waiting of sending) settle(waiting)
     else if (failure.outOfSequence) {
-      log.warn({ err: failure.error.cause, topic, records: sending.length }, 'Kafka has lost count of this producer: a new one sends the records again')
+      log.warn(
+        { err: failure.error.cause, topic, records: sending.length },
+        'Kafka has lost count of this producer: a new one sends the records again'
+      )
       replaceProducer()
     }
     return failure
   }
 
   /**
-   * The broker takes none of a partition's records when one is wrong, or all are too many, and may have taken those of other partitions: each
-   * partition's by themselves, by the same producer, so that the broker recognises what it has. Then the halves of what it refuses.
+   * The broker takes none of a partition's records when one is wrong, or all are too many, and may have taken those of
+   * other partitions: each partition's by themselves, by the same producer, so that the broker recognises what it has.
+   * Then the halves of what it refuses.
    * @param {Waiting[]} taken
    * @param {InkcastError} error
    */
@@ -210,7 +227,8 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
       for (const part of partitions) await deliver(part)
       return
     }
-    if (error.code === 'value_too_large') batchBytes = Math.max(MIN_BATCH_BYTES, Math.min(batchBytes, Math.floor(sizeOf(taken) / 2)))
+    if (error.code === 'value_too_large')
+      batchBytes = Math.max(MIN_BATCH_BYTES, Math.min(batchBytes, Math.floor(sizeOf(taken) / 2)))
     const middle = taken.length >> 1
     await deliver(taken.slice(0, middle))
     await deliver(taken.slice(middle))
@@ -232,7 +250,10 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   }
 
   return {
-    /** Connects in the background, so that the first record need not wait for it. Resolves at once, also when Kafka is away. */
+    /**
+     * Connects in the background, so that the first record need not wait for it. Resolves at once, also when Kafka is
+     * away.
+     */
     async start () {
       connect()
     },
@@ -250,7 +271,15 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
         return Promise.reject(new InkcastError('unavailable', 'too many records are waiting for Kafka'))
       }
       return new Promise((resolve, reject) => {
-        queue.push({ message: { key, value, headers, partition, chosen: undefined }, bytes, deadline: clock.monotonic() + limits.timeout, tried: false, settled: false, resolve, reject })
+        queue.push({
+          message: { key, value, headers, partition, chosen: undefined },
+          bytes,
+          deadline: clock.monotonic() + limits.timeout,
+          tried: false,
+          settled: false,
+          resolve,
+          reject
+        })
         pendingRecords++
         pendingBytes += bytes
         onPending(pendingRecords)
@@ -304,7 +333,8 @@ function sizeOfRecord (key, value, headers) {
   let bytes = OVERHEAD + (key === null ? 0 : Buffer.byteLength(key)) + (value === null ? 0 : value.length)
   for (const name in headers) {
     const held = headers[name]
-    if (Array.isArray(held)) for (const one of held) bytes += HEADER_OVERHEAD + Buffer.byteLength(name) + Buffer.byteLength(one)
+    if (Array.isArray(held))
+      for (const one of held) bytes += HEADER_OVERHEAD + Buffer.byteLength(name) + Buffer.byteLength(one)
     else bytes += HEADER_OVERHEAD + Buffer.byteLength(name) + (held === undefined ? 0 : Buffer.byteLength(held))
   }
   return bytes
@@ -312,5 +342,7 @@ function sizeOfRecord (key, value, headers) {
 
 /** @param {boolean} tried */
 function lateError (tried) {
-  return tried ? new InkcastError('timeout', 'Kafka has not acknowledged it in time') : new InkcastError('unavailable', 'Kafka is not available')
+  return tried
+    ? new InkcastError('timeout', 'Kafka has not acknowledged it in time')
+    : new InkcastError('unavailable', 'Kafka is not available')
 }

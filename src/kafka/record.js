@@ -28,18 +28,22 @@ export function publicationFromMessage ({ headers = {}, value, timestamp }) {
  * A batch of records that could not be decompressed or decoded comes as one message in its place; see record-batch.js.
  *
  * @param {KafkaMessage} message
- * @returns {import('./kafkajs/record-batch.js').UnreadableBatch['unreadable'] | undefined} undefined for an ordinary record
+ * @returns {import('./kafkajs/record-batch.js').UnreadableBatch['unreadable'] | undefined} undefined for an ordinary
+ *   record
  */
-export const unreadableOf = (message) => /** @type {Partial<import('./kafkajs/record-batch.js').UnreadableBatch>} */ (message).unreadable
+export const unreadableOf = (message) =>
+  /** @type {Partial<import('./kafkajs/record-batch.js').UnreadableBatch>} */ (message).unreadable
 
 /**
- * The epoch of the leader that wrote a record: a partition that lost its end gives the same offsets to other records, with a later epoch.
+ * The epoch of the leader that wrote a record: a partition that lost its end gives the same offsets to other records,
+ * with a later epoch.
  *
  * @param {KafkaMessage} message
  * @returns {number | undefined} undefined where kafkajs's own reader was used, or the broker does not know
  */
 export function leaderEpochOf (message) {
-  const epoch = /** @type {Partial<import('./kafkajs/record-batch.js').DecodedMessage>} */ (message).batchContext?.leaderEpoch
+  const epoch = /** @type {Partial<import('./kafkajs/record-batch.js').DecodedMessage>} */ (message).batchContext
+    ?.leaderEpoch
   return epoch === undefined || epoch < 0 ? undefined : epoch
 }
 

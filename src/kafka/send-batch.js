@@ -10,7 +10,14 @@ import { InkcastError } from '../common/errors.js'
 
 const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 const INVALID = new Set(['INVALID_RECORD', 'CORRUPT_MESSAGE', 'INVALID_TIMESTAMP'])
-const OUT_OF_SEQUENCE = new Set(['OUT_OF_ORDER_SEQUENCE_NUMBER', 'UNKNOWN_PRODUCER_ID', 'INVALID_PRODUCER_EPOCH', 'INVALID_PRODUCER_ID_MAPPING', 'PRODUCER_FENCED', 'DUPLICATE_SEQUENCE_NUMBER'])
+const OUT_OF_SEQUENCE = new Set([
+  'OUT_OF_ORDER_SEQUENCE_NUMBER',
+  'UNKNOWN_PRODUCER_ID',
+  'INVALID_PRODUCER_EPOCH',
+  'INVALID_PRODUCER_ID_MAPPING',
+  'PRODUCER_FENCED',
+  'DUPLICATE_SEQUENCE_NUMBER'
+])
 
 /**
  * @param {import('kafkajs').Producer} producer
@@ -24,9 +31,21 @@ export async function sendBatch (producer, topic, messages) {
     return undefined
   } catch (error) {
     const type = typeOf(error)
-    if (TOO_LARGE.has(type)) return { rejected: true, error: new InkcastError('value_too_large', 'the record is larger than its Kafka topic allows', { cause: error }) }
-    if (INVALID.has(type)) return { rejected: true, error: new InkcastError('bad_request', `Kafka refuses the record: ${type}`, { cause: error }) }
-    return { rejected: false, outOfSequence: OUT_OF_SEQUENCE.has(type), error: new InkcastError('unavailable', undefined, { cause: error }) }
+    if (TOO_LARGE.has(type))
+      return {
+        rejected: true,
+        error: new InkcastError('value_too_large', 'the record is larger than its Kafka topic allows', { cause: error })
+      }
+    if (INVALID.has(type))
+      return {
+        rejected: true,
+        error: new InkcastError('bad_request', `Kafka refuses the record: ${type}`, { cause: error })
+      }
+    return {
+      rejected: false,
+      outOfSequence: OUT_OF_SEQUENCE.has(type),
+      error: new InkcastError('unavailable', undefined, { cause: error })
+    }
   }
 }
 

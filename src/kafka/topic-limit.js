@@ -11,7 +11,8 @@ const CLOSE_TIMEOUT = 1000
  *
  * @param {Pick<import('kafkajs').Kafka, 'admin'>} kafka
  * @param {string} topic
- * @returns {Promise<number | undefined>} undefined where Kafka does not tell: it takes the permission DescribeConfigs. Never rejects
+ * @returns {Promise<number | undefined>} undefined where Kafka does not tell: it takes the permission DescribeConfigs.
+ *   Never rejects
  */
 export async function fetchMaxBytes (kafka, topic) {
   /** @type {NodeJS.Timeout | undefined} */
@@ -30,7 +31,9 @@ async function ask (kafka, topic) {
   try {
     await admin.connect()
     const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: [SETTING] }
-    const { resources: [{ configEntries }] } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] })
+    const {
+      resources: [{ configEntries }]
+    } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] })
     const bytes = Number(configEntries.find(({ configName }) => configName === SETTING)?.configValue)
     return bytes > 0 ? bytes : undefined
   } finally {

@@ -5,7 +5,10 @@ import { fetchTopicId } from './kafkajs/topic-id.js'
 /** How often it is looked whether the topic is still the same one, ms. */
 const INTERVAL = 10_000
 const CLOSE_TIMEOUT = 1000
-/** A broker that has just started, or a topic that was just made, is not known everywhere yet: some tries, for about 2 s. */
+/**
+ * A broker that has just started, or a topic that was just made, is not known everywhere yet: some tries, for about 2
+ * s.
+ */
 const TRIES = 6
 
 /**
@@ -78,7 +81,9 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
       try {
         await patiently(() => admin.connect())
         const [found] = await patiently(() => admin.fetchOffsets({ groupId, topics: [topic] }))
-        return found.partitions.filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== id).map(({ partition }) => partition)
+        return found.partitions
+          .filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== id)
+          .map(({ partition }) => partition)
       } finally {
         closeQuietly(admin, CLOSE_TIMEOUT)
       }

@@ -16,7 +16,8 @@ const NOTICE_AFTER = 5000
  * @param {string[]} dependencies.topics
  * @param {{ partitions: number, replication: number }} dependencies.settings partitions 0: create nothing;
  *   replication -1: the broker's default
- * @param {number} [dependencies.maxBytes] largest value of a record, bytes; a broker's default has room for 1 MB with its headers
+ * @param {number} [dependencies.maxBytes] largest value of a record, bytes; a broker's default has room for 1 MB with
+ *   its headers
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {AbortSignal} [dependencies.signal] gives up
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
@@ -75,7 +76,12 @@ async function attempt ({ kafka, topics, settings, maxBytes, log }) {
     const configEntries = [{ name: 'max.message.bytes', value: String(maxBytes + MAX_OVERHEAD) }]
     // false: another process was faster, which is as good
     const created = await admin.createTopics({
-      topics: missing.map((topic) => ({ topic, numPartitions: settings.partitions, replicationFactor: settings.replication, configEntries })),
+      topics: missing.map((topic) => ({
+        topic,
+        numPartitions: settings.partitions,
+        replicationFactor: settings.replication,
+        configEntries
+      })),
       waitForLeaders: true,
       timeout: 5000
     })

@@ -6,8 +6,8 @@ import { systemClock } from '../common/clock.js'
 /**
  * One process of a role, from its start to its end.
  *
- * Events: `ready`; `waits` with what its start waits for; `listen` when it asks for its slot's socket; `leaving` when it takes no more connections; `exit` with an
- * End; `handover` with a message and a connection's native handle.
+ * Events: `ready`; `waits` with what its start waits for; `listen` when it asks for its slot's socket; `leaving` when
+ * it takes no more connections; `exit` with an End; `handover` with a message and a connection's native handle.
  *
  * @typedef {{ code: number | null, signal: string | null, message?: string }} End message: why its start failed
  *

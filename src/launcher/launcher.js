@@ -54,7 +54,12 @@ export async function launch (config, { configFile }) {
 
   const keepsSockets = canReusePort()
   const expected = processesOf(config)
-  const env = { ...process.env, INKCAST_RUN_DIRECTORY: runDirectory, INKCAST_CONFIG_FILE: configFile, INKCAST_SOCKETS: keepsSockets ? '1' : undefined }
+  const env = {
+    ...process.env,
+    INKCAST_RUN_DIRECTORY: runDirectory,
+    INKCAST_CONFIG_FILE: configFile,
+    INKCAST_SOCKETS: keepsSockets ? '1' : undefined
+  }
   const slots = Object.entries(expected).flatMap(([role, count]) => Array.from({ length: count }, (_, number) => {
     /** @type {Slot} */
     const slot = new Slot({
@@ -82,7 +87,9 @@ export async function launch (config, { configFile }) {
     })
     return slot
   }))
-  const sockets = keepsSockets ? createSlotSockets({ ...config.gateway, slots: slots.filter((slot) => slot.settings.role === 'gateway') }) : undefined
+  const sockets = keepsSockets
+    ? createSlotSockets({ ...config.gateway, slots: slots.filter((slot) => slot.settings.role === 'gateway') })
+    : undefined
 
   function onChange () {
     sockets?.cover()
@@ -102,7 +109,9 @@ export async function launch (config, { configFile }) {
   function onHandover (message, handle) {
     if (!handle) return
     // a process that has just given its number back may still be there
-    const owner = slots.flatMap((slot) => slot.children).filter((child) => child.workerNumber === message.to && !child.exited)
+    const owner = slots
+      .flatMap((slot) => slot.children)
+      .filter((child) => child.workerNumber === message.to && !child.exited)
       .sort((a, b) => b.startedAt - a.startedAt)[0]
     // the client finds its connection closed, and connects anew
     if (owner === undefined) handle.close()
@@ -126,7 +135,11 @@ export async function launch (config, { configFile }) {
     for (const slot of slots) {
       const problem = await slot.reload(READY_TIMEOUT)
       if (stopping) return
-      if (problem !== null) return log.error({ process: slot.name }, `not reloaded: ${problem}; the reload ends here, and what has not been replaced serves as before`)
+      if (problem !== null)
+        return log.error(
+          { process: slot.name },
+          `not reloaded: ${problem}; the reload ends here, and what has not been replaced serves as before`
+        )
     }
     log.info('reload finished')
   }
@@ -178,8 +191,14 @@ export async function launch (config, { configFile }) {
 
   try {
     const processes = createProcesses({ directory: runDirectory, expected, own: () => status.read() })
-    await lifecycle.start('admin server', createAdminServer({ settings: config.admin, production: config.production, log, processes, clock: systemClock }))
-    await lifecycle.start('load agent', createAgent({ settings: config.admin, workers: config.gateway.workers, processes, log, clock: systemClock }))
+    await lifecycle.start(
+      'admin server',
+      createAdminServer({ settings: config.admin, production: config.production, log, processes, clock: systemClock })
+    )
+    await lifecycle.start(
+      'load agent',
+      createAgent({ settings: config.admin, workers: config.gateway.workers, processes, log, clock: systemClock })
+    )
     await sockets?.start()
   } catch (error) {
     console.error(`inkcast: ${startError(error)}`)
@@ -187,6 +206,9 @@ export async function launch (config, { configFile }) {
     process.exit(1)
   }
   for (const problem of diagnose(readMachine(), config)) log.warn(problem)
-  if (!keepsSockets && config.gateway.workers > 1) log.warn('workers share one socket, from which few new connections a second are not taken evenly: Node.js 22.12 on Linux does better')
+  if (!keepsSockets && config.gateway.workers > 1)
+    log.warn(
+      'workers share one socket, from which few new connections a second are not taken evenly: Node.js 22.12 on Linux does better'
+    )
   for (const slot of slots) slot.start()
 }

@@ -37,7 +37,8 @@ function portOf (handle) {
 
 /**
  * Tried rather than asked: the version of Node says nothing about the system, and of old ones none complains.
- * @returns {boolean} whether the system spreads connections over several sockets at one port, and this Node can make them
+ * @returns {boolean} whether the system spreads connections over several sockets at one port, and this Node can make
+ *   them
  */
 export function canReusePort () {
   const handles = []

@@ -2,10 +2,9 @@ import { lookup } from 'node:dns/promises'
 import { bindTogether } from './reuse-port.js'
 
 /**
- * One socket for each gateway slot, all at the same port, over which the system spreads connections evenly. The launcher
- * keeps them and never accepts: what waits at a socket outlives the worker that accepts from it. While nobody serves a
- * slot, the worker of another slot stands in.
- * Why: docs/decisions/0004-direct-accept.md
+ * One socket for each gateway slot, all at the same port, over which the system spreads connections evenly. The
+ * launcher keeps them and never accepts: what waits at a socket outlives the worker that accepts from it. While nobody
+ * serves a slot, the worker of another slot stands in. Why: docs/decisions/0004-direct-accept.md
  *
  * @param {object} options
  * @param {string} options.host

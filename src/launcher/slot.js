@@ -39,22 +39,38 @@ export class Slot {
    * @param {(message: any, handle: any) => void} events.onHandover
    * @param {{ healthy?: number, maxCrashes?: number, backoff?: Backoff }} [limits] healthy: ms
    */
-  constructor (settings, events, { healthy = HEALTHY, maxCrashes = MAX_CRASHES, backoff = new Backoff({ min: 200, max: 10_000 }) } = {}) {
+  constructor (
+    settings,
+    events,
+    { healthy = HEALTHY, maxCrashes = MAX_CRASHES, backoff = new Backoff({ min: 200, max: 10_000 }) } = {}
+  ) {
     this.settings = settings
     this.events = events
     this.#limits = { healthy, maxCrashes }
     this.#backoff = backoff
   }
 
-  get name () { return `${this.settings.role}-${this.settings.slot}` }
-  get ready () { return this.current?.ready ?? false }
+  get name () {
+    return `${this.settings.role}-${this.settings.slot}`
+  }
+
+  get ready () {
+    return this.current?.ready ?? false
+  }
+
   /** Who takes connections. @returns {Child | undefined} */
-  get serving () { return this.current?.ready && !this.current.leaving ? this.current : undefined }
+  get serving () {
+    return this.current?.ready && !this.current.leaving ? this.current : undefined
+  }
 
   /** All of its processes that have not ended. @returns {Child[]} */
-  get children () { return [this.current, this.#next, ...this.#retired].filter((child) => child !== undefined) }
+  get children () {
+    return [this.current, this.#next, ...this.#retired].filter((child) => child !== undefined)
+  }
 
-  start () { this.#use(this.#spawn(this.#wasReady)) }
+  start () {
+    this.#use(this.#spawn(this.#wasReady))
+  }
 
   /** @param {boolean} urgent see Child */
   #spawn (urgent) {
@@ -73,7 +89,9 @@ export class Slot {
   /** @param {Child} child the one that serves from now on */
   #use (child) {
     this.current = child
-    child.on('exit', (end) => { if (child === this.current) this.#onEnd(child, end) })
+    child.on('exit', (end) => {
+      if (child === this.current) this.#onEnd(child, end)
+    })
     this.events.onChange()
   }
 
@@ -89,11 +107,15 @@ export class Slot {
     this.#crashes++
     // what has never started will not start by itself: a wrong setting, a port in use
     if (!this.#wasReady) this.events.onGiveUp(describe(end))
-    else if (this.#crashes > this.#limits.maxCrashes) this.events.onGiveUp(`ended ${this.#crashes} times in a row soon after its start, the last time: ${describe(end)}`)
+    else if (this.#crashes > this.#limits.maxCrashes)
+      this.events.onGiveUp(
+        `ended ${this.#crashes} times in a row soon after its start, the last time: ${describe(end)}`
+      )
     else {
       this.events.onRestart(end)
       // a reload is about to replace it anyway; else a first end may have any cause and is mended at once
-      if (this.#next === undefined) this.#restart = setTimeout(() => this.start(), this.#crashes === 1 ? 0 : this.#backoff.next())
+      if (this.#next === undefined)
+        this.#restart = setTimeout(() => this.start(), this.#crashes === 1 ? 0 : this.#backoff.next())
     }
   }
 
@@ -106,7 +128,7 @@ export class Slot {
   async reload (timeout) {
     if (this.#stopping) return 'everything is stopping'
     clearTimeout(this.#restart)
-    const next = this.#next = this.#spawn(this.current === undefined)
+    const next = (this.#next = this.#spawn(this.current === undefined))
     const problem = await readiness(next, timeout)
     this.#next = undefined
     if (problem !== null || this.#stopping) {
@@ -128,7 +150,10 @@ export class Slot {
     this.#retired.delete(child)
   }
 
-  /** From now on the end of a process is no surprise: it is about to be told to stop, or was told by whoever stops all of them. */
+  /**
+   * From now on the end of a process is no surprise: it is about to be told to stop, or was told by whoever stops all
+   * of them.
+   */
   expectEnd () {
     this.#stopping = true
     clearTimeout(this.#restart)
@@ -140,7 +165,9 @@ export class Slot {
     await Promise.all(this.children.map((child) => child.stop()))
   }
 
-  kill () { for (const child of this.children) child.kill() }
+  kill () {
+    for (const child of this.children) child.kill()
+  }
 }
 
 /** @param {End} end */

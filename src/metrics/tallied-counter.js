@@ -5,7 +5,10 @@ import { Counter } from 'prom-client'
  * the labels each time, and so do the children that `labels` makes.
  */
 export class TalliedCounter extends Counter {
-  /** By the value of the first label, then of the second. What came since somebody looked last. @type {Map<string, Map<string, number>>} */
+  /**
+   * By the value of the first label, then of the second. What came since somebody looked last.
+   * @type {Map<string, Map<string, number>>}
+   */
   #counted = new Map()
 
   /**
@@ -23,7 +26,8 @@ export class TalliedCounter extends Counter {
   get () {
     const [one, other] = /** @type {any} */ (this).labelNames
     for (const [first, counts] of this.#counted) {
-      for (const [second, count] of counts) this.inc(other === undefined ? { [one]: first } : { [one]: first, [other]: second }, count)
+      for (const [second, count] of counts)
+        this.inc(other === undefined ? { [one]: first } : { [one]: first, [other]: second }, count)
     }
     this.#counted.clear()
     return super.get()

@@ -22,9 +22,9 @@ class Tally {
 }
 
 /**
- * prom-client's histogram for hot paths: what `labels` returns, and one without labels, count in plain numbers, which are handed
- * over when somebody looks. prom-client itself checks the labels, makes a text of them and looks that up with each value, which
- * took a twentieth of what a record costs a worker.
+ * prom-client's histogram for hot paths: what `labels` returns, and one without labels, count in plain numbers, which
+ * are handed over when somebody looks. prom-client itself checks the labels, makes a text of them and looks that up
+ * with each value, which took a twentieth of what a record costs a worker.
  */
 export class TalliedHistogram extends Histogram {
   /** By the text of the labels. @type {Map<string, Tally>} */
@@ -39,12 +39,16 @@ export class TalliedHistogram extends Histogram {
     Object.assign(this, { observe: (/** @type {number} */ value) => own.observe(value) })
   }
 
-  /** @override @param {any[]} args as prom-client's: the labels, or their values @returns {any} with `observe`; the same one for the same labels */
+  /**
+   * @override
+   * @param {any[]} args as prom-client's: the labels, or their values
+   * @returns {any} with `observe`; the same one for the same labels
+   */
   labels (...args) {
     const labels = labelsOf(this, args)
     const key = JSON.stringify(labels)
     let tally = this.#tallies.get(key)
-    if (tally === undefined) this.#tallies.set(key, tally = new Tally(this.#inner.upperBounds, labels))
+    if (tally === undefined) this.#tallies.set(key, (tally = new Tally(this.#inner.upperBounds, labels)))
     return tally
   }
 
@@ -55,7 +59,9 @@ export class TalliedHistogram extends Histogram {
       const held = this.#held(labels)
       held.sum += sum
       held.count += count
-      bounds.forEach((bound, i) => { held.bucketValues[bound] += counts[i] })
+      bounds.forEach((bound, i) => {
+        held.bucketValues[bound] += counts[i]
+      })
     }
     for (const tally of this.#tallies.values()) {
       tally.counts.fill(0)
@@ -63,11 +69,18 @@ export class TalliedHistogram extends Histogram {
     }
   }
 
-  get #inner () { return /** @type {{ upperBounds: readonly number[], hashMap: Record<string, Held> }} */ (/** @type {unknown} */ (this)) }
+  get #inner () {
+    return /** @type {{ upperBounds: readonly number[], hashMap: Record<string, Held> }} */ (
+      /** @type {unknown} */ (this)
+    )
+  }
 
   /** @param {Record<string, string | number>} labels @returns {Held} */
   #held (labels) {
-    const find = () => Object.values(this.#inner.hashMap).find((held) => Object.keys(labels).every((name) => held.labels[name] === labels[name]))
+    const find = () =>
+      Object.values(this.#inner.hashMap).find((held) =>
+        Object.keys(labels).every((name) => held.labels[name] === labels[name])
+      )
     const found = find()
     if (found !== undefined) return found
     this.zero(labels)
@@ -77,7 +90,8 @@ export class TalliedHistogram extends Histogram {
 
 /**
  * What prom-client keeps for one set of labels (lib/histogram.js).
- * @typedef {{ labels: Record<string, string | number>, sum: number, count: number, bucketValues: Record<number, number> }} Held
+ * @typedef {{ labels: Record<string, string | number>, sum: number, count: number, bucketValues: Record<number, number>
+ *   }} Held
  */
 
 /**

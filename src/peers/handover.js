@@ -18,7 +18,14 @@ import net from 'node:net'
  */
 export function handOver ({ to, head, rest, socket }) {
   const handle = /** @type {any} */ (socket)._handle
-  if (process.send === undefined || !process.connected || !handle || typeof handle.readStop !== 'function' || /** @type {any} */ (socket).encrypted) return false
+  if (
+    process.send === undefined ||
+    !process.connected ||
+    !handle ||
+    typeof handle.readStop !== 'function' ||
+    /** @type {any} */ (socket).encrypted
+  )
+    return false
   handle.readStop()
   const internals = /** @type {any} */ (socket)
   internals._handle = null

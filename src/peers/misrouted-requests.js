@@ -19,12 +19,26 @@ import { HOP_HEADER, hopProof } from './request-proof.js'
  */
 
 /** Headers that belong to one hop (RFC 9110, 7.6.1); Node's client sets its own. */
-const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'])
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade'
+])
 /** An owner that does not accept within this time is as good as dead, ms. */
 const CONNECT_TIMEOUT = 2000
-/** How long an unused connection to an owner is kept, ms: less than the owner keeps it, which would close it under a request. */
+/**
+ * How long an unused connection to an owner is kept, ms: less than the owner keeps it, which would close it under a
+ * request.
+ */
 const IDLE_TIME = 30_000
-/** The same to another machine, ms: one that has vanished answers nothing on an old connection, and only a new one shows it. */
+/**
+ * The same to another machine, ms: one that has vanished answers nothing on an old connection, and only a new one shows
+ * it.
+ */
 const PEER_IDLE_TIME = 1000
 /** How long an owner's route is believed, ms: a poll asks for it several times a second. */
 const ROUTE_TIME = 1000
@@ -45,14 +59,17 @@ const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {number} [dependencies.lastWords] how long a client may take to read what its owner said last and to close, ms: as long as after a WebSocket's close
+ * @param {number} [dependencies.lastWords] how long a client may take to read what its owner said last and to close,
+ *   ms: as long as after a WebSocket's close
  */
 export function createStrays ({ workerNumber, findRoute, secret, metrics, log, clock, lastWords = 30_000 }) {
   const agents = {
     path: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME }),
     host: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: PEER_IDLE_TIME })
   }
-  /** @type {Map<number, { route: Promise<Route | undefined>, until: number }>} bounded by the worker numbers there are */
+  /**
+   * @type {Map<number, { route: Promise<Route | undefined>, until: number }>} bounded by the worker numbers there are
+   */
   const routes = new Map()
 
   /**
@@ -70,12 +87,14 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
 
   /**
    * @param {number} owner
-   * @returns {Promise<{ route: Route | undefined, fresh: boolean }>} undefined: nobody has that number; fresh: it was looked up for this request
+   * @returns {Promise<{ route: Route | undefined, fresh: boolean }>} undefined: nobody has that number; fresh: it was
+   *   looked up for this request
    */
   async function routeTo (owner) {
     const known = routes.get(owner)
     if (known !== undefined && known.until > clock.monotonic()) return { route: await known.route, fresh: false }
-    // A Redis that is away, or has lost its data, knows nothing; who was there before is asked, and does not accept where it has gone.
+    // A Redis that is away, or has lost its data, knows nothing; who was there before is asked, and does not accept
+    // where it has gone.
     const route = findRoute(owner).then((found) => found ?? known?.route, (error) => {
       if (known === undefined) throw error
       return known.route
@@ -94,7 +113,8 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
   /**
    * @template T
    * @param {string} sid
-   * @param {(route: Route) => Promise<T | typeof UNREACHABLE>} pass not touching anything when the owner cannot be reached
+   * @param {(route: Route) => Promise<T | typeof UNREACHABLE>} pass not touching anything when the owner cannot be
+   *   reached
    * @returns {Promise<T | undefined>} undefined: nobody owns it
    */
   async function passTo (sid, pass) {
@@ -122,11 +142,18 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
     log.debug({ err: error }, 'a stray request could not be passed on')
   }
 
-  /** @param {Route} route @param {string | undefined} method @param {http.IncomingMessage} req @returns {Record<string, string>} */
-  const proof = ({ listener }, method, { url }) => 'host' in listener ? { [HOP_HEADER]: hopProof(secret(), method ?? '', url ?? '', clock.now()) } : {}
+  /**
+   * @param {Route} route
+   * @param {string | undefined} method
+   * @param {http.IncomingMessage} req
+   * @returns {Record<string, string>}
+   */
+  const proof = ({ listener }, method, { url }) =>
+    'host' in listener ? { [HOP_HEADER]: hopProof(secret(), method ?? '', url ?? '', clock.now()) } : {}
 
   /** @param {Route} route @returns {http.RequestOptions} */
-  const address = ({ listener }) => 'path' in listener ? { socketPath: listener.path, agent: agents.path } : { ...listener, agent: agents.host }
+  const address = ({ listener }) =>
+    'path' in listener ? { socketPath: listener.path, agent: agents.path } : { ...listener, agent: agents.host }
 
   return {
     /** @param {string | undefined} sid @returns {boolean} whether the session lives in another worker */
@@ -159,7 +186,10 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
       socket.on('error', () => socket.destroy())
       const passed = await passTo(sid, async (route) => {
         if (socket.destroyed) return true
-        if (route.handover && handOver({ to: /** @type {number} */ (workerOfSid(sid)), head: requestHead(req, {}), rest: head, socket })) {
+        if (
+          route.handover &&
+          handOver({ to: /** @type {number} */ (workerOfSid(sid)), head: requestHead(req, {}), rest: head, socket })
+        ) {
           metrics.stray_requests.inc({ result: 'handed_over' })
           return true
         }
@@ -178,10 +208,19 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
         const { route, req, client } = one
         // a poll may reach its owner after this, which is asked again then
         const again = () => { if (!client.destroyed) passing.add(one) }
-        const asked = http.request({ ...address(route), method: LET_GO, path: req.url, headers: proof(route, LET_GO, req), timeout: CONNECT_TIMEOUT }, (answer) => {
-          answer.resume()
-          if (answer.statusCode !== 204) again()
-        })
+        const asked = http.request(
+          {
+            ...address(route),
+            method: LET_GO,
+            path: req.url,
+            headers: proof(route, LET_GO, req),
+            timeout: CONNECT_TIMEOUT
+          },
+          (answer) => {
+            answer.resume()
+            if (answer.statusCode !== 204) again()
+          }
+        )
         asked.on('timeout', () => asked.destroy()).on('error', again).end()
       }
     },
@@ -199,7 +238,12 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
     // it has gone while its owner was looked for, and will not say so again
     if (res.destroyed) return Promise.resolve(true)
     return new Promise((resolve) => {
-      const headers = { ...Object.fromEntries(Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== HOP_HEADER)), ...proof(route, req.method, req) }
+      const headers = {
+        ...Object.fromEntries(
+          Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== HOP_HEADER)
+        ),
+        ...proof(route, req.method, req)
+      }
       let connected = false
       const out = http.request({ ...address(route), method: req.method, path: req.url, headers }, (answer) => {
         metrics.stray_requests.inc({ result: 'forwarded' })
@@ -216,7 +260,9 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
           req.pipe(out)
         }
         if (!socket.connecting) return onConnect()
-        socket.setTimeout(CONNECT_TIMEOUT, () => { if (socket.connecting) socket.destroy(new Error('connect timeout')) })
+        socket.setTimeout(CONNECT_TIMEOUT, () => {
+          if (socket.connecting) socket.destroy(new Error('connect timeout'))
+        })
         socket.once('connect', onConnect)
       })
       out.on('error', (error) => {
@@ -253,7 +299,8 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
         connected = true
         keep({ route, req, client: socket })
         owner.on('close', () => {
-          // what it has said last is still on its way when it has ended by itself, and the client may keep its side open
+          // what it has said last is still on its way when it has ended by itself, and the client may keep its side
+          // open
           if (socket.writableEnded) destroyAfter(socket, lastWords)
           else socket.destroy()
         })

@@ -33,7 +33,10 @@ export function createPeerListener ({ address: { host, ports }, metrics, clock, 
     }
   }, notFound, times)
 
-  /** @param {http.IncomingMessage} req @returns {import('../engine/engine.js').Engine | undefined} undefined: it comes from nobody of this cluster */
+  /**
+   * @param {http.IncomingMessage} req
+   * @returns {import('../engine/engine.js').Engine | undefined} undefined: it comes from nobody of this cluster
+   */
   function engineFor (req) {
     if (engine !== undefined && isHop(secrets(), req, clock.now())) return engine
     metrics.stray_requests.inc({ result: 'refused' })

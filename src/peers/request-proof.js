@@ -11,7 +11,8 @@ export const HOP_HEADER = 'x-inkcast-hop'
 const TOLERANCE = 30_000
 
 /** @param {string} secret @param {string} method @param {string} url @param {number} at */
-const sign = (secret, method, url, at) => createHmac('sha256', secret).update(`${at}\n${method}\n${url}`).digest('base64url')
+const sign = (secret, method, url, at) =>
+  createHmac('sha256', secret).update(`${at}\n${method}\n${url}`).digest('base64url')
 
 /**
  * @param {string} secret
@@ -32,5 +33,7 @@ export function isHop (secrets, req, now) {
   const [, time, signature] = /^(\d{1,15})\.([\w-]{43})$/.exec(String(req.headers[HOP_HEADER])) ?? []
   const at = Number(time)
   if (signature === undefined || Math.abs(now - at) > TOLERANCE) return false
-  return secrets.some((secret) => timingSafeEqual(Buffer.from(signature), Buffer.from(sign(secret, req.method ?? '', req.url ?? '', at))))
+  return secrets.some((secret) =>
+    timingSafeEqual(Buffer.from(signature), Buffer.from(sign(secret, req.method ?? '', req.url ?? '', at)))
+  )
 }

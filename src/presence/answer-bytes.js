@@ -1,5 +1,6 @@
 /**
- * How large the lists of members are that clients ask for: as large as many questions may be, so they count among what a client may send.
+ * How large the lists of members are that clients ask for: as large as many questions may be, so they count among what
+ * a client may send.
  *
  * @typedef {import('./contract.js').Member} Member
  */
@@ -14,7 +15,11 @@ export function bytesOf (members) {
   return bytes
 }
 
-/** @param {Member[]} members @param {Member} own @returns {Member[]} a list of its own, whose size is not counted from the beginning */
+/**
+ * @param {Member[]} members
+ * @param {Member} own
+ * @returns {Member[]} a list of its own, whose size is not counted from the beginning
+ */
 export function withOwn (members, own) {
   const all = [...members, own]
   sizes.set(all, bytesOf(members) + JSON.stringify(own).length)

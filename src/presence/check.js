@@ -27,7 +27,10 @@ export async function checkRooms ({ rooms, store, gate, wanted, cycle, clock, si
   let turn = 0
   /** How many are left of those that are to be looked at soon. */
   let hurry = 0
-  /** Differed when they were last compared; what they lacked may have been on its way. @type {{ room: import('./room.js').Room, version: number | null }[]} */
+  /**
+   * Differed when they were last compared; what they lacked may have been on its way.
+   * @type {{ room: import('./room.js').Room, version: number | null }[]}
+   */
   let suspects = []
 
   function nextQuiet () {
@@ -59,7 +62,9 @@ export async function checkRooms ({ rooms, store, gate, wanted, cycle, clock, si
     if (quiet.length === 0) continue
     try {
       const versions = await store.versions(quiet.map(({ guid }) => guid))
-      quiet.forEach((room, i) => { if (room.quiet && room.version !== versions[i]) suspects.push({ room, version: versions[i] }) })
+      quiet.forEach((room, i) => {
+        if (room.quiet && room.version !== versions[i]) suspects.push({ room, version: versions[i] })
+      })
       gate.ok()
     } catch (error) {
       gate.failed('versions', error)

@@ -17,4 +17,5 @@ const BYTES = 2 ** 15
  * @param {number} [bytes] of what was sent last
  * @returns {number} ms until the next time
  */
-export const pauseAfter = (members, bytes = 0) => Math.max(Math.min(LONGEST, Math.max(SHORTEST, members * 1000 / MESSAGES)), bytes * 1000 / BYTES)
+export const pauseAfter = (members, bytes = 0) =>
+  Math.max(Math.min(LONGEST, Math.max(SHORTEST, (members * 1000) / MESSAGES)), (bytes * 1000) / BYTES)

@@ -20,7 +20,12 @@ export function makeMember (uid, connections) {
   }
   const all = connections.map(([id, body]) => ({ id, body, at: timeOfSid(id) })).sort((a, b) => a.at - b.at)
   const { id, body } = all[all.length - 1]
-  return { uid, id, ...body, connections: all.map(({ id, body: { state } }) => state === undefined ? { id } : { id, state }) }
+  return {
+    uid,
+    id,
+    ...body,
+    connections: all.map(({ id, body: { state } }) => (state === undefined ? { id } : { id, state }))
+  }
 }
 
 /**

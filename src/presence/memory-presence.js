@@ -46,7 +46,10 @@ class Document {
 
   /** @param {string} uid who is there @returns {{ member: Member, bytes: number }} */
   member (uid) {
-    const entries = [.../** @type {Set<string>} */ (this.users.get(uid))].sort().slice(0, MAX_CONNECTIONS).map((id) => /** @type {Entry} */ (this.entries.get(id)))
+    const entries = [.../** @type {Set<string>} */ (this.users.get(uid))]
+      .sort()
+      .slice(0, MAX_CONNECTIONS)
+      .map((id) => /** @type {Entry} */ (this.entries.get(id)))
     return {
       member: makeMember(uid, entries.map(({ id, body }) => [id, JSON.parse(body)])),
       bytes: entries.reduce((sum, { body }) => sum + body.length, 0)
@@ -86,7 +89,8 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
   /** Documents where nobody is go after a while, as in Redis; looked at when others empty. */
   function sweep () {
     const before = clock.monotonic() - EMPTY_TTL * 1000
-    for (const [guid, document] of documents) if (document.users.size === 0 && document.emptySince < before) documents.delete(guid)
+    for (const [guid, document] of documents)
+      if (document.users.size === 0 && document.emptySince < before) documents.delete(guid)
   }
   let sweptAt = clock.monotonic()
 
@@ -162,7 +166,13 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
     if (kind === 'count' && wasCountOnly && count === before && removed.length === 0) return
     const from = document.version
     document.version = from === 0 ? clock.now() : from + 1
-    publish(guid, { from, version: document.version, count, kind, ...kind === 'diff' ? diff : { joined: [], changed: [], left: [], closed: [], removed } })
+    publish(guid, {
+      from,
+      version: document.version,
+      count,
+      kind,
+      ...(kind === 'diff' ? diff : { joined: [], changed: [], left: [], closed: [], removed })
+    })
   }
 
   return {
@@ -192,7 +202,12 @@ export function createMemoryPresence ({ hub, workerNumber, incarnation = '', han
   function lose (isLost) {
     for (const [guid, document] of documents) {
       const lost = [...document.entries.values()].filter(isLost)
-      if (lost.length > 0) hub.update(guid, lost.map(({ id, uid, incarnation: theirs }) => ({ op: '~', id, uid, client: theirs, body: '' })), incarnation)
+      if (lost.length > 0)
+        hub.update(
+          guid,
+          lost.map(({ id, uid, incarnation: theirs }) => ({ op: '~', id, uid, client: theirs, body: '' })),
+          incarnation
+        )
     }
   }
 
@@ -220,13 +235,21 @@ export function createMemoryPresence ({ hub, workerNumber, incarnation = '', han
         bytes += more
       }
       const more = begin + members.length < uids.length
-      return { version, count: users.size, countOnly, members, ...more ? { cursor: members[members.length - 1].uid } : {} }
+      return {
+        version,
+        count: users.size,
+        countOnly,
+        members,
+        ...(more ? { cursor: members[members.length - 1].uid } : {})
+      }
     },
 
     async versions (guids) { return guids.map((guid) => documents.get(guid)?.version ?? null) },
 
     async mine (guid) {
-      return [...documents.get(guid)?.entries.values() ?? []].filter(({ id }) => workerOfSid(id) === workerNumber).map(({ id }) => id)
+      return [...(documents.get(guid)?.entries.values() ?? [])]
+        .filter(({ id }) => workerOfSid(id) === workerNumber)
+        .map(({ id }) => id)
     },
 
     async forget (number, theirs) {

@@ -16,8 +16,14 @@ import { makeMember } from './member.js'
  */
 export function diffPayload (guid, { from, version, count, kind, joined, changed, left, closed }) {
   return {
-    guid, version, from, joined: [...joined.values()], left: [...[...left.values()].flat(), ...closed], changed: [...changed.values()], count,
-    ...kind === 'count' ? { countOnly: /** @type {const} */ (true) } : {}
+    guid,
+    version,
+    from,
+    joined: [...joined.values()],
+    left: [...[...left.values()].flat(), ...closed],
+    changed: [...changed.values()],
+    count,
+    ...(kind === 'count' ? { countOnly: /** @type {const} */ (true) } : {})
   }
 }
 

@@ -22,7 +22,8 @@ const STOP_TIME = 2000
 
 /**
  * @param {object} dependencies
- * @param {(handlers: import('./contract.js').PresenceHandlers) => import('./contract.js').PresenceStore} dependencies.createStore
+ * @param {(handlers: import('./contract.js').PresenceHandlers) => import('./contract.js').PresenceStore}
+ *   dependencies.createStore
  * @param {Readonly<{ maxMembers: number, maxStateBytes: number, grace: number }>} dependencies.settings config.presence
  * @param {import('./room.js').RoomDependencies['createDelivery']} dependencies.createDelivery
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
@@ -31,14 +32,16 @@ const STOP_TIME = 2000
  * @param {() => number} [dependencies.now] ms, monotonic
  * @param {number} [dependencies.cycle] of checkRooms, ms
  */
-export function createPresence ({ createStore, settings, createDelivery, metrics, log, clock = systemClock, now = clock.monotonic, cycle = CYCLE }) {
+export function createPresence ({
+  createStore, settings, createDelivery, metrics, log, clock = systemClock, now = clock.monotonic, cycle = CYCLE
+}) {
   /** @type {Map<string, Room>} bounded by what connections may join */
   const rooms = new Map()
   /** @type {Set<Room>} */
   const busy = new Set()
   /**
-   * Those that have lost their connection, the one whose grace ends first being first; bounded by the connections that can be
-   * lost within it.
+   * Those that have lost their connection, the one whose grace ends first being first; bounded by the connections that
+   * can be lost within it.
    * @type {Map<string, { membership: Membership, until: number }>}
    */
   const lapsing = new Map()
@@ -52,17 +55,25 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
 
   const store = createStore({
     onDiff: (guid, diff) => rooms.get(guid)?.receive(diff),
-    onInterrupted: (guids) => { for (const guid of guids) rooms.get(guid)?.lose('interrupted') },
+    onInterrupted: (guids) => {
+      for (const guid of guids) rooms.get(guid)?.lose('interrupted')
+    },
     // what it lacks is found by comparing, in order and at once
-    onLost: () => { check.soon = true }
+    onLost: () => {
+      check.soon = true
+    }
   })
   const check = { soon: false }
 
   const backoff = new Backoff({ min: 100 })
   let closedUntil = 0
   const gate = {
-    get open () { return now() >= closedUntil },
-    ok () { backoff.reset() },
+    get open () {
+      return now() >= closedUntil
+    },
+    ok () {
+      backoff.reset()
+    },
     /** @param {string} operation @param {unknown} error */
     failed (operation, error) {
       if (gate.open) closedUntil = now() + backoff.next()
@@ -71,7 +82,12 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
   }
 
   /** @type {import('./room.js').RoomDependencies} */
-  const shared = { store, createDelivery, gate, now, maxMembers: settings.maxMembers, metrics, onBusy: (room) => wake(room) }
+  const shared = {
+    store, createDelivery, gate, now,
+    maxMembers: settings.maxMembers,
+    metrics,
+    onBusy: (room) => wake(room)
+  }
 
   /** @param {Room} [room] that was quiet: what happens in it first is not kept waiting */
   function wake (room) {
@@ -108,7 +124,12 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     store.unwatch(room.guid)
   }
 
-  /** The same client of the same user, in the same document. @param {string} guid @param {string} uid @param {string} client */
+  /**
+   * The same client of the same user, in the same document.
+   * @param {string} guid
+   * @param {string} uid
+   * @param {string} client
+   */
   const keyOf = (guid, uid, client) => `${guid}\0${uid}\0${client}`
 
   /** @param {Membership} membership @param {'-' | '~'} op */
@@ -142,15 +163,17 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     },
 
     /**
-     * A connection that has a document open takes part in its presence; one that does already changes its state, if there is one.
+     * A connection that has a document open takes part in its presence; one that does already changes its state, if
+     * there is one.
      *
      * @param {Participant} participant
      * @param {string} guid
      * @param {Place} place
      * @param {object | undefined} state checked
-     * @returns {Promise<{ members?: import('./contract.js').Member[], count?: number, version?: number, cursor?: string, countOnly?: boolean }>} without
-     *   members if they cannot be read now; they are told when they can. Nothing must be awaited but promises that are resolved
-     *   before the client is told, so that what it is told next comes after it
+     * @returns {Promise<{ members?: import('./contract.js').Member[], count?: number, version?: number, cursor?:
+     *   string, countOnly?: boolean }>} without members if they cannot be read now; they are told when they can.
+     *   Nothing must be awaited but promises that are resolved before the client is told, so that what it is told next
+     *   comes after it
      */
     async join (participant, guid, place, state) {
       const body = encodeBody(participant.identity.name, state)
@@ -159,7 +182,7 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
         if (state !== undefined) membership.room.setState(membership, body)
       } else {
         let room = rooms.get(guid)
-        if (room === undefined) rooms.set(guid, room = new Room(guid, shared))
+        if (room === undefined) rooms.set(guid, (room = new Room(guid, shared)))
         membership = place.presence = room.join(participant, body)
         members++
         const key = keyOf(guid, membership.uid, membership.client)
@@ -184,10 +207,14 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
      * @param {Place} place where it takes part
      * @param {object} state checked
      */
-    setState (participant, { presence }, state) { presence?.room.setState(presence, encodeBody(participant.identity.name, state)) },
+    setState (participant, { presence }, state) {
+      presence?.room.setState(presence, encodeBody(participant.identity.name, state))
+    },
 
     /** @param {object} state @throws {InkcastError} bad_request, state_too_large */
-    checkState (state) { checkState(state, settings.maxStateBytes) },
+    checkState (state) {
+      checkState(state, settings.maxStateBytes)
+    },
 
     /**
      * @param {Place} place of a document that a connection no longer has open
@@ -203,8 +230,8 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     /**
      * @param {string} guid
      * @param {{ cursor?: string, limit?: number }} query
-     * @returns {Promise<{ members: import('./contract.js').Member[], count: number, version: number, cursor?: string, countOnly?: true }>} never older than
-     *   what the document's members here were told
+     * @returns {Promise<{ members: import('./contract.js').Member[], count: number, version: number, cursor?: string,
+     *   countOnly?: true }>} never older than what the document's members here were told
      * @throws {InkcastError} unavailable
      */
     async members (guid, { cursor, limit = PAGE }) {
@@ -216,7 +243,7 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
           // the store has lost what it had: they are told the list
           room.lose('gap')
         }
-        return { ...page, ...countOnly ? { countOnly: true } : {} }
+        return { ...page, ...(countOnly ? { countOnly: true } : {}) }
       }
     },
 
@@ -238,9 +265,14 @@ export function createPresence ({ createStore, settings, createDelivery, metrics
     },
 
     /** To others, what this worker held before is gone, or about to be: it is written again. */
-    renew () { for (const room of rooms.values()) room.renew() },
+    renew () {
+      for (const room of rooms.values()) room.renew()
+    },
 
-    /** Waits for those who may come back, but no longer than the grace, and writes what has happened last. @param {number} wait ms at most */
+    /**
+     * Waits for those who may come back, but no longer than the grace, and writes what has happened last.
+     * @param {number} wait ms at most
+     */
     async stop (wait) {
       const end = now() + Math.min(wait, settings.grace)
       while (lapsing.size > 0 && now() < end) await clock.sleep(TICK)

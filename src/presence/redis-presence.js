@@ -9,8 +9,8 @@ import { makeMember } from './member.js'
 
 /**
  * The presence store over Redis 7 or Redis Cluster: per document a hash of its connections, their order, and a sharded
- * channel of its own, changed and published by one script. Per worker a set of the documents where it has some, for whoever
- * finds that it is gone.
+ * channel of its own, changed and published by one script. Per worker a set of the documents where it has some, for
+ * whoever finds that it is gone.
  *
  * @typedef {import('./contract.js').PresenceStore} PresenceStore
  * @typedef {import('./contract.js').Change} Change
@@ -18,7 +18,10 @@ import { makeMember } from './member.js'
 
 /** What nobody asks for any more goes away, s; it is asked for again long before. */
 const TTL = 3600
-/** In so much of every RENEW_EVERY, which is longer than asking for every document once takes, that is put off again; ms. */
+/**
+ * In so much of every RENEW_EVERY, which is longer than asking for every document once takes, that is put off again;
+ * ms.
+ */
 const RENEW_FOR = 30_000
 const RENEW_EVERY = 600_000
 /** Changes of a worker that is gone, at a time: a call to Redis holds it up for everyone. */
@@ -40,7 +43,13 @@ const LOG_INTERVAL = 60_000
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {PresenceStore}
  */
-export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnation = () => '', handlers, metrics, log, clock = systemClock }) {
+export function createRedisPresence ({
+  redis,
+  maxMembers,
+  workerNumber,
+  incarnation = () => '',
+  handlers, metrics, log, clock = systemClock
+}) {
   const { channels, scripts } = redis
   /** Bounded by the documents that this worker has members of. @type {Map<string, (payload: Buffer) => void>} */
   const watched = new Map()
@@ -51,7 +60,11 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnat
   /** @type {Promise<void> | undefined} */
   let noting
   let running = false
-  const attempt = createAttempt({ stopped: 'presence is stopped', isRunning: () => running, errors: metrics.presence_errors })
+  const attempt = createAttempt({
+    stopped: 'presence is stopped',
+    isRunning: () => running,
+    errors: metrics.presence_errors
+  })
   let loggedAt = -Infinity
 
   /** @param {string} guid @param {Buffer} payload */
@@ -87,24 +100,33 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnat
    */
   function note (guid, there) {
     notes.set(guid, there)
-    return noting ??= endOfTurn().then(async () => {
+    return (noting ??= endOfTurn().then(async () => {
       const batch = notes
       notes = new Map()
       noting = undefined
       const key = workerPresence(/** @type {number} */ (workerNumber))
-      const [gone, come] = [false, true].map((there) => [...batch].filter(([, is]) => is === there).map(([guid]) => guid))
+      const [gone, come] = [false, true].map((there) =>
+        [...batch].filter(([, is]) => is === there).map(([guid]) => guid)
+      )
       await Promise.all([
-        ...gone.length > 0 ? [redis.client.srem(key, gone)] : [],
-        ...come.length > 0 ? [redis.client.sadd(key, come), redis.client.expire(key, TTL)] : []
+        ...(gone.length > 0 ? [redis.client.srem(key, gone)] : []),
+        ...(come.length > 0 ? [redis.client.sadd(key, come), redis.client.expire(key, TTL)] : [])
       ])
       for (const guid of come) noted.add(guid)
-    })
+    }))
   }
 
   /** @param {string} guid @param {Change[]} changes */
   async function change (guid, changes) {
-    await scripts.presence(documentPresence(guid), [maxMembers, LIST_AGAIN, MAX_CONNECTIONS, incarnation(), TTL, EMPTY_TTL,
-      ...changes.flatMap(({ op, id, uid, client, body }) => [op, id, uid, client, body])])
+    await scripts.presence(documentPresence(guid), [
+      maxMembers,
+      LIST_AGAIN,
+      MAX_CONNECTIONS,
+      incarnation(),
+      TTL,
+      EMPTY_TTL,
+      ...changes.flatMap(({ op, id, uid, client, body }) => [op, id, uid, client, body])
+    ])
   }
 
   /** @param {string} guid @param {number} number @returns {Promise<{ id: string, incarnation: string }[]>} */
@@ -126,7 +148,14 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnat
       /** @type {Promise<void>[]} */
       const calls = []
       for (let at = 0; at < lost.length; at += LOST_BATCH) {
-        calls.push(change(guid, lost.slice(at, at + LOST_BATCH).map(({ id, incarnation }) => ({ op: '~', id, uid: '', client: incarnation, body: '' }))))
+        calls.push(
+          change(
+            guid,
+            lost
+              .slice(at, at + LOST_BATCH)
+              .map(({ id, incarnation }) => ({ op: '~', id, uid: '', client: incarnation, body: '' }))
+          )
+        )
       }
       await Promise.all(calls)
     }
@@ -136,8 +165,12 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnat
   /** @param {string[]} guids @returns {Promise<(string | null)[]>} */
   function readVersions (guids) {
     const renewing = clock.monotonic() % RENEW_EVERY < RENEW_FOR
-    if (renewing && workerNumber !== undefined) redis.client.expire(workerPresence(workerNumber), TTL).catch(() => {}) // the next one does it
-    return scripts.versions(guids.flatMap((guid) => documentPresence(guid).slice(0, 3)), [renewing ? TTL : 0])
+    // the next one does it
+    if (renewing && workerNumber !== undefined) redis.client.expire(workerPresence(workerNumber), TTL).catch(() => {})
+    return scripts.versions(
+      guids.flatMap((guid) => documentPresence(guid).slice(0, 3)),
+      [renewing ? TTL : 0]
+    )
   }
 
   return {
@@ -156,61 +189,82 @@ export function createRedisPresence ({ redis, maxMembers, workerNumber, incarnat
       watched.clear()
     },
 
-    watch: (guid) => attempt('watch', async () => {
-      const onMessage = (/** @type {Buffer} */ payload) => receive(guid, payload)
-      watched.set(guid, onMessage)
-      try {
-        await channels.subscribe(documentPresence(guid)[3], onMessage)
-      } catch (error) {
-        if (watched.get(guid) === onMessage) unwatch(guid)
-        throw error
-      }
-    }),
+    watch: (guid) =>
+      attempt('watch', async () => {
+        const onMessage = (/** @type {Buffer} */ payload) => receive(guid, payload)
+        watched.set(guid, onMessage)
+        try {
+          await channels.subscribe(documentPresence(guid)[3], onMessage)
+        } catch (error) {
+          if (watched.get(guid) === onMessage) unwatch(guid)
+          throw error
+        }
+      }),
 
     unwatch,
 
-    update: (guid, changes) => attempt('update', async () => {
-      if (!noted.has(guid)) await note(guid, true)
-      await change(guid, changes)
-    }),
+    update: (guid, changes) =>
+      attempt('update', async () => {
+        if (!noted.has(guid)) await note(guid, true)
+        await change(guid, changes)
+      }),
 
-    page: (guid, { after = '', limit }) => attempt('page', async () => {
-      const [connections, order, meta] = documentPresence(guid)
-      const [version, count, countOnly, cursor, ...rest] = await scripts.members([connections, order, meta], [after, limit, MAX_CONNECTIONS, PAGE_BYTES])
-      return { version: Number(version), count: Number(count), countOnly: countOnly === '1', members: membersOf(rest), ...cursor === '' ? {} : { cursor } }
-    }),
+    page: (guid, { after = '', limit }) =>
+      attempt('page', async () => {
+        const [connections, order, meta] = documentPresence(guid)
+        const [version, count, countOnly, cursor, ...rest] = await scripts.members(
+          [connections, order, meta],
+          [after, limit, MAX_CONNECTIONS, PAGE_BYTES]
+        )
+        return {
+          version: Number(version),
+          count: Number(count),
+          countOnly: countOnly === '1',
+          members: membersOf(rest),
+          ...(cursor === '' ? {} : { cursor })
+        }
+      }),
 
-    versions: (guids) => attempt('versions', async () => {
-      if (!redis.isCluster) return (await readVersions(guids)).map(numberOrNull)
-      /** @type {Map<number, number[]>} a script may touch one slot only */
-      const slots = new Map()
-      guids.forEach((guid, i) => {
-        const slot = slotOf(documentPresence(guid)[0])
-        slots.set(slot, [...slots.get(slot) ?? [], i])
+    versions: (guids) =>
+      attempt('versions', async () => {
+        if (!redis.isCluster) return (await readVersions(guids)).map(numberOrNull)
+        /** @type {Map<number, number[]>} a script may touch one slot only */
+        const slots = new Map()
+        guids.forEach((guid, i) => {
+          const slot = slotOf(documentPresence(guid)[0])
+          slots.set(slot, [...(slots.get(slot) ?? []), i])
+        })
+        /** @type {(number | null)[]} */
+        const versions = []
+        await Promise.all(
+          [...slots.values()].map(async (indexes) => {
+            const found = await readVersions(indexes.map((i) => guids[i]))
+            indexes.forEach((index, i) => {
+              versions[index] = numberOrNull(found[i])
+            })
+          })
+        )
+        return versions
+      }),
+
+    mine: (guid) =>
+      attempt('mine', async () =>
+        (await connectionsOf(guid, /** @type {number} */ (workerNumber))).map(({ id }) => id)
+      ),
+
+    forget: (number, gone, { surely = false } = {}) =>
+      attempt('forget', async () => {
+        const key = presenceForgotten(number, gone)
+        // whoever has it may fail or die yet: that spares work, and is no proof
+        if (!surely && (await redis.client.set(key, '1', 'EX', FORGETTING, 'NX')) === null) return
+        try {
+          // The set stays: a process that has the number by now may be using it. It expires.
+          await lose(number, (incarnation) => incarnation === gone)
+        } catch (error) {
+          await redis.client.del(key).catch(() => {}) // it expires
+          throw error
+        }
       })
-      /** @type {(number | null)[]} */
-      const versions = []
-      await Promise.all([...slots.values()].map(async (indexes) => {
-        const found = await readVersions(indexes.map((i) => guids[i]))
-        indexes.forEach((index, i) => { versions[index] = numberOrNull(found[i]) })
-      }))
-      return versions
-    }),
-
-    mine: (guid) => attempt('mine', async () => (await connectionsOf(guid, /** @type {number} */ (workerNumber))).map(({ id }) => id)),
-
-    forget: (number, gone, { surely = false } = {}) => attempt('forget', async () => {
-      const key = presenceForgotten(number, gone)
-      // whoever has it may fail or die yet: that spares work, and is no proof
-      if (!surely && await redis.client.set(key, '1', 'EX', FORGETTING, 'NX') === null) return
-      try {
-        // The set stays: a process that has the number by now may be using it. It expires.
-        await lose(number, (incarnation) => incarnation === gone)
-      } catch (error) {
-        await redis.client.del(key).catch(() => {}) // it expires
-        throw error
-      }
-    })
   }
 
   /** @param {string} guid */

@@ -18,7 +18,8 @@ import { diffPayload, listPayload } from './payload.js'
  * What rooms share.
  * @typedef {object} RoomDependencies
  * @property {import('./contract.js').PresenceStore} store
- * @property {(guid: string, payload: Payload) => { bytes: number }} createDelivery what all members of a document are given; its bytes are known once somebody took it
+ * @property {(guid: string, payload: Payload) => { bytes: number }} createDelivery what all members of a document are
+ *   given; its bytes are known once somebody took it
  * @property {(room: Room) => void} onBusy it has something to do: `work` has to be called until it says false
  * @property {{ open: boolean, failed: (operation: string, error: unknown) => void, ok: () => void }} gate of the store
  * @property {() => number} now ms, monotonic
@@ -221,7 +222,8 @@ export class Room {
     busy.writing = true
     let written = 0
     try {
-      for (; written < changes.length; written += WRITE_BATCH) await store.update(this.guid, changes.slice(written, written + WRITE_BATCH))
+      for (; written < changes.length; written += WRITE_BATCH)
+        await store.update(this.guid, changes.slice(written, written + WRITE_BATCH))
       gate.ok()
     } catch (error) {
       gate.failed('update', error)
@@ -280,7 +282,8 @@ export class Room {
       for (const membership of this.members) {
         if (!there.delete(membership.id) && !busy.pending.has(membership.id)) this.#restore(membership)
       }
-      for (const id of there) if (!busy.pending.has(id)) busy.pending.set(id, { op: '~', id, uid: '', client: '', body: '' })
+      for (const id of there)
+        if (!busy.pending.has(id)) busy.pending.set(id, { op: '~', id, uid: '', client: '', body: '' })
     } catch (error) {
       gate.failed('mine', error)
       busy.unsure = true
@@ -318,13 +321,14 @@ export class Room {
   }
 
   /**
-   * Who joins where few are is answered when it is there for all workers. Where there are many it would have to wait for too
-   * long, and who came last is told of a little later.
+   * Who joins where few are is answered when it is there for all workers. Where there are many it would have to wait
+   * for too long, and who came last is told of a little later.
    * @param {Membership} membership
    */
   async written ({ id }) {
     const busy = this.#work()
-    while (pauseAfter(this.count) <= SHORTEST && busy.pending.has(id) && this.#shared.gate.open) await this.#nextWrite(busy)
+    while (pauseAfter(this.count) <= SHORTEST && busy.pending.has(id) && this.#shared.gate.open)
+      await this.#nextWrite(busy)
     while (busy.writing && pauseAfter(this.count) <= SHORTEST) await this.#nextWrite(busy)
   }
 

@@ -19,7 +19,8 @@ export function checkState (state, maxBytes) {
 }
 
 /**
- * What a value leaves of so many bytes, where it is as short as can be: characters that JSON escapes or UTF-8 makes more of are counted as one.
+ * What a value leaves of so many bytes, where it is as short as can be: characters that JSON escapes or UTF-8 makes
+ * more of are counted as one.
  * @param {unknown} value
  * @param {number} bytes
  * @returns {number} below 0: it is too large, and what comes after was not looked at

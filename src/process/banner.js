@@ -14,7 +14,9 @@ export function banner ({ production, gateway, api, mode }, { port, apiPort }) {
     '',
     `  inkcast is running (${{ embedded: 'embedded: in memory, one process', redis: 'cluster over Redis', kafka: 'cluster over Redis and Kafka' }[mode]})`,
     '',
-    production ? `  clients   ${scheme}://${host}:${port}` : `  demo      ${scheme}://${host}:${port}   (open it in two tabs)`,
+    production
+      ? `  clients   ${scheme}://${host}:${port}`
+      : `  demo      ${scheme}://${host}:${port}   (open it in two tabs)`,
     `  publish   ${curl}`,
     ''
   ]

@@ -22,4 +22,5 @@ export function descriptorLimit () {
  * @param {number} descriptors
  * @returns {number} connections that a process can take and still reach what it needs
  */
-export const connectionsFor = (descriptors) => Math.min(10_000_000, Math.max(1, Math.floor(descriptors * (1 - RESERVED_SHARE)) - RESERVE))
+export const connectionsFor = (descriptors) =>
+  Math.min(10_000_000, Math.max(1, Math.floor(descriptors * (1 - RESERVED_SHARE)) - RESERVE))

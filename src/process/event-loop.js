@@ -4,7 +4,10 @@ import { systemClock } from '../common/clock.js'
 /** How long the event loop's delay is observed before the figures are published and start anew, ms. */
 const WINDOW = 10_000
 const NANOSECONDS = 1e6
-/** ms between two looks; the histogram holds the time between them, of which this much is no delay. Looking every 10 ms takes 0.4 % of a core. */
+/**
+ * ms between two looks; the histogram holds the time between them, of which this much is no delay. Looking every 10 ms
+ * takes 0.4 % of a core.
+ */
 const RESOLUTION = 50
 /** A p99 above this is worth a line in the log, ms; not more than one in WARN_EVERY. */
 const LAG = 200
@@ -22,7 +25,9 @@ const OWN_PART = 0.5
  * @param {number} [dependencies.window] ms
  * @param {() => { user: number, system: number }} [dependencies.cpuUsage] of this process so far, us
  */
-export function createEventLoopMonitor ({ metrics, log, clock = systemClock, window = WINDOW, cpuUsage = process.cpuUsage }) {
+export function createEventLoopMonitor ({
+  metrics, log, clock = systemClock, window = WINDOW, cpuUsage = process.cpuUsage
+}) {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION })
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -36,9 +41,12 @@ export function createEventLoopMonitor ({ metrics, log, clock = systemClock, win
     if (p99 < LAG || clock.monotonic() - warnedAt < WARN_EVERY) return
     warnedAt = clock.monotonic()
     const cpuMs = (usage.user + usage.system - before.user - before.system) / 1000
-    log.warn({ p99Ms: Math.round(p99), lateMs: Math.round(late), cpuMs: Math.round(cpuMs) }, cpuMs >= OWN_PART * late
-      ? 'the event loop falls behind: this process has more to do than one core can; add workers or machines, or look at a CPU profile'
-      : 'the event loop is late although this process uses little CPU: other processes keep the machine busy, or a CPU limit (cgroup) stops this one; more workers would not help')
+    log.warn(
+      { p99Ms: Math.round(p99), lateMs: Math.round(late), cpuMs: Math.round(cpuMs) },
+      cpuMs >= OWN_PART * late
+        ? 'the event loop falls behind: this process has more to do than one core can; add workers or machines, or look at a CPU profile'
+        : 'the event loop is late although this process uses little CPU: other processes keep the machine busy, or a CPU limit (cgroup) stops this one; more workers would not help'
+    )
   }
 
   return {
@@ -46,7 +54,8 @@ export function createEventLoopMonitor ({ metrics, log, clock = systemClock, win
       histogram.enable()
       timer = setInterval(() => {
         // a sleeping process has nothing to tell
-        const value = (/** @type {number} */ nanoseconds) => Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION) : 0
+        const value = (/** @type {number} */ nanoseconds) =>
+          Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION) : 0
         metrics.event_loop_lag_milliseconds.set({ quantile: 'p50' }, value(histogram.percentile(50)))
         const p99 = value(histogram.percentile(99))
         metrics.event_loop_lag_milliseconds.set({ quantile: 'p99' }, p99)

@@ -1,20 +1,22 @@
 /**
- * What a `Host` header tells about who speaks. A page can have the name of its own server point to this machine (DNS rebinding); the browser then
- * takes our answers for that server's, and only `Host` still has the name.
+ * What a `Host` header tells about who speaks. A page can have the name of its own server point to this machine (DNS
+ * rebinding); the browser then takes our answers for that server's, and only `Host` still has the name.
  */
 
 /** @param {string} host with or without a port @returns {boolean} */
 export const isLoopbackHost = (host) => /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/i.test(host)
 
 /** An origin whose pages are on the visitor's own machine. @param {string} origin @returns {boolean} */
-export const isLoopbackOrigin = (origin) => /^https?:\/\/(?:(?:[a-z0-9-]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/i.test(origin)
+export const isLoopbackOrigin = (origin) =>
+  /^https?:\/\/(?:(?:[a-z0-9-]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/i.test(origin)
 
 /** An IPv4 address, or a name that nobody can have in the public DNS (RFC 6761, 6762, ICANN's `internal`). */
 const NOBODYS = /^(?:\d+\.\d+\.\d+\.\d+|.*\.(?:localhost|local|internal|test)\.?)$/i
 
 /**
  * @param {string | undefined} host with or without a port
- * @returns {boolean} whether the name may be that of a stranger: it is none of this machine or of a private network, and no address
+ * @returns {boolean} whether the name may be that of a stranger: it is none of this machine or of a private network,
+ *   and no address
  */
 export function isPublicName (host) {
   if (host === undefined || host.startsWith('[')) return false

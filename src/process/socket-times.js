@@ -1,11 +1,12 @@
 import { STATUS_CODES } from 'node:http'
 
 /**
- * When the sockets of a listener end. Every HTTP listener of inkcast goes through here (gateway, api, admin, private and peer
- * listeners), because Node leaves both sides of an HTTP connection to their owner (`allowHalfOpen`): a socket that is only ended
- * stays until its peer ends it as well, which an attacker never does.
+ * When the sockets of a listener end. Every HTTP listener of inkcast goes through here (gateway, api, admin, private
+ * and peer listeners), because Node leaves both sides of an HTTP connection to their owner (`allowHalfOpen`): a socket
+ * that is only ended stays until its peer ends it as well, which an attacker never does.
  *
- * @typedef {Readonly<Record<'handshake' | 'headers' | 'request' | 'keepAlive' | 'silence' | 'linger' | 'check', number>>} Times
+ * @typedef {Readonly<Record<'handshake' | 'headers' | 'request' | 'keepAlive' | 'silence' | 'linger' | 'check',
+ *   number>>} Times
  */
 
 /** ms @type {Times} */
@@ -34,7 +35,10 @@ const SLACK = 10_000
  * @param {{ max: number, timeout: number }} heartbeat config.heartbeat
  * @returns {Times}
  */
-export const timesWithPolls = ({ max, timeout }) => ({ ...TIMES, silence: Math.max(TIMES.silence, max + timeout + SLACK) })
+export const timesWithPolls = ({ max, timeout }) => ({
+  ...TIMES,
+  silence: Math.max(TIMES.silence, max + timeout + SLACK)
+})
 
 /**
  * Options of Node's http and https servers.
@@ -68,14 +72,17 @@ export function endSockets (server, { silence, linger }) {
  * @returns {boolean} false: there is nobody to answer, or the answer would be written into the middle of another one
  */
 export function canAnswer (error, socket) {
-  const { secureConnecting, _httpMessage } = /** @type {{ secureConnecting?: boolean, _httpMessage?: { headersSent: boolean } }} */ (/** @type {unknown} */ (socket))
+  const { secureConnecting, _httpMessage } =
+    /** @type {{ secureConnecting?: boolean, _httpMessage?: { headersSent: boolean } }} */ (
+      /** @type {unknown} */ (socket)
+    )
   // before TLS is agreed on nothing can be written, and `end` would wait for that
   return socket.writable && !secureConnecting && error.code !== 'ECONNRESET' && !_httpMessage?.headersSent
 }
 
 /**
- * Writes the last bytes to a socket that is in nobody else's hands, reads what comes meanwhile, and destroys it when its peer does not
- * close in time.
+ * Writes the last bytes to a socket that is in nobody else's hands, reads what comes meanwhile, and destroys it when
+ * its peer does not close in time.
  *
  * @param {import('stream').Duplex} socket
  * @param {string} bytes
@@ -114,5 +121,7 @@ export function responseOf (status, body = '', headers = {}) {
     ...body === '' ? {} : { 'Content-Type': 'application/json; charset=utf-8' },
     'Content-Length': Buffer.byteLength(body)
   }
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${Object.entries(all)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n${body}`
 }

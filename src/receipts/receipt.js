@@ -2,8 +2,8 @@ import { Entry } from '../heartbeat/wheel.js'
 import { latencyCode, MAX_MISSING } from './summary.js'
 
 /**
- * Ids by which clients acknowledge records: the same for all members on this worker, so that they share a frame.
- * Below 2^31, which is what clients in Java read, and above what Socket.IO's own counter comes to (`socket.emitWithAck` of
+ * Ids by which clients acknowledge records: the same for all members on this worker, so that they share a frame. Below
+ * 2^31, which is what clients in Java read, and above what Socket.IO's own counter comes to (`socket.emitWithAck` of
  * extensions): it counts from 0.
  */
 export const ACK_IDS = 2 ** 26
@@ -88,7 +88,8 @@ export class Receipt extends Entry {
     const receiver = connection.receiver ??= new Receiver(connection.uid, connection.id)
     // one that is made with its first element has room for just that: mostly there is only one
     if (this.#members === null) this.#members = [receiver]
-    else if (this.#members.push(receiver) && receiver.number < this.#members[this.#members.length - 2].number) this.#sorted = false
+    else if (this.#members.push(receiver) && receiver.number < this.#members[this.#members.length - 2].number)
+      this.#sorted = false
   }
 
   /**
@@ -132,7 +133,11 @@ export class Receipt extends Entry {
     for (let i = 0; i < this.asked; i++) {
       const code = this.#latencies?.[i] ?? 0
       if (code !== 0) latencies[code] = (latencies[code] ?? 0) + 1
-      else if (missing.length < MAX_MISSING) missing.push([/** @type {Receiver[]} */ (this.#members)[i].uid, /** @type {Receiver[]} */ (this.#members)[i].sid])
+      else if (missing.length < MAX_MISSING)
+        missing.push([
+          /** @type {Receiver[]} */ (this.#members)[i].uid,
+          /** @type {Receiver[]} */ (this.#members)[i].sid
+        ])
     }
     return { delivered: this.delivered, unasked: this.unasked, latencies, missing }
   }

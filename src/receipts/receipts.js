@@ -25,15 +25,21 @@ const STOP_TIMEOUT = 5000
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('../config/load.js').Config['limits'], 'receiptTimeout' | 'maxPendingReceipts'>} dependencies.settings
+ * @param {Pick<import('../config/load.js').Config['limits'], 'receiptTimeout' | 'maxPendingReceipts'>}
+ *   dependencies.settings
  * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
  * @param {import('./redis-receipts.js').ReceiptParts} [dependencies.parts] default: this worker is alone
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {() => number} [dependencies.now] monotonic, whole ms; small, because a number of 1e12 takes as much room as three others
+ * @param {() => number} [dependencies.now] monotonic, whole ms; small, because a number of 1e12 takes as much room as
+ *   three others
  */
-export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts }, uplink, parts, metrics, log, clock, now = () => Math.trunc(clock.monotonic()) }) {
+export function createReceipts ({
+  settings: { receiptTimeout, maxPendingReceipts },
+  uplink, parts, metrics, log, clock,
+  now = () => Math.trunc(clock.monotonic())
+}) {
   /** By ack id, those that may still be acknowledged. @type {Map<number, Receipt>} bounded by MAX_PENDING_RECEIPTS */
   const asking = new Map()
   /** Those without an ack id. @type {Set<Receipt>} bounded likewise */
@@ -140,7 +146,13 @@ export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts
   async function report (receipt) {
     const part = receipt.part()
     receipt.forgetMembers()
-    const all = await insist(() => /** @type {NonNullable<typeof parts>} */ (parts).report(/** @type {string} */ (receipt.sharedId), part, receipt.announced))
+    const all = await insist(() =>
+      /** @type {NonNullable<typeof parts>} */ (parts).report(
+        /** @type {string} */ (receipt.sharedId),
+        part,
+        receipt.announced
+      )
+    )
     if (all.length > 0) return send(receipt, all)
     if (stopped) return
     weigh(receipt, 1)
@@ -151,14 +163,24 @@ export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts
   /** Others have announced themselves and not reported: they are late, or have died. @param {Receipt} receipt */
   async function close (receipt) {
     receipt.reported = false
-    const all = await insist(() => /** @type {NonNullable<typeof parts>} */ (parts).close(/** @type {string} */ (receipt.sharedId)))
+    const all = await insist(() =>
+      /** @type {NonNullable<typeof parts>} */ (parts).close(/** @type {string} */ (receipt.sharedId))
+    )
     if (all.length > 0) await send(receipt, all)
   }
 
   /** @param {Receipt} receipt @param {(import('./summary.js').Part | number)[]} all */
   function send ({ guid, uid, sid, event, traceId }, all) {
     const value = Buffer.from(JSON.stringify(summarise(all)))
-    return insist(() => uplink.send({ operator: 'receipt', guid, uid, sid, event, traceId, timestamp: clock.now(), contentType: 'application/json', value }))
+    return insist(() =>
+      uplink.send({
+        operator: 'receipt',
+        guid, uid, sid, event, traceId,
+        timestamp: clock.now(),
+        contentType: 'application/json',
+        value
+      })
+    )
   }
 
   /**
@@ -172,26 +194,31 @@ export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts
       signal: stopping.signal,
       clock,
       backoff: new Backoff({ min: 100 }),
-      retryable: (error) => clock.monotonic() < deadline && !(error instanceof InkcastError && !publicError(error).retryable)
+      retryable: (error) =>
+        clock.monotonic() < deadline && !(error instanceof InkcastError && !publicError(error).retryable)
     })
   }
 
   /** @param {Receipt} receipt @param {(receipt: Receipt) => Promise<void>} step */
   function handOver (receipt, step) {
     const { delivered } = receipt
-    const done = step(receipt).catch((error) => {
-      tally.unreported += delivered
-      log.debug({ err: error, traceId: receipt.traceId }, 'a receipt is lost')
-    }).finally(() => {
-      handingOver.delete(done)
-      if (!receipt.reported) weigh(receipt, 0)
-    })
+    const done = step(receipt)
+      .catch((error) => {
+        tally.unreported += delivered
+        log.debug({ err: error, traceId: receipt.traceId }, 'a receipt is lost')
+      })
+      .finally(() => {
+        handingOver.delete(done)
+        if (!receipt.reported) weigh(receipt, 0)
+      })
     handingOver.add(done)
   }
 
   return {
     /** Clients of receipts that are not closed yet. */
-    get pending () { return pending },
+    get pending () {
+      return pending
+    },
 
     /**
      * @param {import('../wire/publication.js').Publication} publication that is about to be delivered here
@@ -205,7 +232,13 @@ export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts
         return null
       }
       const sharedId = parts === undefined || publication.operator === 'socket' ? undefined : receiptId
-      return new Receipt(pending >= maxPendingReceipts ? undefined : nextAckId(), publication, sharedId, now(), onMember)
+      return new Receipt(
+        pending >= maxPendingReceipts ? undefined : nextAckId(),
+        publication,
+        sharedId,
+        now(),
+        onMember
+      )
     },
 
     /**
@@ -227,7 +260,9 @@ export function createReceipts ({ settings: { receiptTimeout, maxPendingReceipts
       return true
     },
 
-    start () { timer = setInterval(tick, TICK).unref() },
+    start () {
+      timer = setInterval(tick, TICK).unref()
+    },
     tick,
 
     /** Nobody can acknowledge any more: tells what is known. */

@@ -13,7 +13,8 @@
  * @typedef {object} Summary
  * @property {number} delivered
  * @property {number} acknowledged
- * @property {number | null} p50 ms from the record being written to its acknowledgement, 3 % more or less; null: nobody did
+ * @property {number | null} p50 ms from the record being written to its acknowledgement, 3 % more or less; null: nobody
+ *   did
  * @property {number | null} p99 likewise
  * @property {{ uid: string, sid: string }[]} missing who did not acknowledge, MAX_MISSING at most
  * @property {number} more how many others did not; members of a worker that died are among them

@@ -8,10 +8,17 @@ import { EventEmitter } from 'node:events'
 export function createAdapterSubscriber (channels) {
   const subscriber = new EventEmitter()
   return Object.assign(subscriber, {
-    /** @param {string} channel @returns {Promise<void>} the adapter does not await it: it never rejects, and goes on trying */
+    /**
+     * @param {string} channel
+     * @returns {Promise<void>} the adapter does not await it: it never rejects, and goes on trying
+     */
     async ssubscribe (channel) {
       const name = Buffer.from(channel)
-      await channels.subscribe(channel, (payload) => { subscriber.emit('smessageBuffer', name, payload) }).catch(() => {})
+      await channels
+        .subscribe(channel, (payload) => {
+          subscriber.emit('smessageBuffer', name, payload)
+        })
+        .catch(() => {})
     },
 
     /** @param {string | string[]} names @returns {Promise<void>} */

@@ -2,7 +2,8 @@ import { InkcastError } from '../common/errors.js'
 import { toInkcastError } from './errors.js'
 
 /**
- * For what is kept in Redis: each call rejects with InkcastErrors only, and one that fails is counted. TypeErrors are the caller's, or ours.
+ * For what is kept in Redis: each call rejects with InkcastErrors only, and one that fails is counted. TypeErrors are
+ * the caller's, or ours.
  *
  * @param {object} dependencies
  * @param {string} dependencies.stopped what its calls are told before it has started and after it has stopped

@@ -24,17 +24,31 @@ import { slotOf } from './slot.js'
 
 /** Channels named in one command: a reply is due for each, and one command should not hold up the others for long. */
 const CHANNELS_PER_COMMAND = 500
-/** How long a confirmation may take, and, once it is late, the next sign of life, ms. @type {Readonly<{ answer: number, more: number }>} */
+/**
+ * How long a confirmation may take, and, once it is late, the next sign of life, ms.
+ * @type {Readonly<{ answer: number, more: number }>}
+ */
 export const PATIENCE = Object.freeze({ answer: ANSWER_TIMEOUT, more: 1000 })
 
 /** @param {string} channel @param {(payload: Buffer) => void} onMessage @returns {Entry} */
-export const createEntry = (channel, onMessage) =>
-  ({ channel, slot: slotOf(channel), onMessage, wanted: true, connection: null, batch: null, live: false, lost: false, alone: false, waiters: new Set() })
+export const createEntry = (channel, onMessage) => ({
+  channel,
+  slot: slotOf(channel),
+  onMessage,
+  wanted: true,
+  connection: null,
+  batch: null,
+  live: false,
+  lost: false,
+  alone: false,
+  waiters: new Set()
+})
 
 /**
  * @param {Entry} entry
  * @param {typeof PATIENCE} patience
- * @returns {Promise<void>} settled by its waiter, or when its connection is away, or silent, for longer than an answer may take
+ * @returns {Promise<void>} settled by its waiter, or when its connection is away, or silent, for longer than an answer
+ *   may take
  */
 export function wait (entry, patience) {
   return new Promise((resolve, reject) => {
@@ -84,7 +98,8 @@ export function group (entries, single) {
     else push(bySlot, single ? 0 : entry.slot, entry)
   }
   for (const members of bySlot.values()) {
-    for (let at = 0; at < members.length; at += CHANNELS_PER_COMMAND) groups.push(members.slice(at, at + CHANNELS_PER_COMMAND))
+    for (let at = 0; at < members.length; at += CHANNELS_PER_COMMAND)
+      groups.push(members.slice(at, at + CHANNELS_PER_COMMAND))
   }
   return groups
 }

@@ -48,7 +48,8 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
   const events = {
     /** @param {SubscriberConnection} connection */
     onReady (connection) {
-      for (const entry of entries.values()) if (entry.connection === null && topology.nodeOf(entry.slot) === connection.nodeKey) mark(entry)
+      for (const entry of entries.values())
+        if (entry.connection === null && topology.nodeOf(entry.slot) === connection.nodeKey) mark(entry)
     },
     /** @param {SubscriberConnection} connection */
     onClose (connection) {
@@ -163,8 +164,13 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
       ...group(joining, topology.single).map((members) => ({ name: /** @type {const} */ ('ssubscribe'), members }))
     ]
     sending++
-    connection.send(groups.map(({ name, members }) => ({ name, channels: members.map((entry) => entry.channel) })))
-      .then((errors) => errors.forEach((error, i) => { if (groups[i].name === 'ssubscribe') settle(groups[i].members, batch, error) }))
+    connection
+      .send(groups.map(({ name, members }) => ({ name, channels: members.map((entry) => entry.channel) })))
+      .then((errors) =>
+        errors.forEach((error, i) => {
+          if (groups[i].name === 'ssubscribe') settle(groups[i].members, batch, error)
+        })
+      )
       .catch((error) => settle(joining, batch, error))
       .finally(() => {
         if (--sending > 0 || restored.length === 0) return
@@ -246,17 +252,20 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
     },
 
     /**
-     * @param {(channels: string[]) => void} listener called with channels that were interrupted and are subscribed again
+     * @param {(channels: string[]) => void} listener called with channels that were interrupted and are subscribed
+     *   again
      */
     onRestored (listener) { restoredListeners.push(listener) },
 
     /**
-     * Commands go to this server: a connection to another one (the master before a failover, isolated but alive) hears nothing of what is published.
+     * Commands go to this server: a connection to another one (the master before a failover, isolated but alive) hears
+     * nothing of what is published.
      * @param {string | undefined} runId undefined: it does not say
      */
     follow (runId) {
       for (const connection of connections.values()) {
-        if (runId !== undefined && connection.ready && connection.runId !== undefined && connection.runId !== runId) connection.reconnect()
+        if (runId !== undefined && connection.ready && connection.runId !== undefined && connection.runId !== runId)
+          connection.reconnect()
       }
     },
 

@@ -84,7 +84,8 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
     downSince = undefined
     loggedAt = -Infinity
     tellBack()
-    if (!(client instanceof Cluster)) runIdOf(client).then((runId) => channels.follow(runId), () => {}) // the next reconnect asks again
+    // the next reconnect asks again
+    if (!(client instanceof Cluster)) runIdOf(client).then((runId) => channels.follow(runId), () => {})
   })
   const onTrouble = (/** @type {Error | undefined} */ error) => {
     if (stopped) return
@@ -101,7 +102,8 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
   function connected () {
     if (client.status === 'ready') return Promise.resolve()
     return new Promise((resolve, reject) => {
-      const waits = (/** @type {string} */ cause) => onWaits(`Redis cannot be used at ${addressesOf(urls)} (REDIS_URL): ${cause}; trying again`)
+      const waits = (/** @type {string} */ cause) =>
+        onWaits(`Redis cannot be used at ${addressesOf(urls)} (REDIS_URL): ${cause}; trying again`)
       const silent = setTimeout(() => waits(`it is not ready after ${SILENCE / 1000} s`), SILENCE)
       const settle = (/** @type {Error | undefined} */ error) => {
         clearTimeout(silent)
@@ -113,8 +115,10 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
       const onReady = () => settle(undefined)
       const onError = (/** @type {Error & { lastNodeError?: Error }} */ error) => {
         const problem = error.lastNodeError ?? error
-        if (problem.message.includes('cluster support disabled')) settle(new Error('redis: several URLs stand for Redis Cluster, but this is a single Redis: give one URL'))
-        else if (isRefusal(problem)) settle(new Error(`redis: ${problem.message}`, { cause: withoutArguments(problem) }))
+        if (problem.message.includes('cluster support disabled'))
+          settle(new Error('redis: several URLs stand for Redis Cluster, but this is a single Redis: give one URL'))
+        else if (isRefusal(problem))
+          settle(new Error(`redis: ${problem.message}`, { cause: withoutArguments(problem) }))
         else waits(causeOf(problem))
       }
       abandon = () => settle(new Error('redis: stopped while connecting'))
@@ -143,21 +147,28 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
     /** Why commands have none, or are refused; null: they are not. For the readiness check. */
     get trouble () { return refusals.reason ?? (this.ready ? null : 'Redis is away') },
 
-    /** @param {() => void} listener called when Redis, or a node of the cluster, is there (again), or has lost its data (`lost`) */
+    /**
+     * @param {() => void} listener called when Redis, or a node of the cluster, is there (again), or has lost its data
+     *   (`lost`)
+     */
     onBack (listener) { backListeners.push(listener) },
 
-    /** Redis has lost data while its connections held: what is kept there has to be written again. Tells the listeners of `onBack`. */
+    /**
+     * Redis has lost data while its connections held: what is kept there has to be written again. Tells the listeners
+     * of `onBack`.
+     */
     lost: tellBack,
 
     /**
-     * Looks whether a node of Redis Cluster has lost its data since the last look. A single Redis shows that by any key that should be there.
+     * Looks whether a node of Redis Cluster has lost its data since the last look. A single Redis shows that by any key
+     * that should be there.
      * @returns {Promise<boolean>} never rejects
      */
     hasLost: async () => await markers?.look() ?? false,
 
     /**
-     * What `@socket.io/redis-adapter` needs to subscribe (createShardedAdapter's second argument; `client` is the first).
-     * It shares the connection and the care of `channels`: subscriptions follow slots and survive reconnects.
+     * What `@socket.io/redis-adapter` needs to subscribe (createShardedAdapter's second argument; `client` is the
+     * first). It shares the connection and the care of `channels`: subscriptions follow slots and survive reconnects.
      */
     createSubscriber: () => createAdapterSubscriber(channels),
 

@@ -4,10 +4,11 @@ import { InkcastError } from '../common/errors.js'
  * Answers of Redis that mean "not now": it is loading, out of memory, failing over, busy with a script, cannot write to
  * disk, or the cluster is in motion; and our scripts: what Redis has lost comes again first.
  */
-const TEMPORARY = /^(?:LOADING|OOM|READONLY|BUSY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOSCRIPT|UNBLOCKED|HEALING|UNHEALED|GENERATION)\b/
+const TEMPORARY =
+  /^(?:LOADING|OOM|READONLY|BUSY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOSCRIPT|UNBLOCKED|HEALING|UNHEALED|GENERATION)\b/
 /**
- * A permission of our user was taken away, or its password changed. It may be given back, and nothing is wrong with what was
- * asked: that is tried again, however long it takes. (Within scripts Redis 7.0 has no code for it.)
+ * A permission of our user was taken away, or its password changed. It may be given back, and nothing is wrong with
+ * what was asked: that is tried again, however long it takes. (Within scripts Redis 7.0 has no code for it.)
  */
 const FORBIDDEN = /^(?:NOPERM|NOAUTH|WRONGPASS|ERR The user executing the script can't)\b/
 /** Refused at the door; going on trying does not help. */
@@ -29,7 +30,8 @@ export function toInkcastError (error) {
  * @param {unknown} error what a command was rejected with
  * @returns {boolean} it was on its way when its connection ended: whether it was executed is not known
  */
-export const isUnanswered = (error) => error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || error.message === 'Connection is closed.')
+export const isUnanswered = (error) =>
+  error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || error.message === 'Connection is closed.')
 
 /** @param {Error} error @returns {boolean} our user may not do this now */
 export const isForbidden = (error) => FORBIDDEN.test(error.message)

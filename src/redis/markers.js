@@ -8,8 +8,8 @@ const TTL = 3600
 const MAX_TAGS = 1000
 
 /**
- * Markers on the nodes of a Redis Cluster: one key of this process on each master. A key that is missing shows that its node has lost its
- * data, also where no connection was lost (FLUSHALL on one of them). Markers move with their slots.
+ * Markers on the nodes of a Redis Cluster: one key of this process on each master. A key that is missing shows that its
+ * node has lost its data, also where no connection was lost (FLUSHALL on one of them). Markers move with their slots.
  *
  * @param {{ client: import('ioredis').Cluster }} dependencies
  */
@@ -31,7 +31,10 @@ export function createMarkers ({ client }) {
   }
 
   return {
-    /** @returns {Promise<boolean>} whether a node has lost what was written before. Of one that is away nothing is known: its return is told by `onBack` */
+    /**
+     * @returns {Promise<boolean>} whether a node has lost what was written before. Of one that is away nothing is
+     *   known: its return is told by `onBack`
+     */
     async look () {
       let lost = false
       await Promise.allSettled(tags().map(async (tag) => {

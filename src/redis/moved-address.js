@@ -2,12 +2,14 @@ import { Backoff } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 
 /**
- * Notices that the address of a single Redis leads to another server by now: a failover moves the address (virtual IP, proxy, name), and
- * the connections to the server before it may live on. That one cannot take writes any more: as a replica it answers READONLY, or MASTERDOWN
- * while it has no master; isolated, with `min-replicas-to-write`, NOREPLICAS.
+ * Notices that the address of a single Redis leads to another server by now: a failover moves the address (virtual IP,
+ * proxy, name), and the connections to the server before it may live on. That one cannot take writes any more: as a
+ * replica it answers READONLY, or MASTERDOWN while it has no master; isolated, with `min-replicas-to-write`,
+ * NOREPLICAS.
  *
- * A healthy master that simply has no replica answers the same. So a second connection asks who is there, and ours leaves for another server only: nothing that
- * waits for an answer is lost, and nothing registered anew, as long as there is no better place.
+ * A healthy master that simply has no replica answers the same. So a second connection asks who is there, and ours
+ * leaves for another server only: nothing that waits for an answer is lost, and nothing registered anew, as long as
+ * there is no better place.
  */
 
 /** What a server answers that cannot take writes; within scripts as well. */
@@ -17,7 +19,10 @@ const PAUSE = { min: 250, max: 5000 }
 /** So long after the last such answer the next one is looked at at once, ms. */
 const CALM = 30_000
 
-/** @param {import('ioredis').Redis} redis @returns {Promise<string | undefined>} what a server is called from its start to its end; undefined: it does not say */
+/**
+ * @param {import('ioredis').Redis} redis
+ * @returns {Promise<string | undefined>} what a server is called from its start to its end; undefined: it does not say
+ */
 export const runIdOf = async (redis) => /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1]
 
 /**

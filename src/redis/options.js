@@ -1,6 +1,8 @@
 import { Backoff } from '../common/backoff.js'
 
-/** No answer for so long, while one is expected: the connection is dead, ms. Longer than a slow fork or script takes. */
+/**
+ * No answer for so long, while one is expected: the connection is dead, ms. Longer than a slow fork or script takes.
+ */
 export const ANSWER_TIMEOUT = 2000
 const RECONNECT = { min: 50, max: 2000 }
 
@@ -53,7 +55,12 @@ export function clusterOptions (name, urls, retryStrategy) {
     slotsRefreshTimeout: ANSWER_TIMEOUT,
     slotsRefreshInterval: 10_000,
     // a certificate names a host: keep it rather than resolve it to an address first
-    ...(tls ? { dnsLookup: (/** @type {string} */ address, /** @type {(error: null, address: string) => void} */ callback) => callback(null, address) } : {}),
+    ...(tls
+      ? {
+          dnsLookup: (/** @type {string} */ address, /** @type {(error: null, address: string) => void} */ callback) =>
+            callback(null, address)
+        }
+      : {}),
     redisOptions: {
       ...connectionOptions(name),
       // nodes that are found later have no URL to take these from

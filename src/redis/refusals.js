@@ -22,7 +22,11 @@ export function createRefusals ({ log, now = systemClock.monotonic }) {
     /** @param {unknown} error what any command was rejected with */
     note (error) {
       if (!(error instanceof Error) || !isForbidden(error)) return
-      if (OPTIONAL.has(/** @type {{ command?: { name?: string } }} */ (error).command?.name ?? '') && error.message.startsWith('NOPERM')) return
+      if (
+        OPTIONAL.has(/** @type {{ command?: { name?: string } }} */ (error).command?.name ?? '') &&
+        error.message.startsWith('NOPERM')
+      )
+        return
       // of a script Redis tells its hash and line as well
       reason = error.message.replace(/ script: .*$/s, '')
       refusedAt = now()

@@ -10,24 +10,29 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @typedef {object} Scripts each takes its keys and then its arguments, and is documented in its file
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, ...results: number[]]>} publish
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, offset: string, lost: number]>} open
- * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number, ...envelopes: Buffer[]]>} history
+ * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number,
+ *   ...envelopes: Buffer[]]>} history
  * @property {(keys: string[], args: Argument[]) => Promise<(string | number | null)[]>} positions
  * @property {(keys: string[], args: Argument[]) => Promise<[place: number, ...names_and_times: string[]][]>} users
  * @property {(keys: string[], args: Argument[]) => Promise<[at: string, ...workerNumbers: string[]]>} order
  * @property {(keys: string[], args: Argument[]) => Promise<number>} tell
  * @property {(keys: string[], args: Argument[]) => Promise<number>} leased
- * @property {(keys: string[], args: Argument[]) => Promise<[generation: string, state: '' | 'begun' | 'done' | 'failed', mark: string, age: number]>} heal
+ * @property {(keys: string[], args: Argument[]) => Promise<[generation: string, state: '' | 'begun' | 'done' |
+ *   'failed', mark: string, age: number]>} heal
  * @property {(keys: string[], args: Argument[]) => Promise<number>} mark
  * @property {(keys: string[], args: Argument[]) => Promise<string>} hold
  * @property {(keys: string[], args: Argument[]) => Promise<number>} reset
- * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string]>} request
+ * @property {(keys: string[], args: Argument[]) => Promise<[state: 'new' | 'done' | 'busy' | 'other', text?: string]>}
+ *   request
  * @property {(keys: string[], args: Argument[]) => Promise<number>} settle
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} receipt
  * @property {(keys: string[], args: Argument[]) => Promise<[number: number, incarnation: string]>} claim
  * @property {(keys: string[], args: Argument[]) => Promise<[secret: string, incarnation: string, lost: 0 | 1]>} renew
- * @property {(keys: string[], args: Argument[]) => Promise<[newest: string, nextExpiry: number, ended: string[], claimed: string[]]>} watch
+ * @property {(keys: string[], args: Argument[]) => Promise<[newest: string, nextExpiry: number, ended: string[],
+ *   claimed: string[]]>} watch
  * @property {(keys: string[], args: Argument[]) => Promise<string>} presence
- * @property {(keys: string[], args: Argument[]) => Promise<[version: string, count: string, countOnly: '0' | '1', cursor: string, ...connections: string[]]>} members
+ * @property {(keys: string[], args: Argument[]) => Promise<[version: string, count: string, countOnly: '0' | '1',
+ *   cursor: string, ...connections: string[]]>} members
  * @property {(keys: string[], args: Argument[]) => Promise<(string | null)[]>} versions
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} mine
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} slot
@@ -37,7 +42,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 const FOLDER = new URL('scripts/', import.meta.url)
 /** @param {string} file @returns {string} */
-const read = (file) => readFileSync(new URL(file, FOLDER), 'utf8').replace(/^--@include (\w+)$/gm, (_, name) => read(`include/${name}.lua`))
+const read = (file) =>
+  readFileSync(new URL(file, FOLDER), 'utf8').replace(/^--@include (\w+)$/gm, (_, name) => read(`include/${name}.lua`))
 
 /** Replies that hold envelopes: no bytes may be taken for text. */
 const BINARY = new Set(['history'])
@@ -58,7 +64,9 @@ export function defineScripts (client) {
     client.defineCommand(command, { lua: read(file), ...(counted ? {} : { numberOfKeys: Number(keyCount) }) })
     const method = BINARY.has(name) ? `${command}Buffer` : command
     // ioredis flattens what it is given, once: that spares copies of long lists
-    scripts[name] = counted ? (keys, args) => /** @type {any} */ (client)[method](keys.length, keys, args) : (keys, args) => /** @type {any} */ (client)[method](keys, args)
+    scripts[name] = counted
+      ? (keys, args) => /** @type {any} */ (client)[method](keys.length, keys, args)
+      : (keys, args) => /** @type {any} */ (client)[method](keys, args)
   }
   return /** @type {Scripts} */ (/** @type {unknown} */ (scripts))
 }

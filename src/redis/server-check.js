@@ -17,13 +17,19 @@ export async function checkServer (client, log) {
       info = await node.info('server')
     } catch (error) {
       // a user may lack the right to INFO, and a node of a cluster may be down: neither proves anything
-      log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'the version of redis could not be checked')
+      log.warn(
+        { reason: error instanceof Error ? error.message : String(error) },
+        'the version of redis could not be checked'
+      )
       continue
     }
     const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? '0'
-    if (Number.parseInt(version) < LEAST_VERSION) throw new Error(`redis: version ${LEAST_VERSION} or later is needed (sharded pub/sub), this is ${version}`)
+    if (Number.parseInt(version) < LEAST_VERSION)
+      throw new Error(`redis: version ${LEAST_VERSION} or later is needed (sharded pub/sub), this is ${version}`)
     if (!isCluster && /^redis_mode:cluster/m.test(info)) {
-      throw new Error('redis: this is a node of Redis Cluster; give the URLs of several of its nodes, comma separated (the same one twice if it has one address)')
+      throw new Error(
+        'redis: this is a node of Redis Cluster; give the URLs of several of its nodes, comma separated (the same one twice if it has one address)'
+      )
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Says of a document whose node changed that it came from a node that is alive, and so has lost nothing: its slot was moved. Otherwise a node that
- * finds a generation that is not its own has to take its data for those of a replica, or of a disk, that were behind.
- * Why: docs/decisions/0094-generations-of-redis.md
+ * Says of a document whose node changed that it came from a node that is alive, and so has lost nothing: its slot was
+ * moved. Otherwise a node that finds a generation that is not its own has to take its data for those of a replica, or
+ * of a disk, that were behind. Why: docs/decisions/0094-generations-of-redis.md
  */
 
 /** The replication id of a master, as include/generation.lua shortens it. */
@@ -17,11 +17,13 @@ export function generationIn (info) {
 
 /**
  * @typedef {object} Nodes what is needed of a Cluster
- * @property {(slot: number) => string | undefined} ownerOf key of the node that had a slot when the cluster was last looked at
+ * @property {(slot: number) => string | undefined} ownerOf key of the node that had a slot when the cluster was last
+ *   looked at
  * @property {(nodeKey: string) => Promise<string | undefined>} ask for the generation of a node
  * @property {() => void} refresh the cluster is to be looked at again
  *
- * @typedef {{ owner: string | undefined, seen: ReadonlyMap<string, string> }} Place the node that had a slot, and generations by node that were asked for before
+ * @typedef {{ owner: string | undefined, seen: ReadonlyMap<string, string> }} Place the node that had a slot, and
+ *   generations by node that were asked for before
  */
 
 const SLOTS = 16_384
@@ -64,12 +66,16 @@ export function createSlotMoves ({ ownerOf, ask, refresh }) {
      * @param {number} slot
      * @param {string} noted generation of what lies there
      * @param {string} current generation of the node that has it now
-     * @returns {Promise<string>} `<noted>><current>` if it was moved from a node that is still alive, to one that was already, else ''. Never rejects
+     * @returns {Promise<string>} `<noted>><current>` if it was moved from a node that is still alive, to one that was
+     *   already, else ''. Never rejects
      */
     async of (slot, noted, current) {
-      for (const { owner, seen: then } of [{ owner: owners[slot], seen }, before.get(slot) ?? { owner: undefined, seen }]) {
+      for (const { owner, seen: then } of [
+        { owner: owners[slot], seen },
+        before.get(slot) ?? { owner: undefined, seen }
+      ]) {
         if (owner === undefined || then.get(owner) !== noted || ![...then.values()].includes(current)) continue
-        if (await askQuietly(owner) === noted) return `${noted}>${current}`
+        if ((await askQuietly(owner)) === noted) return `${noted}>${current}`
       }
       return ''
     }

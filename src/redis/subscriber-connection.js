@@ -8,7 +8,8 @@ const PING_INTERVAL = 5000
  * @typedef {object} SubscriberEvents
  * @property {(connection: SubscriberConnection) => void} onReady connected (again), with no channel subscribed
  * @property {(connection: SubscriberConnection) => void} onClose nothing is subscribed any more
- * @property {(connection: SubscriberConnection) => void} onMoved the server has taken channels away, their slots have left it
+ * @property {(connection: SubscriberConnection) => void} onMoved the server has taken channels away, their slots have
+ *   left it
  * @property {(connection: SubscriberConnection, channel: string, payload: Buffer) => void} onMessage
  *
  * @typedef {{ name: 'ssubscribe' | 'sunsubscribe', channels: string[] }} SubscriberCommand
@@ -29,7 +30,10 @@ export class SubscriberConnection {
   constructor (nodeKey, topology, name, { onReady, onClose, onMoved, onMessage }) {
     this.nodeKey = nodeKey
     const reconnect = reconnectForEver()
-    const redis = topology.connect(nodeKey, { ...connectionOptions(`${name}-subscriber`), retryStrategy: reconnect.retryStrategy })
+    const redis = topology.connect(nodeKey, {
+      ...connectionOptions(`${name}-subscriber`),
+      retryStrategy: reconnect.retryStrategy
+    })
     if (redis === undefined) throw new Error(`redis: node ${nodeKey} is gone`)
     this.redis = redis
     redis.on('ready', () => {
@@ -42,7 +46,9 @@ export class SubscriberConnection {
     redis.on('close', () => { if (!this.#closed) onClose(this) })
     redis.on('moved', () => { if (!this.#closed) onMoved(this) })
     redis.on('error', () => {}) // a close follows
-    redis.on('smessageBuffer', (/** @type {Buffer} */ channel, /** @type {Buffer} */ payload) => onMessage(this, channel.toString(), payload))
+    redis.on('smessageBuffer', (/** @type {Buffer} */ channel, /** @type {Buffer} */ payload) =>
+      onMessage(this, channel.toString(), payload)
+    )
     redis.connect().catch(() => {})
     this.pinger = setInterval(() => {
       // an answer that does not come ends the connection (socketTimeout)
@@ -70,7 +76,10 @@ export class SubscriberConnection {
   /** @returns {ReadonlySet<string>} the channels that the server has confirmed and not taken away */
   subscribed () {
     // ioredis keeps this record for its own resubscribing; channels that a migration takes away are named nowhere else
-    const { condition } = /** @type {{ condition?: { subscriber: false | { channels: (kind: string) => string[] } } }} */ (/** @type {unknown} */ (this.redis))
+    const { condition } =
+      /** @type {{ condition?: { subscriber: false | { channels: (kind: string) => string[] } } }} */ (
+        /** @type {unknown} */ (this.redis)
+      )
     return new Set(condition?.subscriber ? condition.subscriber.channels('ssubscribe') : [])
   }
 

@@ -2,7 +2,8 @@
  * Which node a channel belongs to, and how to connect to it.
  *
  * @typedef {object} Topology
- * @property {(slot: number) => string | undefined} nodeOf key of the node that has it; undefined while that is not known
+ * @property {(slot: number) => string | undefined} nodeOf key of the node that has it; undefined while that is not
+ *   known
  * @property {(nodeKey: string) => boolean} has whether there is such a node now
  * @property {(nodeKey: string, options: import('ioredis').RedisOptions) => import('ioredis').Redis | undefined} connect
  *   a new connection of its own, not yet connected; undefined if the node is gone

@@ -1,8 +1,8 @@
 import { createRedis } from '../redis/client.js'
 
 /**
- * A Redis that takes everything and keeps nothing, for what is to leave no trace: the warm-up of a worker. All code up to the
- * bytes that would be sent is that of a real one. It is never started, and nothing of it has to be stopped.
+ * A Redis that takes everything and keeps nothing, for what is to leave no trace: the warm-up of a worker. All code up
+ * to the bytes that would be sent is that of a real one. It is never started, and nothing of it has to be stopped.
  *
  * @param {object} settings
  * @param {string[]} settings.urls of the real one: a single Redis or Redis Cluster

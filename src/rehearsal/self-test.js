@@ -30,7 +30,9 @@ export async function testHooks ({ config, log }) {
   /** @type {Stage | undefined} */
   let stage
   let step = 'a listener on 127.0.0.1'
-  const tooLong = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`nothing came within ${PATIENCE} ms`)), PATIENCE) })
+  const tooLong = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing came within ${PATIENCE} ms`)), PATIENCE)
+  })
   const others = versionsNotChecked().join(', ')
   try {
     stage = await openStage(config)
@@ -38,11 +40,14 @@ export async function testHooks ({ config, log }) {
       step = name
       await Promise.race([test(stage), tooLong])
     }
-    if (others !== '') log.info(`${others}: inkcast was checked with other versions, but the self-test finds nothing wrong`)
+    if (others !== '')
+      log.info(`${others}: inkcast was checked with other versions, but the self-test finds nothing wrong`)
     return true
   } catch (error) {
     const { message } = /** @type {Error} */ (error)
-    log.warn(`self-test failed (${step}: ${message})${others && ` with ${others}`}: deliveries and heartbeats take the slower paths of Socket.IO itself`)
+    log.warn(
+      `self-test failed (${step}: ${message})${others && ` with ${others}`}: deliveries and heartbeats take the slower paths of Socket.IO itself`
+    )
     useStock()
     return false
   } finally {
@@ -69,10 +74,24 @@ function must (condition, what) {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** @type {(event: string, payload: unknown, codec: import('../wire/packet.js').Codec, receipt?: any) => Delivery} */
-const record = (event, payload, codec, receipt) => new Delivery({
-  operator: 'broadcast', guid: 'self-test', event, except: [], ephemeral: true, receipt: receipt !== undefined, traceId: event, timestamp: 1,
-  ...codec === 'json' ? { contentType: 'application/json', value: Buffer.from(JSON.stringify(payload)) } : { contentType: 'application/msgpack', value: encodeMsgpack(payload) }
-}, 0, receipt)
+const record = (event, payload, codec, receipt) =>
+  new Delivery(
+    {
+      operator: 'broadcast',
+      guid: 'self-test',
+      event,
+      except: [],
+      ephemeral: true,
+      receipt: receipt !== undefined,
+      traceId: event,
+      timestamp: 1,
+      ...(codec === 'json'
+        ? { contentType: 'application/json', value: Buffer.from(JSON.stringify(payload)) }
+        : { contentType: 'application/msgpack', value: encodeMsgpack(payload) })
+    },
+    0,
+    receipt
+  )
 
 /** What clients get of a record. @param {string} event @param {unknown} payload */
 const got = (event, payload) => [event, payload, { guid: 'self-test', traceId: event, ts: 1 }]
@@ -110,9 +129,18 @@ async function testWebSocket (stage, codec) {
   connection.deliver(record('queued', PAYLOAD, 'json'))
   connection.flush()
   await client.until(() => received.length >= 4, 'four events')
-  must(isDeepStrictEqual(received.map(({ data }) => data), [
-    got('joined', PAYLOAD), got('binary', [Buffer.from([1, 0x1e]), Buffer.alloc(0)]), ['own', PAYLOAD], got('queued', PAYLOAD)
-  ]), 'not what was sent, or in another order')
+  must(
+    isDeepStrictEqual(
+      received.map(({ data }) => data),
+      [
+        got('joined', PAYLOAD),
+        got('binary', [Buffer.from([1, 0x1e]), Buffer.alloc(0)]),
+        ['own', PAYLOAD],
+        got('queued', PAYLOAD)
+      ]
+    ),
+    'not what was sent, or in another order'
+  )
   must(received[0].id === FIRST_ACK_ID, 'no acknowledgement is asked for')
   client.send({ type: PacketType.ACK, id: FIRST_ACK_ID, data: [] })
   client.send({ type: PacketType.ACK, id: received[2].id, data: ['yes'] })
@@ -122,22 +150,36 @@ async function testWebSocket (stage, codec) {
   const [{ data, frame }] = record('direct', PAYLOAD, codec).messages(codec)
   // what was written last is known to be on its way some turns later
   for (let turns = 0; turns < 10 && !(conn.transport.writable && conn.writeBuffer.length === 0); turns++) await turn()
-  must(writeFrames(conn, connection.context.outbox.frameOf({ data, frame }, takesCompressed(conn))), 'a WebSocket with nothing to do takes no frame')
+  must(
+    writeFrames(conn, connection.context.outbox.frameOf({ data, frame }, takesCompressed(conn))),
+    'a WebSocket with nothing to do takes no frame'
+  )
   heartbeatHooks.sendPing(conn)
   const pong = new Promise((resolve) => { conn.once('heartbeat', resolve) })
   // the frame is what counts
   conn.write(typeof data === 'string' ? data : `2["data"]`, { wsPreEncodedFrame: [frame], compress: false })
   socket.emit('end')
   await client.until(() => received.length >= 4, 'a frame, a ping and a frame')
-  must(isDeepStrictEqual(received.map((one) => one.data ?? one), [got('direct', PAYLOAD), '2', got('direct', PAYLOAD), ['end']]), 'frames do not arrive as they were made')
+  must(
+    isDeepStrictEqual(
+      received.map((one) => one.data ?? one),
+      [got('direct', PAYLOAD), '2', got('direct', PAYLOAD), ['end']]
+    ),
+    'frames do not arrive as they were made'
+  )
   client.ws.send('3')
   await pong
 
   let reason
   socket.once('disconnect', (why) => { reason = why })
   heartbeatHooks.giveUp(conn)
-  await client.until(() => client.closed, 'the end of a connection that is given up').catch(() => must(client.closed, 'a connection that is given up stays open'))
-  must(reason === 'ping timeout' && stage.gateway.connections === 0 && stage.gateway.engine.clientsCount === 0, 'something is left of a connection that was given up')
+  await client
+    .until(() => client.closed, 'the end of a connection that is given up')
+    .catch(() => must(client.closed, 'a connection that is given up stays open'))
+  must(
+    reason === 'ping timeout' && stage.gateway.connections === 0 && stage.gateway.engine.clientsCount === 0,
+    'something is left of a connection that was given up'
+  )
 }
 
 /** @param {Stage} stage */
@@ -166,7 +208,15 @@ async function testPolling (stage) {
   connection.deliver(record('upgraded', PAYLOAD, 'json'))
   connection.flush()
   await client.until(() => received.length >= 3, 'what was sent after an upgrade')
-  must(isDeepStrictEqual(received.slice(1).map(({ data }) => data), [got('upgrading', PAYLOAD), got('upgraded', PAYLOAD)]), 'an upgrade changes what is sent')
+  must(
+    isDeepStrictEqual(
+      received.slice(1).map(({ data }) => data),
+      [got('upgrading', PAYLOAD), got('upgraded', PAYLOAD)]
+    ),
+    'an upgrade changes what is sent'
+  )
   client.ws.close()
-  await client.until(() => client.closed, 'the end').catch(() => must(client.closed, 'a connection that is closed stays open'))
+  await client
+    .until(() => client.closed, 'the end')
+    .catch(() => must(client.closed, 'a connection that is closed stays open'))
 }

@@ -21,9 +21,9 @@ import { kConnection } from '../gateway/connection.js'
 import { createGateway } from '../gateway/server.js'
 
 /**
- * Where the self-test and the warm-up play: a gateway of its own, with nothing behind it (a bus in memory, no metrics that anybody
- * sees, no log), and clients that talk to it over loopback. It takes whoever knows a secret that is made for this one
- * test, so a stranger who finds the port meanwhile gets nothing.
+ * Where the self-test and the warm-up play: a gateway of its own, with nothing behind it (a bus in memory, no metrics
+ * that anybody sees, no log), and clients that talk to it over loopback. It takes whoever knows a secret that is made
+ * for this one test, so a stranger who finds the port meanwhile gets nothing.
  *
  * @typedef {import('../wire/packet.js').Codec} Codec
  * @typedef {Parameters<typeof createGateway>[0]} Dependencies
@@ -55,7 +55,8 @@ export async function openStage (config, createParts = () => ({})) {
     },
     hooked: true,
     createBus: (handlers) => createMemoryBus({ hub, handlers, workerNumber: 0, log, metrics, clock }),
-    createPresenceStore: (handlers) => createMemoryPresence({ hub: createMemoryPresenceHub(config.presence), workerNumber: 0, handlers }),
+    createPresenceStore: (handlers) =>
+      createMemoryPresence({ hub: createMemoryPresenceHub(config.presence), workerNumber: 0, handlers }),
     uplink,
     authenticator: /** @type {any} */ ({
       /** @param {string | undefined} token */
@@ -82,7 +83,9 @@ export async function openStage (config, createParts = () => ({})) {
   const address = `//127.0.0.1:${port}/socket.io/?EIO=4`
   const secure = config.gateway.tlsCertFile === undefined ? '' : 's'
   // nobody has signed a certificate for this address
-  const agent = secure ? new https.Agent({ keepAlive: true, rejectUnauthorized: false }) : new http.Agent({ keepAlive: true })
+  const agent = secure
+    ? new https.Agent({ keepAlive: true, rejectUnauthorized: false })
+    : new http.Agent({ keepAlive: true })
   /** @type {StageClient[]} */
   const clients = []
 
@@ -90,7 +93,10 @@ export async function openStage (config, createParts = () => ({})) {
     gateway,
     secret,
     /** @returns {net.Socket} bare, to the same port */
-    dial: () => secure ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false }) : net.connect({ port, host: '127.0.0.1', noDelay: true }),
+    dial: () =>
+      secure
+        ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+        : net.connect({ port, host: '127.0.0.1', noDelay: true }),
 
     /**
      * Clients that begin with a WebSocket get a session of Engine.IO's own meanwhile.
@@ -110,7 +116,10 @@ export async function openStage (config, createParts = () => ({})) {
 
     /** @param {Codec} codec @param {string} [sid] of a polling session that it takes over */
     async connect (codec, sid) {
-      const client = new StageClient(codec, `ws${secure}:${address}&transport=websocket${sid === undefined ? '' : `&sid=${sid}`}`)
+      const client = new StageClient(
+        codec,
+        `ws${secure}:${address}&transport=websocket${sid === undefined ? '' : `&sid=${sid}`}`
+      )
       clients.push(client)
       await once(client.ws, 'open')
       return client
@@ -123,7 +132,10 @@ export async function openStage (config, createParts = () => ({})) {
      * @returns {Promise<string>} packets
      */
     async poll (sid = '', packets = undefined) {
-      const req = (secure ? https : http).request(`http${secure}:${address}&transport=polling${sid && `&sid=${sid}`}`, { method: packets === undefined ? 'GET' : 'POST', agent })
+      const req = (secure ? https : http).request(`http${secure}:${address}&transport=polling${sid && `&sid=${sid}`}`, {
+        method: packets === undefined ? 'GET' : 'POST',
+        agent
+      })
       req.end(packets)
       const [res] = await once(req, 'response')
       let text = ''
@@ -161,9 +173,13 @@ class StageClient {
     this.codec = codec
     this.ws = new WebSocket(url, { rejectUnauthorized: false })
     this.#decoder = codec === 'json' ? new json.Decoder() : new msgpack.Decoder()
-    this.#decoder.on('decoded', (/** @type {json.Packet} */ packet) => { this.received.push(packet) })
+    this.#decoder.on('decoded', (/** @type {json.Packet} */ packet) => {
+      this.received.push(packet)
+    })
     this.ws.on('message', (data, isBinary) => this.#take(isBinary ? data : String(data)))
-    this.ws.on('error', (error) => { this.#error = error })
+    this.ws.on('error', (error) => {
+      this.#error = error
+    })
     this.ws.on('close', () => {
       this.closed = true
       this.#wake()
@@ -173,7 +189,8 @@ class StageClient {
   /** @param {any} data */
   #take (data) {
     try {
-      if (typeof data !== 'string' || data[0] === '4') this.#decoder.add(typeof data === 'string' ? data.slice(1) : data)
+      if (typeof data !== 'string' || data[0] === '4')
+        this.#decoder.add(typeof data === 'string' ? data.slice(1) : data)
       else this.received.push(data)
     } catch (error) {
       this.#error = /** @type {Error} */ (error)
@@ -182,7 +199,10 @@ class StageClient {
   }
 
   /** @param {Partial<json.Packet>} packet */
-  send (packet) { for (const data of encodePacket(this.codec, { nsp: '/', ...packet })) this.ws.send(typeof data === 'string' ? `4${data}` : data) }
+  send (packet) {
+    for (const data of encodePacket(this.codec, { nsp: '/', ...packet }))
+      this.ws.send(typeof data === 'string' ? `4${data}` : data)
+  }
 
   /**
    * @param {() => boolean} condition looked at with everything that arrives
@@ -192,7 +212,9 @@ class StageClient {
     while (!condition()) {
       if (this.#error !== undefined) throw new Error(`${what}: ${this.#error.message}`)
       if (this.closed) throw new Error(`${what}: the connection was lost`)
-      await new Promise((resolve) => { this.#wake = () => resolve(undefined) })
+      await new Promise((resolve) => {
+        this.#wake = () => resolve(undefined)
+      })
     }
   }
 }

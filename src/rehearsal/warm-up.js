@@ -10,7 +10,10 @@ import { openStage } from './stage.js'
  * How, and what it gains: docs/decisions/0005-warm-up.md
  */
 
-/** @typedef {{ handshakes: number, time: number }} Extent how many handshakes, and the longest that a start may take longer for them, ms */
+/**
+ * @typedef {{ handshakes: number, time: number }} Extent how many handshakes, and the longest that a start may take
+ *   longer for them, ms
+ */
 
 /** A worker that was killed is to be replaced within 2 s. @type {Extent} */
 export const QUICK = Object.freeze({ handshakes: 1000, time: 600 })
@@ -53,7 +56,9 @@ export async function warmUp ({ config, extent, createParts, log }) {
     log.debug({ err: error }, 'the worker was not warmed up')
     return 0
   } finally {
-    await Promise.all(stages.map((stage) => stage.close())).catch((error) => log.debug({ err: error }, 'the warm-up was not cleaned up'))
+    await Promise.all(stages.map((stage) => stage.close())).catch((error) =>
+      log.debug({ err: error }, 'the warm-up was not cleaned up')
+    )
   }
 }
 
@@ -68,7 +73,10 @@ export async function warmUp ({ config, extent, createParts, log }) {
 export async function makeHandshakes (stages, { handshakes: most, time }, patience = PATIENCE) {
   const end = systemClock.monotonic() + time
   const exp = Math.trunc(systemClock.now() / 1000) + LIFETIME
-  const doors = stages.map(({ dial, secret }) => ({ dial, sign: createSigner({ key: secret, algorithm: 'HS256', noTimestamp: true }) }))
+  const doors = stages.map(({ dial, secret }) => ({
+    dial,
+    sign: createSigner({ key: secret, algorithm: 'HS256', noTimestamp: true })
+  }))
   /** @type {import('net').Socket[]} */
   const open = []
   let begun = 0
@@ -121,23 +129,44 @@ function handshake (socket, says, patience) {
 }
 
 /**
- * What browsers, libraries and proxies send, and what tokens claim: of more kinds than V8 makes code for one by one, because what the worker's
- * clients will send is not known.
+ * What browsers, libraries and proxies send, and what tokens claim: of more kinds than V8 makes code for one by one,
+ * because what the worker's clients will send is not known.
  */
 const HEADERS = [
-  { Pragma: 'no-cache', 'Cache-Control': 'no-cache', 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64)', Origin: 'http://127.0.0.1', 'Accept-Encoding': 'gzip, deflate' },
-  { 'User-Agent': 'Mozilla/5.0 (Macintosh)', Accept: '*/*', 'Accept-Language': 'en', Origin: 'http://127.0.0.1', 'Sec-Fetch-Mode': 'websocket' },
+  {
+    Pragma: 'no-cache',
+    'Cache-Control': 'no-cache',
+    'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64)',
+    Origin: 'http://127.0.0.1',
+    'Accept-Encoding': 'gzip, deflate'
+  },
+  {
+    'User-Agent': 'Mozilla/5.0 (Macintosh)',
+    Accept: '*/*',
+    'Accept-Language': 'en',
+    Origin: 'http://127.0.0.1',
+    'Sec-Fetch-Mode': 'websocket'
+  },
   { 'Accept-Encoding': 'gzip', 'User-Agent': 'Python/3' },
   { 'X-Forwarded-For': '127.0.0.1', 'X-Forwarded-Proto': 'https', 'User-Agent': 'Mozilla/5.0 (Windows NT 10.0)' },
   {}
 ]
-const UPGRADES = HEADERS.map((headers) => Buffer.from([
-  'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1',
-  ...Object.entries({
-    Host: '127.0.0.1', Connection: 'Upgrade', Upgrade: 'websocket', ...headers, 'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ=='
-  }).map(([name, value]) => `${name}: ${value}`),
-  '\r\n'
-].join('\r\n')))
+const UPGRADES = HEADERS.map((headers) =>
+  Buffer.from(
+    [
+      'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1',
+      ...Object.entries({
+        Host: '127.0.0.1',
+        Connection: 'Upgrade',
+        Upgrade: 'websocket',
+        ...headers,
+        'Sec-WebSocket-Version': '13',
+        'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ=='
+      }).map(([name, value]) => `${name}: ${value}`),
+      '\r\n'
+    ].join('\r\n')
+  )
+)
 /** @type {((exp: number) => Record<string, unknown>)[]} */
 const CLAIMS = [
   (exp) => ({ exp }),
@@ -147,7 +176,10 @@ const CLAIMS = [
   () => ({ name: 'Somebody' })
 ]
 
-/** @param {string} text ASCII, shorter than 64 KB @returns {Buffer} a masked frame, as clients send them (RFC 6455, 5.2) */
+/**
+ * @param {string} text ASCII, shorter than 64 KB
+ * @returns {Buffer} a masked frame, as clients send them (RFC 6455, 5.2)
+ */
 function frame (text) {
   const mask = [1, 2, 3, 4]
   const { length } = text

@@ -2,8 +2,9 @@ import { eventOf } from './events.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
 /**
- * Cleans up after a worker that has ended: lets go of what it held, tells the business services where nobody else holds it, and
- * deletes what is left. Every step may be done twice: what was let go is let go, what was told and confirmed is told no more.
+ * Cleans up after a worker that has ended: lets go of what it held, tells the business services where nobody else holds
+ * it, and deletes what is left. Every step may be done twice: what was let go is let go, what was told and confirmed is
+ * told no more.
  *
  * @typedef {import('./contract.js').Change} Change
  * @typedef {import('./events.js').Happening} Happening
@@ -32,7 +33,9 @@ export function createCleaning ({ store, uplink, log, clock }) {
     let open = entries
     while (open.length > 0) {
       const answers = await store.hold(name, open.map(({ change }) => change))
-      const telling = open.flatMap((entry, i) => answers[i] === '' ? [] : [{ ...entry, told: /** @type {'0' | '1'} */ (answers[i]) }])
+      const telling = open.flatMap((entry, i) =>
+        answers[i] === '' ? [] : [{ ...entry, told: /** @type {'0' | '1'} */ (answers[i]) }]
+      )
       open = []
       let failure
       for (let at = 0; at < telling.length && failure === undefined; at += MAX_TELLING) {
@@ -41,7 +44,13 @@ export function createCleaning ({ store, uplink, log, clock }) {
         const results = await Promise.allSettled(records.map((record) => record && uplink.send(record)))
         failure = results.find((result) => result.status === 'rejected')
         // it may have been taken meanwhile: then that is still to be told
-        open.push(...some.flatMap(({ change, happening, told }, i) => results[i].status === 'rejected' ? [] : [{ change: { ...change, op: /** @type {const} */ ('='), told }, happening }]))
+        open.push(
+          ...some.flatMap(({ change, happening, told }, i) =>
+            results[i].status === 'rejected'
+              ? []
+              : [{ change: { ...change, op: /** @type {const} */ ('='), told }, happening }]
+          )
+        )
       }
       if (failure !== undefined) {
         await store.hold(name, open.map(({ change }) => change))
@@ -73,8 +82,17 @@ export function createCleaning ({ store, uplink, log, clock }) {
       users += page.length
       await letGo(name, entries)
     }
-    await letGo(name, Array.from(documents, (guid) => ({ change: { guid, op: /** @type {const} */ ('-'), told: /** @type {const} */ ('') }, happening: { guid, at: began } })))
+    await letGo(
+      name,
+      Array.from(documents, (guid) => ({
+        change: { guid, op: /** @type {const} */ ('-'), told: /** @type {const} */ ('') },
+        happening: { guid, at: began }
+      }))
+    )
     await store.forget(name)
-    log.info({ workerNumber: number, users, documents: documents.size, ms: Math.round(clock.monotonic() - since) }, 'cleaned up after a worker that has ended')
+    log.info(
+      { workerNumber: number, users, documents: documents.size, ms: Math.round(clock.monotonic() - since) },
+      'cleaned up after a worker that has ended'
+    )
   }
 }

@@ -18,7 +18,16 @@ import { newTraceId } from '../wire/headers.js'
  */
 export function eventOf (told, { uid, guid, sid, at, reason }) {
   if (uid === undefined && told === '1') return null
-  const operator = uid === undefined ? 'vacated' : guid === undefined ? (told === '1' ? 'online' : 'offline') : (told === '1' ? 'joined' : 'left')
+  const operator =
+    uid === undefined
+      ? 'vacated'
+      : guid === undefined
+        ? told === '1'
+          ? 'online'
+          : 'offline'
+        : told === '1'
+          ? 'joined'
+          : 'left'
   const value = told === '0' && reason ? { reason } : {}
   return {
     operator,

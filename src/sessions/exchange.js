@@ -3,9 +3,9 @@ import { eventOf } from './events.js'
 import { BUSY, HELD, QUEUED, TOLD_FREE, TOLD_HELD, UNSURE, WANTED } from './holding.js'
 
 /**
- * Brings what a worker holds to the store, and what the store says is to be told then to the business services. Both follow the state,
- * not each change of it: a holding is in one place at a time, so what waits is bounded by what is held, however long the store or
- * the services are away, and what changed meanwhile is brought afterwards.
+ * Brings what a worker holds to the store, and what the store says is to be told then to the business services. Both
+ * follow the state, not each change of it: a holding is in one place at a time, so what waits is bounded by what is
+ * held, however long the store or the services are away, and what changed meanwhile is brought afterwards.
  *
  * @typedef {import('./holding.js').Holding} Holding
  */
@@ -146,7 +146,11 @@ export function createExchange ({ store, uplink, incarnation, timeOf, onSettled,
       tellMore()
     },
 
-    /** The store may have lost what it knew of a holding, or has it under another name. @param {Holding} holding @param {boolean} told the services know of it all the same */
+    /**
+     * The store may have lost what it knew of a holding, or has it under another name.
+     * @param {Holding} holding
+     * @param {boolean} told the services know of it all the same
+     */
     repeat (holding, told) {
       if (!holding.has(WANTED | HELD)) return
       if (told && !holding.has(BUSY | TOLD_HELD | TOLD_FREE) && holding.has(HELD)) holding.flags |= TOLD_HELD

@@ -1,6 +1,6 @@
 /**
- * What a worker holds: a user (with a uid only), a document (with a guid only) or a user in a document (with both). There is one or two
- * of them for each connection, so it is small: states are bits of one number.
+ * What a worker holds: a user (with a uid only), a document (with a guid only) or a user in a document (with both).
+ * There is one or two of them for each connection, so it is small: states are bits of one number.
  */
 
 /** It should be held: somebody is there, or left so short a time ago that he may come back. */
@@ -26,7 +26,9 @@ export class Holding {
   connections = 0
   /** Of a user: the first one of his in a document. Of one of these: the next. @type {Holding | null} */
   next = null
-  /** When it was last taken or left, ms since the worker began; of a document: how many connections the store knows of. */
+  /**
+   * When it was last taken or left, ms since the worker began; of a document: how many connections the store knows of.
+   */
   at = 0
   /** The connection that took or left it last. */
   sid = ''
@@ -40,17 +42,28 @@ export class Holding {
   }
 
   /** @param {number} bits */
-  has (bits) { return (this.flags & bits) !== 0 }
+  has (bits) {
+    return (this.flags & bits) !== 0
+  }
 
   /** Whether the store has to hear of it. */
   get pending () {
     const { flags } = this
-    return ((flags & WANTED) !== 0) !== ((flags & HELD) !== 0) || (flags & (TOLD_HELD | TOLD_FREE | UNSURE)) !== 0 ||
+    return (
+      ((flags & WANTED) !== 0) !== ((flags & HELD) !== 0) ||
+      (flags & (TOLD_HELD | TOLD_FREE | UNSURE)) !== 0 ||
       (this.uid === undefined && (flags & WANTED) !== 0 && this.connections !== this.at)
+    )
   }
 
   /** Whether nothing is left of it, here and in the store. */
-  get over () { return (this.flags & ~DIRTY) === 0 && this.connections === 0 && (this.uid === undefined || this.guid !== undefined || this.next === null) }
+  get over () {
+    return (
+      (this.flags & ~DIRTY) === 0 &&
+      this.connections === 0 &&
+      (this.uid === undefined || this.guid !== undefined || this.next === null)
+    )
+  }
 
   /** @returns {import('./contract.js').Change} what the store has to hear */
   change () {
@@ -60,7 +73,8 @@ export class Holding {
     const known = !wanted && (flags & HELD) !== 0 ? '1' : ''
     const told = (flags & TOLD_HELD) !== 0 ? '1' : (flags & TOLD_FREE) !== 0 ? '0' : known
     // nobody is told that a document has members: that it has none any more is what counts
-    if (uid === undefined) return { guid, op: wanted ? '+' : '-', told: wanted ? '1' : told, connections: this.connections }
+    if (uid === undefined)
+      return { guid, op: wanted ? '+' : '-', told: wanted ? '1' : told, connections: this.connections }
     // '+' once more where it is held: a store that has been emptied would answer a '=' that nobody holds it
     return { uid, guid, op: wanted ? '+' : (flags & (HELD | UNSURE)) !== 0 ? '-' : '=', told }
   }

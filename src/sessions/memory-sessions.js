@@ -24,7 +24,10 @@ export function createMemorySessions ({ services = true } = {}) {
   const seen = new Map()
   /** By user, bounded by the connections. @type {Map<string, Entry>} */
   const users = new Map()
-  /** By document and user, '' for the document itself; bounded by the documents that connections have open. @type {Map<string, Map<string, Entry>>} */
+  /**
+   * By document and user, '' for the document itself; bounded by the documents that connections have open.
+   * @type {Map<string, Map<string, Entry>>}
+   */
   const documents = new Map()
 
   /** @param {string} incarnation @param {import('./contract.js').Change} change @returns {Told} */
@@ -60,12 +63,15 @@ export function createMemorySessions ({ services = true } = {}) {
         else table.set(uid, user)
       }
     },
-    async seen (incarnation, at) { seen.set(incarnation, at) },
+    async seen (incarnation, at) {
+      seen.set(incarnation, at)
+    },
     hold: async (incarnation, changes) => changes.map((change) => holdOne(incarnation, change)),
     async* users (incarnation) {
       /** @type {[string, UserSessions][]} */
       const page = []
-      for (const [uid, user] of workers.get(incarnation) ?? []) page.push([uid, { ...user, sessions: asSeen(user.sessions, seen.get(incarnation)) }])
+      for (const [uid, user] of workers.get(incarnation) ?? [])
+        page.push([uid, { ...user, sessions: asSeen(user.sessions, seen.get(incarnation)) }])
       if (page.length > 0) yield page
     },
     async forget (incarnation) {
@@ -73,13 +79,19 @@ export function createMemorySessions ({ services = true } = {}) {
       seen.delete(incarnation)
     },
     async sessions (uid) {
-      const holders = [...users.get(uid)?.holders.keys() ?? []]
+      const holders = [...(users.get(uid)?.holders.keys() ?? [])]
       return holders.flatMap((incarnation) => {
         const sessions = asSeen(workers.get(incarnation)?.get(uid)?.sessions ?? [], seen.get(incarnation))
         return sessions.map((session) => ({ ...session, worker: parseInt(incarnation, 10) }))
       })
     },
-    async members (guid) { return [...documents.get(guid) ?? []].filter(([uid, { holders }]) => uid !== '' && holders.size > 0).map(([uid]) => uid) },
-    async connections (guid) { return [...documents.get(guid)?.get('')?.holders.values() ?? []].reduce((sum, count) => sum + count, 0) }
+    async members (guid) {
+      return [...(documents.get(guid) ?? [])]
+        .filter(([uid, { holders }]) => uid !== '' && holders.size > 0)
+        .map(([uid]) => uid)
+    },
+    async connections (guid) {
+      return [...(documents.get(guid)?.get('')?.holders.values() ?? [])].reduce((sum, count) => sum + count, 0)
+    }
   }
 }

@@ -8,11 +8,16 @@ import { liveIncarnations } from '../workers/worker-watch.js'
 const HOLD_BATCH = 200
 /** Users written in one command. */
 const WRITE_BATCH = 500
-/** The table of a worker's users is put off again with each write and sign of life, s: what a worker leaves that nobody cleans up after expires. */
+/**
+ * The table of a worker's users is put off again with each write and sign of life, s: what a worker leaves that nobody
+ * cleans up after expires.
+ */
 const TTL = 86_400
 /** Users read at a time. */
 const PAGE = 1000
-/** Among an incarnation's users: when something was heard from each of them last, or earlier than that. No uid is empty. */
+/**
+ * Among an incarnation's users: when something was heard from each of them last, or earlier than that. No uid is empty.
+ */
 const SEEN = ''
 /** Neither '0' nor '1', as the script has it. */
 const NOTHING = '.'
@@ -45,7 +50,10 @@ export function createRedisSessions ({ redis, services = true }) {
     return changes.map((_, i) => answers[i] === NOTHING ? '' : /** @type {Told} */ (answers[i]))
   }
 
-  /** @param {string} guid @returns {Promise<string[]>} names of who holds a document, with its connections: `<incarnation>=<count>` */
+  /**
+   * @param {string} guid
+   * @returns {Promise<string[]>} names of who holds a document, with its connections: `<incarnation>=<count>`
+   */
   async function holdersOf (guid) {
     return splitHolders(await client.hget(documentHolders(guid), ''))
   }
@@ -63,7 +71,11 @@ export function createRedisSessions ({ redis, services = true }) {
           if (user === null) gone.push(uid)
           else set.push(uid, encodeUser(user))
         }
-        await Promise.all([set.length > 0 && client.hset(key, ...set), gone.length > 0 && client.hdel(key, ...gone), client.expire(key, TTL)])
+        await Promise.all([
+          set.length > 0 && client.hset(key, ...set),
+          gone.length > 0 && client.hdel(key, ...gone),
+          client.expire(key, TTL)
+        ])
       }
     },
 
@@ -103,11 +115,20 @@ export function createRedisSessions ({ redis, services = true }) {
     async sessions (uid) {
       const live = [...await liveIncarnations(redis, splitHolders(await client.hget(userHolders(uid), '')))]
       const found = await Promise.all(live.map((incarnation) => client.hmget(workerUsers(incarnation), uid, SEEN)))
-      return found.flatMap(([json, seen], i) => json === null ? [] : asSeen(decodeUser(json).sessions, Number(seen)).map((session) => ({ ...session, worker: parseInt(live[i], 10) })))
+      return found.flatMap(([json, seen], i) =>
+        json === null
+          ? []
+          : asSeen(decodeUser(json).sessions, Number(seen)).map((session) => ({
+              ...session,
+              worker: parseInt(live[i], 10)
+            }))
+      )
     },
 
     async members (guid) {
-      const entries = Object.entries(await client.hgetall(documentHolders(guid))).filter(([uid]) => uid !== '').map(([uid, entry]) => ({ uid, holders: splitHolders(entry) }))
+      const entries = Object.entries(await client.hgetall(documentHolders(guid)))
+        .filter(([uid]) => uid !== '')
+        .map(([uid, entry]) => ({ uid, holders: splitHolders(entry) }))
       const live = await liveIncarnations(redis, new Set(entries.flatMap(({ holders }) => holders)))
       return entries.filter(({ holders }) => holders.some((holder) => live.has(holder))).map(({ uid }) => uid)
     },
@@ -122,7 +143,8 @@ export function createRedisSessions ({ redis, services = true }) {
 }
 
 /** @param {Change} change @returns {string} the hash of its entry */
-const holdersKey = ({ uid, guid }) => guid === undefined ? userHolders(/** @type {string} */ (uid)) : documentHolders(guid)
+const holdersKey = ({ uid, guid }) =>
+  guid === undefined ? userHolders(/** @type {string} */ (uid)) : documentHolders(guid)
 
 /** @param {Change} change @returns {string} as hold-n.lua reads it */
 function encodeChange ({ uid, guid, op, told, connections }) {
@@ -146,7 +168,8 @@ function callsOf (changes, bySlot) {
     else list.push(change)
   }
   const calls = []
-  for (const all of slots.values()) for (let at = 0; at < all.length; at += HOLD_BATCH) calls.push(all.slice(at, at + HOLD_BATCH))
+  for (const all of slots.values())
+    for (let at = 0; at < all.length; at += HOLD_BATCH) calls.push(all.slice(at, at + HOLD_BATCH))
   return calls
 }
 
@@ -155,12 +178,17 @@ const splitHolders = (entry) => (entry?.split('|')[2] ?? '').split(',').filter((
 
 /** @param {import('./contract.js').SessionStore} store @returns {import('./contract.js').SessionStore} */
 function withInkcastErrors ({ users, ...calls }) {
-  const wrapped = Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, async (/** @type {any[]} */ ...args) => {
-    try {
-      return await /** @type {Function} */ (call)(...args)
-    } catch (error) {
-      throw toInkcastError(error)
-    }
-  }]))
+  const wrapped = Object.fromEntries(
+    Object.entries(calls).map(([name, call]) => [
+      name,
+      async (/** @type {any[]} */ ...args) => {
+        try {
+          return await /** @type {Function} */ (call)(...args)
+        } catch (error) {
+          throw toInkcastError(error)
+        }
+      }
+    ])
+  )
   return { users, .../** @type {any} */ (wrapped) }
 }

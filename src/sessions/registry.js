@@ -3,15 +3,16 @@ import { AWAY, Departures, DIRTY, HELD, Holding, WANTED } from './holding.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
 /**
- * The sessions of one worker: who is connected here and has which documents open. What others may ask for is brought to the
- * store on a cycle of its own, in batches; nothing of a handshake or a join waits for it. The business services are told when a user
- * is online and offline, has joined and left a document, and that a document was vacated (docs/kafka.md).
+ * The sessions of one worker: who is connected here and has which documents open. What others may ask for is brought to
+ * the store on a cycle of its own, in batches; nothing of a handshake or a join waits for it. The business services are
+ * told when a user is online and offline, has joined and left a document, and that a document was vacated
+ * (docs/kafka.md).
  *
- * Who leaves without saying so, that is whose connection ends, is held for a grace: if he is back by then, here or on another
- * worker, he was never away.
+ * Who leaves without saying so, that is whose connection ends, is held for a grace: if he is back by then, here or on
+ * another worker, he was never away.
  *
- * The order of writing keeps what a dead worker left behind complete: the table of its users first, then what is held; when something
- * is let go, the other way round.
+ * The order of writing keeps what a dead worker left behind complete: the table of its users first, then what is held;
+ * when something is let go, the other way round.
  *
  * @typedef {import('./contract.js').Session} Session
  *
@@ -47,7 +48,8 @@ class OpenDocument extends Holding {
  * @param {object} dependencies
  * @param {import('./contract.js').SessionStore} dependencies.store
  * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
- * @param {() => { readonly number: number, readonly incarnation: number, readonly held?: boolean }} dependencies.worker held: false where the lease of its number may have ended
+ * @param {() => { readonly number: number, readonly incarnation: number, readonly held?: boolean }} dependencies.worker
+ *   held: false where the lease of its number may have ended
  * @param {(uid: string) => Iterable<Known>} dependencies.connectionsOf
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
@@ -70,7 +72,15 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   /** Users of whom the store does not know what there is now, each once. @type {Holding[]} */
   let dirty = []
   const departures = new Departures()
-  const exchange = createExchange({ store, uplink, incarnation: () => name, timeOf: (holding) => holding.uid === undefined ? clock.now() : wallTime(holding.at), onSettled, log, clock })
+  const exchange = createExchange({
+    store,
+    uplink,
+    incarnation: () => name,
+    timeOf: (holding) => (holding.uid === undefined ? clock.now() : wallTime(holding.at)),
+    onSettled,
+    log,
+    clock
+  })
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   /** @type {Promise<void> | undefined} */
@@ -178,8 +188,13 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       })
     }
     const away = []
-    for (let member = user.next; member !== null; member = member.next) if (member.connections === 0) away.push(/** @type {string} */ (member.guid))
-    return { sessions, away, end: sessions.length > 0 ? undefined : { sid: user.sid, reason: user.reason, at: wallTime(user.at) } }
+    for (let member = user.next; member !== null; member = member.next)
+      if (member.connections === 0) away.push(/** @type {string} */ (member.guid))
+    return {
+      sessions,
+      away,
+      end: sessions.length > 0 ? undefined : { sid: user.sid, reason: user.reason, at: wallTime(user.at) }
+    }
   }
 
   async function writeUsers () {
@@ -189,12 +204,17 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     for (const user of changed) user.flags &= ~DIRTY
     const gone = changed.filter((user) => user.over)
     try {
-      await store.write(name, changed.map((user) => [/** @type {string} */ (user.uid), user.over ? null : describe(user)]))
+      await store.write(
+        name,
+        changed.map((user) => [/** @type {string} */ (user.uid), user.over ? null : describe(user)])
+      )
     } catch (error) {
       for (const user of changed) touch(user)
       throw error
     }
-    for (const user of gone) if (user.over && !user.has(DIRTY) && users.get(/** @type {string} */ (user.uid)) === user) users.delete(/** @type {string} */ (user.uid))
+    for (const user of gone)
+      if (user.over && !user.has(DIRTY) && users.get(/** @type {string} */ (user.uid)) === user)
+        users.delete(/** @type {string} */ (user.uid))
   }
 
   /** Whoever were silent for longer would be gone: nothing is to be written for each, however many there are. */
@@ -228,7 +248,9 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
 
   /** @returns {Iterable<Holding>} */
   function* all () {
-    for (const user of users.values()) for (let holding = /** @type {Holding | null} */ (user); holding !== null; holding = holding.next) yield holding
+    for (const user of users.values()) {
+      for (let holding = /** @type {Holding | null} */ (user); holding !== null; holding = holding.next) yield holding
+    }
     yield* documents.values()
   }
 

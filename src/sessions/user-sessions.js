@@ -8,7 +8,8 @@
 /** @param {UserSessions} user @returns {string} an array without names, because there are as many as there are users */
 export function encodeUser ({ sessions, away, end }) {
   const list = []
-  for (const { sid, client, transport, lastSeen, documents } of sessions) list.push([sid, client ?? null, transport, lastSeen, documents])
+  for (const { sid, client, transport, lastSeen, documents } of sessions)
+    list.push([sid, client ?? null, transport, lastSeen, documents])
   return JSON.stringify(end === undefined ? [list, away] : [list, away, [end.sid, end.reason, end.at]])
 }
 
@@ -16,11 +17,22 @@ export function encodeUser ({ sessions, away, end }) {
 export function decodeUser (json) {
   const [sessions, away, end] = JSON.parse(json)
   return {
-    sessions: sessions.map((/** @type {any[]} */ [sid, client, transport, lastSeen, documents]) => ({ sid, ...client === null ? {} : { client }, transport, lastSeen, documents })),
+    sessions: sessions.map((/** @type {any[]} */ [sid, client, transport, lastSeen, documents]) => ({
+      sid,
+      ...(client === null ? {} : { client }),
+      transport,
+      lastSeen,
+      documents
+    })),
     away,
-    ...end ? { end: { sid: end[0], reason: end[1], at: end[2] } } : {}
+    ...(end ? { end: { sid: end[0], reason: end[1], at: end[2] } } : {})
   }
 }
 
-/** @param {Session[]} sessions @param {number} [seen] when each of them was seen last, or earlier than that, ms since 1970 @returns {Session[]} */
-export const asSeen = (sessions, seen = 0) => sessions.map((session) => session.lastSeen < seen ? { ...session, lastSeen: seen } : session)
+/**
+ * @param {Session[]} sessions
+ * @param {number} [seen] when each of them was seen last, or earlier than that, ms since 1970
+ * @returns {Session[]}
+ */
+export const asSeen = (sessions, seen = 0) =>
+  sessions.map((session) => (session.lastSeen < seen ? { ...session, lastSeen: seen } : session))

@@ -20,14 +20,23 @@ const MAX_CONNECTS = 10
 /** What a client sends is checked by its handler, which allows less; this only protects the decoder's stack. */
 const MAX_DEPTH = 1000
 
-/** Values of a msgpack message of a client that is admitted, with keys: so many empty ArrayBuffers take 0.15 s until clients of both codecs have them. A megabyte of JSON takes no longer. */
+/**
+ * Values of a msgpack message of a client that is admitted, with keys: so many empty ArrayBuffers take 0.15 s until
+ * clients of both codecs have them. A megabyte of JSON takes no longer.
+ */
 const MAX_VALUES = 50_000
 /** Values of a packet before that, and as many more for each document of the handshake. */
 const [EARLY_VALUES, EARLY_VALUES_PER_DOCUMENT] = [1000, 20]
-/** From here on decoding is measured, bytes: what is smaller costs no more than measuring, at the rate at which events may come. */
+/**
+ * From here on decoding is measured, bytes: what is smaller costs no more than measuring, at the rate at which events
+ * may come.
+ */
 const LARGE = 1024
 
-/** JSON from here on is refused before it is decoded where it is too deep, characters: a megabyte of brackets takes 100 MB. Shorter text is decoded first. */
+/**
+ * JSON from here on is refused before it is decoded where it is too deep, characters: a megabyte of brackets takes 100
+ * MB. Shorter text is decoded first.
+ */
 const DEEP_FROM = 16_384
 
 /** What the parser's own decoder allows, and would keep an object for in each connection. */
@@ -49,7 +58,10 @@ class Decoder extends json.Decoder {
   #connects = 0
   /** Attachments still to come of a packet that was refused. */
   #passingOver = 0
-  /** There is one event and one listener, Socket.IO's Client, until it is destroyed: no table is needed. @type {((packet: json.Packet) => void) | undefined} */
+  /**
+   * There is one event and one listener, Socket.IO's Client, until it is destroyed: no table is needed.
+   * @type {((packet: json.Packet) => void) | undefined}
+   */
   #listener
 
   constructor () {
@@ -162,7 +174,8 @@ class Decoder extends json.Decoder {
     const head = connection !== undefined && data.length > LARGE ? msgpackHead(data) : undefined
     if (head?.nsp === '/' && head.type === json.PacketType.EVENT) {
       if (!connection?.mayHandle()) return this.#refuse(head, RATE_LIMITED)
-    } else if (head !== undefined && connection?.overworked) return this.#drop(head, head.nsp === '/' ? head.id : undefined)
+    } else if (head !== undefined && connection?.overworked)
+      return this.#drop(head, head.nsp === '/' ? head.id : undefined)
     let read
     try {
       read = readMsgpackPacket(data, connection === undefined ? this.earlyValues : MAX_VALUES)
@@ -177,7 +190,8 @@ class Decoder extends json.Decoder {
     const { packet, extensions } = read
     const isEvent = packet.type === json.PacketType.EVENT && packet.nsp === '/'
     this.#check(packet.type === json.PacketType.CONNECT)
-    if (head === undefined && isEvent && connection !== undefined && !connection.mayHandle()) return this.#refuse({ id: packet.id, event: packet.data[0] }, RATE_LIMITED)
+    if (head === undefined && isEvent && connection !== undefined && !connection.mayHandle())
+      return this.#refuse({ id: packet.id, event: packet.data[0] }, RATE_LIMITED)
     if (packet.type === json.PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
     if (isEvent && (extensions || data.length > LARGE)) rememberPacket(packet.data, data)
     this.#listener?.(packet)
@@ -256,7 +270,8 @@ let decoded
 msgpackDecoder.on('decoded', (/** @type {json.Packet} */ packet) => { decoded = packet })
 
 /**
- * Checked before it is decoded: notepack believes every length it reads, and 6 bytes would make it allocate and fill 4 GB.
+ * Checked before it is decoded: notepack believes every length it reads, and 6 bytes would make it allocate and fill 4
+ * GB.
  * @param {Buffer} data
  * @param {number} maxValues
  * @returns {{ packet: json.Packet, extensions: boolean }}
@@ -268,7 +283,8 @@ function readMsgpackPacket (data, maxValues) {
   // The JSON decoder refuses events that only Socket.IO itself may emit; this one lets them pass, and a client could
   // have the server believe in a disconnect.
   const { type, data: args } = decoded
-  if (type === json.PacketType.EVENT && (typeof args[0] !== 'string' || SOCKET_IO_EVENTS.has(args[0]))) throw new Error('invalid event name')
+  if (type === json.PacketType.EVENT && (typeof args[0] !== 'string' || SOCKET_IO_EVENTS.has(args[0])))
+    throw new Error('invalid event name')
   return { packet: decoded, extensions }
 }
 
@@ -277,7 +293,12 @@ class Encoder extends json.Encoder {
   /** @override @param {json.Packet} packet @returns {any} */
   encode (packet) {
     const { type, nsp, id, data } = packet
-    if (nsp !== '/' || (type !== json.PacketType.CONNECT && type !== json.PacketType.EVENT && type !== json.PacketType.ACK) || !isPlain(data)) return super.encode(packet)
+    if (
+      nsp !== '/' ||
+      (type !== json.PacketType.CONNECT && type !== json.PacketType.EVENT && type !== json.PacketType.ACK) ||
+      !isPlain(data)
+    )
+      return super.encode(packet)
     return [`${type}${id ?? ''}${data == null ? '' : JSON.stringify(data)}`]
   }
 }
@@ -300,7 +321,10 @@ const encoders = { json: new Encoder(), msgpack: new msgpack.Encoder() }
 const kPacket = Symbol('packet')
 const kMsgpack = Symbol('msgpack')
 
-/** What is emitted to a room is encoded once, before Socket.IO knows for whom: keeps the packet for those that speak msgpack. */
+/**
+ * What is emitted to a room is encoded once, before Socket.IO knows for whom: keeps the packet for those that speak
+ * msgpack.
+ */
 class RoomEncoder extends json.Encoder {
   /** @override @param {json.Packet} packet @returns {any} */
   encode (packet) { return Object.assign(super.encode(packet), { [kPacket]: packet }) }
@@ -316,7 +340,10 @@ function writeMsgpack (encoded, options) {
   const { writeToEngine } = Object.getPrototypeOf(this)
   const packet = encoded[kPacket]
   if (packet === undefined) return writeToEngine.call(this, encoded, options)
-  writeToEngine.call(this, encoded[kMsgpack] ??= encodePacket('msgpack', packet), { ...options, wsPreEncodedFrame: undefined })
+  writeToEngine.call(this, (encoded[kMsgpack] ??= encodePacket('msgpack', packet)), {
+    ...options,
+    wsPreEncodedFrame: undefined
+  })
 }
 
 /** The `parser` option of the Socket.IO server. Its Encoder is JSON's until `useCodec` says otherwise. */

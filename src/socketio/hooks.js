@@ -5,10 +5,12 @@ import { Socket } from 'socket.io'
 import { systemClock } from '../common/clock.js'
 import { EngineSocket } from '../engine/engine-socket.js'
 
+/* eslint-disable @stylistic/max-len -- a table */
 /**
- * Every private hook of Socket.IO, Engine.IO and ws that inkcast uses, with the versions it was checked against, and those of the msgpack decoder that
- * wire/msgpack.js knows the limits of. The self-test at the start (self-test.js) uses each of them; if one does not do what it is for, none is used and the public
- * path is taken, which is slower and does the same.
+ * Every private hook of Socket.IO, Engine.IO and ws that inkcast uses, with the versions it was checked against, and
+ * those of the msgpack decoder that wire/msgpack.js knows the limits of. The self-test at the start (self-test.js) uses
+ * each of them; if one does not do what it is for, none is used and the public path is taken, which is slower and does
+ * the same.
  *
  * | hook | used for | without it |
  * |---|---|---|
@@ -30,7 +32,14 @@ import { EngineSocket } from '../engine/engine-socket.js'
  * | `_connections` of a net.Server, `_server` of a net.Socket | how many connections there are (connection-limits.js) | they are not bounded |
  * | `conn.pingIntervalTimer` emptied, `sendPacket`, `onClose`, `transport.discard`, `transport.socket` | one heartbeat for all connections | Engine.IO's, with `HEARTBEAT_MAX` |
  */
-const CHECKED = { 'socket.io': '4.8.4', 'engine.io': '6.6.11', 'ws': '8.21.3', 'socket.io-msgpack-parser': '3.0.2', 'notepack.io': '2.2.0' }
+/* eslint-enable @stylistic/max-len */
+const CHECKED = {
+  'socket.io': '4.8.4',
+  'engine.io': '6.6.11',
+  ws: '8.21.3',
+  'socket.io-msgpack-parser': '3.0.2',
+  'notepack.io': '2.2.0'
+}
 
 const require = createRequire(import.meta.url)
 /** There may be several versions of it: ours is the parser's. */
@@ -49,8 +58,10 @@ function installedVersion (name) {
 
 /** @returns {string[]} the libraries that are installed in another version than the hooks were checked with */
 export function versionsNotChecked () {
-  return Object.entries(CHECKED).map(([name, checked]) => ({ name, checked, found: installedVersion(name) }))
-    .filter(({ checked, found }) => found !== checked).map(({ name, checked, found }) => `${name} ${found} in place of ${checked}`)
+  return Object.entries(CHECKED)
+    .map(([name, checked]) => ({ name, checked, found: installedVersion(name) }))
+    .filter(({ checked, found }) => found !== checked)
+    .map(({ name, checked, found }) => `${name} ${found} in place of ${checked}`)
 }
 
 /** What a net.Socket knows of its peer when nobody has asked the system. */
@@ -62,7 +73,10 @@ const UNASKED = Object.freeze({})
  */
 export function deferAddress (netSocket) { if (isLight()) netSocket._peername = UNASKED }
 
-/** `socket.handshake` as documented (https://socket.io/docs/v4/server-socket-instance/#sockethandshake), made as it is read. */
+/**
+ * `socket.handshake` as documented (https://socket.io/docs/v4/server-socket-instance/#sockethandshake), made as it is
+ * read.
+ */
 class Handshake {
   #socket
   #issued = systemClock.now()
@@ -139,7 +153,8 @@ export function writeFrames (conn, frames) {
     return true
   }
   const { transport } = conn
-  if (transport.name !== 'websocket' || !transport.writable || conn.upgrading || conn.writeBuffer.length > 0) return false
+  if (transport.name !== 'websocket' || !transport.writable || conn.upgrading || conn.writeBuffer.length > 0)
+    return false
   const ws = transport.socket
   if (ws.readyState !== 1 || ws._socket.writableLength > 0) return false
   ws._sender.sendFrame([frames])

@@ -1,7 +1,8 @@
 import { contentOf, endOf, fieldOf } from '../wire/msgpack-walk.js'
 
 /**
- * What a Socket.IO packet says of itself before its data: enough to refuse it, with an answer, without decoding the rest.
+ * What a Socket.IO packet says of itself before its data: enough to refuse it, with an answer, without decoding the
+ * rest.
  *
  * @typedef {object} Head
  * @property {number} type Socket.IO's; -1 if it cannot be seen
@@ -19,7 +20,13 @@ export function jsonHead (text) {
   const head = HEAD.exec(text)
   if (head === null) return undefined
   const [, type, attachments, nsp, id, event] = head
-  return { type: Number(type), nsp: nsp ?? '/', id: id === '' ? undefined : Number(id), event: event ?? '', attachments: Number(attachments ?? 0) }
+  return {
+    type: Number(type),
+    nsp: nsp ?? '/',
+    id: id === '' ? undefined : Number(id),
+    event: event ?? '',
+    attachments: Number(attachments ?? 0)
+  }
 }
 
 /** @param {Buffer} bytes msgpack, not checked yet @returns {Head} */
@@ -29,12 +36,17 @@ export function msgpackHead (bytes) {
     type: numberAt(bytes, fieldOf(bytes, 0, 'type')) ?? -1,
     nsp: stringAt(bytes, fieldOf(bytes, 0, 'nsp')) ?? '',
     id: numberAt(bytes, fieldOf(bytes, 0, 'id')),
-    event: data === undefined || contentOf(bytes, data).isMap ? '' : stringAt(bytes, contentOf(bytes, data).begin) ?? '',
+    event:
+      data === undefined || contentOf(bytes, data).isMap ? '' : (stringAt(bytes, contentOf(bytes, data).begin) ?? ''),
     attachments: 0
   }
 }
 
-/** @param {Buffer} bytes @param {number | undefined} at @returns {number | undefined} a whole number that is not negative */
+/**
+ * @param {Buffer} bytes
+ * @param {number | undefined} at
+ * @returns {number | undefined} a whole number that is not negative
+ */
 function numberAt (bytes, at) {
   if (at === undefined || at >= bytes.length) return undefined
   const type = bytes[at]
@@ -43,7 +55,11 @@ function numberAt (bytes, at) {
   return type === 0xcf ? Number(bytes.readBigUInt64BE(at + 1)) : bytes.readUIntBE(at + 1, 1 << (type - 0xcc))
 }
 
-/** @param {Buffer} bytes @param {number | undefined} at @returns {string | undefined} of less than 32 bytes, as names of events and namespaces are */
+/**
+ * @param {Buffer} bytes
+ * @param {number | undefined} at
+ * @returns {string | undefined} of less than 32 bytes, as names of events and namespaces are
+ */
 function stringAt (bytes, at) {
   if (at === undefined || (bytes[at] & 0xe0) !== 0xa0) return undefined
   return bytes.toString('utf8', at + 1, endOf(bytes, at))

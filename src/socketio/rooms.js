@@ -13,8 +13,8 @@ export const createRoomAdapter = ({ publisher, subscriber }) =>
 
 /**
  * Socket.IO puts each connection into a room of its own, so that `io.to(<connection id>)` works. It works without as
- * well, and with 400 bytes less per connection: a room that nobody has made, and that has a connection's id, is its own.
- * `create-room` and `join-room` are not emitted for these.
+ * well, and with 400 bytes less per connection: a room that nobody has made, and that has a connection's id, is its
+ * own. `create-room` and `join-room` are not emitted for these.
  */
 class Rooms extends Map {
   /** @param {Map<string, Set<string>>} sids rooms of each connection, without its own */

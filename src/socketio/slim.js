@@ -69,17 +69,26 @@ const TRANSPORT = table({
 const TRANSPORT_EVENTS = Object.keys(TRANSPORT)
 const SOCKET_EVENTS = ['error', 'disconnect']
 
-/** Socket.IO's Client. @param {any} self itself, when it calls its own methods, or the Engine.IO socket it listens to */
+/**
+ * Socket.IO's Client.
+ * @param {any} self itself, when it calls its own methods, or the Engine.IO socket it listens to
+ */
 const clientOf = (self) => self.conn === undefined ? self[kConnection].socket.client : self
 
 /** What Client#setup binds to itself. @type {Record<'ondata' | 'onerror' | 'onclose', Function>} */
 const CLIENT = {
   /** @this {any} @param {unknown} data */
-  ondata (data) { Object.getPrototypeOf(clientOf(this)).ondata.call(clientOf(this), data) },
+  ondata (data) {
+    Object.getPrototypeOf(clientOf(this)).ondata.call(clientOf(this), data)
+  },
   /** @this {any} @param {Error} error */
-  onerror (error) { Object.getPrototypeOf(clientOf(this)).onerror.call(clientOf(this), error) },
+  onerror (error) {
+    Object.getPrototypeOf(clientOf(this)).onerror.call(clientOf(this), error)
+  },
   /** @this {any} @param {string} reason @param {unknown} description */
-  onclose (reason, description) { Object.getPrototypeOf(clientOf(this)).onclose.call(clientOf(this), reason, description) }
+  onclose (reason, description) {
+    Object.getPrototypeOf(clientOf(this)).onclose.call(clientOf(this), reason, description)
+  }
 }
 
 /** In the place of the closure that Engine.IO's server listens with. @this {any} Engine.IO's socket */
@@ -127,7 +136,8 @@ export function makeAcksLazily () {
 
 /**
  * Makes connections small. One per gateway.
- * @param {{ onPacket: Function, onPacketCreate: Function, onDisconnect: Function }} own what the gateway listens with: the same functions for each connection
+ * @param {{ onPacket: Function, onPacketCreate: Function, onDisconnect: Function }} own what the gateway listens with:
+ *   the same functions for each connection
  */
 export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
   const engineListeners = table({
@@ -137,7 +147,13 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
     error: CLIENT.onerror,
     close: [forgetSession, CLIENT.onclose]
   })
-  const ownListeners = table({ packet: onPacket, packetCreate: onPacketCreate, data: CLIENT.ondata, error: CLIENT.onerror, close: CLIENT.onclose })
+  const ownListeners = table({
+    packet: onPacket,
+    packetCreate: onPacketCreate,
+    data: CLIENT.ondata,
+    error: CLIENT.onerror,
+    close: CLIENT.onclose
+  })
   // Socket.IO's listens to nothing with the one for errors: an emitter without any would throw
   const socketListeners = table({ error () {}, disconnect: onDisconnect })
 
@@ -145,8 +161,15 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
   function slimEngineSocket (conn, client) {
     const { packet, packetCreate, data, error, close } = conn._events
     const own = conn instanceof EngineSocket
-    const stock = conn._eventsCount === 5 && packet === onPacket && packetCreate === onPacketCreate && data === client.ondata && error === client.onerror &&
-      (own ? close === client.onclose : Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose)
+    const stock =
+      conn._eventsCount === 5 &&
+      packet === onPacket &&
+      packetCreate === onPacketCreate &&
+      data === client.ondata &&
+      error === client.onerror &&
+      (own
+        ? close === client.onclose
+        : Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose)
     // somebody else listens as well, or not everybody does yet
     if (!stock) return
     // it takes them off when it is destroyed
@@ -191,7 +214,12 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
      */
     slim ({ conn, socket }) {
       const own = /** @type {any} */ (socket)
-      if (hasOneEach(own, SOCKET_EVENTS) && own._events.disconnect === onDisconnect && own._events.error.name === 'noop') share(own, socketListeners)
+      if (
+        hasOneEach(own, SOCKET_EVENTS) &&
+        own._events.disconnect === onDisconnect &&
+        own._events.error.name === 'noop'
+      )
+        share(own, socketListeners)
       // one that was pushed to has room for 17
       if (own._anyListeners.length === 1) own._anyListeners = own._anyListeners.slice()
       if (conn.transport.name === 'websocket') slimConnection(conn)
@@ -200,7 +228,11 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
   }
 }
 
-/** @param {any} emitter @param {string[]} events @returns {boolean} whether it has one listener for each of these events, and none for others */
+/**
+ * @param {any} emitter
+ * @param {string[]} events
+ * @returns {boolean} whether it has one listener for each of these events, and none for others
+ */
 function hasOneEach ({ _events: listeners, _eventsCount: count }, events) {
   return count === events.length && events.every((event) => typeof listeners[event] === 'function')
 }

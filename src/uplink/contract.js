@@ -12,7 +12,8 @@
  * @property {number} timestamp ms since 1970
  * @property {import('../wire/publication.js').ContentType} contentType
  * @property {Buffer} value
- * @property {Buffer} [asSent] msgpack as the client's library writes it, where that is not what services read (Dates); for who hands it to clients again
+ * @property {Buffer} [asSent] msgpack as the client's library writes it, where that is not what services read (Dates);
+ *   for who hands it to clients again
  */
 
 /**

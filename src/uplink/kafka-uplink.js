@@ -16,13 +16,20 @@ import { createProducer } from '../kafka/producer.js'
  * @returns {import('./contract.js').Uplink}
  */
 export function createKafkaUplink ({ kafka, topic, log, metrics, clock, limits }) {
-  const producer = createProducer({ kafka, topic, log, clock, limits, onPending: (records) => metrics.uplink_pending.set(records) })
+  const producer = createProducer({
+    kafka, topic, log, clock, limits,
+    onPending: (records) => metrics.uplink_pending.set(records)
+  })
   return {
     start: () => producer.start(),
     stop: () => producer.stop(),
     async send (record) {
       try {
-        await producer.send({ key: record.guid ?? record.uid ?? record.sid ?? null, value: record.value, headers: headersOf(record) })
+        await producer.send({
+          key: record.guid ?? record.uid ?? record.sid ?? null,
+          value: record.value,
+          headers: headersOf(record)
+        })
         metrics.uplink_records.inc({ operator: record.operator, result: 'ok' })
       } catch (error) {
         metrics.uplink_records.inc({ operator: record.operator, result: publicError(error).code })

@@ -19,7 +19,10 @@ const RECEIPT_ID_BYTES = 9
  * @returns {Buffer}
  */
 export function encodeEnvelope (publication, ingestedAt) {
-  const { operator, guid, uid, sid, event, except, ephemeral, receipt, traceId, traceparent, timestamp, source, from, contentType, value } = publication
+  const {
+    operator, guid, uid, sid, event, except, ephemeral, receipt, traceId, traceparent, timestamp, source, from,
+    contentType, value
+  } = publication
   const head = JSON.stringify({
     v: VERSION,
     o: operator === 'broadcast' ? undefined : operator,
@@ -48,8 +51,8 @@ export function encodeEnvelope (publication, ingestedAt) {
 
 /**
  * @param {Buffer} envelope
- * @returns {{ publication: Publication, ingestedAt: number, receiptId: string | undefined }} receiptId: the same for all
- *   workers; undefined if none is asked for. The value is a slice of the envelope, not a copy
+ * @returns {{ publication: Publication, ingestedAt: number, receiptId: string | undefined }} receiptId: the same for
+ *   all workers; undefined if none is asked for. The value is a slice of the envelope, not a copy
  * @throws {Error} if it is not an envelope of this version
  */
 export function decodeEnvelope (envelope) {

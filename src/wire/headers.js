@@ -48,7 +48,8 @@ export const newTraceId = () => randomUUID().replaceAll('-', '')
  */
 export function publicationFromHeaders (get, value, timestamp) {
   const operator = get(HEADER.operator)
-  if (operator === undefined || !OPERATORS.has(operator)) throw new InkcastError('unknown_operator', operator === undefined ? 'x-operator is missing' : 'unknown x-operator')
+  if (operator === undefined || !OPERATORS.has(operator))
+    throw new InkcastError('unknown_operator', operator === undefined ? 'x-operator is missing' : 'unknown x-operator')
   const traceparent = get(HEADER.traceparent)
   return {
     operator: /** @type {import('./publication.js').Operator} */ (operator),
@@ -99,7 +100,8 @@ export function headersFromPublication (publication) {
 function exceptList (text) {
   if (text === undefined || text.trim() === '') return []
   const ids = text.split(',').map((id) => id.trim())
-  if (ids.length > MAX_EXCEPT || !ids.every(isId)) throw new InkcastError('bad_header', `x-except is not a comma separated list of at most ${MAX_EXCEPT} ids`)
+  if (ids.length > MAX_EXCEPT || !ids.every(isId))
+    throw new InkcastError('bad_header', `x-except is not a comma separated list of at most ${MAX_EXCEPT} ids`)
   return ids
 }
 

@@ -2,8 +2,9 @@ import { encode, ExtData, ExtensionCodec } from '@msgpack/msgpack'
 import { endOf } from './msgpack-walk.js'
 
 /**
- * What socket.io-msgpack-parser's clients make of values that msgpack has no kind for, all as extension type 0 (notepack.io 2.2): a Date is a
- * fixext 8 with its milliseconds, `undefined` a fixext 1, an ArrayBuffer an ext with its bytes (in Node; browsers send binary).
+ * What socket.io-msgpack-parser's clients make of values that msgpack has no kind for, all as extension type 0
+ * (notepack.io 2.2): a Date is a fixext 8 with its milliseconds, `undefined` a fixext 1, an ArrayBuffer an ext with its
+ * bytes (in Node; browsers send binary).
  */
 
 const [EXT_8, EXT_32, BIN_8] = [0xc7, 0xc9, 0xc4]
@@ -23,8 +24,8 @@ export const withoutArrayBuffers = (bytes) => Buffer.from(rewrite(bytes, (at, ty
 }))
 
 /**
- * For services, which read msgpack with any library: Dates are timestamps (https://github.com/msgpack/msgpack/blob/master/spec.md#timestamp-extension-type),
- * `undefined` is nil.
+ * For services, which read msgpack with any library: Dates are timestamps
+ * (https://github.com/msgpack/msgpack/blob/master/spec.md#timestamp-extension-type), `undefined` is nil.
  * @param {Buffer} bytes one value, checked
  * @returns {Buffer} the same if there are none
  */
@@ -37,7 +38,8 @@ export const withStandardDates = (bytes) => rewrite(bytes, (at, type) => {
 
 /**
  * @param {Buffer} bytes
- * @param {(at: number, type: number) => Uint8Array[] | undefined} replace what an extension becomes; undefined: it stays
+ * @param {(at: number, type: number) => Uint8Array[] | undefined} replace what an extension becomes; undefined: it
+ *   stays
  * @returns {Buffer} the same if nothing was replaced
  */
 function rewrite (bytes, replace) {
@@ -59,7 +61,10 @@ function timestamp (ms) {
   return Number.isNaN(date.getTime()) ? Buffer.from([NIL]) : encode(date)
 }
 
-/** How values with extensions are decoded for clients that speak JSON: Dates as such, of which JSON makes text, and others as `{ type, data }`. */
+/**
+ * How values with extensions are decoded for clients that speak JSON: Dates as such, of which JSON makes text, and
+ * others as `{ type, data }`.
+ */
 export const extensionCodec = new ExtensionCodec()
 extensionCodec.register({
   type: 0,

@@ -3,7 +3,10 @@
  * Formats: https://github.com/msgpack/msgpack/blob/master/spec.md
  */
 
-/** By first byte minus 0xc4: bytes of the length that follows, and bytes besides what it says. @type {readonly (readonly [number, number])[]} */
+/**
+ * By first byte minus 0xc4: bytes of the length that follows, and bytes besides what it says.
+ * @type {readonly (readonly [number, number])[]}
+ */
 const SIZES = [
   [1, 0], [2, 0], [4, 0], // bin
   [1, 1], [2, 1], [4, 1], // ext, with its type
@@ -48,7 +51,8 @@ const isExtension = (type) => (type >= 0xc7 && type <= 0xc9) || (type >= 0xd4 &&
 /**
  * @param {Buffer} bytes
  * @param {number} at where a list or a map begins
- * @returns {{ isMap: boolean, count: number, begin: number }} how many values it has, keys included, and where the first one begins; none for another kind of value
+ * @returns {{ isMap: boolean, count: number, begin: number }} how many values it has, keys included, and where the
+ *   first one begins; none for another kind of value
  */
 export function contentOf (bytes, at) {
   const type = bytes[at]
@@ -74,7 +78,13 @@ export function fieldOf (bytes, at, name) {
   at = begin
   for (let i = 0; i < count && at < bytes.length; i += 2) {
     const value = endOf(bytes, at)
-    if (value - at > name.length && value - at <= name.length + 5 && bytes.toString('latin1', value - name.length, value) === name && isString(bytes, at, name.length)) found = value
+    if (
+      value - at > name.length &&
+      value - at <= name.length + 5 &&
+      bytes.toString('latin1', value - name.length, value) === name &&
+      isString(bytes, at, name.length)
+    )
+      found = value
     at = endOf(bytes, value)
   }
   return found

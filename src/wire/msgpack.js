@@ -4,7 +4,8 @@ import { InkcastError } from '../common/errors.js'
 import { extensionCodec } from './msgpack-extensions.js'
 
 /**
- * @param {unknown} value plain data; Buffers become msgpack binary, and half a surrogate pair U+FFFD, because it has no UTF-8 and strict decoders throw
+ * @param {unknown} value plain data; Buffers become msgpack binary, and half a surrogate pair U+FFFD, because it has no
+ *   UTF-8 and strict decoders throw
  * @returns {Buffer}
  */
 export function encodeMsgpack (value) {
@@ -20,7 +21,8 @@ function encodeWellFormed (value) {
 }
 
 /**
- * The encoder writes half a surrogate pair as if it were a character: ED A0 80 to ED BF BF, which is no UTF-8, and rare in what is.
+ * The encoder writes half a surrogate pair as if it were a character: ED A0 80 to ED BF BF, which is no UTF-8, and rare
+ * in what is.
  * @param {Buffer} bytes
  */
 function mayHoldSurrogates (bytes) {
@@ -58,14 +60,21 @@ export function decodeMsgpack (bytes) {
 const TIMESTAMP = 0xff
 
 /** First bytes of values that may be a map's key: whole numbers and strings. @type {readonly boolean[]} */
-const MAY_BE_KEY = Array.from({ length: 256 }, (_, type) =>
-  type <= 0x7f || (type >= 0xa0 && type <= 0xbf) || (type >= 0xcc && type <= 0xd3) || (type >= 0xd9 && type <= 0xdb) || type >= 0xe0)
+const MAY_BE_KEY = Array.from(
+  { length: 256 },
+  (_, type) =>
+    type <= 0x7f ||
+    (type >= 0xa0 && type <= 0xbf) ||
+    (type >= 0xcc && type <= 0xd3) ||
+    (type >= 0xd9 && type <= 0xdb) ||
+    type >= 0xe0
+)
 
 /**
- * Checks that bytes are exactly one msgpack value, without decoding it: every length within the bytes, every
- * string UTF-8 (strict decoders throw otherwise), no nesting deeper than `maxDepth`, no more than `maxValues` values, and no
- * map with keys other than strings and whole numbers: decoders join an array to a string, once more for each level of nesting.
- * Formats: https://github.com/msgpack/msgpack/blob/master/spec.md
+ * Checks that bytes are exactly one msgpack value, without decoding it: every length within the bytes, every string
+ * UTF-8 (strict decoders throw otherwise), no nesting deeper than `maxDepth`, no more than `maxValues` values, and no
+ * map with keys other than strings and whole numbers: decoders join an array to a string, once more for each level of
+ * nesting. Formats: https://github.com/msgpack/msgpack/blob/master/spec.md
  *
  * @param {Buffer} bytes
  * @param {number} maxDepth
@@ -95,7 +104,8 @@ export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
   /** @param {number} count */
   const string = (count) => {
     skip(count)
-    if (!isUtf8(bytes.subarray(at - count, at))) throw new InkcastError('bad_utf8', 'a string of the msgpack value is not valid UTF-8')
+    if (!isUtf8(bytes.subarray(at - count, at)))
+      throw new InkcastError('bad_utf8', 'a string of the msgpack value is not valid UTF-8')
   }
   /** @param {number} length of it with its type */
   const extension = (length) => {
@@ -103,15 +113,18 @@ export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
     extensions = true
     const size = length - 1
     // decoders believe that a timestamp is as long as the specification has it, and would read on behind it
-    if (bytes[at - length] === TIMESTAMP && size !== 4 && size !== 8 && size !== 12) throw new InkcastError('bad_value', 'a timestamp of the msgpack value has a wrong length')
+    if (bytes[at - length] === TIMESTAMP && size !== 4 && size !== 8 && size !== 12)
+      throw new InkcastError('bad_value', 'a timestamp of the msgpack value has a wrong length')
   }
   /** @param {number} count @param {boolean} isMap */
   const enter = (count, isMap) => {
     if (count === 0) return
     // the remaining bytes cannot hold this many values: do not even begin
-    if (count > bytes.length - at) throw new InkcastError('bad_value', 'the value is not valid msgpack: it ends too early')
+    if (count > bytes.length - at)
+      throw new InkcastError('bad_value', 'the value is not valid msgpack: it ends too early')
     if (count > maxValues - values) throw new TooManyValues(maxValues)
-    if (open.length >= maxDepth) throw new InkcastError('bad_value', `the value is nested deeper than ${maxDepth} levels`)
+    if (open.length >= maxDepth)
+      throw new InkcastError('bad_value', `the value is nested deeper than ${maxDepth} levels`)
     values += count
     open.push(inMap ? -pending : pending)
     pending = count
@@ -124,7 +137,11 @@ export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
     pending--
     skip(1)
     const type = bytes[at - 1]
-    if (isKey && !MAY_BE_KEY[type]) throw new InkcastError('bad_value', 'a map of the msgpack value has a key that is neither a string nor a whole number')
+    if (isKey && !MAY_BE_KEY[type])
+      throw new InkcastError(
+        'bad_value',
+        'a map of the msgpack value has a key that is neither a string nor a whole number'
+      )
     if (type <= 0x7f || type >= 0xe0) skip(0) // fixint
     else if (type <= 0x8f) enter((type & 0x0f) * 2, true)
     else if (type <= 0x9f) enter(type & 0x0f, false)

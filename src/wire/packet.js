@@ -78,7 +78,8 @@ const MSGPACK_TYPE = Buffer.concat([encodeMsgpack('type'), Buffer.from([2]), enc
 const MSGPACK_DATA = Buffer.concat([encodeMsgpack('data'), Buffer.from([0x93])])
 const MSGPACK_HEAD = Buffer.concat([Buffer.from([0x83]), MSGPACK_TYPE, MSGPACK_DATA])
 /** @param {number} ackId */
-const msgpackAskingHead = (ackId) => Buffer.concat([Buffer.from([0x84]), MSGPACK_TYPE, encodeMsgpack('id'), encodeMsgpack(ackId), MSGPACK_DATA])
+const msgpackAskingHead = (ackId) =>
+  Buffer.concat([Buffer.from([0x84]), MSGPACK_TYPE, encodeMsgpack('id'), encodeMsgpack(ackId), MSGPACK_DATA])
 
 /**
  * @param {string} event

@@ -34,7 +34,14 @@ export const OPERATORS = new Set(['broadcast', 'user', 'socket', 'everyone', 'ki
 export const MAX_ID_BYTES = 256
 
 /** @type {ReadonlySet<string>} Names that Socket.IO keeps for itself (socket.io docs, "Emit cheatsheet"). */
-export const SOCKET_IO_EVENTS = new Set(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'])
+export const SOCKET_IO_EVENTS = new Set([
+  'connect',
+  'connect_error',
+  'disconnect',
+  'disconnecting',
+  'newListener',
+  'removeListener'
+])
 const RESERVED_PREFIX = /^(?:doc|gateway|auth):/
 
 // Control characters in ids would end up in keys, channel names and logs.
@@ -48,7 +55,8 @@ const CONTROL = /[\u0000-\u001f\u007f]/
 export function isId (id) {
   return typeof id === 'string' && id.length > 0 && id.length <= MAX_ID_BYTES && !CONTROL.test(id) &&
     (id.length * 3 <= MAX_ID_BYTES || Buffer.byteLength(id) <= MAX_ID_BYTES) &&
-    // half a surrogate pair is encoded as U+FFFD: two ids would be one key, and the rights to one be the rights to the other
+    // half a surrogate pair is encoded as U+FFFD: two ids would be one key, and the rights to one be the rights to the
+    // other
     id.isWellFormed()
 }
 
@@ -64,7 +72,8 @@ const TARGETS = { broadcast: ['guid'], user: ['uid'], socket: ['sid'], everyone:
  * The one check that every publication passes, whichever door it came through.
  *
  * @param {Publication} publication
- * @param {{ maxBytes: number, checked?: boolean }} limits longest value, bytes; whether checkValue has seen the value already
+ * @param {{ maxBytes: number, checked?: boolean }} limits longest value, bytes; whether checkValue has seen the value
+ *   already
  * @returns {Publication} the same
  * @throws {InkcastError} unknown_operator, missing_target, bad_target, reserved_event, bad_header, bad_content_type,
  *   value_too_large, bad_utf8, bad_value
@@ -73,17 +82,20 @@ export function checkPublication (publication, { maxBytes, checked = false }) {
   const { operator, event, value, contentType } = publication
   if (!OPERATORS.has(operator)) throw new InkcastError('unknown_operator')
   for (const target of TARGETS[operator]) {
-    if (publication[target] === undefined) throw new InkcastError('missing_target', `x-operator ${operator} needs x-${target}`)
+    if (publication[target] === undefined)
+      throw new InkcastError('missing_target', `x-operator ${operator} needs x-${target}`)
   }
   if (operator === 'kick' && publication.uid === undefined && publication.sid === undefined) {
     throw new InkcastError('missing_target', 'x-operator kick needs x-uid or x-sid')
   }
   for (const target of /** @type {const} */ (['guid', 'uid', 'sid'])) {
-    if (publication[target] !== undefined && !isId(publication[target])) throw new InkcastError('bad_target', `x-${target} is not a valid id`)
+    if (publication[target] !== undefined && !isId(publication[target]))
+      throw new InkcastError('bad_target', `x-${target} is not a valid id`)
   }
   if (!isId(event)) throw new InkcastError('bad_header', 'x-event is not a valid name')
   if (isReservedEvent(event)) throw new InkcastError('reserved_event')
-  if (value.length > maxBytes) throw new InkcastError('value_too_large', `the value has ${value.length} bytes, ${maxBytes} are allowed`)
+  if (value.length > maxBytes)
+    throw new InkcastError('value_too_large', `the value has ${value.length} bytes, ${maxBytes} are allowed`)
   // kick and revoke act on connections; whatever value they carry reaches nobody
   if (!checked && operator !== 'kick' && operator !== 'revoke') checkValue(value, contentType)
   return publication

@@ -2,8 +2,8 @@ import { contentOf, endOf, fieldOf } from './msgpack-walk.js'
 import { MAX_DEPTH } from './value.js'
 
 /**
- * The bytes of the `data` that a client sent, as they came. Decoding finds out what they are; encoding it again would cost as much once more, and loses
- * what only the sender's encoder knows (extension types).
+ * The bytes of the `data` that a client sent, as they came. Decoding finds out what they are; encoding it again would
+ * cost as much once more, and loses what only the sender's encoder knows (extension types).
  */
 
 /** By the decoded `data`, for as long as it is handled. @type {WeakMap<object, string | Buffer>} */
@@ -18,7 +18,10 @@ export function rememberPacket (args, packet) {
   if (typeof data === 'object' && data !== null) packets.set(data, packet)
 }
 
-/** @param {unknown} data @returns {string | Buffer | undefined} JSON or msgpack; undefined: it was not remembered, or is nested too deep */
+/**
+ * @param {unknown} data
+ * @returns {string | Buffer | undefined} JSON or msgpack; undefined: it was not remembered, or is nested too deep
+ */
 export function rawValue (data) {
   if (typeof data !== 'object' || data === null) return undefined
   const packet = packets.get(data)
@@ -55,7 +58,8 @@ function rawJson (packet) {
     if (end === -1) return undefined
     const written = packet.slice(name + 1, afterName - 1)
     // a name may be written in another way, and the last one counts
-    if (written === 'data' || (written.includes('\\') && JSON.parse(`"${written}"`) === 'data')) found = packet.slice(begin, end)
+    if (written === 'data' || (written.includes('\\') && JSON.parse(`"${written}"`) === 'data'))
+      found = packet.slice(begin, end)
     at = space(packet, end)
   } while (packet[at] === ',')
   return found
@@ -77,7 +81,11 @@ function endOfString (text, at) {
   }
 }
 
-/** @param {string} text @param {number} at where a value begins @returns {number} where it ends; -1: it is nested deeper than MAX_DEPTH */
+/**
+ * @param {string} text
+ * @param {number} at where a value begins
+ * @returns {number} where it ends; -1: it is nested deeper than MAX_DEPTH
+ */
 function endOfJson (text, at) {
   if (text.charCodeAt(at) === QUOTE) return endOfString(text, at)
   let depth = 0

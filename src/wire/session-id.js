@@ -6,8 +6,8 @@ import { systemClock } from '../common/clock.js'
  *
  *   2 worker number | 7 time, ms since 1970 | 2 sequence | 9 random
  *
- * Unique like a snowflake, unguessable (54 random bits: an Engine.IO sid is a credential), and self-routing: any process
- * reads the owner off the first two characters.
+ * Unique like a snowflake, unguessable (54 random bits: an Engine.IO sid is a credential), and self-routing: any
+ * process reads the owner off the first two characters.
  */
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const SESSION_ID = /^[A-Za-z0-9_-]{20}$/
@@ -32,7 +32,15 @@ const NUMBERS = new Map(PAIRS.map((pair, number) => [pair, number]))
  * @returns {() => string} makes a new id with each call
  * @throws {RangeError} for a number that does not fit
  */
-export function createSessionIds (workerNumber, { clock = systemClock, random = (bytes) => { randomFillSync(bytes) } } = {}) {
+export function createSessionIds (
+  workerNumber,
+  {
+    clock = systemClock,
+    random = (bytes) => {
+      randomFillSync(bytes)
+    }
+  } = {}
+) {
   if (!Number.isInteger(workerNumber) || workerNumber < 0 || workerNumber >= MAX_WORKERS) {
     throw new RangeError(`worker number ${workerNumber} is not between 0 and ${MAX_WORKERS - 1}`)
   }

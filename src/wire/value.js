@@ -25,7 +25,8 @@ export function checkValue (value, contentType) {
     } catch (error) {
       throw new InkcastError('bad_value', 'the value is not valid JSON')
     }
-    if (isNestedDeeper(text, MAX_DEPTH)) throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
+    if (isNestedDeeper(text, MAX_DEPTH))
+      throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
   } else if (contentType === 'application/msgpack') {
     checkMsgpack(value, MAX_DEPTH)
     // what passes must also be decodable for JSON clients (a map whose keys are maps is not)

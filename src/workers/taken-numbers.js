@@ -4,8 +4,8 @@ import { WORKERS } from '../redis/keys.js'
 const FRESH = 100
 
 /**
- * Which worker numbers somebody has. Clients may make up session ids with any of them: one question to Redis serves all that come within
- * a tenth of a second.
+ * Which worker numbers somebody has. Clients may make up session ids with any of them: one question to Redis serves all
+ * that come within a tenth of a second.
  *
  * @param {object} dependencies
  * @param {{ scripts: Pick<import('../redis/scripts.js').Scripts, 'numbers'> }} dependencies.redis

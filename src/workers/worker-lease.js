@@ -15,11 +15,12 @@ import { MAX_WORKERS } from '../wire/session-id.js'
  * says that somebody else has its number. A Redis that was away, or lost its data, learns of us again at once; until
  * then others do not find our sessions, and we are not ready.
  *
- * A renewal also finds out that Redis has lost its data although no connection was lost (FLUSHALL, a restore): all parts of this process
- * that keep something there are told, as after a reconnect.
+ * A renewal also finds out that Redis has lost its data although no connection was lost (FLUSHALL, a restore): all
+ * parts of this process that keep something there are told, as after a reconnect.
  *
- * From taking a number until the lease ends, in whatever way, is an incarnation of it (worker-watch.js tells of their ends). A worker that could
- * not renew in time while others could, and whose number nobody has taken, goes on as another incarnation.
+ * From taking a number until the lease ends, in whatever way, is an incarnation of it (worker-watch.js tells of their
+ * ends). A worker that could not renew in time while others could, and whose number nobody has taken, goes on as
+ * another incarnation.
  */
 
 /** How long a number stays with a worker that no longer renews it, ms. */
@@ -36,10 +37,17 @@ const RENEWALS_PER_LEASE = 3
  */
 
 /**
- * This machine, as its workers see each other: who has the same name reaches their unix sockets, and can tell whether their processes
- * still run. The host name alone would not do: copies of a virtual machine share it, and so do containers in the host's network.
+ * This machine, as its workers see each other: who has the same name reaches their unix sockets, and can tell whether
+ * their processes still run. The host name alone would not do: copies of a virtual machine share it, and so do
+ * containers in the host's network.
  */
-export const thisMachine = () => [os.hostname(), linux(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()), linux(() => readlinkSync('/proc/self/ns/pid')), process.getuid?.() ?? ''].join(':')
+export const thisMachine = () =>
+  [
+    os.hostname(),
+    linux(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()),
+    linux(() => readlinkSync('/proc/self/ns/pid')),
+    process.getuid?.() ?? ''
+  ].join(':')
 
 /** @param {() => string} read @returns {string} empty where there is no such thing */
 function linux (read) {
@@ -52,11 +60,14 @@ function linux (read) {
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'onBack' | 'lost' | 'hasLost'>} dependencies.redis
- * @param {string} dependencies.slot names the place of this process: the process that takes it after this one gets the same number
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'onBack' | 'lost' | 'hasLost'>}
+ *   dependencies.redis
+ * @param {string} dependencies.slot names the place of this process: the process that takes it after this one gets the
+ *   same number
  * @param {WorkerAddress} dependencies.address
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
- * @param {(incarnation: number) => void} [dependencies.onReborn] the lease had ended and this is another incarnation now: to others, whatever the one before held is gone
+ * @param {(incarnation: number) => void} [dependencies.onReborn] the lease had ended and this is another incarnation
+ *   now: to others, whatever the one before held is gone
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
  */
@@ -75,8 +86,11 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
   let secrets = [ownSecret]
 
   /** @param {number} time ms; 0 gives the number back */
-  const renewFor = (time) => redis.scripts.renew([WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending],
-    [/** @type {number} */ (number), token, time, owner, secrets[0], incarnation])
+  const renewFor = (time) =>
+    redis.scripts.renew(
+      [WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending],
+      [/** @type {number} */ (number), token, time, owner, secrets[0], incarnation]
+    )
 
   /** @param {boolean} [back] everybody is told already that Redis may have lost its data */
   async function renew (back = false) {
@@ -91,7 +105,10 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
       }
       if (Number(renewed) !== incarnation) {
         incarnation = Number(renewed)
-        log.warn({ workerNumber: number }, 'the lease of the worker number had ended: others take this worker for a new one')
+        log.warn(
+          { workerNumber: number },
+          'the lease of the worker number had ended: others take this worker for a new one'
+        )
         onReborn?.(incarnation)
       }
       heldUntil = asked + leaseTime
@@ -133,10 +150,16 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
     /** Whether others find us: false when the lease could not be renewed in time. @returns {boolean} */
     get held () { return systemClock.monotonic() < heldUntil },
 
-    /** When the number was taken, ms since 1970 by the clock of Redis. Later ones of a number are larger. @returns {number} */
+    /**
+     * When the number was taken, ms since 1970 by the clock of Redis. Later ones of a number are larger.
+     * @returns {number}
+     */
     get incarnation () { return incarnation },
 
-    /** What workers prove themselves to each other with; the first one signs, each is believed. @returns {readonly string[]} */
+    /**
+     * What workers prove themselves to each other with; the first one signs, each is believed.
+     * @returns {readonly string[]}
+     */
     get secrets () { return secrets },
 
     /** @throws {InkcastError} unavailable: Redis is away, or all numbers are taken */

@@ -3,17 +3,20 @@ import { WORKERS } from '../redis/keys.js'
 import { LEASE_TIME } from './worker-lease.js'
 
 /**
- * Watches the leases of all workers, and tells of those that have ended: run out, given back, or taken over by the next process.
+ * Watches the leases of all workers, and tells of those that have ended: run out, given back, or taken over by the next
+ * process.
  *
- * What a worker held has its incarnation, `<number>.<incarnation>` (`createWorkerLease`), because a number is soon taken
- * again. An incarnation that has ended does not come back.
+ * What a worker held has its incarnation, `<number>.<incarnation>` (`createWorkerLease`), because a number is soon
+ * taken again. An incarnation that has ended does not come back.
  *
- * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, within a second or so of the end, in the order of the ends:
- *   let go of what you hold of that worker. It is told of what ends after `start()`; ask `live()` about what is older.
- * - `clean(number, incarnation)` is called on **one** process of the cluster, once what the worker held may no longer be kept for clients that come back
- *   (`grace`): delete its keys, report its clients. When the promise resolves it is done with for good. When it rejects it is called again; when the process dies
- *   midway, another one is asked. So it may begin anew after any of its steps, and even run twice at a time where Redis was away: every
- *   step must be one that may be done twice.
+ * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, within a second or so of the end,
+ *   in the order of the ends: let go of what you hold of that worker. It is told of what ends after `start()`; ask
+ *   `live()` about what is older.
+ * - `clean(number, incarnation)` is called on **one** process of the cluster, once what the worker held may no longer
+ *   be kept for clients that come back (`grace`): delete its keys, report its clients. When the promise resolves it is
+ *   done with for good. When it rejects it is called again; when the process dies midway, another one is asked. So it
+ *   may begin anew after any of its steps, and even run twice at a time where Redis was away: every step must be one
+ *   that may be done twice.
  *
  * Redis being away ends nobody: while nobody could watch, nobody could renew either, and leases are counted anew.
  */
@@ -37,14 +40,20 @@ const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map
  * @param {object} dependencies
  * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'client'>} dependencies.redis
  * @param {((number: number, incarnation: number) => void)[]} [dependencies.onWorkerGone]
- * @param {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} [dependencies.clean] default: this process cleans nothing up
+ * @param {(number: number, incarnation: number, signal: AbortSignal) => Promise<void>} [dependencies.clean] default:
+ *   this process cleans nothing up
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
  * @param {number} [dependencies.interval] ms
- * @param {number} dependencies.grace how long what a worker held is kept after its last sign of life, ms; the same in all processes
+ * @param {number} dependencies.grace how long what a worker held is kept after its last sign of life, ms; the same in
+ *   all processes
  * @param {number} [dependencies.claimTime] ms
  */
-export function createWorkerWatch ({ redis, onWorkerGone = [], clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME }) {
+export function createWorkerWatch ({
+  redis,
+  onWorkerGone = [],
+  clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME
+}) {
   const listeners = [...onWorkerGone]
   const stopping = new AbortController()
   /** @type {NodeJS.Timeout | undefined} */
@@ -99,8 +108,11 @@ export function createWorkerWatch ({ redis, onWorkerGone = [], clean, log, lease
         await redis.client.zrem(WORKERS.unclean, name)
         break
       } catch (error) {
-        if (!signal.aborted) log.warn({ err: error, incarnation: name }, 'what a worker left behind could not be cleaned up, trying again')
-        await new Promise((resolve) => { setTimeout(resolve, backoff.next()).unref() })
+        if (!signal.aborted)
+          log.warn({ err: error, incarnation: name }, 'what a worker left behind could not be cleaned up, trying again')
+        await new Promise((resolve) => {
+          setTimeout(resolve, backoff.next()).unref()
+        })
       }
     }
     claimed = ''
@@ -108,7 +120,9 @@ export function createWorkerWatch ({ redis, onWorkerGone = [], clean, log, lease
 
   return {
     /** Tells of ends from now on. @param {(number: number, incarnation: number) => void} listener */
-    onWorkerGone (listener) { listeners.push(listener) },
+    onWorkerGone (listener) {
+      listeners.push(listener)
+    },
 
     /**
      * @param {Iterable<string>} names incarnations, as `incarnationName` has them

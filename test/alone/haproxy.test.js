@@ -25,7 +25,11 @@ const REDIS_URL = await ownRedisUrl(scope)
 async function startMachine (env, options) {
   const agentPort = Number(env.AGENT_PORT ?? await freePort())
   const machine = await startCluster(scope, { REDIS_URL, AGENT_PORT: String(agentPort), ...env }, options)
-  return { ...machine, agentPort, env: { ...env, PORT: String(machine.port), ADMIN_PORT: String(machine.adminPort), AGENT_PORT: String(agentPort) } }
+  return {
+    ...machine,
+    agentPort,
+    env: { ...env, PORT: String(machine.port), ADMIN_PORT: String(machine.adminPort), AGENT_PORT: String(agentPort) }
+  }
 }
 
 /**
@@ -34,13 +38,26 @@ async function startMachine (env, options) {
  */
 async function startBalancer (machines, kind) {
   const [port, statsPort, plainPort] = await freePorts(3)
-  const server = (/** @type {number} */ i, /** @type {string} */ address, /** @type {number} */ port, /** @type {number} */ adminPort, /** @type {number} */ agentPort) =>
-    `server machine${i + 1} ${address}:${port} check port ${adminPort} agent-check agent-port ${agentPort}`
+  const server = (
+    /** @type {number} */ i,
+    /** @type {string} */ address,
+    /** @type {number} */ port,
+    /** @type {number} */ adminPort,
+    /** @type {number} */ agentPort
+  ) => `server machine${i + 1} ${address}:${port} check port ${adminPort} agent-check agent-port ${agentPort}`
   const status = async () => {
-    const csv = await (await fetch(`http://127.0.0.1:${statsPort}/stats;csv`, { signal: AbortSignal.timeout(5000) })).text()
+    const csv = await (
+      await fetch(`http://127.0.0.1:${statsPort}/stats;csv`, { signal: AbortSignal.timeout(5000) })
+    ).text()
     const [head, ...rows] = csv.split('\n').map((line) => line.replace(/^# /, '').split(','))
     const column = (/** @type {string[]} */ row, /** @type {string} */ name) => row[head.indexOf(name)]
-    return rows.filter((row) => row[1]?.startsWith('machine')).map((row) => ({ status: column(row, 'status'), weight: Number(column(row, 'weight')), failed: column(row, 'econ') }))
+    return rows
+      .filter((row) => row[1]?.startsWith('machine'))
+      .map((row) => ({
+        status: column(row, 'status'),
+        weight: Number(column(row, 'weight')),
+        failed: column(row, 'econ')
+      }))
   }
   const balancer = await startHaproxy(scope, {
     file: `haproxy/${kind}.cfg`,
@@ -48,7 +65,12 @@ async function startBalancer (machines, kind) {
       'bind :443': `bind 127.0.0.1:${port}`,
       'bind 127.0.0.1:8404': `bind 127.0.0.1:${statsPort}`,
       ...(kind === 'terminate' ? { 'bind :80': `bind 127.0.0.1:${plainPort}` } : {}),
-      ...Object.fromEntries(machines.map((machine, i) => [server(i, `10.0.0.1${i + 1}`, 3000, 9100, 9101), server(i, '127.0.0.1', machine.port, machine.adminPort, machine.agentPort)]))
+      ...Object.fromEntries(
+        machines.map((machine, i) => [
+          server(i, `10.0.0.1${i + 1}`, 3000, 9100, 9101),
+          server(i, '127.0.0.1', machine.port, machine.adminPort, machine.agentPort)
+        ])
+      )
     },
     answers: status
   })
@@ -68,28 +90,52 @@ test('a machine with more connections gets less weight from its agent', { skip, 
   const weights = async () => (await status()).map(({ weight }) => weight)
   /** @type {number[]} */
   let last = []
-  await waitFor(async () => (last = await weights()).every((weight) => weight > 1), { timeout: 15_000, message: () => last })
-  // as many as AGENT_CAPACITY says for two workers, past the balancer. How busy the other one is decides what it has left: it is not full
+  await waitFor(async () => (last = await weights()).every((weight) => weight > 1), {
+    timeout: 15_000,
+    message: () => last
+  })
+  // as many as AGENT_CAPACITY says for two workers, past the balancer. How busy the other one is decides what it has
+  // left: it is not full
   await Promise.all(Array.from({ length: 40 }, () => connectClient(t, scene.first.url)))
   await waitFor(async () => (last = await weights())[0] === 1 && last[1] > 1, { timeout: 15_000, message: () => last })
 })
 
-test('a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back', { skip, timeout: 270_000 }, async (t) => {
-  await waitFor(async () => (await status()).every(({ status }) => status === 'UP'), { timeout: 15_000, message: 'both machines' })
-  /** @type {any} */
-  let last
-  const staying = await stoppingCostsNothing(t, scene, () =>
-    waitFor(async () => (last = await status())[0].status !== 'UP' && last[1].status === 'UP', { timeout: 15_000, message: () => last }))
+test(
+  'a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back',
+  { skip, timeout: 270_000 },
+  async (t) => {
+    await waitFor(async () => (await status()).every(({ status }) => status === 'UP'), {
+      timeout: 15_000,
+      message: 'both machines'
+    })
+    /** @type {any} */
+    let last
+    const staying = await stoppingCostsNothing(t, scene, () =>
+      waitFor(async () => (last = await status())[0].status !== 'UP' && last[1].status === 'UP', {
+        timeout: 15_000,
+        message: () => last
+      })
+    )
 
-  scene.first = await startMachine(scene.first.env)
-  await waitFor(async () => (last = await status())[0].status === 'UP' && last[0].weight > 1, { timeout: 15_000, message: () => last })
-  const after = await Promise.all(Array.from({ length: 8 }, () => connectClient(t, scene.terminating.url, { ca })))
-  assert.ok(after.some((client) => !staying.has(workerOf(client))), 'it is used again')
-})
+    scene.first = await startMachine(scene.first.env)
+    await waitFor(async () => (last = await status())[0].status === 'UP' && last[0].weight > 1, {
+      timeout: 15_000,
+      message: () => last
+    })
+    const after = await Promise.all(Array.from({ length: 8 }, () => connectClient(t, scene.terminating.url, { ca })))
+    assert.ok(
+      after.some((client) => !staying.has(workerOf(client))),
+      'it is used again'
+    )
+  }
+)
 
 test('a gateway that is killed costs nobody a record', { skip, timeout: 180_000 }, async (t) => {
   await killingCostsNothing(t, scene)
   /** @type {any} */
   let last
-  await waitFor(async () => (last = await scene.passing.status())[0].status.startsWith('DOWN') && last[1].status === 'UP', { timeout: 15_000, message: () => last })
+  await waitFor(
+    async () => (last = await scene.passing.status())[0].status.startsWith('DOWN') && last[1].status === 'UP',
+    { timeout: 15_000, message: () => last }
+  )
 })

@@ -38,7 +38,8 @@ async function start (t, env = {}) {
     leftovers: () => readdirSync(temporary),
     sockets: () => readdirSync(path.join(temporary, readdirSync(temporary)[0])).sort(),
     /** @param {string} [role] @returns {Promise<number[]>} */
-    pids: async (role) => (await childrenOf(cluster.pid)).filter((child) => role === undefined || child.role === role).map(({ pid }) => pid)
+    pids: async (role) =>
+      (await childrenOf(cluster.pid)).filter((child) => role === undefined || child.role === role).map(({ pid }) => pid)
   }
 }
 
@@ -66,7 +67,8 @@ async function gone (cluster, pids) {
   const end = await cluster.exited
   await waitFor(() => !pids.some(isAlive), { message: () => `processes ${pids.filter(isAlive)} to end` })
   await waitFor(() => cluster.leftovers().length === 0, { message: cluster.leftovers })
-  for (const url of [cluster.url, cluster.apiUrl, cluster.adminUrl]) assert.equal(await isFree(Number(new URL(url).port)), true, `${url} is free`)
+  for (const url of [cluster.url, cluster.apiUrl, cluster.adminUrl])
+    assert.equal(await isFree(Number(new URL(url).port)), true, `${url} is free`)
   return end
 }
 
@@ -80,34 +82,51 @@ describe('a cluster that goes on', () => {
   }, { timeout: 270_000 })
 
   test('gateway workers run with the flags that were measured for them, the others without', async () => {
-    const flagsOf = (/** @type {number} */ pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter((arg) => GATEWAY_FLAGS.includes(arg))
-    for (const { pid, role } of await childrenOf(cluster.pid)) assert.deepEqual(flagsOf(pid), role === 'gateway' ? GATEWAY_FLAGS : [], role)
+    const flagsOf = (/** @type {number} */ pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        .split('\0')
+        .filter((arg) => GATEWAY_FLAGS.includes(arg))
+    for (const { pid, role } of await childrenOf(cluster.pid))
+      assert.deepEqual(flagsOf(pid), role === 'gateway' ? GATEWAY_FLAGS : [], role)
   })
 
-  test('a killed gateway worker is replaced, takes its number again, and the clients of the other notice nothing', { timeout: 90_000 }, async (t) => {
-    const clients = await connectToWorkers(t, cluster.url, 2, 40, () => ({ reconnection: true }))
-    const numbers = [...new Set(clients.map(workerOf))]
-    const file = cluster.sockets().find((name) => name.startsWith('gateway-0.'))
-    const pid = Number(file?.split('.')[1])
-    const guid = `document-${randomUUID()}`
-    for (const client of clients) await client.ask('doc:join', { guid })
-    /** @type {Set<typeof clients[number]>} */
-    const lost = new Set()
-    for (const client of clients) client.on('disconnect', () => lost.add(client))
+  test(
+    'a killed gateway worker is replaced, takes its number again, and the clients of the other notice nothing',
+    { timeout: 90_000 },
+    async (t) => {
+      const clients = await connectToWorkers(t, cluster.url, 2, 40, () => ({ reconnection: true }))
+      const numbers = [...new Set(clients.map(workerOf))]
+      const file = cluster.sockets().find((name) => name.startsWith('gateway-0.'))
+      const pid = Number(file?.split('.')[1])
+      const guid = `document-${randomUUID()}`
+      for (const client of clients) await client.ask('doc:join', { guid })
+      /** @type {Set<typeof clients[number]>} */
+      const lost = new Set()
+      for (const client of clients) client.on('disconnect', () => lost.add(client))
 
-    process.kill(pid, 'SIGKILL')
-    await waitFor(async () => !(await cluster.pids()).includes(pid) && await cluster.ready(), { timeout: 10_000, message: 'a new worker' })
-    await waitFor(() => clients.every((client) => client.connected), { timeout: 20_000, message: 'every client back' })
-    assert.ok(lost.size > 0 && lost.size < clients.length, `${lost.size} lost`)
-    const survivor = workerOf(/** @type {any} */ (clients.find((client) => !lost.has(client))))
-    assert.ok(clients.every((client) => lost.has(client) || workerOf(client) === survivor), 'one worker\'s clients were lost')
+      process.kill(pid, 'SIGKILL')
+      await waitFor(async () => !(await cluster.pids()).includes(pid) && (await cluster.ready()), {
+        timeout: 10_000,
+        message: 'a new worker'
+      })
+      await waitFor(() => clients.every((client) => client.connected), {
+        timeout: 20_000,
+        message: 'every client back'
+      })
+      assert.ok(lost.size > 0 && lost.size < clients.length, `${lost.size} lost`)
+      const survivor = workerOf(/** @type {any} */ (clients.find((client) => !lost.has(client))))
+      assert.ok(
+        clients.every((client) => lost.has(client) || workerOf(client) === survivor),
+        'one worker\'s clients were lost'
+      )
 
-    const later = await connectToWorkers(t, cluster.url, 2, 2)
-    assert.deepEqual([...new Set(later.map(workerOf))].sort(), numbers.sort(), 'the same numbers')
-    assert.equal(cluster.sockets().length, 4, 'no stale socket')
-    assert.match(cluster.output(), /process ended unexpectedly, starting it again/)
-    assert.match(await cluster.metrics(), /^inkcast_worker_restarts_total\{[^}]*role="gateway"[^}]*\} 1$/m)
-  })
+      const later = await connectToWorkers(t, cluster.url, 2, 2)
+      assert.deepEqual([...new Set(later.map(workerOf))].sort(), numbers.sort(), 'the same numbers')
+      assert.equal(cluster.sockets().length, 4, 'no stale socket')
+      assert.match(cluster.output(), /process ended unexpectedly, starting it again/)
+      assert.match(await cluster.metrics(), /^inkcast_worker_restarts_total\{[^}]*role="gateway"[^}]*\} 1$/m)
+    }
+  )
 
   for (const role of ['api', 'ingest']) {
     test(`a killed ${role} is replaced and works again`, { timeout: 90_000 }, async (t) => {
@@ -127,84 +146,119 @@ describe('a cluster that goes on', () => {
     })
   }
 
-  test('SIGHUP under load: no connection is refused, every client is back, every process is another one, and a second SIGHUP is not forgotten', { timeout: 270_000 }, async (t) => {
-    const before = await cluster.pids()
-    const kinds = [['websocket'], ['polling'], ['polling', 'websocket']]
-    const clients = await Promise.all(Array.from({ length: 45 }, (_, i) => connectClient(t, cluster.url, { transports: kinds[i % 3], reconnection: true })))
-    const { allBack, missing, untold } = watchReturn(clients)
-    const traffic = connectAllTheTime(t, cluster.url, { transports: kinds })
-    /** @type {number[]} */
-    const answers = []
-    let asking = true
-    t.after(() => { asking = false })
-    const asked = (async () => {
-      while (asking) {
-        answers.push((await cluster.post(`/v1/documents/reload-${randomUUID()}/broadcast`, 1)).status)
-        await delay(5)
+  test(
+    'SIGHUP under load: no connection is refused, every client is back, every process is another one, and a second SIGHUP is not forgotten',
+    { timeout: 270_000 },
+    async (t) => {
+      const before = await cluster.pids()
+      const kinds = [['websocket'], ['polling'], ['polling', 'websocket']]
+      const clients = await Promise.all(
+        Array.from({ length: 45 }, (_, i) =>
+          connectClient(t, cluster.url, { transports: kinds[i % 3], reconnection: true })
+        )
+      )
+      const { allBack, missing, untold } = watchReturn(clients)
+      const traffic = connectAllTheTime(t, cluster.url, { transports: kinds })
+      /** @type {number[]} */
+      const answers = []
+      let asking = true
+      t.after(() => {
+        asking = false
+      })
+      const asked = (async () => {
+        while (asking) {
+          answers.push((await cluster.post(`/v1/documents/reload-${randomUUID()}/broadcast`, 1)).status)
+          await delay(5)
+        }
+      })()
+      let most = 0
+      const everSeen = new Set(before)
+      const look = async () => {
+        const now = await cluster.pids()
+        for (const pid of now) everSeen.add(pid)
+        most = Math.max(most, now.length)
+        return now
       }
-    })()
-    let most = 0
-    const everSeen = new Set(before)
-    const look = async () => {
-      const now = await cluster.pids()
-      for (const pid of now) everSeen.add(pid)
-      most = Math.max(most, now.length)
-      return now
+      /** @type {unknown} */
+      let unready
+      const watched = (async () => {
+        while (asking) {
+          await look()
+          await cluster.ready().catch((error) => {
+            unready = error
+          })
+          await delay(50)
+        }
+      })()
+      await waitFor(() => traffic.connected > 10, { timeout: 10_000, message: 'traffic' })
+
+      process.kill(cluster.pid, 'SIGHUP')
+      await waitFor(async () => !(await look()).includes(before[0]), {
+        timeout: 30_000,
+        message: 'the first process to be replaced'
+      })
+      process.kill(cluster.pid, 'SIGHUP')
+      await waitFor(async () => (await look()).length === 4 && everSeen.size === 12, {
+        timeout: 60_000,
+        message: () => `both reloads, ${everSeen.size} processes so far`
+      })
+      asking = false
+      await Promise.all([asked, watched])
+      const { connected, refused, workers } = await traffic.stop()
+
+      assert.deepEqual(refused, [])
+      assert.ok(connected > 50 && workers.size >= 2, `${connected} connected to ${[...workers]}`)
+      assert.deepEqual(
+        answers.filter((status) => status !== 202),
+        [],
+        'the api answered'
+      )
+      assert.equal(unready, undefined, 'ready all the time')
+      assert.equal(most, 5, 'one process at a time')
+      await waitFor(allBack, { timeout: 10_000, message: missing })
+      assert.deepEqual([...untold], [], 'all were told')
+      assert.equal((await cluster.post(`/v1/documents/${randomUUID()}/broadcast`, 1)).status, 202)
+      await waitFor(() => cluster.sockets().length === 4, { message: cluster.sockets })
     }
-    /** @type {unknown} */
-    let unready
-    const watched = (async () => {
-      while (asking) {
-        await look()
-        await cluster.ready().catch((error) => { unready = error })
-        await delay(50)
-      }
-    })()
-    await waitFor(() => traffic.connected > 10, { timeout: 10_000, message: 'traffic' })
-
-    process.kill(cluster.pid, 'SIGHUP')
-    await waitFor(async () => !(await look()).includes(before[0]), { timeout: 30_000, message: 'the first process to be replaced' })
-    process.kill(cluster.pid, 'SIGHUP')
-    await waitFor(async () => (await look()).length === 4 && everSeen.size === 12, { timeout: 60_000, message: () => `both reloads, ${everSeen.size} processes so far` })
-    asking = false
-    await Promise.all([asked, watched])
-    const { connected, refused, workers } = await traffic.stop()
-
-    assert.deepEqual(refused, [])
-    assert.ok(connected > 50 && workers.size >= 2, `${connected} connected to ${[...workers]}`)
-    assert.deepEqual(answers.filter((status) => status !== 202), [], 'the api answered')
-    assert.equal(unready, undefined, 'ready all the time')
-    assert.equal(most, 5, 'one process at a time')
-    await waitFor(allBack, { timeout: 10_000, message: missing })
-    assert.deepEqual([...untold], [], 'all were told')
-    assert.equal((await cluster.post(`/v1/documents/${randomUUID()}/broadcast`, 1)).status, 202)
-    await waitFor(() => cluster.sockets().length === 4, { message: cluster.sockets })
-  })
+  )
 })
 
-test('SIGTERM: clients are told, everything ends within DRAIN_TIMEOUT with exit code 0, and nothing is left', { timeout: 120_000 }, async (t) => {
-  const cluster = await start(t, { DRAIN_TIMEOUT: '5000' })
-  const clients = await Promise.all(Array.from({ length: 30 }, (_, i) => connectClient(t, cluster.url, { transports: i % 3 ? ['websocket'] : ['polling'] })))
-  const told = Promise.all(clients.map((client) => client.next('gateway:draining')))
-  const ended = Promise.all(clients.map((client) => client.next('disconnect')))
-  const pids = await cluster.pids()
-  assert.equal(pids.length, 3)
-  process.kill(cluster.pid, 'SIGTERM')
-  await told
-  // a polling client is told with its next request, and may find nobody there any more
-  for (const [i, [reason]] of (await ended).entries()) assert.match(reason, i % 3 ? /^transport close$/ : /^transport (close|error)$/)
-  // 1: something had to be killed because it took longer
-  assert.deepEqual(await gone(cluster, pids), { code: 0, signal: null })
-})
+test(
+  'SIGTERM: clients are told, everything ends within DRAIN_TIMEOUT with exit code 0, and nothing is left',
+  { timeout: 120_000 },
+  async (t) => {
+    const cluster = await start(t, { DRAIN_TIMEOUT: '5000' })
+    const clients = await Promise.all(
+      Array.from({ length: 30 }, (_, i) =>
+        connectClient(t, cluster.url, { transports: i % 3 ? ['websocket'] : ['polling'] })
+      )
+    )
+    const told = Promise.all(clients.map((client) => client.next('gateway:draining')))
+    const ended = Promise.all(clients.map((client) => client.next('disconnect')))
+    const pids = await cluster.pids()
+    assert.equal(pids.length, 3)
+    process.kill(cluster.pid, 'SIGTERM')
+    await told
+    // a polling client is told with its next request, and may find nobody there any more
+    for (const [i, [reason]] of (await ended).entries())
+      assert.match(reason, i % 3 ? /^transport close$/ : /^transport (close|error)$/)
+    // 1: something had to be killed because it took longer
+    assert.deepEqual(await gone(cluster, pids), { code: 0, signal: null })
+  }
+)
 
-test('a worker that hangs is killed soon after DRAIN_TIMEOUT, and the exit code says so', { timeout: 120_000 }, async (t) => {
-  const cluster = await start(t, { DRAIN_TIMEOUT: '500', WORKERS: '1' })
-  const pids = await cluster.pids()
-  process.kill((await cluster.pids('gateway'))[0], 'SIGSTOP')
-  process.kill(cluster.pid, 'SIGTERM')
-  assert.deepEqual(await gone(cluster, pids), { code: 1, signal: null })
-  assert.match(cluster.output(), /did not stop in time, killing them/)
-})
+test(
+  'a worker that hangs is killed soon after DRAIN_TIMEOUT, and the exit code says so',
+  { timeout: 120_000 },
+  async (t) => {
+    const cluster = await start(t, { DRAIN_TIMEOUT: '500', WORKERS: '1' })
+    const pids = await cluster.pids()
+    process.kill((await cluster.pids('gateway'))[0], 'SIGSTOP')
+    process.kill(cluster.pid, 'SIGTERM')
+    assert.deepEqual(await gone(cluster, pids), { code: 1, signal: null })
+    assert.match(cluster.output(), /did not stop in time, killing them/)
+  }
+)
 
 test('a second signal ends everything at once', { timeout: 120_000 }, async (t) => {
   const cluster = await start(t, { WORKERS: '1' })
@@ -230,24 +284,31 @@ test('a killed launcher: its processes notice, drain, and leave nothing behind',
   assert.deepEqual(await gone(cluster, pids), { code: null, signal: 'SIGKILL' })
 })
 
-test('a new process that does not start leaves the old one serving, and the log says why', { timeout: 120_000 }, async (t) => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-keys-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const file = path.join(folder, 'key.pem')
-  const { publicKey, privateKey } = keyPairFor('ES256')
-  writeFileSync(file, publicKey.export({ type: 'spki', format: 'pem' }))
-  const cluster = await start(t, { AUTH_JWT_PUBLIC_KEY_FILE: file, WORKERS: '1' })
-  const token = await signToken({ sub: 'somebody' }, { alg: 'ES256', key: privateKey })
-  const client = await connectClient(t, cluster.url, { auth: { token } })
-  const pids = await cluster.pids()
-  writeFileSync(file, 'no key')
-  process.kill(cluster.pid, 'SIGHUP')
-  await waitFor(() => /not reloaded: the new process: .*AUTH_JWT_PUBLIC_KEY_FILE/.test(cluster.output()), { timeout: 20_000, message: cluster.output })
-  assert.deepEqual(await cluster.pids(), pids)
-  assert.equal(client.connected, true)
-  await connectClient(t, cluster.url, { auth: { token } })
-  await cluster.ready()
-})
+test(
+  'a new process that does not start leaves the old one serving, and the log says why',
+  { timeout: 120_000 },
+  async (t) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-keys-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const file = path.join(folder, 'key.pem')
+    const { publicKey, privateKey } = keyPairFor('ES256')
+    writeFileSync(file, publicKey.export({ type: 'spki', format: 'pem' }))
+    const cluster = await start(t, { AUTH_JWT_PUBLIC_KEY_FILE: file, WORKERS: '1' })
+    const token = await signToken({ sub: 'somebody' }, { alg: 'ES256', key: privateKey })
+    const client = await connectClient(t, cluster.url, { auth: { token } })
+    const pids = await cluster.pids()
+    writeFileSync(file, 'no key')
+    process.kill(cluster.pid, 'SIGHUP')
+    await waitFor(() => /not reloaded: the new process: .*AUTH_JWT_PUBLIC_KEY_FILE/.test(cluster.output()), {
+      timeout: 20_000,
+      message: cluster.output
+    })
+    assert.deepEqual(await cluster.pids(), pids)
+    assert.equal(client.connected, true)
+    await connectClient(t, cluster.url, { auth: { token } })
+    await cluster.ready()
+  }
+)
 
 /**
  * Runs the launcher to its end.
@@ -256,7 +317,11 @@ test('a new process that does not start leaves the old one serving, and the log 
  * @returns {Promise<{ code: number | null, output: string }>}
  */
 function runLauncher (t, env) {
-  const child = spawn(process.execPath, ['cluster.js'], { cwd: ROOT, env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'error', ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, ['cluster.js'], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'error', ...env },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   t.after(() => { child.kill('SIGKILL') })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output += chunk })
@@ -274,7 +339,15 @@ describe('what cannot start says why in one line, with exit code 1, and leaves n
     const temporary = mkdtempSync(path.join(tmpdir(), 'inkcast-test-'))
     t.after(() => rmSync(temporary, { recursive: true, force: true }))
     const [port, apiPort, adminPort] = await freePorts(3)
-    const { code, output } = await runLauncher(t, { WORKERS: '1', REDIS_URL: redisUrl(), TMPDIR: temporary, PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort), ...env })
+    const { code, output } = await runLauncher(t, {
+      WORKERS: '1',
+      REDIS_URL: redisUrl(),
+      TMPDIR: temporary,
+      PORT: String(port),
+      API_PORT: String(apiPort),
+      ADMIN_PORT: String(adminPort),
+      ...env
+    })
     assert.equal(code, 1, output)
     const lines = output.split('\n').filter((line) => line !== '')
     assert.equal(lines.length, 1, output)
@@ -290,12 +363,22 @@ describe('what cannot start says why in one line, with exit code 1, and leaves n
       await once(server, 'listening')
       t.after(() => server.close())
       const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-      await fails(t, { [name]: String(port) }, new RegExp(`^inkcast: ${role && `${role}: `}port ${port} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT`))
+      await fails(
+        t,
+        { [name]: String(port) },
+        new RegExp(
+          `^inkcast: ${role && `${role}: `}port ${port} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT`
+        )
+      )
     })
   }
 
   test('a password that Redis does not know', { timeout: 90_000 }, async (t) => {
-    await fails(t, { REDIS_URL: redisUrl().replace('redis://', 'redis://nobody:wrong@') }, /^inkcast: [a-z]+-\d: redis: .*(password|user)/i)
+    await fails(
+      t,
+      { REDIS_URL: redisUrl().replace('redis://', 'redis://nobody:wrong@') },
+      /^inkcast: [a-z]+-\d: redis: .*(password|user)/i
+    )
   })
 
   test('TMPDIR is too long for a unix socket', { timeout: 90_000 }, async (t) => {

@@ -11,7 +11,9 @@ import { parseEnv } from 'node:util'
 import { Redis } from 'ioredis'
 import { HOP_HEADER, hopProof } from '../../src/peers/request-proof.js'
 import { certificate, startHaproxy } from '../helpers/balancer.js'
-import { connectAllKinds, everyKindWorks, joinAll, nothingIsLost, sum, workerOf, workersOf } from '../helpers/behind-balancer.js'
+import {
+  connectAllKinds, everyKindWorks, joinAll, nothingIsLost, sum, workerOf, workersOf
+} from '../helpers/behind-balancer.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
 import { fileScope } from '../helpers/file-scope.js'
@@ -24,8 +26,9 @@ import { lacks } from '../services/install.js'
 import { waitUntil } from '../services/wait.js'
 
 /**
- * Three hosts with networks and names of their own: two run inkcast with the settings of docs/deployment.md, the third one Redis, Kafka
- * and HAProxy with deploy/haproxy/terminate.cfg, in which only the path of the certificate is replaced.
+ * Three hosts with networks and names of their own: two run inkcast with the settings of docs/deployment.md, the third
+ * one Redis, Kafka and HAProxy with deploy/haproxy/terminate.cfg, in which only the path of the certificate is
+ * replaced.
  */
 const skip = await lacksHosts() || await lacks(['haproxy', 'redis-server', 'java'])
 const scope = fileScope()
@@ -52,7 +55,10 @@ before(async () => {
   if (skip) return
   hosts = await createHosts(scope, { machine1: '10.0.0.11', machine2: '10.0.0.12', services: '10.0.0.13' })
   services = await startServices()
-  ;[first, second] = await Promise.all([startMachine('machine1', { WORKERS: '2', PEER_PORT: '0' }), startMachine('machine2', { WORKERS: '1' })])
+  ;[first, second] = await Promise.all([
+    startMachine('machine1', { WORKERS: '2', PEER_PORT: '0' }),
+    startMachine('machine2', { WORKERS: '1' })
+  ])
   url = await startBalancer()
   redis = new Redis(await hosts.services.door(services.redisPort), '127.0.0.1')
   scope.after(() => redis.disconnect())
@@ -62,7 +68,11 @@ async function startServices () {
   const directory = makeDirectory('host-services')
   scope.after(() => removeDirectory(directory))
   const log = join(directory, 'log')
-  const [program, ...args] = hosts.services.command([process.execPath, here('../helpers/host-services.js'), hosts.services.address])
+  const [program, ...args] = hosts.services.command([
+    process.execPath,
+    here('../helpers/host-services.js'),
+    hosts.services.address
+  ])
   const starter = spawnGuarded(program, args, { log, directory })
   scope.after(() => starter.stop())
   return waitUntil('Redis and Kafka on a host', () => {
@@ -78,7 +88,9 @@ async function startServices () {
  */
 async function startMachine (name, env, options) {
   const host = hosts[name]
-  const own = Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, value.replace('10.0.0.11', host.address)]))
+  const own = Object.fromEntries(
+    Object.entries(settings).map(([name, value]) => [name, value.replace('10.0.0.11', host.address)])
+  )
   const machine = await startCluster(scope, {
     ...own,
     REDIS_URL: services.redisUrl,
@@ -108,7 +120,10 @@ async function startBalancer () {
 }
 
 /** @param {string} [uid] */
-const asUser = async (uid = `user-${randomUUID()}`) => ({ ca, auth: { token: await signToken({ sub: uid }, { key: settings.AUTH_JWT_SECRET }) } })
+const asUser = async (uid = `user-${randomUUID()}`) => ({
+  ca,
+  auth: { token: await signToken({ sub: uid }, { key: settings.AUTH_JWT_SECRET }) }
+})
 
 /**
  * The polling transport, by hand.
@@ -128,22 +143,30 @@ async function openSession (url) {
   return JSON.parse(text.slice(1)).sid
 }
 
-test('clients of every kind work on two machines, with requests dealt out in turn', { skip, timeout: 180_000 }, async (t) => {
-  await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })
-  for (const machine of [first, second]) {
-    const metrics = await machine.metrics()
-    const strays = (/** @type {string} */ result) => sum(metrics, 'inkcast_stray_requests_total', `result="${result}"`)
-    assert.ok(strays('forwarded') > 0, 'requests came to another machine than that of their session')
-    assert.deepEqual({ failed: strays('failed'), unknown: strays('unknown') }, { failed: 0, unknown: 0 })
+test(
+  'clients of every kind work on two machines, with requests dealt out in turn',
+  { skip, timeout: 180_000 },
+  async (t) => {
+    await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })
+    for (const machine of [first, second]) {
+      const metrics = await machine.metrics()
+      const strays = (/** @type {string} */ result) =>
+        sum(metrics, 'inkcast_stray_requests_total', `result="${result}"`)
+      assert.ok(strays('forwarded') > 0, 'requests came to another machine than that of their session')
+      assert.deepEqual({ failed: strays('failed'), unknown: strays('unknown') }, { failed: 0, unknown: 0 })
+    }
   }
-})
+)
 
 test('a session of one machine is served by each worker of the other, request by request', { skip }, async () => {
   for (const [owner, others] of [[first, second], [second, first]]) {
     for (let i = 0; i < 8; i++) {
       const sid = await openSession(owner.url)
       const token = await signToken({ sub: 'by-hand' }, { key: settings.AUTH_JWT_SECRET })
-      assert.deepEqual(await poll(others.url, sid, { method: 'POST', body: `40${JSON.stringify({ token })}` }), { status: 200, text: 'ok' })
+      assert.deepEqual(await poll(others.url, sid, { method: 'POST', body: `40${JSON.stringify({ token })}` }), {
+        status: 200,
+        text: 'ok'
+      })
       const answer = await poll(others.url, sid)
       assert.equal(answer.status, 200)
       assert.match(answer.text, /^40\{"sid":"/)
@@ -151,35 +174,63 @@ test('a session of one machine is served by each worker of the other, request by
   }
 })
 
-test('what is published on one machine, signals and rooms of Socket.IO reach the members on both', { skip, timeout: 180_000 }, async (t) => {
-  const guid = `both-${randomUUID()}`
-  const options = await asUser()
-  const clients = (await Promise.all([first, second].map((machine) => connectAllKinds(t, machine.url, { each: 1, options })))).flat()
-  await joinAll(clients, guid)
-  const machines = new Set((await Promise.all([first, second].map((machine) => machine.metrics()))).map((text) => sum(text, 'inkcast_documents') > 0))
-  assert.deepEqual([...machines], [true], 'members on both machines')
+test(
+  'what is published on one machine, signals and rooms of Socket.IO reach the members on both',
+  { skip, timeout: 180_000 },
+  async (t) => {
+    const guid = `both-${randomUUID()}`
+    const options = await asUser()
+    const clients = (
+      await Promise.all([first, second].map((machine) => connectAllKinds(t, machine.url, { each: 1, options })))
+    ).flat()
+    await joinAll(clients, guid)
+    const machines = new Set(
+      (await Promise.all([first, second].map((machine) => machine.metrics()))).map(
+        (text) => sum(text, 'inkcast_documents') > 0
+      )
+    )
+    assert.deepEqual([...machines], [true], 'members on both machines')
 
-  for (const machine of [first, second]) assert.equal((await machine.post(`/v1/documents/${guid}/broadcast`, 'record')).status, 202)
-  await waitFor(() => clients.every(({ received }) => received.length === 2), { timeout: 15_000, message: () => clients.map(({ received }) => received.length) })
-  for (const { received } of clients) assert.deepEqual(received.map(({ meta }) => meta.offset), [1, 2])
+    for (const machine of [first, second])
+      assert.equal((await machine.post(`/v1/documents/${guid}/broadcast`, 'record')).status, 202)
+    await waitFor(() => clients.every(({ received }) => received.length === 2), {
+      timeout: 15_000,
+      message: () => clients.map(({ received }) => received.length)
+    })
+    for (const { received } of clients)
+      assert.deepEqual(
+        received.map(({ meta }) => meta.offset),
+        [1, 2]
+      )
 
-  assert.equal((await clients[0].ask('doc:signal', { guid, event: 'cursor', data: 7 })).ok, true)
-  await waitFor(() => clients.slice(1).every(({ received }) => received.length === 3), { message: () => clients.map(({ received }) => received.length) })
+    assert.equal((await clients[0].ask('doc:signal', { guid, event: 'cursor', data: 7 })).ok, true)
+    await waitFor(() => clients.slice(1).every(({ received }) => received.length === 3), {
+      message: () => clients.map(({ received }) => received.length)
+    })
 
-  const [program, ...args] = hosts.services.command([process.execPath, here('../helpers/extension.js'), services.redisUrl])
-  const extension = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  t.after(() => extension.kill('SIGKILL'))
-  const lines = createInterface(extension.stdout)
-  const ask = async (/** @type {string} */ question) => {
-    extension.stdin.write(`${question} doc:${guid}\n`)
-    return JSON.parse(String((await once(lines, 'line', { signal: AbortSignal.timeout(30_000) }))[0]))
+    const [program, ...args] = hosts.services.command([
+      process.execPath,
+      here('../helpers/extension.js'),
+      services.redisUrl
+    ])
+    const extension = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+    t.after(() => extension.kill('SIGKILL'))
+    const lines = createInterface(extension.stdout)
+    const ask = async (/** @type {string} */ question) => {
+      extension.stdin.write(`${question} doc:${guid}\n`)
+      return JSON.parse(String((await once(lines, 'line', { signal: AbortSignal.timeout(30_000) }))[0]))
+    }
+    assert.equal(await ask('count'), clients.length)
+    await ask('emit')
+    const notices = () =>
+      clients.map(({ received }) => received.filter(({ event }) => event === 'notice').map(({ payload }) => payload))
+    await waitFor(() => notices().every((list) => list.length > 0), { message: notices })
+    assert.deepEqual(
+      notices(),
+      clients.map(() => [{ room: `doc:${guid}` }])
+    )
   }
-  assert.equal(await ask('count'), clients.length)
-  await ask('emit')
-  const notices = () => clients.map(({ received }) => received.filter(({ event }) => event === 'notice').map(({ payload }) => payload))
-  await waitFor(() => notices().every((list) => list.length > 0), { message: notices })
-  assert.deepEqual(notices(), clients.map(() => [{ room: `doc:${guid}` }]))
-})
+)
 
 test('kick disconnects a user on both machines, whichever is asked', { skip, timeout: 180_000 }, async (t) => {
   const uid = `user-${randomUUID()}`
@@ -202,8 +253,11 @@ test('the listener for other machines serves nobody but them', { skip }, async (
   const path = `/socket.io/?EIO=4&transport=polling&sid=${sid}`
   const secret = String(await redis.get('inkcast:{workers}:secret'))
   assert.ok(secret.length >= 43, 'the secret of the cluster')
-  const ask = (/** @type {Record<string, string>} */ headers) => poll(listener, sid, { method: 'POST', body: '40{}', headers })
-  const proof = (/** @type {string} */ secret, method = 'POST', url = path, at = Date.now()) => ({ [HOP_HEADER]: hopProof(secret, method, url, at) })
+  const ask = (/** @type {Record<string, string>} */ headers) =>
+    poll(listener, sid, { method: 'POST', body: '40{}', headers })
+  const proof = (/** @type {string} */ secret, method = 'POST', url = path, at = Date.now()) => ({
+    [HOP_HEADER]: hopProof(secret, method, url, at)
+  })
   const refused = { status: 403, text: '' }
 
   assert.deepEqual(await ask({}), refused)
@@ -221,21 +275,32 @@ test('the listener for other machines serves nobody but them', { skip }, async (
   assert.equal(strange.status, 200)
 })
 
-test('a worker that is being replaced and the one after it are both reached by other machines', { skip, timeout: 180_000 }, async (t) => {
-  const options = await asUser()
-  const [before] = await workersOf(t, second.url, 1, options)
-  process.kill(second.pid, 'SIGHUP')
-  let sid = ''
-  await waitFor(async () => {
-    sid = await openSession(second.url)
-    return sid.slice(0, 2) !== before
-  }, { timeout: 20_000, message: 'a session of the new worker' })
-  assert.deepEqual(await poll(first.url, sid, { method: 'POST', body: '40{}' }), { status: 200, text: 'ok' })
-  await waitFor(second.ready, { timeout: 20_000, message: 'the end of the reload' })
-})
+test(
+  'a worker that is being replaced and the one after it are both reached by other machines',
+  { skip, timeout: 180_000 },
+  async (t) => {
+    const options = await asUser()
+    const [before] = await workersOf(t, second.url, 1, options)
+    process.kill(second.pid, 'SIGHUP')
+    let sid = ''
+    await waitFor(
+      async () => {
+        sid = await openSession(second.url)
+        return sid.slice(0, 2) !== before
+      },
+      { timeout: 20_000, message: 'a session of the new worker' }
+    )
+    assert.deepEqual(await poll(first.url, sid, { method: 'POST', body: '40{}' }), { status: 200, text: 'ok' })
+    await waitFor(second.ready, { timeout: 20_000, message: 'the end of the reload' })
+  }
+)
 
 test('sessions of a machine without PEER_HOST are unknown to others', { skip, timeout: 180_000 }, async () => {
-  const closed = await startMachine('services', { PEER_HOST: '', AGENT_PORT: '' }, { file: here('../../src/gateway.js') })
+  const closed = await startMachine(
+    'services',
+    { PEER_HOST: '', AGENT_PORT: '' },
+    { file: here('../../src/gateway.js') }
+  )
   const sid = await openSession(closed.url)
   for (const machine of [first, second]) {
     assert.deepEqual(await poll(machine.url, sid), { status: 400, text: '{"code":1,"message":"Session ID unknown"}' })
@@ -246,21 +311,40 @@ test('sessions of a machine without PEER_HOST are unknown to others', { skip, ti
   await closed.stop()
 })
 
-test('a machine that loses its network costs nobody a record, and its sessions are given up', { skip, timeout: 270_000 }, async (t) => {
-  const options = await asUser()
-  const staying = await workersOf(t, second.url, 1, options)
-  const sid = await openSession(first.url)
-  await nothingIsLost(t, { url, publisher: second, options }, () => hosts.machine1.unplug(), (clients) => clients.every((client) => staying.has(workerOf(client))))
-  // a poll that has found nobody would be held until the next ping
-  assert.equal((await poll(second.url, sid, { signal: AbortSignal.timeout(20_000) })).status, 400)
-})
+test(
+  'a machine that loses its network costs nobody a record, and its sessions are given up',
+  { skip, timeout: 270_000 },
+  async (t) => {
+    const options = await asUser()
+    const staying = await workersOf(t, second.url, 1, options)
+    const sid = await openSession(first.url)
+    await nothingIsLost(
+      t,
+      { url, publisher: second, options },
+      () => hosts.machine1.unplug(),
+      (clients) => clients.every((client) => staying.has(workerOf(client)))
+    )
+    // a poll that has found nobody would be held until the next ping
+    assert.equal((await poll(second.url, sid, { signal: AbortSignal.timeout(20_000) })).status, 400)
+  }
+)
 
 test('a machine that has its network back is used again', { skip, timeout: 270_000 }, async (t) => {
-  await waitFor(async () => await redis.zcount('inkcast:{workers}:expiry', Date.now(), '+inf') === 1, { timeout: 15_000, message: 'its worker numbers to be free' })
+  await waitFor(async () => (await redis.zcount('inkcast:{workers}:expiry', Date.now(), '+inf')) === 1, {
+    timeout: 15_000,
+    message: 'its worker numbers to be free'
+  })
   await hosts.machine1.plugIn()
   await waitFor(first.ready, { timeout: 60_000, message: 'the machine to be ready' })
-  assert.equal(await redis.zcount('inkcast:{workers}:expiry', Date.now(), '+inf'), 3, 'others find the sessions of a machine that is ready')
+  assert.equal(
+    await redis.zcount('inkcast:{workers}:expiry', Date.now(), '+inf'),
+    3,
+    'others find the sessions of a machine that is ready'
+  )
   const workers = await workersOf(t, first.url, 2, await asUser())
-  await waitFor(async () => workers.has(workerOf(await connectClient(t, url, await asUser()))), { timeout: 15_000, message: 'a client on it' })
+  await waitFor(async () => workers.has(workerOf(await connectClient(t, url, await asUser()))), {
+    timeout: 15_000,
+    message: 'a client on it'
+  })
   await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })
 })

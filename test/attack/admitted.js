@@ -17,7 +17,8 @@ const ask = (name, argument) => frame(TEXT, `421${JSON.stringify([name, argument
 const signal = (guid, data) => frame(TEXT, `421["doc:signal",{"guid":"${guid}","event":"noise","data":${data}}]`)
 
 /**
- * A client that has a document of its own and the witnesses' crowd open, and writes at an even pace; it comes back when it is closed.
+ * A client that has a document of its own and the witnesses' crowd open, and writes at an even pace; it comes back when
+ * it is closed.
  *
  * @param {number} perSecond how often
  * @param {() => Buffer | Buffer[]} next what to write each time
@@ -32,10 +33,13 @@ const client = (perSecond, next, { codec = 'json' } = {}) => async ({ port, secu
     sent.connections++
     await line.write(upgradeRequest())
     await line.answer(/ 101 /)
-    await line.write(codec === 'json' ? frame(TEXT, `40{"token":"${token}"}`) : frame(BINARY, packet(0, connectData(token))))
+    await line.write(
+      codec === 'json' ? frame(TEXT, `40{"token":"${token}"}`) : frame(BINARY, packet(0, connectData(token)))
+    )
     // what it is answered begins with 40 for JSON, and holds "sid" for both
     await line.answer(/sid[^]*(pingInterval|maxPayload)[^]*sid/)
-    for (const guid of ['own', 'crowd']) await line.write(codec === 'json' ? ask('doc:join', { guid }) : frame(BINARY, join(guid)))
+    for (const guid of ['own', 'crowd'])
+      await line.write(codec === 'json' ? ask('doc:join', { guid }) : frame(BINARY, join(guid)))
     const begin = performance.now()
     for (let n = 0; !line.ended && performance.now() < until; n++) {
       for (const bytes of [next()].flat()) await line.write(bytes)
@@ -57,7 +61,12 @@ function string (text) {
 /** @param {string} token */
 const connectData = (token) => Buffer.concat([Buffer.from([0x81]), string('token'), string(token)])
 /** @param {string} guid */
-const join = (guid) => packet(2, Buffer.concat([Buffer.from([0x92]), string('doc:join'), Buffer.from([0x81]), string('guid'), string(guid)]), 1)
+const join = (guid) =>
+  packet(
+    2,
+    Buffer.concat([Buffer.from([0x92]), string('doc:join'), Buffer.from([0x81]), string('guid'), string(guid)]),
+    1
+  )
 
 /** @param {Buffer} data msgpack @returns {() => Buffer} */
 function msgpackSignal (data) {
@@ -77,7 +86,10 @@ export const ADMITTED = {
   'maps with arrays as keys': client(1, msgpackSignal(nestedKeys(900, 990_000)), { codec: 'msgpack' }),
   'broad JSON': client(1, same(signal('own', `[${'[],'.repeat(330_000)}0]`))),
   'broad JSON of 45 KB': client(20, same(signal('own', `[${'[],'.repeat(15_000)}0]`))),
-  'JSON with many keys': client(1, same(signal('own', JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`key-${i}`, i])))))),
+  'JSON with many keys': client(
+    1,
+    same(signal('own', JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`key-${i}`, i])))))
+  ),
   'deep JSON': client(1, same(signal('own', nested(490_000)))),
   'a string of 1 MB': client(1, same(signal('own', JSON.stringify('x'.repeat(MB - 1000))))),
   'escapes of 1 MB': client(1, same(signal('own', `"${'\\u00e9'.repeat(160_000)}"`))),
@@ -85,10 +97,22 @@ export const ADMITTED = {
   'signals of 10 KB to 100 members': client(EVENTS, same(signal('crowd', JSON.stringify('x'.repeat(10_000))))),
   'who is present, 100 times a second': client(EVENTS, same(ask('doc:members', { guid: 'crowd', limit: 500 }))),
   'joins with the list of members': client(EVENTS, same(ask('doc:join', { guid: 'crowd', members: true }))),
-  'joins and leaves': client(EVENTS / 2, () => [ask('doc:join', { guid: 'own', position: { epoch: 'x', offset: 1 } }), ask('doc:leave', { guid: 'own' })]),
-  'documents that nobody has': client(EVENTS / 2, () => [ask('doc:join', { guid: `new-${++count}` }), ask('doc:leave', { guid: `new-${count}` })]),
-  'a state that changes all the time': client(EVENTS, () => ask('doc:state', { guid: 'crowd', state: { at: ++count, name: 'x'.repeat(1500) } })),
+  'joins and leaves': client(EVENTS / 2, () => [
+    ask('doc:join', { guid: 'own', position: { epoch: 'x', offset: 1 } }),
+    ask('doc:leave', { guid: 'own' })
+  ]),
+  'documents that nobody has': client(EVENTS / 2, () => [
+    ask('doc:join', { guid: `new-${++count}` }),
+    ask('doc:leave', { guid: `new-${count}` })
+  ]),
+  'a state that changes all the time': client(EVENTS, () =>
+    ask('doc:state', { guid: 'crowd', state: { at: ++count, name: 'x'.repeat(1500) } })
+  ),
   'records of 10 KB that are kept': client(EVENTS, same(ask('doc:send', { guid: 'crowd', data: 'x'.repeat(10_000) }))),
-  'tokens that nobody signed': client(EVENTS, () => ask('auth:refresh', { token: `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(`{"sub":"u${++count}"}`).toString('base64url')}.${'x'.repeat(43)}` })),
+  'tokens that nobody signed': client(EVENTS, () =>
+    ask('auth:refresh', {
+      token: `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(`{"sub":"u${++count}"}`).toString('base64url')}.${'x'.repeat(43)}`
+    })
+  ),
   'events that nobody knows': client(EVENTS, same(frame(TEXT, '421["no-such-event",{}]')))
 }

@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { ADMITTED } from './admitted.js'
 import { attacked, SECONDS } from './scene.js'
 
-/** What the others may wait, ms; where it is a short run beside other work, no more is asked than that the worker does not stand still. */
+/**
+ * What the others may wait, ms; where it is a short run beside other work, no more is asked than that the worker does
+ * not stand still.
+ */
 const P99 = SECONDS >= 60 ? 200 : 1000
 
 for (const name of Object.keys(ADMITTED)) {

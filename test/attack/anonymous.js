@@ -4,7 +4,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import zlib from 'node:zlib'
 import { emptyMaps, nested, nestedKeys, packet } from './values.js'
-import { BINARY, floodFrames, fragments, frame, hold, keepBusy, Line, PING, PONG, TEXT, upgradeRequest } from './wire.js'
+import {
+  BINARY, floodFrames, fragments, frame, hold, keepBusy, Line, PING, PONG, TEXT, upgradeRequest
+} from './wire.js'
 
 /**
  * @typedef {import('./wire.js').Target} Target
@@ -16,8 +18,17 @@ const MB = 2 ** 20
 /** A message as large as the limits for clients that were let in. */
 const LARGE = 1_060_000
 const POLLING = '/socket.io/?EIO=4&transport=polling'
-const get = (/** @type {string} */ query, /** @type {string[]} */ headers = []) => [`GET ${POLLING}${query} HTTP/1.1`, 'Host: 127.0.0.1', ...headers, '', ''].join('\r\n')
-const post = (/** @type {string} */ sid, /** @type {number} */ length) => [`POST ${POLLING}&sid=${sid} HTTP/1.1`, 'Host: 127.0.0.1', 'Content-Type: text/plain', `Content-Length: ${length}`, '', ''].join('\r\n')
+const get = (/** @type {string} */ query, /** @type {string[]} */ headers = []) =>
+  [`GET ${POLLING}${query} HTTP/1.1`, 'Host: 127.0.0.1', ...headers, '', ''].join('\r\n')
+const post = (/** @type {string} */ sid, /** @type {number} */ length) =>
+  [
+    `POST ${POLLING}&sid=${sid} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    'Content-Type: text/plain',
+    `Content-Length: ${length}`,
+    '',
+    ''
+  ].join('\r\n')
 
 /** @param {Line} line @returns {Promise<string | undefined>} of a polling session it has begun */
 async function begin (line) {
@@ -39,12 +50,13 @@ const UNFINISHED = {
   'one byte': (line) => line.write('G'),
   nothing: async () => {},
   'half a head': (line) => line.write('GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\n'),
-  'half a body': (line) => line.write('POST /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc'),
+  'half a body': (line) =>
+    line.write('POST /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc'),
   'an upgrade elsewhere': (line) => line.write(upgradeRequest({ path: '/elsewhere/' })),
   'no HTTP': (line) => line.write('\x16\x03\x01 hello\r\n\r\n'),
   'a slow head': async (line) => {
     await line.write('GET /socket.io/ HTTP/1.1\r\n')
-    const timer = setInterval(() => line.ended ? clearInterval(timer) : line.write('X-A: b\r\n'), 2000)
+    const timer = setInterval(() => (line.ended ? clearInterval(timer) : line.write('X-A: b\r\n')), 2000)
     line.socket.once('close', () => clearInterval(timer))
   },
   'a WebSocket without a packet': (line) => line.write(upgradeRequest()),
@@ -62,27 +74,42 @@ const UNFINISHED = {
 /** @type {Record<string, Attack>} */
 export const ANONYMOUS = {
   'polling sessions': pollingSessions(),
-  'polling sessions with 14 KB of headers': pollingSessions({ headers: Array.from({ length: 14 }, (_, i) => `X-Filler-${i}: ${'x'.repeat(1000)}`) }),
+  'polling sessions with 14 KB of headers': pollingSessions({
+    headers: Array.from({ length: 14 }, (_, i) => `X-Filler-${i}: ${'x'.repeat(1000)}`)
+  }),
   'polling sessions with an empty sid': pollingSessions({ query: '&sid=' }),
   'sessions of workers that do not exist': pollingSessions({ query: '&sid=ZZ0000000000000000zz' }),
 
-  'bodies of 1 MB that do not end': (target) => hold(target, 1200, async (line) => {
-    const sid = await begin(line)
-    if (sid === undefined) return
-    await line.write(post(sid, LARGE))
-    await line.write(Buffer.alloc(LARGE - 1000, 'x'))
-  }, { atOnce: 20 }),
+  'bodies of 1 MB that do not end': (target) =>
+    hold(
+      target,
+      1200,
+      async (line) => {
+        const sid = await begin(line)
+        if (sid === undefined) return
+        await line.write(post(sid, LARGE))
+        await line.write(Buffer.alloc(LARGE - 1000, 'x'))
+      },
+      { atOnce: 20 }
+    ),
 
-  'frames that claim 1 MB': (target) => hold(target, 8000, async (line) => {
-    await line.write(upgradeRequest())
-    if (await line.answer(/ 101 /) !== null) await line.write(frame(TEXT, '4', { claimed: LARGE }))
-  }),
+  'frames that claim 1 MB': (target) =>
+    hold(target, 8000, async (line) => {
+      await line.write(upgradeRequest())
+      if ((await line.answer(/ 101 /)) !== null) await line.write(frame(TEXT, '4', { claimed: LARGE }))
+    }),
 
-  'frames of 1 MB that do not end': (target) => hold(target, 1200, async (line) => {
-    await line.write(upgradeRequest())
-    if (await line.answer(/ 101 /) === null) return
-    await line.write(frame(TEXT, Buffer.alloc(LARGE - 1000, 'x'), { claimed: LARGE }))
-  }, { atOnce: 20 }),
+  'frames of 1 MB that do not end': (target) =>
+    hold(
+      target,
+      1200,
+      async (line) => {
+        await line.write(upgradeRequest())
+        if ((await line.answer(/ 101 /)) === null) return
+        await line.write(frame(TEXT, Buffer.alloc(LARGE - 1000, 'x'), { claimed: LARGE }))
+      },
+      { atOnce: 20 }
+    ),
 
   'lines that nobody finishes': async (target) => {
     const kinds = Object.values(UNFINISHED)
@@ -107,22 +134,36 @@ export const ANONYMOUS = {
     return floodFrames(target, 4, () => message)
   },
   'compressed messages of 1 MB': (target) => {
-    const deflated = zlib.deflateRawSync(Buffer.alloc(LARGE - 5000, '3'), { finishFlush: zlib.constants.Z_SYNC_FLUSH }).subarray(0, -4)
+    const deflated = zlib
+      .deflateRawSync(Buffer.alloc(LARGE - 5000, '3'), { finishFlush: zlib.constants.Z_SYNC_FLUSH })
+      .subarray(0, -4)
     const message = frame(TEXT, deflated, { compressed: true })
-    return floodFrames(target, 4, () => message, { headers: ['Sec-WebSocket-Extensions: permessage-deflate'], pause: 5 })
+    return floodFrames(target, 4, () => message, {
+      headers: ['Sec-WebSocket-Extensions: permessage-deflate'],
+      pause: 5
+    })
   },
 
   // as much as is read before a token, and as much as is read after it
   'deep JSON': (target) => floodFrames(target, 4, jsonOf(`{"token":${nested(30_000)}}`), { pause: 10 }),
-  'broad JSON of 60 KB': (target) => floodFrames(target, 4, jsonOf(`{"token":[${'[],'.repeat(20_000)}0]}`), { pause: 10 }),
-  'broad JSON of 1 MB': (target) => floodFrames(target, 4, jsonOf(`{"token":[${'[],'.repeat(300_000)}0]}`), { pause: 10 }),
+  'broad JSON of 60 KB': (target) =>
+    floodFrames(target, 4, jsonOf(`{"token":[${'[],'.repeat(20_000)}0]}`), { pause: 10 }),
+  'broad JSON of 1 MB': (target) =>
+    floodFrames(target, 4, jsonOf(`{"token":[${'[],'.repeat(300_000)}0]}`), { pause: 10 }),
   'deep msgpack': (target) => floodFrames(target, 4, msgpackOf(Buffer.alloc(60_000, 0x91)), { pause: 10 }),
   'broad msgpack of 60 KB': (target) => floodFrames(target, 4, msgpackOf(emptyMaps(60_000)), { pause: 10 }),
   'broad msgpack of 1 MB': (target) => floodFrames(target, 4, msgpackOf(emptyMaps(1_000_000)), { pause: 10 }),
-  'msgpack maps with arrays as keys, of 60 KB': (target) => floodFrames(target, 4, msgpackOf(nestedKeys(900, 60_000)), { pause: 10 }),
-  'msgpack maps with arrays as keys, of 1 MB': (target) => floodFrames(target, 4, msgpackOf(nestedKeys(900, MB)), { pause: 10 }),
+  'msgpack maps with arrays as keys, of 60 KB': (target) =>
+    floodFrames(target, 4, msgpackOf(nestedKeys(900, 60_000)), { pause: 10 }),
+  'msgpack maps with arrays as keys, of 1 MB': (target) =>
+    floodFrames(target, 4, msgpackOf(nestedKeys(900, MB)), { pause: 10 }),
   'tokens that nobody signed': (target) => {
-    const tokens = Array.from({ length: 10 }, (_, i) => frame(TEXT, `40{"token":"eyJhbGciOiJIUzI1NiJ9.${Buffer.from(`{"sub":"u${i}"}`).toString('base64url')}.${'x'.repeat(43)}"}`))
+    const tokens = Array.from({ length: 10 }, (_, i) =>
+      frame(
+        TEXT,
+        `40{"token":"eyJhbGciOiJIUzI1NiJ9.${Buffer.from(`{"sub":"u${i}"}`).toString('base64url')}.${'x'.repeat(43)}"}`
+      )
+    )
     return floodFrames(target, 8, () => tokens, { pause: 10 })
   }
 }

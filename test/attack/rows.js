@@ -11,7 +11,8 @@ import { markdownTable } from '../../bench/report/table.js'
  * @property {number} connections that the attacker made
  * @property {number} megabytes that it wrote
  * @property {number} cpu of the worker, percent of a core
- * @property {import('../../bench/measure/quantiles.js').Quantiles} latency answers to the other clients and deliveries to them, ms
+ * @property {import('../../bench/measure/quantiles.js').Quantiles} latency answers to the other clients and deliveries
+ *   to them, ms
  * @property {number} closed connections of other clients that ended
  * @property {number} missing answers and deliveries of theirs that did not come
  * @property {{ before: number, most: number }} memory of the worker, MB resident
@@ -28,9 +29,32 @@ export function saveRow (row) {
 /** @param {Row[]} rows @returns {string} */
 export function attackTable (rows) {
   return markdownTable(
-    ['attack', 'by', 's', 'connections', 'MB', 'worker CPU, %', 'others: p50, ms', 'p99, ms', 'max, ms', 'closed', 'missing', 'MB before', 'MB at most', 'freed after, s'],
+    [
+      'attack',
+      'by',
+      's',
+      'connections',
+      'MB',
+      'worker CPU, %',
+      'others: p50, ms',
+      'p99, ms',
+      'max, ms',
+      'closed',
+      'missing',
+      'MB before',
+      'MB at most',
+      'freed after, s'
+    ],
     rows.map(({ attack, who, seconds, connections, megabytes, cpu, latency, closed, missing, memory, freed }) => [
-      attack, who, seconds, connections, megabytes, cpu, latency.p50 ?? '-', latency.p99 ?? '-', latency.max ?? '-', closed, missing, memory.before, memory.most, freed
+      attack, who, seconds, connections, megabytes, cpu,
+      latency.p50 ?? '-',
+      latency.p99 ?? '-',
+      latency.max ?? '-',
+      closed,
+      missing,
+      memory.before,
+      memory.most,
+      freed
     ])
   )
 }

@@ -24,7 +24,10 @@ const TLS = fileURLToPath(new URL('../helpers/tls/', import.meta.url))
 const ATTACKER = fileURLToPath(new URL('attacker-process.js', import.meta.url))
 const WITNESS = fileURLToPath(new URL('witness-process.js', import.meta.url))
 
-/** Seconds that each attack lasts: 60 for a claim (`npm run test:attack`), few where it is only to be seen that nothing has come back. */
+/**
+ * Seconds that each attack lasts: 60 for a claim (`npm run test:attack`), few where it is only to be seen that nothing
+ * has come back.
+ */
 export const SECONDS = Number(process.env.ATTACK_SECONDS ?? 3)
 /** How long the clients are alone before the attack, ms: the worker's heap settles. */
 const ALONE = SECONDS >= 60 ? 5000 : 1000
@@ -55,26 +58,49 @@ export async function attacked (t, name, { who, secure = false, env = {} }) {
   const descriptors = () => watched.reduce((sum, pid) => sum + usageOf(pid).descriptors, 0)
 
   const witnesses = startWitnesses(t)
-  await witnesses.ask('open', { url: server.url, tokens: Array.from({ length: WITNESSES }, (_, i) => sign({ sub: `witness-${i}` })) })
+  await witnesses.ask('open', {
+    url: server.url,
+    tokens: Array.from({ length: WITNESSES }, (_, i) => sign({ sub: `witness-${i}` }))
+  })
   await delay(ALONE)
   await witnesses.ask('measure')
   const before = { ...usageOf(worker), descriptors: descriptors() }
   let most = before.residentKb
-  const looking = setInterval(() => { try { most = Math.max(most, usageOf(worker).residentKb) } catch { /* told below: it has ended */ } }, LOOK)
+  const looking = setInterval(() => {
+    try {
+      most = Math.max(most, usageOf(worker).residentKb)
+    } catch {
+      /* told below: it has ended */
+    }
+  }, LOOK)
   t.after(() => clearInterval(looking))
 
-  const target = { port: Number(new URL(server.url).port), apiPort: Number(new URL(server.apiUrl).port), secure, token: sign({ sub: 'attacker' }), seconds: SECONDS }
+  const target = {
+    port: Number(new URL(server.url).port),
+    apiPort: Number(new URL(server.apiUrl).port),
+    secure,
+    token: sign({ sub: 'attacker' }),
+    seconds: SECONDS
+  }
   const attacker = fork(ATTACKER, [who, name, JSON.stringify(target)])
   t.after(() => attacker.kill('SIGKILL'))
   const begin = performance.now()
-  const [sent] = await Promise.race([once(attacker, 'message'), once(attacker, 'exit').then(([code, signal]) => { throw new Error(`the attacker ended: ${signal ?? code}`) })])
+  const [sent] = await Promise.race([
+    once(attacker, 'message'),
+    once(attacker, 'exit').then(([code, signal]) => {
+      throw new Error(`the attacker ended: ${signal ?? code}`)
+    })
+  ])
   const lasted = performance.now() - begin
   clearInterval(looking)
   const { latencies, closed, missing } = await witnesses.ask('report')
   const after = usageOf(worker) // throws where it has died
   // the attacker keeps its lines open: it is the server that has to end them
   const ended = performance.now()
-  await waitFor(() => descriptors() <= before.descriptors + 5, { timeout: FREED, message: () => `${before.descriptors} descriptors before the attack, ${descriptors()} after it` })
+  await waitFor(() => descriptors() <= before.descriptors + 5, {
+    timeout: FREED,
+    message: () => `${before.descriptors} descriptors before the attack, ${descriptors()} after it`
+  })
 
   /** @type {import('./rows.js').Row} */
   const row = {
@@ -102,7 +128,12 @@ function startWitnesses (t) {
     /** @param {string} command @param {object} [options] @returns {Promise<any>} */
     async ask (command, options) {
       child.send({ command, options })
-      const [{ result, error }] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => { throw new Error('the process of the witnesses ended') })])
+      const [{ result, error }] = await Promise.race([
+        once(child, 'message'),
+        once(child, 'exit').then(() => {
+          throw new Error('the process of the witnesses ended')
+        })
+      ])
       if (error !== undefined) throw new Error(error)
       return result
     }

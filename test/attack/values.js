@@ -11,18 +11,37 @@ const short = (text) => Buffer.concat([Buffer.from([0xa0 | text.length]), Buffer
  * @param {Buffer} data msgpack
  * @param {number} [id] of the acknowledgement, below 128
  */
-export const packet = (type, data, id) => Buffer.concat([
-  Buffer.from([0x80 | (id === undefined ? 3 : 4)]), short('type'), Buffer.from([type]), short('nsp'), short('/'), short('data'), data,
-  ...id === undefined ? [] : [short('id'), Buffer.from([id])]
-])
+export const packet = (type, data, id) =>
+  Buffer.concat([
+    Buffer.from([0x80 | (id === undefined ? 3 : 4)]),
+    short('type'),
+    Buffer.from([type]),
+    short('nsp'),
+    short('/'),
+    short('data'),
+    data,
+    ...(id === undefined ? [] : [short('id'), Buffer.from([id])])
+  ])
 
 /**
  * An event with one argument `{ guid, event, data }`, as msgpack.
  * @param {string} event @param {string} guid @param {Buffer} data msgpack
  */
-export const event = (event, guid, data) => packet(2, Buffer.concat([
-  Buffer.from([0x92]), short(event), Buffer.from([0x83]), short('guid'), short(guid), short('event'), short('noise'), short('data'), data
-]))
+export const event = (event, guid, data) =>
+  packet(
+    2,
+    Buffer.concat([
+      Buffer.from([0x92]),
+      short(event),
+      Buffer.from([0x83]),
+      short('guid'),
+      short(guid),
+      short('event'),
+      short('noise'),
+      short('data'),
+      data
+    ])
+  )
 
 /** @param {number} depth @returns {string} JSON */
 export const nested = (depth) => '['.repeat(depth) + ']'.repeat(depth)
@@ -34,7 +53,14 @@ export const nested = (depth) => '['.repeat(depth) + ']'.repeat(depth)
 export function nestedKeys (depth, bytes) {
   const length = Buffer.alloc(4)
   length.writeUInt32BE(bytes)
-  return Buffer.concat([Buffer.from([0x81]), Buffer.alloc(depth, 0x91), Buffer.from([0xdb]), length, Buffer.alloc(bytes, 'x'), Buffer.from([0xc0])])
+  return Buffer.concat([
+    Buffer.from([0x81]),
+    Buffer.alloc(depth, 0x91),
+    Buffer.from([0xdb]),
+    length,
+    Buffer.alloc(bytes, 'x'),
+    Buffer.from([0xc0])
+  ])
 }
 
 /** @param {number} count @returns {Buffer} an array of so many empty maps */

@@ -42,7 +42,11 @@ export function frame (opcode, payload = EMPTY, { fin = true, compressed = false
   return Buffer.concat([header, bytes])
 }
 
-/** @param {number} opcode @param {number} empty frames without a byte between the first and the last @returns {Buffer} one message in fragments */
+/**
+ * @param {number} opcode
+ * @param {number} empty frames without a byte between the first and the last
+ * @returns {Buffer} one message in fragments
+ */
 export function fragments (opcode, empty) {
   return Buffer.concat([
     frame(opcode, '3', { fin: false }),
@@ -51,14 +55,28 @@ export function fragments (opcode, empty) {
   ])
 }
 
-/** @param {object} [options] @param {string} [options.query] @param {string} [options.path] @param {string[]} [options.headers] */
-export const upgradeRequest = ({ query = '&transport=websocket', path = '/socket.io/', headers = [] } = {}) => [
-  `GET ${path}?EIO=4${query} HTTP/1.1`, 'Host: 127.0.0.1', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', ...headers, '', ''
-].join('\r\n')
+/**
+ * @param {object} [options]
+ * @param {string} [options.query]
+ * @param {string} [options.path]
+ * @param {string[]} [options.headers]
+ */
+export const upgradeRequest = ({ query = '&transport=websocket', path = '/socket.io/', headers = [] } = {}) =>
+  [
+    `GET ${path}?EIO=4${query} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+    ...headers,
+    '',
+    ''
+  ].join('\r\n')
 
 /**
- * One TCP connection that reads and forgets, unless it is told to stop reading, and keeps its side open when the server closes the other.
+ * One TCP connection that reads and forgets, unless it is told to stop reading, and keeps its side open when the server
+ * closes the other.
  */
 export class Line {
   ended = false
@@ -82,19 +100,29 @@ export class Line {
     })
   }
 
-  /** @param {string | Buffer} bytes @returns {Promise<void>} when there is room for more, or the connection has ended */
+  /**
+   * @param {string | Buffer} bytes
+   * @returns {Promise<void>} when there is room for more, or the connection has ended
+   */
   async write (bytes) {
     if (this.ended) return
     this.written += bytes.length
     if (this.socket.write(bytes)) return
     const gone = new AbortController()
     await Promise.race([
-      once(this.socket, 'drain', gone).catch(() => {}), once(this.socket, 'close', gone).catch(() => {}), once(this.socket, 'end', gone).catch(() => {}), delay(1000, undefined, { ref: false })
+      once(this.socket, 'drain', gone).catch(() => {}),
+      once(this.socket, 'close', gone).catch(() => {}),
+      once(this.socket, 'end', gone).catch(() => {}),
+      delay(1000, undefined, { ref: false })
     ])
     gone.abort()
   }
 
-  /** @param {RegExp} pattern @param {number} [ms] @returns {Promise<RegExpExecArray | null>} null: it ended, or too much time has passed */
+  /**
+   * @param {RegExp} pattern
+   * @param {number} [ms]
+   * @returns {Promise<RegExpExecArray | null>} null: it ended, or too much time has passed
+   */
   async answer (pattern, ms = 2000) {
     const deadline = performance.now() + ms
     for (;;) {
@@ -180,7 +208,10 @@ export async function hold ({ port, seconds, secure }, count, use, { port: other
   /** @type {Line[]} */
   const lines = []
   for (let at = 0; at < count && performance.now() < until; at += atOnce) {
-    const opened = Array.from({ length: Math.min(atOnce, count - at) }, (_, i) => new Line({ port: other ?? port, secure, source: `127.0.1.${1 + (at + i) % 200}` }))
+    const opened = Array.from(
+      { length: Math.min(atOnce, count - at) },
+      (_, i) => new Line({ port: other ?? port, secure, source: `127.0.1.${1 + ((at + i) % 200)}` })
+    )
     lines.push(...opened)
     await Promise.all(opened.map((line, i) => use(line, at + i)))
   }

@@ -1,6 +1,7 @@
 /**
- * Well-behaved clients beside an attacker, in a process of their own, so that what they measure is the gateway and not the attacker's process.
- * Each signals the other members of its document once a second. It does what its parent says (scene.js) and ends with it.
+ * Well-behaved clients beside an attacker, in a process of their own, so that what they measure is the gateway and not
+ * the attacker's process. Each signals the other members of its document once a second. It does what its parent says
+ * (scene.js) and ends with it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import WebSocket from 'ws'
@@ -33,7 +34,10 @@ class Witness {
   constructor (url, token, number) {
     this.number = number
     this.guid = `witnesses-${Math.floor(number / MEMBERS)}`
-    this.ws = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, { rejectUnauthorized: false, perMessageDeflate: false })
+    this.ws = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, {
+      rejectUnauthorized: false,
+      perMessageDeflate: false
+    })
     this.ws.on('message', (data) => this.#packet(data.toString(), token))
     this.ws.on('error', () => {})
     this.ws.on('close', () => {
@@ -45,7 +49,10 @@ class Witness {
   /** @param {string} packet @param {string} token */
   #packet (packet, token) {
     if (packet === '2') this.ws.send('3')
-    else if (packet.startsWith('0')) this.ws.send(`40${JSON.stringify({ token, documents: { [this.guid]: null, crowd: { state: { name: STATE } } } })}`)
+    else if (packet.startsWith('0'))
+      this.ws.send(
+        `40${JSON.stringify({ token, documents: { [this.guid]: null, crowd: { state: { name: STATE } } } })}`
+      )
     else if (packet.startsWith('42["doc:joined"')) this.ready = true
     else if (packet.startsWith('42["tick",')) {
       delivered++
@@ -71,7 +78,10 @@ const commands = {
   /** @param {{ url: string, tokens: string[] }} options */
   async open ({ url, tokens }) {
     witnesses.push(...tokens.map((token, i) => new Witness(url, token, i)))
-    await waitFor(() => witnesses.every(({ ready }) => ready), { timeout: 30_000, message: () => `${witnesses.filter(({ ready }) => ready).length} of ${witnesses.length} to join` })
+    await waitFor(() => witnesses.every(({ ready }) => ready), {
+      timeout: 30_000,
+      message: () => `${witnesses.filter(({ ready }) => ready).length} of ${witnesses.length} to join`
+    })
     for (const [i, witness] of witnesses.entries()) {
       setTimeout(() => {
         witness.signal()

@@ -17,7 +17,12 @@ describe('the demo with a cluster, Kafka and the document service', { skip: noBr
   before(async () => {
     const topics = freshTopics(scope)
     const port = await freePort()
-    inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`, ...topics.env })
+    inkcast = await startCluster(scope, {
+      WORKERS: '2',
+      REDIS_URL: redisUrl(),
+      DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
+      ...topics.env
+    })
     await startDocumentService(scope, { port, apiUrl: inkcast.apiUrl, kafka: topics.env })
     browser = await startBrowser(scope)
   }, { timeout: 360_000 })
@@ -25,7 +30,10 @@ describe('the demo with a cluster, Kafka and the document service', { skip: noBr
   test('when workers are killed, pages come back by themselves and miss nothing', async (t) => {
     const document = 'killed'
     const options = { document, mayComplain: /ERR_CONNECTION|WebSocket|503/ }
-    const [ada, grace] = [await openDemo(t, browser, inkcast.url, { ...options, name: 'Ada' }), await openDemo(t, browser, inkcast.url, { ...options, name: 'Grace' })]
+    const [ada, grace] = [
+      await openDemo(t, browser, inkcast.url, { ...options, name: 'Ada' }),
+      await openDemo(t, browser, inkcast.url, { ...options, name: 'Grace' })
+    ]
     await grace.reads('#people', /^A, Ada: follow$/)
     await ada.type('A8', 'before')
     await grace.shows('A8', 'before')

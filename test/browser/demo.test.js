@@ -44,7 +44,13 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     // both at once in one cell: whoever comes last has written it, for both
     await Promise.all([ada.field('B7').fill('Ada'), grace.field('B7').fill('Grace')])
     await waitFor(async () => {
-      const [one, other] = await Promise.all([ada, grace].map(async (page) => [await page.text('#version'), await page.field('B7').inputValue(), await page.page.locator('.waiting').count()]))
+      const [one, other] = await Promise.all(
+        [ada, grace].map(async (page) => [
+          await page.text('#version'),
+          await page.field('B7').inputValue(),
+          await page.page.locator('.waiting').count()
+        ])
+      )
       return one[2] === 0 && other[2] === 0 && one[0] === other[0] && one[1] === other[1]
     }, { timeout: 20_000, message: 'both to have the same' })
 
@@ -74,7 +80,10 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.page.press('#name', 'Tab')
     await late.reads('#people', /C/)
     await ada.context.close()
-    await waitFor(async () => await late.page.locator('#people button').count() === 1, { timeout: 30_000, message: 'Ada to be gone' })
+    await waitFor(async () => (await late.page.locator('#people button').count()) === 1, {
+      timeout: 30_000,
+      message: 'Ada to be gone'
+    })
     assert.equal(await late.page.locator('.mark').count(), 0)
   })
 
@@ -104,7 +113,10 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
 
   test('what is published from outside is seen at once', async (t) => {
     const ada = await open(t, { document: 'outside' })
-    assert.match(await ada.text('#curl'), new RegExp(`curl -X POST http://localhost:${new URL(inkcast.apiUrl).port}/v1/documents/outside/broadcast`))
+    assert.match(
+      await ada.text('#curl'),
+      new RegExp(`curl -X POST http://localhost:${new URL(inkcast.apiUrl).port}/v1/documents/outside/broadcast`)
+    )
     assert.equal((await inkcast.post('/v1/documents/outside/broadcast', { text: 'Hello from curl' })).status, 202)
     await ada.reads('#comments', /Hello from curl/)
   })
@@ -130,7 +142,9 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     // the browser itself complains of a server that is not there
     const ada = await openDemo(t, browser, own.url, { document, mayComplain: /ERR_CONNECTION|WebSocket/ })
     await ada.type('A8', 'gone with the process')
-    await waitFor(async () => await ada.page.locator('.waiting').count() === 0, { message: 'everything to be confirmed' })
+    await waitFor(async () => (await ada.page.locator('.waiting').count()) === 0, {
+      message: 'everything to be confirmed'
+    })
     process.kill(own.pid, 'SIGKILL')
     await ada.reads('#state-text', /reconnecting/)
     await startCluster(t, { PORT: String(own.port) })
@@ -143,7 +157,8 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
   test('where no WebSocket gets through, long polling does the same', async (t) => {
     const document = 'polling'
     // as behind a proxy that answers the upgrade with an error
-    const prepare = (/** @type {import('playwright-core').BrowserContext} */ context) => context.addInitScript(`globalThis.WebSocket = class {
+    const prepare = (/** @type {import('playwright-core').BrowserContext} */ context) =>
+      context.addInitScript(`globalThis.WebSocket = class {
       constructor () { setTimeout(() => { this.onerror(new Event('error')); this.onclose({ code: 1006 }) }) }
       close () {}
     }`)
@@ -169,11 +184,15 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     const document = 'nonsense'
     const ada = await open(t, { document })
     const mallory = await connectClient(t, inkcast.url)
-    await mallory.ask('doc:join', { guid: document, state: { id: 5, name: { toString: 1 }, color: 'url(x)', presenting: 'yes' } })
+    await mallory.ask('doc:join', {
+      guid: document,
+      state: { id: 5, name: { toString: 1 }, color: 'url(x)', presenting: 'yes' }
+    })
     for (const data of [null, 5, 'x', {}, [], { x: 'NaN', y: {} }, { cell: 'Z99' }, { cell: { a: 1 } }]) {
       for (const event of ['pointer', 'select', 'laser']) mallory.emit('doc:signal', { guid: document, event, data })
     }
-    for (const value of [null, 5, 'text', {}, { text: 5 }, { text: '<img src=x onerror=alert(1)>' }]) await inkcast.post(`/v1/documents/${document}/broadcast`, value)
+    for (const value of [null, 5, 'text', {}, { text: 5 }, { text: '<img src=x onerror=alert(1)>' }])
+      await inkcast.post(`/v1/documents/${document}/broadcast`, value)
     await ada.reads('#comments', /<img src=x/)
     await ada.type('A7', 'still here')
     await ada.reads('#version', /^[1-9]/)
@@ -203,7 +222,11 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
 
   test('it fits on a phone, and the keyboard goes everywhere in the sheet', async (t) => {
     const ada = await open(t, { document: 'phone', context: { ...PHONE } })
-    assert.equal(await ada.page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, 'nothing sticks out')
+    assert.equal(
+      await ada.page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+      true,
+      'nothing sticks out'
+    )
     await ada.page.tap('input[data-cell="A7"]')
     await ada.page.keyboard.type('by thumb')
     await ada.reads('#version', /^[1-9]/)
@@ -219,5 +242,11 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
 async function passesAxe ({ page }, options = {}) {
   await page.evaluate(axe.source)
   const { violations } = /** @type {any} */ (await page.evaluate(`axe.run(${JSON.stringify(options)})`))
-  assert.deepEqual(violations.map((/** @type {any} */ { id, nodes }) => [id, nodes.map((/** @type {any} */ { html, failureSummary }) => [html, failureSummary])]), [])
+  assert.deepEqual(
+    violations.map((/** @type {any} */ { id, nodes }) => [
+      id,
+      nodes.map((/** @type {any} */ { html, failureSummary }) => [html, failureSummary])
+    ]),
+    []
+  )
 }

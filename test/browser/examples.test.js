@@ -32,8 +32,17 @@ describe('examples in a browser', { skip: noBrowser }, () => {
     gateway = await startEmbedded(suite, { ALLOWED_ORIGINS: '*' })
     browser = await startBrowser(suite)
     await bundleClient({ outfile: join(folder, 'inkcast-client.min.js'), withSocketIo: true })
-    await build({ entryPoints: [join(EXAMPLES, 'react', 'app.jsx')], bundle: true, jsx: 'automatic', outfile: join(folder, 'app.js'), logLevel: 'silent' })
-    writeFileSync(join(folder, 'react.html'), '<!doctype html><html lang="en"><title>list</title><div id="root"></div><script src="app.js"></script></html>')
+    await build({
+      entryPoints: [join(EXAMPLES, 'react', 'app.jsx')],
+      bundle: true,
+      jsx: 'automatic',
+      outfile: join(folder, 'app.js'),
+      logLevel: 'silent'
+    })
+    writeFileSync(
+      join(folder, 'react.html'),
+      '<!doctype html><html lang="en"><title>list</title><div id="root"></div><script src="app.js"></script></html>'
+    )
     const [page, bundles] = [sirv(join(EXAMPLES, 'page')), sirv(folder)]
     const server = http.createServer((req, res) => page(req, res, () => bundles(req, res)))
     server.listen(0, '127.0.0.1')
@@ -52,13 +61,22 @@ describe('examples in a browser', { skip: noBrowser }, () => {
     /** @type {string[]} */
     const wrong = []
     page.on('pageerror', (error) => wrong.push(String(error)))
-    page.on('console', (message) => { if (message.type() === 'error' && !message.text().includes('favicon') && !message.location().url.endsWith('favicon.ico')) wrong.push(message.text()) })
+    page.on('console', (message) => {
+      if (
+        message.type() === 'error' &&
+        !message.text().includes('favicon') &&
+        !message.location().url.endsWith('favicon.ico')
+      )
+        wrong.push(message.text())
+    })
     t.after(async () => {
       await page.close()
       assert.deepEqual(wrong, [])
     })
     await page.goto(`${pages}${path}?gateway=${encodeURIComponent(gateway.url)}`)
-    await page.waitForFunction(() => /** @type {any} */ (globalThis).document.querySelector('[role=status]')?.textContent === 'connected')
+    await page.waitForFunction(
+      () => /** @type {any} */ (globalThis).document.querySelector('[role=status]')?.textContent === 'connected'
+    )
     return {
       page,
       items: () => page.locator('li').allTextContents(),
@@ -70,7 +88,10 @@ describe('examples in a browser', { skip: noBrowser }, () => {
     }
   }
 
-  for (const [name, path, guid] of [['a page with a script tag', '/', 'minutes'], ['the React hook, in strict mode', '/react.html', 'list']]) {
+  for (const [name, path, guid] of [
+    ['a page with a script tag', '/', 'minutes'],
+    ['the React hook, in strict mode', '/react.html', 'list']
+  ]) {
     test(`${name} shows what is sent and published`, async (t) => {
       const [one, two] = [await open(t, path), await open(t, path)]
       await one.send('from one')

@@ -47,19 +47,26 @@ describe('a page of another origin', { skip: noBrowser }, () => {
       return new Promise((resolve) => {
         const client = connect(url, options)
         client.on('state', (/** @type {string} */ state, /** @type {any} */ reason) => {
-          if (state === 'connected' || state === 'refused') resolve({ state, ...reason && { code: reason.code, message: reason.message } })
+          if (state === 'connected' || state === 'refused')
+            resolve({ state, ...(reason && { code: reason.code, message: reason.message }) })
         })
       })
     }, { url, options })
   }
 
   for (const transports of [undefined, ['websocket'], ['polling']]) {
-    test(`that may not connect is told which setting it takes: ${transports ?? 'WebSocket, then long polling'}`, { timeout: 60_000 }, async (t) => {
-      const { url } = await startEmbedded(t, { ALLOWED_ORIGINS: 'https://good.example' })
-      assert.deepEqual(await connectFrom(t, url, transports && { transports }), {
-        state: 'refused', code: 'origin_refused', message: `pages of ${pages} may not connect: add this origin to ALLOWED_ORIGINS`
-      })
-    })
+    test(
+      `that may not connect is told which setting it takes: ${transports ?? 'WebSocket, then long polling'}`,
+      { timeout: 60_000 },
+      async (t) => {
+        const { url } = await startEmbedded(t, { ALLOWED_ORIGINS: 'https://good.example' })
+        assert.deepEqual(await connectFrom(t, url, transports && { transports }), {
+          state: 'refused',
+          code: 'origin_refused',
+          message: `pages of ${pages} may not connect: add this origin to ALLOWED_ORIGINS`
+        })
+      }
+    )
   }
 
   test('on the same machine connects to a gateway in development', { timeout: 60_000 }, async (t) => {

@@ -23,8 +23,16 @@ const workerOf = (client) => client.id?.slice(0, 2)
 
 /** @param {number} i @returns {{ payload: any, contentType: string }} */
 function samplePayload (i) {
-  if (i % 10 === 3) return { payload: { i, bytes: randomBytes(64), nested: [{ more: Buffer.from([0, 255, 128]) }] }, contentType: 'application/msgpack' }
-  if (i % 10 === 7) return { payload: [i, 'Grüße, 世界 🌍 \u2028 "quoted" \\ / \u0000', null, true, 1.5e300], contentType: 'application/json' }
+  if (i % 10 === 3)
+    return {
+      payload: { i, bytes: randomBytes(64), nested: [{ more: Buffer.from([0, 255, 128]) }] },
+      contentType: 'application/msgpack'
+    }
+  if (i % 10 === 7)
+    return {
+      payload: [i, 'Grüße, 世界 🌍 \u2028 "quoted" \\ / \u0000', null, true, 1.5e300],
+      contentType: 'application/json'
+    }
   if (i % 250 === 100) return { payload: { i, large: 'ä'.repeat(499_900) }, contentType: 'application/json' }
   return { payload: { i, text: `record ${i}` }, contentType: i % 2 ? 'application/json' : 'application/msgpack' }
 }
@@ -33,70 +41,96 @@ function samplePayload (i) {
 function plain (value) {
   if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('hex') }
   if (Array.isArray(value)) return value.map(plain)
-  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
   return value
 }
 
-test('each of 200 clients of all kinds on two workers gets exactly the records of its documents, in order', { timeout: 360_000 }, async (t) => {
-  const guids = Array.from({ length: 20 }, () => `document-${randomUUID()}`)
-  const kinds = [
-    { codec: /** @type {const} */ ('json'), transports: ['websocket'] },
-    { codec: /** @type {const} */ ('msgpack'), transports: ['websocket'] },
-    { codec: /** @type {const} */ ('json'), transports: ['polling', 'websocket'] },
-    { codec: /** @type {const} */ ('msgpack'), transports: ['polling'] },
-    { codec: /** @type {const} */ ('json'), transports: ['websocket'] },
-    { codec: /** @type {const} */ ('msgpack'), transports: ['websocket'] },
-    { codec: /** @type {const} */ ('json'), transports: ['polling'] },
-    { codec: /** @type {const} */ ('msgpack'), transports: ['polling', 'websocket'] }
-  ]
-  /** @type {{ client: Awaited<ReturnType<typeof connectClient>>, mine: Set<string> }[]} */
-  const clients = []
-  for (let batch = 0; batch < 200; batch += 20) {
-    clients.push(...await Promise.all(Array.from({ length: 20 }, async (_, n) => {
-      const i = batch + n
-      const client = await connectClient(t, cluster.url, kinds[i % kinds.length])
-      const mine = [guids[i % 20], guids[(i * 7 + 3) % 20]]
-      for (const guid of new Set(mine)) assert.equal((await client.ask('doc:join', { guid })).ok, true)
-      return { client, mine: new Set(mine) }
-    })))
-  }
-  assert.equal(new Set(clients.map(({ client }) => workerOf(client))).size, 2, 'both workers have clients')
+test(
+  'each of 200 clients of all kinds on two workers gets exactly the records of its documents, in order',
+  { timeout: 360_000 },
+  async (t) => {
+    const guids = Array.from({ length: 20 }, () => `document-${randomUUID()}`)
+    const kinds = [
+      { codec: /** @type {const} */ ('json'), transports: ['websocket'] },
+      { codec: /** @type {const} */ ('msgpack'), transports: ['websocket'] },
+      { codec: /** @type {const} */ ('json'), transports: ['polling', 'websocket'] },
+      { codec: /** @type {const} */ ('msgpack'), transports: ['polling'] },
+      { codec: /** @type {const} */ ('json'), transports: ['websocket'] },
+      { codec: /** @type {const} */ ('msgpack'), transports: ['websocket'] },
+      { codec: /** @type {const} */ ('json'), transports: ['polling'] },
+      { codec: /** @type {const} */ ('msgpack'), transports: ['polling', 'websocket'] }
+    ]
+    /** @type {{ client: Awaited<ReturnType<typeof connectClient>>, mine: Set<string> }[]} */
+    const clients = []
+    for (let batch = 0; batch < 200; batch += 20) {
+      clients.push(
+        ...(await Promise.all(
+          Array.from({ length: 20 }, async (_, n) => {
+            const i = batch + n
+            const client = await connectClient(t, cluster.url, kinds[i % kinds.length])
+            const mine = [guids[i % 20], guids[(i * 7 + 3) % 20]]
+            for (const guid of new Set(mine)) assert.equal((await client.ask('doc:join', { guid })).ok, true)
+            return { client, mine: new Set(mine) }
+          })
+        ))
+      )
+    }
+    assert.equal(new Set(clients.map(({ client }) => workerOf(client))).size, 2, 'both workers have clients')
 
-  const producer = await topics.producer()
-  /** @type {Map<string, any[]>} */
-  const produced = new Map(guids.map((guid) => [guid, []]))
-  for (let i = 0; i < 1000; i += 20) {
-    const messages = Array.from({ length: 20 }, (_, n) => {
-      const guid = guids[(i + n * 3) % 20]
-      const { payload, contentType } = samplePayload(i + n)
-      produced.get(guid)?.push(plain(payload))
-      return { key: guid, value: contentType === 'application/json' ? JSON.stringify(payload) : encodeMsgpack(payload), headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'content-type': contentType } }
+    const producer = await topics.producer()
+    /** @type {Map<string, any[]>} */
+    const produced = new Map(guids.map((guid) => [guid, []]))
+    for (let i = 0; i < 1000; i += 20) {
+      const messages = Array.from({ length: 20 }, (_, n) => {
+        const guid = guids[(i + n * 3) % 20]
+        const { payload, contentType } = samplePayload(i + n)
+        produced.get(guid)?.push(plain(payload))
+        return {
+          key: guid,
+          value: contentType === 'application/json' ? JSON.stringify(payload) : encodeMsgpack(payload),
+          headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'content-type': contentType }
+        }
+      })
+      // a request may hold 1 MB
+      const large = messages.filter(({ value }) => value.length > 100_000)
+      if (large.length === 0) await producer.send({ topic: topics.downlink, messages })
+      else for (const message of messages) await producer.send({ topic: topics.downlink, messages: [message] })
+    }
+
+    const expected = (/** @type {Set<string>} */ mine) =>
+      [...mine].reduce((sum, guid) => sum + (produced.get(guid)?.length ?? 0), 0)
+    await waitFor(() => clients.every(({ client, mine }) => client.received.length >= expected(mine)), {
+      timeout: 60_000,
+      message: () =>
+        clients
+          .filter(({ client, mine }) => client.received.length < expected(mine))
+          .slice(0, 5)
+          .map(({ client, mine }) => `${client.received.length} of ${expected(mine)}`)
     })
-    // a request may hold 1 MB
-    const large = messages.filter(({ value }) => value.length > 100_000)
-    if (large.length === 0) await producer.send({ topic: topics.downlink, messages })
-    else for (const message of messages) await producer.send({ topic: topics.downlink, messages: [message] })
-  }
-
-  const expected = (/** @type {Set<string>} */ mine) => [...mine].reduce((sum, guid) => sum + (produced.get(guid)?.length ?? 0), 0)
-  await waitFor(() => clients.every(({ client, mine }) => client.received.length >= expected(mine)), {
-    timeout: 60_000,
-    message: () => clients.filter(({ client, mine }) => client.received.length < expected(mine)).slice(0, 5).map(({ client, mine }) => `${client.received.length} of ${expected(mine)}`)
-  })
-  for (const { client, mine } of clients) {
-    assert.equal(client.received.length, expected(mine))
-    for (const guid of mine) {
-      const records = client.received.filter(({ meta }) => meta.guid === guid)
-      assert.deepEqual(records.map(({ meta }) => meta.offset), records.map((_, i) => i + 1))
-      assert.deepEqual(records.map(({ payload }) => plain(payload)), produced.get(guid))
+    for (const { client, mine } of clients) {
+      assert.equal(client.received.length, expected(mine))
+      for (const guid of mine) {
+        const records = client.received.filter(({ meta }) => meta.guid === guid)
+        assert.deepEqual(
+          records.map(({ meta }) => meta.offset),
+          records.map((_, i) => i + 1)
+        )
+        assert.deepEqual(
+          records.map(({ payload }) => plain(payload)),
+          produced.get(guid)
+        )
+      }
     }
   }
-})
+)
 
 test('a value of exactly 1 MiB arrives whole at JSON and msgpack clients', { timeout: 90_000 }, async (t) => {
   const guid = `large-${randomUUID()}`
   const clients = await Promise.all([
-    connectClient(t, cluster.url), connectClient(t, cluster.url, { codec: 'msgpack' }), connectClient(t, cluster.url, { transports: ['polling'] })
+    connectClient(t, cluster.url),
+    connectClient(t, cluster.url, { codec: 'msgpack' }),
+    connectClient(t, cluster.url, { transports: ['polling'] })
   ])
   for (const client of clients) await client.ask('doc:join', { guid })
   const text = 'x'.repeat(2 ** 20 - 2)
@@ -117,33 +151,40 @@ test('socket reaches one connection, everyone all of them', { timeout: 90_000 },
   assert.deepEqual(first.received[0].payload, { only: 'you' })
   const all = await cluster.post('/v1/broadcast', { to: 'everyone' }, { 'x-event': 'notice' })
   assert.equal(all.status, 202)
-  await waitFor(() => clients.every(({ received }) => received.some(({ event }) => event === 'notice')), { message: 'the record for everyone' })
+  await waitFor(() => clients.every(({ received }) => received.some(({ event }) => event === 'notice')), {
+    message: 'the record for everyone'
+  })
   assert.equal(clients.filter(({ received }) => received.some(({ payload }) => payload?.only)).length, 1)
 })
 
-test('doc:send is acknowledged when Kafka has the record, with who sent it set by the gateway', { timeout: 90_000 }, async (t) => {
-  const guid = `uplink-${randomUUID()}`
-  const records = await topics.collect(topics.uplink)
-  const json = await connectClient(t, cluster.url)
-  const msgpack = await connectClient(t, cluster.url, { codec: 'msgpack' })
-  for (const client of [json, msgpack]) await client.ask('doc:join', { guid })
-  const answer = await json.ask('doc:send', { guid, event: 'edit', data: { text: 'größer' } })
-  assert.equal(answer.ok, true, JSON.stringify(answer))
-  assert.equal((await msgpack.ask('doc:send', { guid, data: { bytes: Buffer.from([1, 2, 3]) } })).ok, true)
-  // among what is told of who is connected
-  const sent = () => records.filter(({ headers }) => headers['x-operator'] === 'message' && headers['x-guid'] === guid)
-  await waitFor(() => sent().length === 2, { timeout: 15_000, message: () => sent().length })
-  const [first, second] = sent()
-  assert.equal(first.key, guid)
-  assert.equal(first.headers['x-operator'], 'message')
-  assert.equal(first.headers['x-event'], 'edit')
-  assert.equal(first.headers['x-sid'], json.id)
-  assert.equal(first.headers['x-guid'], guid)
-  assert.equal(first.headers['x-trace-id'], answer.traceId)
-  assert.match(first.headers['x-uid'], /^anonymous:/)
-  assert.deepEqual(JSON.parse(String(first.value)), { text: 'größer' })
-  assert.equal(second.headers['content-type'], 'application/msgpack')
-})
+test(
+  'doc:send is acknowledged when Kafka has the record, with who sent it set by the gateway',
+  { timeout: 90_000 },
+  async (t) => {
+    const guid = `uplink-${randomUUID()}`
+    const records = await topics.collect(topics.uplink)
+    const json = await connectClient(t, cluster.url)
+    const msgpack = await connectClient(t, cluster.url, { codec: 'msgpack' })
+    for (const client of [json, msgpack]) await client.ask('doc:join', { guid })
+    const answer = await json.ask('doc:send', { guid, event: 'edit', data: { text: 'größer' } })
+    assert.equal(answer.ok, true, JSON.stringify(answer))
+    assert.equal((await msgpack.ask('doc:send', { guid, data: { bytes: Buffer.from([1, 2, 3]) } })).ok, true)
+    // among what is told of who is connected
+    const sent = () =>
+      records.filter(({ headers }) => headers['x-operator'] === 'message' && headers['x-guid'] === guid)
+    await waitFor(() => sent().length === 2, { timeout: 15_000, message: () => sent().length })
+    const [first, second] = sent()
+    assert.equal(first.key, guid)
+    assert.equal(first.headers['x-operator'], 'message')
+    assert.equal(first.headers['x-event'], 'edit')
+    assert.equal(first.headers['x-sid'], json.id)
+    assert.equal(first.headers['x-guid'], guid)
+    assert.equal(first.headers['x-trace-id'], answer.traceId)
+    assert.match(first.headers['x-uid'], /^anonymous:/)
+    assert.deepEqual(JSON.parse(String(first.value)), { text: 'größer' })
+    assert.equal(second.headers['content-type'], 'application/msgpack')
+  }
+)
 
 test('a signal reaches the members on the other worker and not its sender', { timeout: 90_000 }, async (t) => {
   const guid = `signal-${randomUUID()}`
@@ -162,5 +203,8 @@ test('metrics of all processes are merged, and readiness names each of them', { 
   const value = Number(/^inkcast_connections\{.*transport="websocket".*\} (\d+)$/m.exec(text)?.[1])
   assert.ok(value >= clients.length, text.split('\n').filter((line) => line.startsWith('inkcast_connections')).join())
   const body = /** @type {any} */ (await (await fetch(`${cluster.adminUrl}/ready`)).json())
-  assert.deepEqual(body.processes.map((/** @type {any} */ { name }) => name).sort(), ['api-0', 'gateway-0', 'gateway-1', 'ingest-0', 'launcher'].sort())
+  assert.deepEqual(
+    body.processes.map((/** @type {any} */ { name }) => name).sort(),
+    ['api-0', 'gateway-0', 'gateway-1', 'ingest-0', 'launcher'].sort()
+  )
 })

@@ -19,58 +19,115 @@ let cluster
 let service
 before(async () => {
   const port = await freePort()
-  cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`, ...topics.env })
+  cluster = await startCluster(scope, {
+    WORKERS: '2',
+    REDIS_URL,
+    DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
+    ...topics.env
+  })
   service = await startDocumentService(scope, { port, apiUrl: cluster.apiUrl, kafka: topics.env })
 }, { timeout: 90_000 })
 
 /** As the page loads it. @param {string} guid @returns {Promise<any>} */
 const load = async (guid) => (await fetch(`${cluster.url}/documents/${guid}`)).json()
 /** @param {{ received: { event: string, payload: any, meta: any }[] }} client */
-const changesOf = ({ received }) => received.filter(({ event }) => event === 'sheet:changes').flatMap(({ payload }) => payload.changes)
+const changesOf = ({ received }) =>
+  received.filter(({ event }) => event === 'sheet:changes').flatMap(({ payload }) => payload.changes)
 
-test('what a client asks for is checked, kept and told to everyone; who comes later loads it and goes on from there', { timeout: 180_000 }, async (t) => {
-  const guid = `plan-${randomUUID()}`
-  const [ada, grace] = await Promise.all([0, 1].map(() => connectClient(t, cluster.url)))
-  for (const client of [ada, grace]) assert.equal((await client.ask('doc:join', { guid })).ok, true)
+test(
+  'what a client asks for is checked, kept and told to everyone; who comes later loads it and goes on from there',
+  { timeout: 180_000 },
+  async (t) => {
+    const guid = `plan-${randomUUID()}`
+    const [ada, grace] = await Promise.all([0, 1].map(() => connectClient(t, cluster.url)))
+    for (const client of [ada, grace]) assert.equal((await client.ask('doc:join', { guid })).ok, true)
 
-  const { traceId } = await ada.ask('doc:send', { guid, event: 'sheet:edit', data: { id: 'ada:1', cells: { A2: 'Bake the cake' } } })
-  await ada.ask('doc:send', { guid, event: 'sheet:edit', data: { id: 'ada:2', cells: { Z9: 'nowhere' } } })
-  await grace.ask('doc:send', { guid, event: 'sheet:comment', data: { id: 'grace:1', text: 'with nuts?', name: 'Grace', color: '#1d3557', cell: 'A2' } })
-  for (const client of [ada, grace]) {
-    await waitFor(() => changesOf(client).length >= 2, { timeout: 20_000, message: () => ({ received: client.received, service: service.output() }) })
-    assert.deepEqual(changesOf(client).map(({ version, id }) => [version, id]), [[1, 'ada:1'], [2, 'grace:1']])
-    assert.equal(changesOf(client)[0].traceId, traceId)
+    const { traceId } = await ada.ask('doc:send', {
+      guid,
+      event: 'sheet:edit',
+      data: { id: 'ada:1', cells: { A2: 'Bake the cake' } }
+    })
+    await ada.ask('doc:send', { guid, event: 'sheet:edit', data: { id: 'ada:2', cells: { Z9: 'nowhere' } } })
+    await grace.ask('doc:send', {
+      guid,
+      event: 'sheet:comment',
+      data: { id: 'grace:1', text: 'with nuts?', name: 'Grace', color: '#1d3557', cell: 'A2' }
+    })
+    for (const client of [ada, grace]) {
+      await waitFor(() => changesOf(client).length >= 2, {
+        timeout: 20_000,
+        message: () => ({ received: client.received, service: service.output() })
+      })
+      assert.deepEqual(
+        changesOf(client).map(({ version, id }) => [version, id]),
+        [
+          [1, 'ada:1'],
+          [2, 'grace:1']
+        ]
+      )
+      assert.equal(changesOf(client)[0].traceId, traceId)
+    }
+    const refused = await waitFor(() => ada.received.find(({ event }) => event === 'sheet:refused'), {
+      timeout: 20_000
+    })
+    assert.deepEqual([refused?.payload.id, refused?.payload.code], ['ada:2', 'no_such_cell'])
+    assert.equal(
+      grace.received.some(({ event }) => event === 'sheet:refused'),
+      false
+    )
+
+    const { document, position } = await load(guid)
+    assert.deepEqual(
+      [document.version, document.cells.A2, document.comments[0].text],
+      [2, 'Bake the cake', 'with nuts?']
+    )
+    await grace.ask('doc:send', { guid, event: 'sheet:resolve', data: { id: 'grace:2', comment: 'grace:1' } })
+    await waitFor(() => changesOf(ada).length === 3, { timeout: 20_000 })
+    const late = await connectClient(t, cluster.url)
+    assert.equal((await late.ask('doc:join', { guid, position })).recovered, true)
+    await waitFor(() => changesOf(late).length > 0)
+    assert.deepEqual(
+      changesOf(late).map(({ version, resolved }) => [version, resolved]),
+      [[3, 'grace:1']]
+    )
   }
-  const refused = await waitFor(() => ada.received.find(({ event }) => event === 'sheet:refused'), { timeout: 20_000 })
-  assert.deepEqual([refused?.payload.id, refused?.payload.code], ['ada:2', 'no_such_cell'])
-  assert.equal(grace.received.some(({ event }) => event === 'sheet:refused'), false)
+)
 
-  const { document, position } = await load(guid)
-  assert.deepEqual([document.version, document.cells.A2, document.comments[0].text], [2, 'Bake the cake', 'with nuts?'])
-  await grace.ask('doc:send', { guid, event: 'sheet:resolve', data: { id: 'grace:2', comment: 'grace:1' } })
-  await waitFor(() => changesOf(ada).length === 3, { timeout: 20_000 })
-  const late = await connectClient(t, cluster.url)
-  assert.equal((await late.ask('doc:join', { guid, position })).recovered, true)
-  await waitFor(() => changesOf(late).length > 0)
-  assert.deepEqual(changesOf(late).map(({ version, resolved }) => [version, resolved]), [[3, 'grace:1']])
-})
-
-test('a service that is killed in the middle of it loses nothing and tells nothing twice', { timeout: 270_000 }, async (t) => {
-  const guid = `killed-${randomUUID()}`
-  const edits = 150
-  const clients = await Promise.all([0, 1, 2].map(() => connectClient(t, cluster.url)))
-  for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
-  const [sender] = clients
-  for (let i = 1; i <= edits; i++) {
-    assert.equal((await sender.ask('doc:send', { guid, event: 'sheet:edit', data: { id: `ada:${i}`, cells: { A2: String(i) } } })).ok, true)
-    if (i === 40) await waitFor(() => changesOf(sender).length > 0, { timeout: 20_000 })
-    if (i === 60) await service.stop('SIGKILL')
-    if (i === 100) await service.start()
+test(
+  'a service that is killed in the middle of it loses nothing and tells nothing twice',
+  { timeout: 270_000 },
+  async (t) => {
+    const guid = `killed-${randomUUID()}`
+    const edits = 150
+    const clients = await Promise.all([0, 1, 2].map(() => connectClient(t, cluster.url)))
+    for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
+    const [sender] = clients
+    for (let i = 1; i <= edits; i++) {
+      assert.equal(
+        (
+          await sender.ask('doc:send', {
+            guid,
+            event: 'sheet:edit',
+            data: { id: `ada:${i}`, cells: { A2: String(i) } }
+          })
+        ).ok,
+        true
+      )
+      if (i === 40) await waitFor(() => changesOf(sender).length > 0, { timeout: 20_000 })
+      if (i === 60) await service.stop('SIGKILL')
+      if (i === 100) await service.start()
+    }
+    const all = Array.from({ length: edits }, (_, i) => [i + 1, `ada:${i + 1}`])
+    for (const client of clients) {
+      await waitFor(() => changesOf(client).length >= edits, {
+        timeout: 60_000,
+        message: () => ({ changes: changesOf(client).length, service: service.output() })
+      })
+      assert.deepEqual(
+        changesOf(client).map(({ version, id }) => [version, id]),
+        all
+      )
+    }
+    assert.equal((await load(guid)).document.cells.A2, String(edits))
   }
-  const all = Array.from({ length: edits }, (_, i) => [i + 1, `ada:${i + 1}`])
-  for (const client of clients) {
-    await waitFor(() => changesOf(client).length >= edits, { timeout: 60_000, message: () => ({ changes: changesOf(client).length, service: service.output() }) })
-    assert.deepEqual(changesOf(client).map(({ version, id }) => [version, id]), all)
-  }
-  assert.equal((await load(guid)).document.cells.A2, String(edits))
-})
+)

@@ -17,7 +17,8 @@ const REDIS_URL = await ownRedisUrl(fileScope())
 const UNKNOWN = { status: 400, text: '{"code":1,"message":"Session ID unknown"}' }
 
 /** @param {Cluster} cluster @param {string} result @returns {Promise<number>} */
-const strays = async (cluster, result) => sum(await cluster.metrics(), 'inkcast_stray_requests_total', `result="${result}"`)
+const strays = async (cluster, result) =>
+  sum(await cluster.metrics(), 'inkcast_stray_requests_total', `result="${result}"`)
 
 /**
  * A polling session that is connected, all of it over one connection.
@@ -38,7 +39,12 @@ for (const workers of [2, 3]) {
     /** @type {Cluster} */
     let cluster
     before(async () => {
-      cluster = await startCluster(scope, { WORKERS: String(workers), REDIS_URL, MAX_BYTES_PER_SECOND: '100000000', DRAIN_TIMEOUT: '1000' })
+      cluster = await startCluster(scope, {
+        WORKERS: String(workers),
+        REDIS_URL,
+        MAX_BYTES_PER_SECOND: '100000000',
+        DRAIN_TIMEOUT: '1000'
+      })
     }, { timeout: 90_000 })
 
     test('one kept-alive connection carries the sessions of all workers', { timeout: 90_000 }, async (t) => {
@@ -51,7 +57,10 @@ for (const workers of [2, 3]) {
       for (let round = 0; round < 5; round++) {
         for (const [i, sid] of sids.entries()) {
           const guid = `document-${round}-${i}`
-          assert.deepEqual(await connection.post(sid, [`42${round}["doc:join",{"guid":"${guid}"}]`]), { status: 200, text: 'ok' })
+          assert.deepEqual(await connection.post(sid, [`42${round}["doc:join",{"guid":"${guid}"}]`]), {
+            status: 200,
+            text: 'ok'
+          })
         }
         for (const [i, sid] of sids.entries()) {
           const { text } = await connection.poll(sid)
@@ -62,67 +71,90 @@ for (const workers of [2, 3]) {
       assert.equal(await strays(cluster, 'forwarded') - forwarded, (workers - 1) * 12)
     })
 
-    test('bodies of 1 MB in pieces, with a length and chunked, arrive whole at the owner', { timeout: 180_000 }, async (t) => {
-      const connections = await oneToEach(t, cluster.url, workers)
-      const sid = await connected(connections[0])
-      const guid = `large-${randomUUID()}`
-      await connections[0].post(sid, [`420["doc:join",{"guid":"${guid}"}]`])
-      await connections[0].poll(sid)
-      for (const [i, connection] of connections.entries()) {
-        for (const chunked of [false, true]) {
-          const data = `${i}${chunked}${'x'.repeat(20)}`.repeat(50_000).slice(0, 1_000_000)
-          const body = Buffer.from(`422["doc:send",{"guid":"${guid}","event":"large","data":"${data}"}]`)
-          const pieces = Array.from({ length: Math.ceil(body.length / 40_000) }, (_, n) => body.subarray(n * 40_000, (n + 1) * 40_000))
-          assert.deepEqual(await connection.post(sid, pieces, chunked ? {} : { 'content-length': body.length }), { status: 200, text: 'ok' })
-          let text = ''
-          await waitFor(async () => {
-            text += (await connection.poll(sid)).text
-            return text.includes('432[{"ok":true') && text.includes('42["large"')
-          }, { timeout: 10_000, message: () => `${text.length} characters: ${text.slice(0, 200)}` })
-          assert.ok(text.includes(`["large","${data}"`), 'the value came back whole')
+    test(
+      'bodies of 1 MB in pieces, with a length and chunked, arrive whole at the owner',
+      { timeout: 180_000 },
+      async (t) => {
+        const connections = await oneToEach(t, cluster.url, workers)
+        const sid = await connected(connections[0])
+        const guid = `large-${randomUUID()}`
+        await connections[0].post(sid, [`420["doc:join",{"guid":"${guid}"}]`])
+        await connections[0].poll(sid)
+        for (const [i, connection] of connections.entries()) {
+          for (const chunked of [false, true]) {
+            const data = `${i}${chunked}${'x'.repeat(20)}`.repeat(50_000).slice(0, 1_000_000)
+            const body = Buffer.from(`422["doc:send",{"guid":"${guid}","event":"large","data":"${data}"}]`)
+            const pieces = Array.from({ length: Math.ceil(body.length / 40_000) }, (_, n) =>
+              body.subarray(n * 40_000, (n + 1) * 40_000)
+            )
+            assert.deepEqual(await connection.post(sid, pieces, chunked ? {} : { 'content-length': body.length }), {
+              status: 200,
+              text: 'ok'
+            })
+            let text = ''
+            await waitFor(
+              async () => {
+                text += (await connection.poll(sid)).text
+                return text.includes('432[{"ok":true') && text.includes('42["large"')
+              },
+              { timeout: 10_000, message: () => `${text.length} characters: ${text.slice(0, 200)}` }
+            )
+            assert.ok(text.includes(`["large","${data}"`), 'the value came back whole')
+          }
         }
       }
-    })
+    )
 
-    test('an upgrade that reaches another worker is handed over, with the bytes that come with it and right after it', { timeout: 90_000 }, async (t) => {
-      const [owner] = await oneToEach(t, cluster.url, 1)
-      for (const late of [false, true]) {
-        const before = await strays(cluster, 'handed_over')
-        const sid = await connected(owner)
-        const other = await rawConnection(t, cluster.url, (worker) => worker !== owner.worker)
-        const polled = owner.poll(sid)
-        if (late) {
-          other.write(upgradeRequest(sid))
-          other.write(textFrame('2probe'))
-        } else {
-          other.write(Buffer.concat([Buffer.from(upgradeRequest(sid)), textFrame('2probe')]))
+    test(
+      'an upgrade that reaches another worker is handed over, with the bytes that come with it and right after it',
+      { timeout: 90_000 },
+      async (t) => {
+        const [owner] = await oneToEach(t, cluster.url, 1)
+        for (const late of [false, true]) {
+          const before = await strays(cluster, 'handed_over')
+          const sid = await connected(owner)
+          const other = await rawConnection(t, cluster.url, (worker) => worker !== owner.worker)
+          const polled = owner.poll(sid)
+          if (late) {
+            other.write(upgradeRequest(sid))
+            other.write(textFrame('2probe'))
+          } else {
+            other.write(Buffer.concat([Buffer.from(upgradeRequest(sid)), textFrame('2probe')]))
+          }
+          await other.until(
+            (text) => /^HTTP\/1.1 101 /.test(text) && text.endsWith('3probe'),
+            'the answer to the probe'
+          )
+          assert.equal((await polled).text, '6', 'the poll is let go')
+          other.write(Buffer.concat([textFrame('5'), textFrame('427["doc:join",{"guid":"handed-over"}]')]))
+          await other.until((text) => text.includes('437[{"ok":true'), 'the answer over WebSocket')
+          assert.equal((await strays(cluster, 'handed_over')) - before, 1)
         }
-        await other.until((text) => /^HTTP\/1.1 101 /.test(text) && text.endsWith('3probe'), 'the answer to the probe')
-        assert.equal((await polled).text, '6', 'the poll is let go')
-        other.write(Buffer.concat([textFrame('5'), textFrame('427["doc:join",{"guid":"handed-over"}]')]))
-        await other.until((text) => text.includes('437[{"ok":true'), 'the answer over WebSocket')
-        assert.equal(await strays(cluster, 'handed_over') - before, 1)
+        assert.equal(await strays(cluster, 'failed'), 0)
       }
-      assert.equal(await strays(cluster, 'failed'), 0)
-    })
+    )
 
-    test('a session on WebSocket cannot be taken over by its sid: not at its owner, and not through another worker', { timeout: 90_000 }, async (t) => {
-      const victim = await rawWebSocket(t, cluster.url)
-      const { sid } = JSON.parse((await victim.text(/^0\{/)).slice(1))
-      await victim.connect()
-      const connections = await oneToEach(t, cluster.url, workers)
-      for (const { worker } of connections) {
-        const thief = await rawConnection(t, cluster.url, (reached) => reached === worker)
-        thief.write(upgradeRequest(sid))
-        assert.match(await thief.end(), /^HTTP\/1.1 400 Bad Request/)
+    test(
+      'a session on WebSocket cannot be taken over by its sid: not at its owner, and not through another worker',
+      { timeout: 90_000 },
+      async (t) => {
+        const victim = await rawWebSocket(t, cluster.url)
+        const { sid } = JSON.parse((await victim.text(/^0\{/)).slice(1))
+        await victim.connect()
+        const connections = await oneToEach(t, cluster.url, workers)
+        for (const { worker } of connections) {
+          const thief = await rawConnection(t, cluster.url, (reached) => reached === worker)
+          thief.write(upgradeRequest(sid))
+          assert.match(await thief.end(), /^HTTP\/1.1 400 Bad Request/)
+        }
+        for (const connection of connections) {
+          assert.equal((await connection.poll(sid)).status, 400)
+          assert.equal((await connection.post(sid, ['41'])).status, 400)
+        }
+        victim.send('429["doc:join",{"guid":"still-mine"}]')
+        await victim.text(/^439\[\{"ok":true/)
       }
-      for (const connection of connections) {
-        assert.equal((await connection.poll(sid)).status, 400)
-        assert.equal((await connection.post(sid, ['41'])).status, 400)
-      }
-      victim.send('429["doc:join",{"guid":"still-mine"}]')
-      await victim.text(/^439\[\{"ok":true/)
-    })
+    )
 
     test('sessions of nobody are answered as Engine.IO does, on each worker', { timeout: 90_000 }, async (t) => {
       const unknown = await strays(cluster, 'unknown')
@@ -132,7 +164,8 @@ for (const workers of [2, 3]) {
         assert.deepEqual(await connection.poll(nobody), UNKNOWN)
         assert.deepEqual(await connection.post(nobody, ['40']), UNKNOWN)
         // a session that has never been, of a worker that is
-        for (const { worker } of connections) assert.deepEqual(await connection.poll(`${worker}${'A'.repeat(18)}`), UNKNOWN)
+        for (const { worker } of connections)
+          assert.deepEqual(await connection.poll(`${worker}${'A'.repeat(18)}`), UNKNOWN)
         const raw = await rawConnection(t, cluster.url, (worker) => worker === connection.worker)
         raw.write(upgradeRequest(nobody))
         assert.match(await raw.end(), /^HTTP\/1.1 400 Bad Request\r\n[^]*Session ID unknown$/)
@@ -141,52 +174,78 @@ for (const workers of [2, 3]) {
       assert.equal(await strays(cluster, 'failed'), 0)
     })
 
-    test('a worker that is replaced lets go of the polls of others: their sessions live on until their own worker says goodbye', { timeout: 180_000 }, async (t) => {
-      const connections = await oneToEach(t, cluster.url, workers)
-      const sids = await Promise.all(connections.map((connection) => connected(connection)))
-      // each session polls at another worker than its own, until it is told to go
-      const polled = Promise.all(sids.map(async (sid, i) => {
-        const answers = []
-        do answers.push(await connections[(i + 1) % workers].poll(sid))
-        while (answers.at(-1)?.status === 200 && !answers.at(-1)?.text.includes('gateway:draining'))
-        return answers
-      }))
-      const before = await childrenOf(cluster.pid)
-      process.kill(cluster.pid, 'SIGHUP')
-      const all = await polled
-      for (const answers of all) {
-        assert.match(answers.pop()?.text ?? '', /^42\["gateway:draining",/)
-        // on a slow machine a ping may come as well
-        assert.ok(answers.every(({ text }) => /^[26]$/.test(text)), JSON.stringify(answers))
+    test(
+      'a worker that is replaced lets go of the polls of others: their sessions live on until their own worker says goodbye',
+      { timeout: 180_000 },
+      async (t) => {
+        const connections = await oneToEach(t, cluster.url, workers)
+        const sids = await Promise.all(connections.map((connection) => connected(connection)))
+        // each session polls at another worker than its own, until it is told to go
+        const polled = Promise.all(
+          sids.map(async (sid, i) => {
+            const answers = []
+            do answers.push(await connections[(i + 1) % workers].poll(sid))
+            while (answers.at(-1)?.status === 200 && !answers.at(-1)?.text.includes('gateway:draining'))
+            return answers
+          })
+        )
+        const before = await childrenOf(cluster.pid)
+        process.kill(cluster.pid, 'SIGHUP')
+        const all = await polled
+        for (const answers of all) {
+          assert.match(answers.pop()?.text ?? '', /^42\["gateway:draining",/)
+          // on a slow machine a ping may come as well
+          assert.ok(
+            answers.every(({ text }) => /^[26]$/.test(text)),
+            JSON.stringify(answers)
+          )
+        }
+        assert.ok(
+          all.flat().some(({ text }) => text === '6'),
+          'a poll was let go'
+        )
+        await waitFor(
+          async () => {
+            const now = await childrenOf(cluster.pid)
+            return now.length === before.length && !now.some(({ pid }) => before.some((old) => old.pid === pid))
+          },
+          { timeout: 30_000, message: 'the end of the reload' }
+        )
       }
-      assert.ok(all.flat().some(({ text }) => text === '6'), 'a poll was let go')
-      await waitFor(async () => {
-        const now = await childrenOf(cluster.pid)
-        return now.length === before.length && !now.some(({ pid }) => before.some((old) => old.pid === pid))
-      }, { timeout: 30_000, message: 'the end of the reload' })
-    })
+    )
 
-    test('a killed owner: its sessions are unknown, and those of its successor are found', { timeout: 90_000 }, async (t) => {
-      const connections = await oneToEach(t, cluster.url, workers)
-      const sids = await Promise.all(connections.map((connection) => connected(connection)))
-      const [victim] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
-      process.kill(victim.pid, 'SIGKILL')
-      // which of them it was shows when its connection breaks
-      const alive = await Promise.all(sids.map((sid, i) => connections[i].post(sid, ['3']).then(() => true, () => false)))
-      assert.equal(alive.filter((answered) => !answered).length, 1)
-      const dead = sids[alive.indexOf(false)]
-      const survivors = connections.filter((_, i) => alive[i])
-      for (const survivor of survivors) {
-        assert.deepEqual(await survivor.poll(dead), UNKNOWN)
-        assert.deepEqual(await survivor.post(dead, ['3'.repeat(100_000)]), UNKNOWN)
+    test(
+      'a killed owner: its sessions are unknown, and those of its successor are found',
+      { timeout: 90_000 },
+      async (t) => {
+        const connections = await oneToEach(t, cluster.url, workers)
+        const sids = await Promise.all(connections.map((connection) => connected(connection)))
+        const [victim] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
+        process.kill(victim.pid, 'SIGKILL')
+        // which of them it was shows when its connection breaks
+        const alive = await Promise.all(
+          sids.map((sid, i) =>
+            connections[i].post(sid, ['3']).then(
+              () => true,
+              () => false
+            )
+          )
+        )
+        assert.equal(alive.filter((answered) => !answered).length, 1)
+        const dead = sids[alive.indexOf(false)]
+        const survivors = connections.filter((_, i) => alive[i])
+        for (const survivor of survivors) {
+          assert.deepEqual(await survivor.poll(dead), UNKNOWN)
+          assert.deepEqual(await survivor.post(dead, ['3'.repeat(100_000)]), UNKNOWN)
+        }
+        await waitFor(cluster.ready, { timeout: 10_000, message: 'a new worker' })
+        const successor = (await oneToEach(t, cluster.url, workers)).find(({ worker }) => worker === workerOf(dead))
+        assert.ok(successor, 'the number is taken again')
+        for (const survivor of survivors) {
+          assert.deepEqual(await survivor.poll(dead), UNKNOWN)
+          await connected(survivor, await successor.handshake())
+        }
       }
-      await waitFor(cluster.ready, { timeout: 10_000, message: 'a new worker' })
-      const successor = (await oneToEach(t, cluster.url, workers)).find(({ worker }) => worker === workerOf(dead))
-      assert.ok(successor, 'the number is taken again')
-      for (const survivor of survivors) {
-        assert.deepEqual(await survivor.poll(dead), UNKNOWN)
-        await connected(survivor, await successor.handshake())
-      }
-    })
+    )
   })
 }

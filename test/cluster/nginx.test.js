@@ -30,7 +30,9 @@ async function startBalancer (machines, kind) {
     replacements: {
       'listen 443': `listen 127.0.0.1:${port}`,
       ...(kind === 'terminate' ? { 'listen 80;': `listen 127.0.0.1:${plainPort};` } : {}),
-      ...Object.fromEntries(machines.map((machine, i) => [`server 10.0.0.1${i + 1}:3000 `, `server 127.0.0.1:${machine.port} `]))
+      ...Object.fromEntries(
+        machines.map((machine, i) => [`server 10.0.0.1${i + 1}:3000 `, `server 127.0.0.1:${machine.port} `])
+      )
     },
     async answers () {
       const socket = connect({ port, host: '127.0.0.1', ca })
@@ -55,17 +57,26 @@ test('a page of the same origin may connect, also on a port of its own', { skip 
   const { url } = scene.terminating
   for (const transports of [['websocket'], ['polling']]) {
     await connectClient(t, url, { ca, transports, extraHeaders: { origin: url } })
-    await assert.rejects(connectClient(t, url, { ca, transports, extraHeaders: { origin: 'https://elsewhere.example' } }))
+    await assert.rejects(
+      connectClient(t, url, { ca, transports, extraHeaders: { origin: 'https://elsewhere.example' } })
+    )
   }
 })
 
-test('a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back', { skip, timeout: 270_000 }, async (t) => {
-  const staying = await stoppingCostsNothing(t, scene)
-  scene.first = await startMachine({ WORKERS: '2', PORT: String(scene.first.port) })
-  await waitFor(async () => {
-    const client = await connectClient(t, scene.terminating.url, { ca })
-    return !staying.has(workerOf(client))
-  }, { timeout: 15_000, message: 'a client of the machine that is back' })
-})
+test(
+  'a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back',
+  { skip, timeout: 270_000 },
+  async (t) => {
+    const staying = await stoppingCostsNothing(t, scene)
+    scene.first = await startMachine({ WORKERS: '2', PORT: String(scene.first.port) })
+    await waitFor(
+      async () => {
+        const client = await connectClient(t, scene.terminating.url, { ca })
+        return !staying.has(workerOf(client))
+      },
+      { timeout: 15_000, message: 'a client of the machine that is back' }
+    )
+  }
+)
 
 test('a gateway that is killed costs nobody a record', { skip, timeout: 180_000 }, (t) => killingCostsNothing(t, scene))

@@ -8,11 +8,20 @@ const scope = fileScope()
 const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 32))
 /** @type {Awaited<ReturnType<typeof openOrderCuts>>} */
 let cuts
-before(async () => { cuts = await openOrderCuts(scope, { by: 'kafka', random: seededRandom(seed) }) }, { timeout: 120_000 })
+before(
+  async () => {
+    cuts = await openOrderCuts(scope, { by: 'kafka', random: seededRandom(seed) })
+  },
+  { timeout: 120_000 }
+)
 
 // test/fault/orders.test.js does so a thousand times
 test('kicks and revokes reach their users while connections to Redis are cut, and no record behind a revoke reaches the revoked user', async () => {
   await cuts.round()
   const { orders, lost, leaked, rejoined, missing } = cuts.sum
-  assert.deepEqual({ orders, lost, leaked, rejoined, missing }, { orders: cuts.orders, lost: 0, leaked: 0, rejoined: 0, missing: 0 }, `seed ${seed}`)
+  assert.deepEqual(
+    { orders, lost, leaked, rejoined, missing },
+    { orders: cuts.orders, lost: 0, leaked: 0, rejoined: 0, missing: 0 },
+    `seed ${seed}`
+  )
 })

@@ -37,63 +37,108 @@ async function metric (name) {
 test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover all of them', async () => {
   const { ready, processes } = await cluster.status()
   assert.equal(ready, true)
-  assert.deepEqual(processes.map((/** @type {any} */ { name }) => name), ['api-0', 'gateway-0', 'gateway-1', 'ingest-0'])
+  assert.deepEqual(
+    processes.map((/** @type {any} */ { name }) => name),
+    ['api-0', 'gateway-0', 'gateway-1', 'ingest-0']
+  )
   const list = await cluster.list()
   assert.deepEqual(list.map(({ name, pm2_env: { exec_mode, status } }) => `${name} ${exec_mode} ${status}`).sort(), [
-    'inkcast-api cluster_mode online', 'inkcast-gateway cluster_mode online', 'inkcast-gateway cluster_mode online', 'inkcast-ingest fork_mode online'
+    'inkcast-api cluster_mode online',
+    'inkcast-gateway cluster_mode online',
+    'inkcast-gateway cluster_mode online',
+    'inkcast-ingest fork_mode online'
   ])
-  for (const { name, pm2_env: { node_args: flags } } of list) assert.deepEqual(flags ?? [], name === 'inkcast-gateway' ? GATEWAY_FLAGS : [], name)
+  for (const {
+    name,
+    pm2_env: { node_args: flags }
+  } of list)
+    assert.deepEqual(flags ?? [], name === 'inkcast-gateway' ? GATEWAY_FLAGS : [], name)
   const text = await cluster.metrics()
-  for (const role of ['gateway', 'api', 'ingest']) assert.match(text, new RegExp(`^inkcast_process_cpu_seconds_total\\{.*role="${role}"`, 'm'))
+  for (const role of ['gateway', 'api', 'ingest'])
+    assert.match(text, new RegExp(`^inkcast_process_cpu_seconds_total\\{.*role="${role}"`, 'm'))
   assert.equal((await stat(path.join(cluster.home, 'inkcast'))).mode & 0o777, 0o700)
 })
 
-test('a record reaches clients of all kinds on both workers, and strays are forwarded', { timeout: 180_000 }, async (t) => {
-  const guid = `document-${randomUUID()}`
-  const clients = await connectToWorkers(t, cluster.url, 2, 24, (i) => KINDS[i % KINDS.length])
-  for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
-  const answer = await fetch(`${cluster.apiUrl}/v1/documents/${guid}/broadcast`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"hello":"all"}' })
-  assert.equal(answer.status, 202)
-  await waitFor(() => clients.every(({ received }) => received.length === 1), { timeout: 15_000, message: () => clients.map(({ received }) => received.length) })
-  for (const { received } of clients) assert.deepEqual(received[0].payload, { hello: 'all' })
-  assert.ok(await metric('inkcast_stray_requests_total{result="forwarded"') > 0, 'strays were forwarded')
-  assert.equal(await metric('inkcast_stray_requests_total{result="failed"'), 0)
-  assert.equal(await metric('inkcast_connections{'), clients.length)
-})
+test(
+  'a record reaches clients of all kinds on both workers, and strays are forwarded',
+  { timeout: 180_000 },
+  async (t) => {
+    const guid = `document-${randomUUID()}`
+    const clients = await connectToWorkers(t, cluster.url, 2, 24, (i) => KINDS[i % KINDS.length])
+    for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
+    const answer = await fetch(`${cluster.apiUrl}/v1/documents/${guid}/broadcast`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"hello":"all"}'
+    })
+    assert.equal(answer.status, 202)
+    await waitFor(() => clients.every(({ received }) => received.length === 1), {
+      timeout: 15_000,
+      message: () => clients.map(({ received }) => received.length)
+    })
+    for (const { received } of clients) assert.deepEqual(received[0].payload, { hello: 'all' })
+    assert.ok((await metric('inkcast_stray_requests_total{result="forwarded"')) > 0, 'strays were forwarded')
+    assert.equal(await metric('inkcast_stray_requests_total{result="failed"'), 0)
+    assert.equal(await metric('inkcast_connections{'), clients.length)
+  }
+)
 
-test('pm2 reload replaces every process without refusing one connection, and every client comes back', { timeout: 270_000 }, async (t) => {
-  const before = await cluster.list()
-  const clients = await Promise.all(Array.from({ length: 40 }, (_, i) => connectClient(t, cluster.url, { ...KINDS[i % KINDS.length], reconnection: true })))
-  const guid = `document-${randomUUID()}`
-  const { allBack, missing } = watchReturn(clients)
-  const traffic = connectAllTheTime(t, cluster.url, { transports: [['websocket'], ['polling', 'websocket']] })
-  await waitFor(() => traffic.connected > 20, { timeout: 10_000, message: 'traffic' })
-  await cluster.pm2('reload', 'all')
-  const { connected, refused, workers } = await traffic.stop()
-  assert.deepEqual(refused, [])
-  assert.ok(connected > 50, `${connected} connected`)
-  assert.ok(workers.size >= 3, `old and new workers took connections: ${[...workers]}`)
-  await waitFor(allBack, { timeout: 20_000, message: missing })
+test(
+  'pm2 reload replaces every process without refusing one connection, and every client comes back',
+  { timeout: 270_000 },
+  async (t) => {
+    const before = await cluster.list()
+    const clients = await Promise.all(
+      Array.from({ length: 40 }, (_, i) =>
+        connectClient(t, cluster.url, { ...KINDS[i % KINDS.length], reconnection: true })
+      )
+    )
+    const guid = `document-${randomUUID()}`
+    const { allBack, missing } = watchReturn(clients)
+    const traffic = connectAllTheTime(t, cluster.url, { transports: [['websocket'], ['polling', 'websocket']] })
+    await waitFor(() => traffic.connected > 20, { timeout: 10_000, message: 'traffic' })
+    await cluster.pm2('reload', 'all')
+    const { connected, refused, workers } = await traffic.stop()
+    assert.deepEqual(refused, [])
+    assert.ok(connected > 50, `${connected} connected`)
+    assert.ok(workers.size >= 3, `old and new workers took connections: ${[...workers]}`)
+    await waitFor(allBack, { timeout: 20_000, message: missing })
 
-  const after = await cluster.list()
-  assert.equal(after.length, before.length)
-  for (const { pid } of before) assert.ok(!after.some((process) => process.pid === pid), 'a process was not replaced')
-  // one that polls may learn of the end of its session only now
-  for (const client of clients) await waitFor(async () => (await client.ask('doc:join', { guid })).ok, { timeout: 10_000, message: 'a client to be served' })
-  await waitFor(async () => (await cluster.status()).ready, { timeout: 10_000, message: 'readiness' })
-  assert.deepEqual((await readdir(path.join(cluster.home, 'inkcast'))).length, after.length, 'no socket of an old process is left')
-})
+    const after = await cluster.list()
+    assert.equal(after.length, before.length)
+    for (const { pid } of before) assert.ok(!after.some((process) => process.pid === pid), 'a process was not replaced')
+    // one that polls may learn of the end of its session only now
+    for (const client of clients)
+      await waitFor(async () => (await client.ask('doc:join', { guid })).ok, {
+        timeout: 10_000,
+        message: 'a client to be served'
+      })
+    await waitFor(async () => (await cluster.status()).ready, { timeout: 10_000, message: 'readiness' })
+    assert.deepEqual(
+      (await readdir(path.join(cluster.home, 'inkcast'))).length,
+      after.length,
+      'no socket of an old process is left'
+    )
+  }
+)
 
 test('a killed worker is started again, and its socket is not left behind', { timeout: 180_000 }, async (t) => {
-  const clients = await Promise.all(Array.from({ length: 12 }, () => connectClient(t, cluster.url, { reconnection: true })))
+  const clients = await Promise.all(
+    Array.from({ length: 12 }, () => connectClient(t, cluster.url, { reconnection: true }))
+  )
   const victim = /** @type {{ pid: number }} */ ((await cluster.list()).find(({ name }) => name === 'inkcast-gateway'))
   process.kill(victim.pid, 'SIGKILL')
   await waitFor(async () => {
     const { ready, processes } = await cluster.status()
     const files = await readdir(path.join(cluster.home, 'inkcast'))
-    return ready && processes.length === 4 && files.length === 4 && !files.some((file) => file.includes(`.${victim.pid}.`))
+    return (
+      ready && processes.length === 4 && files.length === 4 && !files.some((file) => file.includes(`.${victim.pid}.`))
+    )
   }, { timeout: 15_000, message: 'a new worker' })
-  await waitFor(() => clients.every((client) => client.connected), { timeout: 10_000, message: 'the clients to be back' })
+  await waitFor(() => clients.every((client) => client.connected), {
+    timeout: 10_000,
+    message: 'the clients to be back'
+  })
 })
 
 test('development logs are in the log file of their process', async () => {

@@ -26,8 +26,10 @@ before(async () => {
 }, { timeout: 90_000 })
 
 /** @param {string} prefix of the trace ids */
-const summaries = (prefix) => uplink.filter(({ headers }) => headers['x-operator'] === 'receipt' && headers['x-trace-id'].startsWith(prefix))
-  .map(({ key, headers, value }) => ({ key, headers, summary: JSON.parse(String(value)) }))
+const summaries = (prefix) =>
+  uplink
+    .filter(({ headers }) => headers['x-operator'] === 'receipt' && headers['x-trace-id'].startsWith(prefix))
+    .map(({ key, headers, value }) => ({ key, headers, summary: JSON.parse(String(value)) }))
 /** @param {string | undefined} sid */
 const workerOf = (sid) => String(sid).slice(0, 2)
 
@@ -36,65 +38,98 @@ const workerOf = (sid) => String(sid).slice(0, 2)
  * @param {import('node:test').TestContext} t
  * @param {string} guid
  * @param {number} least
- * @param {boolean} [polling] some of them; they are also cut off when a worker dies that only forwards for them. Default true
+ * @param {boolean} [polling] some of them; they are also cut off when a worker dies that only forwards for them.
+ *   Default true
  */
 async function members (t, guid, least, polling = true) {
   /** @type {Awaited<ReturnType<typeof connectClient>>[]} */
   const clients = []
   for (let i = 0; i < least || new Set(clients.map(({ id }) => workerOf(id))).size < 2; i++) {
     assert.ok(i < 200, 'one worker gets all connections')
-    const client = await connectClient(t, cluster.url, { codec: i % 2 ? 'json' : 'msgpack', transports: polling && i % 5 === 0 ? ['polling'] : ['websocket'] })
+    const client = await connectClient(t, cluster.url, {
+      codec: i % 2 ? 'json' : 'msgpack',
+      transports: polling && i % 5 === 0 ? ['polling'] : ['websocket']
+    })
     assert.equal((await client.ask('doc:join', { guid })).ok, true)
     clients.push(client)
   }
   return clients
 }
 
-test('each of 200 records has one summary, and all of them together are what the clients did', { timeout: 180_000 }, async (t) => {
-  const RECORDS = 200
-  const guid = randomUUID()
-  const trace = `${randomUUID()}-`
-  const clients = await members(t, guid, 20)
-  let answered = 0
-  for (const [i, client] of clients.entries()) {
-    client.on('message', (payload, _meta, acknowledge) => {
-      if ((payload.i + i) % 7 === 0) return
-      answered++
-      acknowledge()
+test(
+  'each of 200 records has one summary, and all of them together are what the clients did',
+  { timeout: 180_000 },
+  async (t) => {
+    const RECORDS = 200
+    const guid = randomUUID()
+    const trace = `${randomUUID()}-`
+    const clients = await members(t, guid, 20)
+    let answered = 0
+    for (const [i, client] of clients.entries()) {
+      client.on('message', (payload, _meta, acknowledge) => {
+        if ((payload.i + i) % 7 === 0) return
+        answered++
+        acknowledge()
+      })
+    }
+    const producer = await topics.producer()
+    await producer.send({
+      topic: topics.downlink,
+      messages: Array.from({ length: RECORDS }, (_, i) => ({
+        key: guid,
+        headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'x-receipt': 'true', 'x-trace-id': trace + i },
+        value: JSON.stringify({ i })
+      }))
     })
+    await waitFor(() => summaries(trace).length >= RECORDS, { timeout: 20_000, message: () => summaries(trace).length })
+    const told = summaries(trace)
+    assert.equal(told.length, RECORDS)
+    assert.equal(new Set(told.map(({ headers }) => headers['x-trace-id'])).size, RECORDS)
+    for (const { key, headers, summary } of told) {
+      const i = Number(headers['x-trace-id'].slice(trace.length))
+      const silent = clients
+        .filter((_, c) => (i + c) % 7 === 0)
+        .map(({ id }) => id)
+        .sort()
+      assert.deepEqual(
+        [key, headers['x-guid'], headers['x-event'], headers['content-type']],
+        [guid, guid, 'message', 'application/json']
+      )
+      assert.equal('x-uid' in headers, false)
+      assert.deepEqual(
+        [summary.delivered, summary.acknowledged, summary.more, summary.unasked],
+        [clients.length, clients.length - silent.length, 0, 0]
+      )
+      assert.deepEqual(summary.missing.map((/** @type {{ sid: string }} */ { sid }) => sid).sort(), silent)
+      assert.ok(summary.p50 <= summary.p99 && summary.p99 <= TIMEOUT * 1.05)
+    }
+    assert.equal(
+      told.reduce((sum, { summary }) => sum + summary.acknowledged, 0),
+      answered
+    )
   }
-  const producer = await topics.producer()
-  await producer.send({
-    topic: topics.downlink,
-    messages: Array.from({ length: RECORDS }, (_, i) => ({ key: guid, headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'x-receipt': 'true', 'x-trace-id': trace + i }, value: JSON.stringify({ i }) }))
-  })
-  await waitFor(() => summaries(trace).length >= RECORDS, { timeout: 20_000, message: () => summaries(trace).length })
-  const told = summaries(trace)
-  assert.equal(told.length, RECORDS)
-  assert.equal(new Set(told.map(({ headers }) => headers['x-trace-id'])).size, RECORDS)
-  for (const { key, headers, summary } of told) {
-    const i = Number(headers['x-trace-id'].slice(trace.length))
-    const silent = clients.filter((_, c) => (i + c) % 7 === 0).map(({ id }) => id).sort()
-    assert.deepEqual([key, headers['x-guid'], headers['x-event'], headers['content-type']], [guid, guid, 'message', 'application/json'])
-    assert.equal('x-uid' in headers, false)
-    assert.deepEqual([summary.delivered, summary.acknowledged, summary.more, summary.unasked], [clients.length, clients.length - silent.length, 0, 0])
-    assert.deepEqual(summary.missing.map((/** @type {{ sid: string }} */ { sid }) => sid).sort(), silent)
-    assert.ok(summary.p50 <= summary.p99 && summary.p99 <= TIMEOUT * 1.05)
-  }
-  assert.equal(told.reduce((sum, { summary }) => sum + summary.acknowledged, 0), answered)
-})
+)
 
 test('the api asks for receipts as well, for every operator', { timeout: 180_000 }, async (t) => {
   const trace = `${randomUUID()}-`
   const clients = await members(t, randomUUID(), 8)
   for (const client of clients) client.on('ping-me', (_payload, _meta, acknowledge) => acknowledge())
-  const ask = (/** @type {string} */ name) => ({ 'x-receipt': 'true', 'x-event': 'ping-me', 'x-trace-id': trace + name })
+  const ask = (/** @type {string} */ name) => ({
+    'x-receipt': 'true',
+    'x-event': 'ping-me',
+    'x-trace-id': trace + name
+  })
   assert.equal((await cluster.post('/v1/broadcast', 1, ask('everyone'))).status, 202)
   assert.equal((await cluster.post(`/v1/sockets/${clients[0].id}/send`, 1, ask('socket'))).status, 202)
   await waitFor(() => summaries(trace).length >= 2, { timeout: 10_000, message: () => summaries(trace) })
-  const by = Object.fromEntries(summaries(trace).map(({ headers, summary }) => [headers['x-trace-id'].slice(trace.length), { headers, summary }]))
+  const by = Object.fromEntries(
+    summaries(trace).map(({ headers, summary }) => [headers['x-trace-id'].slice(trace.length), { headers, summary }])
+  )
   assert.deepEqual([by.everyone.summary.delivered, by.everyone.summary.acknowledged], [clients.length, clients.length])
-  assert.deepEqual([by.socket.summary.delivered, by.socket.summary.acknowledged, by.socket.headers['x-sid']], [1, 1, clients[0].id])
+  assert.deepEqual(
+    [by.socket.summary.delivered, by.socket.summary.acknowledged, by.socket.headers['x-sid']],
+    [1, 1, clients[0].id]
+  )
 })
 
 test('a worker that is killed leaves one summary behind that counts its members', { timeout: 180_000 }, async (t) => {
@@ -109,6 +144,9 @@ test('a worker that is killed leaves one summary behind that counts its members'
   const gone = clients.filter(({ connected }) => !connected)
   const [{ summary }] = summaries(trace)
   assert.ok(gone.length > 0 && gone.length < clients.length)
-  assert.deepEqual([summary.delivered, summary.acknowledged, summary.missing.length, summary.more], [clients.length, 0, clients.length - gone.length, gone.length])
+  assert.deepEqual(
+    [summary.delivered, summary.acknowledged, summary.missing.length, summary.more],
+    [clients.length, 0, clients.length - gone.length, gone.length]
+  )
   await waitFor(cluster.ready, { timeout: 20_000 })
 })

@@ -17,7 +17,8 @@ const REDIS_URL = await ownRedisUrl(fileScope())
 const CLIENTS = Number(process.env.STRAY_CLIENTS ?? 1000)
 
 /** @param {Cluster} cluster @param {string} result @returns {Promise<number>} */
-const strays = async (cluster, result) => sum(await cluster.metrics(), 'inkcast_stray_requests_total', `result="${result}"`)
+const strays = async (cluster, result) =>
+  sum(await cluster.metrics(), 'inkcast_stray_requests_total', `result="${result}"`)
 
 describe('TLS', () => {
   const file = (/** @type {string} */ name) => fileURLToPath(new URL(`../helpers/tls/${name}`, import.meta.url))
@@ -25,7 +26,12 @@ describe('TLS', () => {
   /** @type {Cluster} */
   let cluster
   before(async () => {
-    cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, TLS_CERT_FILE: file('cert.pem'), TLS_KEY_FILE: file('key.pem') })
+    cluster = await startCluster(scope, {
+      WORKERS: '2',
+      REDIS_URL,
+      TLS_CERT_FILE: file('cert.pem'),
+      TLS_KEY_FILE: file('key.pem')
+    })
   }, { timeout: 270_000 })
 
   /**
@@ -36,7 +42,8 @@ describe('TLS', () => {
   async function tunnelled (t, wanted = () => true) {
     const owner = await rawConnection(t, cluster.url, wanted)
     owner.write('GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: localhost\r\n\r\n')
-    const sid = /"sid":"([\w-]{20})"/.exec(await owner.until((text) => /"sid":"[\w-]{20}"/.test(text), 'a session'))?.[1] ?? ''
+    const sid =
+      /"sid":"([\w-]{20})"/.exec(await owner.until((text) => /"sid":"[\w-]{20}"/.test(text), 'a session'))?.[1] ?? ''
     const other = await rawConnection(t, cluster.url, (worker) => worker !== owner.worker)
     other.write(upgradeRequest(sid))
     other.write(textFrame('2probe'))
@@ -59,19 +66,27 @@ describe('TLS', () => {
     const forwarded = await strays(cluster, 'forwarded')
     // until one of them had requests at both workers
     await waitFor(async () => {
-      await Promise.all(Array.from({ length: 16 }, () => upgraded(t, cluster.url, { ca: readFileSync(file('cert.pem')) })))
+      await Promise.all(
+        Array.from({ length: 16 }, () => upgraded(t, cluster.url, { ca: readFileSync(file('cert.pem')) }))
+      )
       return await strays(cluster, 'forwarded') > forwarded
     }, { timeout: 20_000, message: 'a stray' })
     assert.equal(await strays(cluster, 'handed_over'), 0)
   })
 
-  test('a worker that is replaced has the clients told whose WebSockets go through it', { timeout: 180_000 }, async (t) => {
-    const one = await tunnelled(t)
-    const another = await tunnelled(t, (worker) => worker !== one.owner.worker)
-    process.kill(cluster.pid, 'SIGHUP')
-    // whichever is replaced first: one of them hears it from its own worker, the other because it goes through that one
-    for (const { other } of [one, another]) await other.until((text) => text.includes('42["gateway:draining",'), 'the news', 30_000)
-  })
+  test(
+    'a worker that is replaced has the clients told whose WebSockets go through it',
+    { timeout: 180_000 },
+    async (t) => {
+      const one = await tunnelled(t)
+      const another = await tunnelled(t, (worker) => worker !== one.owner.worker)
+      process.kill(cluster.pid, 'SIGHUP')
+      // whichever is replaced first: one of them hears it from its own worker, the other because it goes through that
+      // one
+      for (const { other } of [one, another])
+        await other.until((text) => text.includes('42["gateway:draining",'), 'the news', 30_000)
+    }
+  )
 })
 
 /**
@@ -97,29 +112,38 @@ async function upgraded (t, url, more) {
   return client
 }
 
-test(`${CLIENTS} clients that begin with polling and upgrade, 64 at a time: not one fails`, { timeout: 840_000 }, async (t) => {
-  const cluster = await startCluster(t, { WORKERS: '3', REDIS_URL })
-  /** @type {string[]} */
-  const failures = []
-  let left = CLIENTS
-  await Promise.all(Array.from({ length: 64 }, async () => {
-    while (left-- > 0) {
-      /** @type {(() => unknown)[]} */
-      const stops = []
-      try {
-        const client = await upgraded({ after: (stop) => stops.push(stop) }, cluster.url)
-        const answer = await client.ask('doc:join', { guid: `document-${left % 50}` })
-        if (!answer.ok) failures.push(answer.error.code)
-      } catch (error) {
-        failures.push(error instanceof Error ? error.message : String(error))
-      }
-      for (const stop of stops) stop()
-    }
-  }))
-  assert.deepEqual(failures, [])
-  assert.ok(await strays(cluster, 'handed_over') > CLIENTS / 10)
-  assert.ok(await strays(cluster, 'forwarded') > CLIENTS / 10)
-  assert.equal(await strays(cluster, 'failed'), 0)
-  assert.equal(await strays(cluster, 'unknown'), 0)
-  await waitFor(async () => /^inkcast_connections\{.*transport="websocket".*\} 0$/m.test(await cluster.metrics()), { timeout: 10_000, message: 'all of them to be gone' })
-})
+test(
+  `${CLIENTS} clients that begin with polling and upgrade, 64 at a time: not one fails`,
+  { timeout: 840_000 },
+  async (t) => {
+    const cluster = await startCluster(t, { WORKERS: '3', REDIS_URL })
+    /** @type {string[]} */
+    const failures = []
+    let left = CLIENTS
+    await Promise.all(
+      Array.from({ length: 64 }, async () => {
+        while (left-- > 0) {
+          /** @type {(() => unknown)[]} */
+          const stops = []
+          try {
+            const client = await upgraded({ after: (stop) => stops.push(stop) }, cluster.url)
+            const answer = await client.ask('doc:join', { guid: `document-${left % 50}` })
+            if (!answer.ok) failures.push(answer.error.code)
+          } catch (error) {
+            failures.push(error instanceof Error ? error.message : String(error))
+          }
+          for (const stop of stops) stop()
+        }
+      })
+    )
+    assert.deepEqual(failures, [])
+    assert.ok((await strays(cluster, 'handed_over')) > CLIENTS / 10)
+    assert.ok((await strays(cluster, 'forwarded')) > CLIENTS / 10)
+    assert.equal(await strays(cluster, 'failed'), 0)
+    assert.equal(await strays(cluster, 'unknown'), 0)
+    await waitFor(async () => /^inkcast_connections\{.*transport="websocket".*\} 0$/m.test(await cluster.metrics()), {
+      timeout: 10_000,
+      message: 'all of them to be gone'
+    })
+  }
+)

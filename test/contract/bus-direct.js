@@ -18,20 +18,29 @@ export function directContract (fixture) {
     async function reaches (fields, expected) {
       const event = fresh('event')
       const sent = publication({ ...fields, event, value: Buffer.from([0, 255, 10]) })
-      assert.deepEqual(await fixture.pair.publisher.publish([{ publication: sent }]), [{ position: null, duplicate: false }])
+      assert.deepEqual(await fixture.pair.publisher.publish([{ publication: sent }]), [
+        { position: null, duplicate: false }
+      ])
       for (const box of expected) {
         await waitFor(() => got(box, event).length > 0, { message: `${fields.operator}` })
         assert.deepEqual(plain({ ...got(box, event)[0], value: null }), plain({ ...sent, value: null }))
-        assert.deepEqual(got(box, event)[0].value, fields.operator === 'kick' || fields.operator === 'revoke' ? got(box, event)[0].value : sent.value)
+        assert.deepEqual(
+          got(box, event)[0].value,
+          fields.operator === 'kick' || fields.operator === 'revoke' ? got(box, event)[0].value : sent.value
+        )
       }
       // everyone comes after it on every worker, so what was to arrive has arrived
       const mark = fresh('mark')
       await fixture.pair.publisher.publish([{ publication: publication({ operator: 'everyone', event: mark }) }])
-      await waitFor(() => got(fixture.pair.one, mark).length + got(fixture.pair.two, mark).length === 2, { message: 'the mark' })
-      for (const box of [fixture.pair.one, fixture.pair.two]) assert.equal(got(box, event).length, expected.includes(box) ? 1 : 0)
+      await waitFor(() => got(fixture.pair.one, mark).length + got(fixture.pair.two, mark).length === 2, {
+        message: 'the mark'
+      })
+      for (const box of [fixture.pair.one, fixture.pair.two])
+        assert.equal(got(box, event).length, expected.includes(box) ? 1 : 0)
     }
 
-    test('everyone reaches all workers, once each', () => reaches({ operator: 'everyone' }, [fixture.pair.one, fixture.pair.two]))
+    test('everyone reaches all workers, once each', () =>
+      reaches({ operator: 'everyone' }, [fixture.pair.one, fixture.pair.two]))
 
     test('socket and kick by sid reach the worker that the sid names', async () => {
       const [sidOne, sidTwo, sidOther] = [...fixture.workers, 4095].map((number) => createSessionIds(number)())
@@ -47,7 +56,11 @@ export function directContract (fixture) {
       const [uid, other] = [fresh('user {ü}'), fresh('user')]
       await fixture.pair.first.addUser(uid)
       await fixture.pair.second.addUser(other)
-      for (const fields of /** @type {Partial<import('./bus-fixture.js').Publication>[]} */ ([{ operator: 'user' }, { operator: 'revoke', guid: fresh() }, { operator: 'kick' }])) {
+      for (const fields of /** @type {Partial<import('./bus-fixture.js').Publication>[]} */ ([
+        { operator: 'user' },
+        { operator: 'revoke', guid: fresh() },
+        { operator: 'kick' }
+      ])) {
         await reaches({ ...fields, uid }, [fixture.pair.one])
         await reaches({ ...fields, uid: other }, [fixture.pair.two])
         await reaches({ ...fields, uid: fresh('nobody') }, [])
@@ -60,7 +73,8 @@ export function directContract (fixture) {
       const { first, second, publisher, one, two } = fixture.pair
       const [uid, other, guid] = [fresh('user {ü}'), fresh('user'), fresh('doc {}')]
       const before = Date.now()
-      const order = (/** @type {Partial<import('./bus-fixture.js').Publication>} */ fields) => publisher.publish([{ publication: publication({ uid, ...fields }) }])
+      const order = (/** @type {Partial<import('./bus-fixture.js').Publication>} */ fields) =>
+        publisher.publish([{ publication: publication({ uid, ...fields }) }])
       await order({ operator: 'revoke', guid })
       await order({ operator: 'revoke', guid: `${guid}2` })
       await order({ operator: 'kick' })
@@ -68,12 +82,18 @@ export function directContract (fixture) {
       await order({ operator: 'revoke', guid })
       await order({ operator: 'kick', sid: createSessionIds(fixture.workers[0])() })
       await first.addUser(other)
-      assert.deepEqual(one.orders.filter((told) => told.uid === other), [])
+      assert.deepEqual(
+        one.orders.filter((told) => told.uid === other),
+        []
+      )
       await first.addUser(uid)
       const [{ orders }, ...more] = one.orders.filter((told) => told.uid === uid)
       assert.deepEqual([orders.map(([name]) => name).sort(), more], [['k', `r${guid}`, `r${guid}2`], []])
       for (const [, at] of orders) assert.ok(at >= before - 1000 && at <= Date.now() + 1000, `${at - before} ms`)
-      assert.deepEqual(two.orders.filter((told) => told.uid === uid), [])
+      assert.deepEqual(
+        two.orders.filter((told) => told.uid === uid),
+        []
+      )
       // it tells it from others that come live
       await order({ operator: 'revoke', guid: `${guid}3` })
       await waitFor(() => one.directs.some((direct) => direct.guid === `${guid}3`), { message: 'the revoke' })
@@ -98,7 +118,11 @@ export function directContract (fixture) {
           await publisher.publish([entry(guid, 'behind')])
         }))
         await waitFor(() => arrived.length >= 80, { message: () => arrived.length })
-        for (const guid of guids) assert.deepEqual(arrived.filter((what) => what.endsWith(guid)), [`revoke ${guid}`, `record ${guid}`])
+        for (const guid of guids)
+          assert.deepEqual(
+            arrived.filter((what) => what.endsWith(guid)),
+            [`revoke ${guid}`, `record ${guid}`]
+          )
       } finally {
         Object.assign(one, { onRecord, onDirect })
       }
@@ -130,7 +154,9 @@ export function directContract (fixture) {
       const uid = fresh('user')
       await fixture.pair.first.addUser(uid)
       await fixture.pair.second.addUser(uid)
-      const entries = range(20).map((i) => ({ publication: publication({ operator: 'user', uid, event: `${uid}-${i}` }) }))
+      const entries = range(20).map((i) => ({
+        publication: publication({ operator: 'user', uid, event: `${uid}-${i}` })
+      }))
       assert.equal((await fixture.pair.publisher.publish(entries)).length, 20)
       for (const box of [fixture.pair.one, fixture.pair.two]) {
         const mine = () => box.directs.filter((direct) => direct.uid === uid).map((direct) => direct.event)

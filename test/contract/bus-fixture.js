@@ -63,7 +63,11 @@ export function createFixture (createPair) {
     async open (history, idempotency) {
       const one = createInbox()
       const two = createInbox()
-      return { ...await createPair({ handlers: [handlersOf(one), handlersOf(two)], workers, history, idempotency }), one, two }
+      return {
+        ...(await createPair({ handlers: [handlersOf(one), handlersOf(two)], workers, history, idempotency })),
+        one,
+        two
+      }
     },
 
     /** Everything published before this has been delivered when it resolves. @param {string} guid subscribed on both */
@@ -121,7 +125,9 @@ export function publication (fields = {}) {
 }
 
 /** @param {string} guid @param {number | string} text @param {Partial<Publication>} [fields] */
-export const entry = (guid, text, fields) => ({ publication: publication({ guid, value: Buffer.from(JSON.stringify(text)), ...fields }) })
+export const entry = (guid, text, fields) => ({
+  publication: publication({ guid, value: Buffer.from(JSON.stringify(text)), ...fields })
+})
 
 /** @param {Inbox} box @param {string} guid */
 export const of = (box, guid) => box.records.filter((record) => record.publication.guid === guid)

@@ -11,8 +11,20 @@ export function historyContract (fixture) {
       const start = await fixture.pair.first.subscribe(guid)
       await fixture.pair.publisher.publish(range(50, 1).map((i) => entry(guid, i)))
       const end = { epoch: start.epoch, offset: 50 }
-      for (const [since, limit, expected] of [[0, 100, range(50, 1)], [0, 7, range(7, 1)], [43, 7, range(7, 44)], [43, 8, range(7, 44)], [49, 1, [50]], [50, 10, []], [0, 0, []]]) {
-        const history = await fixture.pair.second.history(guid, { ...start, offset: /** @type {number} */ (since) }, /** @type {number} */ (limit))
+      for (const [since, limit, expected] of [
+        [0, 100, range(50, 1)],
+        [0, 7, range(7, 1)],
+        [43, 7, range(7, 44)],
+        [43, 8, range(7, 44)],
+        [49, 1, [50]],
+        [50, 10, []],
+        [0, 0, []]
+      ]) {
+        const history = await fixture.pair.second.history(
+          guid,
+          { ...start, offset: /** @type {number} */ (since) },
+          /** @type {number} */ (limit)
+        )
         assert.deepEqual(texts(history.records), expected, `since ${since}, ${limit} at most`)
         assert.deepEqual(offsets(history.records), expected)
         assert.deepEqual([history.position, history.gap], [end, null])
@@ -29,7 +41,11 @@ export function historyContract (fixture) {
         { ...start, offset: -1 }, { ...start, offset: NaN }, { ...start, offset: 1e300 }, { ...start, offset: 0.5 }
       ]
       for (const since of strange) {
-        assert.deepEqual(await fixture.pair.first.history(guid, since, 10), { position: { ...start, offset: 2 }, records: [], gap: 'epoch' }, JSON.stringify(since))
+        assert.deepEqual(
+          await fixture.pair.first.history(guid, since, 10),
+          { position: { ...start, offset: 2 }, records: [], gap: 'epoch' },
+          JSON.stringify(since)
+        )
       }
     })
 
@@ -49,7 +65,11 @@ export function historyContract (fixture) {
         const value = Buffer.alloc(5000, 'x')
         for (let i = 0; i < 6; i++) await small.publisher.publish(range(10).map(() => entry(guid, 0, { value })))
         const end = { ...start, offset: 60 }
-        assert.deepEqual(await small.first.history(guid, { ...start, offset: 20 }, 100), { position: end, records: [], gap: 'trimmed' })
+        assert.deepEqual(await small.first.history(guid, { ...start, offset: 20 }, 100), {
+          position: end,
+          records: [],
+          gap: 'trimmed'
+        })
         assert.deepEqual(await small.first.history(guid, start, 100), { position: end, records: [], gap: 'trimmed' })
         const kept = await small.first.history(guid, { ...start, offset: 40 }, 100)
         assert.deepEqual([offsets(kept.records), kept.gap], [range(20, 41), null])

@@ -8,7 +8,9 @@ const metrics = createMetrics({ processMetrics: false })
 
 busContract('memory', async ({ handlers, workers, history, idempotency }) => {
   const hub = createMemoryHub({ history, idempotency })
-  const [first, second] = workers.map((workerNumber, i) => createMemoryBus({ log, metrics, workerNumber, handlers: handlers[i], hub }))
+  const [first, second] = workers.map((workerNumber, i) =>
+    createMemoryBus({ log, metrics, workerNumber, handlers: handlers[i], hub })
+  )
   const publisher = createMemoryBus({ log, metrics, hub })
   const all = [first, second, publisher]
   for (const bus of all) await bus.start()

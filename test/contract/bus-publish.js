@@ -38,8 +38,17 @@ export function publishContract (fixture) {
     test('brings every field and byte of a publication, live and from the log', async () => {
       const guid = fresh()
       const sent = publication({
-        guid, event: 'ünï:cøde', except: ['a', 'b'], receipt: true, traceId: 't', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-        timestamp: 1_700_000_000_123, source: 'billing', from: 'abc', contentType: 'application/msgpack', value: Buffer.from(range(256))
+        guid,
+        event: 'ünï:cøde',
+        except: ['a', 'b'],
+        receipt: true,
+        traceId: 't',
+        traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+        timestamp: 1_700_000_000_123,
+        source: 'billing',
+        from: 'abc',
+        contentType: 'application/msgpack',
+        value: Buffer.from(range(256))
       })
       const position = await fixture.pair.second.subscribe(guid)
       await fixture.pair.publisher.publish([{ publication: sent }])
@@ -56,7 +65,10 @@ export function publishContract (fixture) {
       const guid = fresh()
       const large = randomBytes(2 ** 20)
       const position = await fixture.pair.first.subscribe(guid)
-      await fixture.pair.publisher.publish([entry(guid, 0, { value: Buffer.alloc(0) }), entry(guid, 0, { value: large })])
+      await fixture.pair.publisher.publish([
+        entry(guid, 0, { value: Buffer.alloc(0) }),
+        entry(guid, 0, { value: large })
+      ])
       await arrived(fixture.pair.one, guid, 2)
       const { records } = await fixture.pair.first.history(guid, position, 10)
       for (const [empty, full] of [of(fixture.pair.one, guid), records]) {
@@ -67,8 +79,21 @@ export function publishContract (fixture) {
 
     test('keeps documents with strange names apart', async () => {
       const suffix = fresh('')
-      const guids = ['}', '{', '{}', '}{', 'a}b{c}', 'a:b', 'a}:log', 'a}:meta', 'a', '文書/λ?x=1&y=é', '😀', 'x'.repeat(200), ' spaced ']
-        .flatMap((guid) => [guid + suffix, suffix + guid])
+      const guids = [
+        '}',
+        '{',
+        '{}',
+        '}{',
+        'a}b{c}',
+        'a:b',
+        'a}:log',
+        'a}:meta',
+        'a',
+        '文書/λ?x=1&y=é',
+        '😀',
+        'x'.repeat(200),
+        ' spaced '
+      ].flatMap((guid) => [guid + suffix, suffix + guid])
       await Promise.all(guids.map((guid) => fixture.pair.first.subscribe(guid)))
       await Promise.all(guids.map((guid) => fixture.pair.publisher.publish([entry(guid, guid)])))
       for (const guid of guids) {
@@ -76,7 +101,10 @@ export function publishContract (fixture) {
         assert.deepEqual(texts(of(fixture.pair.one, guid)), [guid])
         assert.deepEqual(offsets(of(fixture.pair.one, guid)), [1])
       }
-      assert.deepEqual((await fixture.pair.second.positions(guids)).map((position) => position?.offset), guids.map(() => 1))
+      assert.deepEqual(
+        (await fixture.pair.second.positions(guids)).map((position) => position?.offset),
+        guids.map(() => 1)
+      )
     })
 
     test('does nothing for no entries', async () => {
@@ -112,7 +140,9 @@ export function publishContract (fixture) {
       const offered = { ...entry(guid, 'once'), origin: { source: 'topic/3', sequence: 7 } }
       const [first] = await fixture.pair.publisher.publish([offered])
       assert.deepEqual([first.duplicate, first.position?.offset], [false, 1])
-      const [next] = await fixture.pair.publisher.publish([{ ...entry(guid, 'next'), origin: { source: 'topic/3', sequence: 8 } }])
+      const [next] = await fixture.pair.publisher.publish([
+        { ...entry(guid, 'next'), origin: { source: 'topic/3', sequence: 8 } }
+      ])
       const [again] = await fixture.pair.first.publish([offered])
       assert.deepEqual(again, { position: next.position, duplicate: true })
       await fixture.flush(guid)
@@ -137,15 +167,26 @@ export function publishContract (fixture) {
     test('the same origin twice in one batch is kept once', async () => {
       const guid = fresh()
       const origin = { source: 's', sequence: 0 }
-      const published = await fixture.pair.publisher.publish([{ ...entry(guid, 1), origin }, { ...entry(guid, 1), origin }])
+      const published = await fixture.pair.publisher.publish([
+        { ...entry(guid, 1), origin },
+        { ...entry(guid, 1), origin }
+      ])
       assert.deepEqual(published.map(({ duplicate }) => duplicate), [false, true])
       assert.equal((await fixture.pair.first.positions([guid]))[0]?.offset, 1)
     })
 
     test('sources are told apart, and so are documents', async () => {
       const [guid, other] = [fresh(), fresh()]
-      for (const [target, source] of [[guid, 'topic/1'], [guid, 'topic/11'], [guid, 'e'], [guid, 'o'], [other, 'topic/1']]) {
-        const [{ duplicate }] = await fixture.pair.publisher.publish([{ ...entry(target, source), origin: { source, sequence: 5 } }])
+      for (const [target, source] of [
+        [guid, 'topic/1'],
+        [guid, 'topic/11'],
+        [guid, 'e'],
+        [guid, 'o'],
+        [other, 'topic/1']
+      ]) {
+        const [{ duplicate }] = await fixture.pair.publisher.publish([
+          { ...entry(target, source), origin: { source, sequence: 5 } }
+        ])
         assert.equal(duplicate, false, `${target} ${source}`)
       }
       assert.deepEqual((await fixture.pair.first.positions([guid, other])).map((position) => position?.offset), [4, 1])
@@ -154,23 +195,46 @@ export function publishContract (fixture) {
     test('sequences are exact up to 2^53', async () => {
       const guid = fresh()
       const last = Number.MAX_SAFE_INTEGER
-      for (const sequence of [99_999_999_999_998, 99_999_999_999_999, 100_000_000_000_000, 100_000_000_000_001, last - 2, last - 1, last]) {
+      for (const sequence of [
+        99_999_999_999_998, 99_999_999_999_999, 100_000_000_000_000, 100_000_000_000_001,
+        last - 2,
+        last - 1,
+        last
+      ]) {
         const offered = { ...entry(guid, sequence), origin: { source: 's', sequence } }
         assert.equal((await fixture.pair.publisher.publish([offered]))[0].duplicate, false, `${sequence} is new`)
         assert.equal((await fixture.pair.publisher.publish([offered]))[0].duplicate, true, `${sequence} is known`)
-        assert.equal((await fixture.pair.publisher.publish([{ ...offered, origin: { source: 's', sequence: sequence - 1 } }]))[0].duplicate, true, `${sequence} - 1 is below`)
+        assert.equal(
+          (await fixture.pair.publisher.publish([{ ...offered, origin: { source: 's', sequence: sequence - 1 } }]))[0]
+            .duplicate,
+          true,
+          `${sequence} - 1 is below`
+        )
       }
       assert.equal((await fixture.pair.first.positions([guid]))[0]?.offset, 7)
     })
 
     test('a partition that lost its end: what a later leader wrote at offsets that were there before is new, what an earlier one wrote is known', async () => {
       const guid = fresh()
-      const offered = (/** @type {[epoch: number | undefined, sequence: number]} */ ...[epoch, sequence]) => ({ ...entry(guid, `${epoch}@${sequence}`), origin: { source: 's', sequence, epoch } })
+      const offered = (/** @type {[epoch: number | undefined, sequence: number]} */ ...[epoch, sequence]) => ({
+        ...entry(guid, `${epoch}@${sequence}`),
+        origin: { source: 's', sequence, epoch }
+      })
       // in one call and in several
       await fixture.pair.publisher.publish(range(20).map((i) => offered(4, i)))
-      const published = await fixture.pair.publisher.publish([offered(4, 9), offered(5, 10), offered(5, 10), offered(4, 11), offered(5, 11)])
-      assert.deepEqual(published.map(({ duplicate }) => duplicate), [true, false, true, true, false])
-      const single = async (/** @type {[epoch: number | undefined, sequence: number]} */ ...place) => (await fixture.pair.publisher.publish([offered(...place)]))[0].duplicate
+      const published = await fixture.pair.publisher.publish([
+        offered(4, 9),
+        offered(5, 10),
+        offered(5, 10),
+        offered(4, 11),
+        offered(5, 11)
+      ])
+      assert.deepEqual(
+        published.map(({ duplicate }) => duplicate),
+        [true, false, true, true, false]
+      )
+      const single = async (/** @type {[epoch: number | undefined, sequence: number]} */ ...place) =>
+        (await fixture.pair.publisher.publish([offered(...place)]))[0].duplicate
       assert.equal(await single(5, 11), true, 'the same again')
       assert.equal(await single(4, 19), true, 'the lost end, read again from another broker')
       assert.equal(await single(3, 500), true, 'an earlier leader is never newer')
@@ -182,7 +246,9 @@ export function publishContract (fixture) {
     test('where an epoch is unknown, of the record or of the last one, its offset alone decides', async () => {
       const guid = fresh()
       const duplicate = async (/** @type {number | undefined} */ epoch, /** @type {number} */ sequence) =>
-        (await fixture.pair.publisher.publish([{ ...entry(guid, sequence), origin: { source: 's', sequence, epoch } }]))[0].duplicate
+        (
+          await fixture.pair.publisher.publish([{ ...entry(guid, sequence), origin: { source: 's', sequence, epoch } }])
+        )[0].duplicate
       assert.equal(await duplicate(undefined, 20), false)
       assert.equal(await duplicate(7, 19), true)
       assert.equal(await duplicate(7, 21), false)
@@ -198,11 +264,20 @@ export function publishContract (fixture) {
     test('is kept once, with its first value, alone and in a batch, whatever the origin', async () => {
       const guid = fresh()
       const position = await fixture.pair.first.subscribe(guid)
-      const keyed = (/** @type {string} */ text, /** @type {string} */ idempotencyKey) => entry(guid, text, { idempotencyKey })
+      const keyed = (/** @type {string} */ text, /** @type {string} */ idempotencyKey) =>
+        entry(guid, text, { idempotencyKey })
       const published = [
-        ...await fixture.pair.publisher.publish([keyed('a', 'k1')]),
-        ...await fixture.pair.second.publish([keyed('b', 'k1'), keyed('c', 'k2'), entry(guid, 'd'), keyed('e', 'k2')]),
-        ...await fixture.pair.publisher.publish([{ ...keyed('f', 'k1'), origin: { source: 's', sequence: 7 } }, { ...keyed('g', 'k3'), origin: { source: 's', sequence: 8 } }])
+        ...(await fixture.pair.publisher.publish([keyed('a', 'k1')])),
+        ...(await fixture.pair.second.publish([
+          keyed('b', 'k1'),
+          keyed('c', 'k2'),
+          entry(guid, 'd'),
+          keyed('e', 'k2')
+        ])),
+        ...(await fixture.pair.publisher.publish([
+          { ...keyed('f', 'k1'), origin: { source: 's', sequence: 7 } },
+          { ...keyed('g', 'k3'), origin: { source: 's', sequence: 8 } }
+        ]))
       ]
       assert.deepEqual(published.map(({ duplicate }) => duplicate), [false, true, false, false, true, true, false])
       assert.deepEqual(published.map(({ position }) => position?.offset), [1, 1, 2, 3, 3, 3, 4])
@@ -215,9 +290,16 @@ export function publishContract (fixture) {
       const pair = await fixture.open({ size: 10, ttl: 60 }, { ttl: 60, keys: 2 })
       try {
         const guid = fresh()
-        const keyed = (/** @type {number} */ sequence, /** @type {string} */ idempotencyKey) => ({ ...entry(guid, sequence, { idempotencyKey }), origin: { source: 's', sequence } })
-        const published = [...await pair.publisher.publish([keyed(10, 'k')]), ...await pair.publisher.publish([keyed(11, 'k')])]
-        for (const idempotencyKey of ['o1', 'o2', 'o3']) await pair.publisher.publish([entry(guid, 'other', { idempotencyKey })])
+        const keyed = (/** @type {number} */ sequence, /** @type {string} */ idempotencyKey) => ({
+          ...entry(guid, sequence, { idempotencyKey }),
+          origin: { source: 's', sequence }
+        })
+        const published = [
+          ...(await pair.publisher.publish([keyed(10, 'k')])),
+          ...(await pair.publisher.publish([keyed(11, 'k')]))
+        ]
+        for (const idempotencyKey of ['o1', 'o2', 'o3'])
+          await pair.publisher.publish([entry(guid, 'other', { idempotencyKey })])
         published.push(...await pair.publisher.publish([keyed(11, 'k')]))
         assert.deepEqual(published.map(({ duplicate }) => duplicate), [false, true, true])
         assert.equal((await pair.first.positions([guid]))[0]?.offset, 4)
@@ -243,7 +325,11 @@ export function publishContract (fixture) {
     })
 
     test('of another document is another key', async () => {
-      for (const guid of [fresh(), fresh()]) assert.equal((await fixture.pair.publisher.publish([entry(guid, 1, { idempotencyKey: 'k' })]))[0].duplicate, false)
+      for (const guid of [fresh(), fresh()])
+        assert.equal(
+          (await fixture.pair.publisher.publish([entry(guid, 1, { idempotencyKey: 'k' })]))[0].duplicate,
+          false
+        )
     })
   })
 
@@ -266,7 +352,10 @@ export function publishContract (fixture) {
     test('alone leave no log behind', async () => {
       const guid = fresh()
       await fixture.pair.publisher.publish([entry(guid, 'a', { ephemeral: true })])
-      await fixture.pair.publisher.publish([entry(guid, 'a', { ephemeral: true }), entry(guid, 'b', { ephemeral: true })])
+      await fixture.pair.publisher.publish([
+        entry(guid, 'a', { ephemeral: true }),
+        entry(guid, 'b', { ephemeral: true })
+      ])
       assert.deepEqual(await fixture.pair.first.positions([guid]), [null])
     })
   })

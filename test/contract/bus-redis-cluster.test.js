@@ -76,15 +76,23 @@ describe('redis cluster in motion', () => {
       for (let round = 0; round < 4; round++) {
         const before = [one, two].map((box) => box.reconnects.length)
         await migrate(slotOf(documentChannel(guid)))
-        await waitFor(() => [one, two].every((box, i) => box.reconnects.slice(before[i]).flat().includes(guid)), { timeout: 15_000, message: 'both workers to be told' })
+        await waitFor(() => [one, two].every((box, i) => box.reconnects.slice(before[i]).flat().includes(guid)), {
+          timeout: 15_000,
+          message: 'both workers to be told'
+        })
         const mark = sequence
-        await waitFor(() => [one, two].every((box) => texts(of(box, guid)).some((text) => text > mark + 10)), { message: 'live delivery after it' })
+        await waitFor(() => [one, two].every((box) => texts(of(box, guid)).some((text) => text > mark + 10)), {
+          message: 'live delivery after it'
+        })
       }
     } finally {
       stopped = true
       await publishing
     }
-    assert.ok(!one.reconnects.flat().some((told) => others.includes(told)), 'documents that did not move were not interrupted')
+    assert.ok(
+      !one.reconnects.flat().some((told) => others.includes(told)),
+      'documents that did not move were not interrupted'
+    )
     /** @type {number[]} */
     const kept = []
     while (kept.length < sequence) {
@@ -113,19 +121,38 @@ describe('redis cluster in motion', () => {
     const before = one.reconnects.length
 
     await cluster.nodes[2].kill()
-    await waitFor(() => Promise.all(theirs.map((guid) => publisher.publish([entry(guid, 'during')]))), { message: 'the other nodes to go on' })
+    await waitFor(() => Promise.all(theirs.map((guid) => publisher.publish([entry(guid, 'during')]))), {
+      message: 'the other nodes to go on'
+    })
     for (const guid of theirs) await arrived(one, guid, 1)
     // timeout: it may have been sent before the connection ended
-    await assert.rejects(publisher.publish([entry(lost[0], 'during')]), ({ code }) => code === 'unavailable' || code === 'timeout')
+    await assert.rejects(
+      publisher.publish([entry(lost[0], 'during')]),
+      ({ code }) => code === 'unavailable' || code === 'timeout'
+    )
 
     await cluster.nodes[2].restart()
-    await waitFor(() => lost.every((guid) => one.reconnects.slice(before).flat().includes(guid)), { timeout: 20_000, message: 'onReconnect for the documents of the node' })
-    await waitFor(() => Promise.all(lost.map((guid) => publisher.publish([entry(guid, 'after')]))), { timeout: 20_000, message: 'the node to work again' })
+    await waitFor(() => lost.every((guid) => one.reconnects.slice(before).flat().includes(guid)), {
+      timeout: 20_000,
+      message: 'onReconnect for the documents of the node'
+    })
+    await waitFor(() => Promise.all(lost.map((guid) => publisher.publish([entry(guid, 'after')]))), {
+      timeout: 20_000,
+      message: 'the node to work again'
+    })
     for (const guid of lost) await waitFor(() => texts(of(one, guid)).includes('after'), { message: 'live delivery' })
     // the node came back empty: users that lay on it have to be registered again
-    await waitFor(async () => {
-      await Promise.all(uids.map((uid) => publisher.publish([{ publication: publication({ operator: 'user', uid }) }])))
-      return uids.every((uid) => one.directs.some((direct) => direct.uid === uid))
-    }, { timeout: 20_000, message: () => `all users, there are ${new Set(one.directs.map((direct) => direct.uid)).size}` })
+    await waitFor(
+      async () => {
+        await Promise.all(
+          uids.map((uid) => publisher.publish([{ publication: publication({ operator: 'user', uid }) }]))
+        )
+        return uids.every((uid) => one.directs.some((direct) => direct.uid === uid))
+      },
+      {
+        timeout: 20_000,
+        message: () => `all users, there are ${new Set(one.directs.map((direct) => direct.uid)).size}`
+      }
+    )
   })
 })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { documentChannel, documentLog, documentMeta, userOrders, userWorkers, workerChannel } from '../../src/redis/keys.js'
+import {
+  documentChannel, documentLog, documentMeta, userOrders, userWorkers, workerChannel
+} from '../../src/redis/keys.js'
 import { encodeEnvelope } from '../../src/wire/envelope.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { waitFor } from '../helpers/wait.js'
@@ -10,7 +12,10 @@ import { createRedisPair, rollBackLog } from './bus-redis-pair.js'
 /**
  * What lies in Redis: bounds, expiry, and what the bus makes of data that was lost, restored or never was its own.
  */
-for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+for (const [name, url] of /** @type {[string, () => string][]} */ ([
+  ['redis', redisUrl],
+  ['redis cluster', redisClusterUrl]
+])) {
   describe(`data of the bus in ${name}`, () => {
     /** @type {Awaited<ReturnType<typeof createRedisPair>>} */
     let redisPair
@@ -39,10 +44,16 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       assert.ok(long > 7 * 86_400 - 10, `${long} s`)
       await client().expire(documentMeta(full), 100)
       await fixture.pair.first.subscribe(full)
-      assert.ok(await client().ttl(documentMeta(full)) > 7 * 86_400 - 10, 'subscribing keeps the position of an idle document alive')
+      assert.ok(
+        (await client().ttl(documentMeta(full))) > 7 * 86_400 - 10,
+        'subscribing keeps the position of an idle document alive'
+      )
       await client().hset(documentMeta(full), 'o', '0')
       await fixture.pair.first.subscribe(full)
-      assert.ok(await client().ttl(documentMeta(full)) > 7 * 86_400 - 10, 'a log that began anew still knows its origins')
+      assert.ok(
+        (await client().ttl(documentMeta(full))) > 7 * 86_400 - 10,
+        'a log that began anew still knows its origins'
+      )
     })
 
     test('the log is trimmed to about its size', async () => {
@@ -67,9 +78,18 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       assert.equal(position?.offset, 1)
       assert.notEqual(position?.epoch, start.epoch)
       assert.equal((await first.history(guid, start, 10)).gap, 'epoch')
-      assert.deepEqual(texts((await first.history(guid, { epoch: position?.epoch ?? '', offset: 0 }, 10)).records), ['new'])
+      assert.deepEqual(texts((await first.history(guid, { epoch: position?.epoch ?? '', offset: 0 }, 10)).records), [
+        'new'
+      ])
       await arrived(one, guid, 3)
-      assert.deepEqual(of(one, guid).map((record) => [record.epoch === start.epoch, record.offset]), [[true, 1], [true, 2], [false, 1]])
+      assert.deepEqual(
+        of(one, guid).map((record) => [record.epoch === start.epoch, record.offset]),
+        [
+          [true, 1],
+          [true, 2],
+          [false, 1]
+        ]
+      )
 
       await client().del(documentMeta(guid))
       const next = await fixture.pair.second.subscribe(guid)
@@ -84,23 +104,42 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       const start = await first.subscribe(guid)
       await publisher.publish(range(5).map((i) => ({ ...entry(guid, i), origin: { source: 's', sequence: i } })))
       await client().hset(documentMeta(guid), 'o', '2')
-      const published = await publisher.publish([{ ...entry(guid, 'a'), origin: { source: 's', sequence: 5 } }, entry(guid, 'b')])
-      assert.deepEqual(published.map(({ position }) => position?.offset), [1, 2])
+      const published = await publisher.publish([
+        { ...entry(guid, 'a'), origin: { source: 's', sequence: 5 } },
+        entry(guid, 'b')
+      ])
+      assert.deepEqual(
+        published.map(({ position }) => position?.offset),
+        [1, 2]
+      )
       assert.notEqual(published[0].position?.epoch, start.epoch)
       assert.equal((await first.history(guid, start, 10)).gap, 'epoch')
-      assert.deepEqual(texts((await first.history(guid, { epoch: published[0].position?.epoch ?? '', offset: 0 }, 10)).records), ['a', 'b'])
-      assert.equal((await publisher.publish([{ ...entry(guid, 4), origin: { source: 's', sequence: 4 } }]))[0].duplicate, true, 'origins are remembered')
+      assert.deepEqual(
+        texts((await first.history(guid, { epoch: published[0].position?.epoch ?? '', offset: 0 }, 10)).records),
+        ['a', 'b']
+      )
+      assert.equal(
+        (await publisher.publish([{ ...entry(guid, 4), origin: { source: 's', sequence: 4 } }]))[0].duplicate,
+        true,
+        'origins are remembered'
+      )
     })
 
     test('sequences of earlier versions go on, and earlier versions can read those of this one', async () => {
       const { publisher } = fixture.pair
       const guid = fresh()
-      const offered = (/** @type {number} */ sequence, /** @type {number} */ epoch) => ({ ...entry(guid, sequence), origin: { source: 's', sequence, epoch } })
+      const offered = (/** @type {number} */ sequence, /** @type {number} */ epoch) => ({
+        ...entry(guid, sequence),
+        origin: { source: 's', sequence, epoch }
+      })
       await publisher.publish([offered(0, 3)])
       // written by an ingest of an earlier version beside this one
       await client().hset(documentMeta(guid), 's:s', '20')
-      const published = [...await publisher.publish([offered(20, 3)]), ...await publisher.publish([offered(21, 3)])]
-      assert.deepEqual(published.map(({ duplicate }) => duplicate), [true, false])
+      const published = [...(await publisher.publish([offered(20, 3)])), ...(await publisher.publish([offered(21, 3)]))]
+      assert.deepEqual(
+        published.map(({ duplicate }) => duplicate),
+        [true, false]
+      )
       const stored = Number(await client().hget(documentMeta(guid), 's:s'))
       assert.ok(stored >= 21 && stored < 22, `${stored}: 21 is known and 22 is new to who reads a number`)
     })
@@ -138,7 +177,8 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       const [end] = await second.positions([guid])
       assert.equal(end?.offset, 0)
       assert.notEqual(end?.epoch, start.epoch)
-      for (const offset of [0, 2, 3, 5]) assert.equal((await second.history(guid, { ...start, offset }, 10)).gap, 'epoch')
+      for (const offset of [0, 2, 3, 5])
+        assert.equal((await second.history(guid, { ...start, offset }, 10)).gap, 'epoch')
       assert.deepEqual(texts(of(one, guid)), range(5, 1))
       await publisher.publish([entry(guid, 'new')])
       await arrived(one, guid, 6)
@@ -155,9 +195,17 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
         await rollBack(guid, 2)
         const end = { ...start, offset: 5 }
         // whoever has not seen it cannot know: a client may claim any position
-        assert.deepEqual(await second.history(guid, end, 10), { position: { ...start, offset: 2 }, records: [], gap: 'epoch' })
+        assert.deepEqual(await second.history(guid, end, 10), {
+          position: { ...start, offset: 2 },
+          records: [],
+          gap: 'epoch'
+        })
         if (how === 'positions') assert.equal((await first.positions([guid]))[0]?.offset, 0)
-        if (how === 'history') assert.deepEqual([(await first.history(guid, end, 10)).gap, (await first.history(guid, start, 10)).gap], ['epoch', 'epoch'])
+        if (how === 'history')
+          assert.deepEqual(
+            [(await first.history(guid, end, 10)).gap, (await first.history(guid, start, 10)).gap],
+            ['epoch', 'epoch']
+          )
         if (how === 'subscribe') assert.equal((await first.subscribe(guid)).offset, 0)
         assert.notEqual((await second.positions([guid]))[0]?.epoch, start.epoch)
       })
@@ -167,14 +215,16 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
     const READS = /** @type {const} */ (['positions', 'history', 'subscribe'])
 
     /**
-     * A document that a worker has subscribed, and whose end it has read and nothing else: five records, none of them came live.
+     * A document that a worker has subscribed, and whose end it has read and nothing else: five records, none of them
+     * came live.
      * @param {typeof READS[number]} how
      */
     async function endRead (how) {
       const { first } = fixture.pair
       const guid = fresh()
       const start = await first.subscribe(guid)
-      for (const i of range(5, 1)) await client().xadd(documentLog(guid), `${i}-0`, 'v', encodeEnvelope(entry(guid, i).publication, 0))
+      for (const i of range(5, 1))
+        await client().xadd(documentLog(guid), `${i}-0`, 'v', encodeEnvelope(entry(guid, i).publication, 0))
       await client().hset(documentMeta(guid), 'o', '5')
       const end = { ...start, offset: 5 }
       if (how === 'positions') assert.deepEqual(await first.positions([guid]), [end])
@@ -221,7 +271,10 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       try {
         // as if they were on their way while the end was read
         for (const i of [3, 4, 5]) {
-          await client().spublish(documentChannel(guid), Buffer.concat([Buffer.from(`${start.epoch}:${i}:`), encodeEnvelope(entry(guid, i).publication, 0)]))
+          await client().spublish(
+            documentChannel(guid),
+            Buffer.concat([Buffer.from(`${start.epoch}:${i}:`), encodeEnvelope(entry(guid, i).publication, 0)])
+          )
         }
         await publisher.publish([entry(guid, 6)])
         await arrived(one, guid, 4)
@@ -239,13 +292,15 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       const guid = fresh()
       const start = await first.subscribe(guid)
       let done = false
-      const reading = Promise.all(range(4).map(async () => {
-        while (!done) {
-          await first.positions([guid])
-          await first.history(guid, start, 1)
-          await first.subscribe(guid)
-        }
-      }))
+      const reading = Promise.all(
+        range(4).map(async () => {
+          while (!done) {
+            await first.positions([guid])
+            await first.history(guid, start, 1)
+            await first.subscribe(guid)
+          }
+        })
+      )
       for (let i = 0; i < 300; i++) await publisher.publish([entry(guid, i)])
       done = true
       await reading
@@ -280,7 +335,10 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       const guid = fresh()
       await first.subscribe(guid)
       const published = await publisher.publish(range(700).map((i) => entry(guid, i)))
-      assert.deepEqual(published.map(({ position }) => position?.offset), range(700, 1))
+      assert.deepEqual(
+        published.map(({ position }) => position?.offset),
+        range(700, 1)
+      )
       await arrived(one, guid, 700)
       assert.deepEqual(texts(of(one, guid)), range(700))
     })
@@ -289,14 +347,30 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       const { publisher, first, one } = fixture.pair
       const guid = fresh()
       await first.subscribe(guid)
-      const failures = async () => (await redisPair.metrics.bus_errors.get()).values.find(({ labels }) => labels.operation === 'decode')?.value ?? 0
+      const failures = async () =>
+        (await redisPair.metrics.bus_errors.get()).values.find(({ labels }) => labels.operation === 'decode')?.value ??
+        0
       const before = await failures()
-      const garbage = ['', 'x', '::', ':0:', 'e:1:', 'e:-1:xxxxxxxx', 'e:1.5:xxxxxxx', Buffer.from([0x3a, 0x30, 0x3a, 255, 255, 255, 255, 1]), ':0:\0\0\0\x02{}', ':0:\0\0\0\x05{"v":', ':0:\0\0\0\x07{"v":9}']
+      const garbage = [
+        '',
+        'x',
+        '::',
+        ':0:',
+        'e:1:',
+        'e:-1:xxxxxxxx',
+        'e:1.5:xxxxxxx',
+        Buffer.from([0x3a, 0x30, 0x3a, 255, 255, 255, 255, 1]),
+        ':0:\0\0\0\x02{}',
+        ':0:\0\0\0\x05{"v":',
+        ':0:\0\0\0\x07{"v":9}'
+      ]
       for (const message of garbage) await client().spublish(documentChannel(guid), message)
       for (const message of ['x', '\0\0\0\x09abc']) await client().spublish(workerChannel(fixture.workers[0]), message)
       await publisher.publish([entry(guid, 'fine')])
       await arrived(one, guid, 1)
-      await waitFor(async () => await failures() - before >= garbage.length + 2, { message: async () => `${await failures() - before} counted` })
+      await waitFor(async () => (await failures()) - before >= garbage.length + 2, {
+        message: async () => `${(await failures()) - before} counted`
+      })
       assert.deepEqual(texts(of(one, guid)), ['fine'])
     })
 
@@ -324,7 +398,10 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid }) }])
       await publisher.publish([entry(guid, 'behind')])
       await arrived(one, guid, 1)
-      assert.equal(one.directs.filter((direct) => direct.uid === uid).length, redisPair.connections[0].isCluster ? 1 : 0)
+      assert.equal(
+        one.directs.filter((direct) => direct.uid === uid).length,
+        redisPair.connections[0].isCluster ? 1 : 0
+      )
     })
 
     test('orders about a user are bounded: the oldest give way to one about every document, and end after seven days', async () => {
@@ -335,11 +412,16 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       await client().zadd(key, ...range(1000).flatMap((i) => [now - 1000 + i, `rdoc-${i}`]))
       await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid: 'one-more' }) }])
       assert.equal(await client().zcard(key), 1000)
-      assert.deepEqual(await client().zrange(key, '0', '1', 'WITHSCORES'), ['*', String(now - 999), 'rdoc-2', String(now - 998)])
+      assert.deepEqual(await client().zrange(key, '0', '1', 'WITHSCORES'), [
+        '*',
+        String(now - 999),
+        'rdoc-2',
+        String(now - 998)
+      ])
       await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid: 'and-more' }) }])
       assert.deepEqual(await client().zrange(key, '0', '0', 'WITHSCORES'), ['*', String(now - 998)])
       const week = 7 * 86_400
-      assert.ok(await client().ttl(key) > week - 60 && await client().ttl(key) <= week)
+      assert.ok((await client().ttl(key)) > week - 60 && (await client().ttl(key)) <= week)
       await client().zadd(key, now - week * 1000 - 1000, 'rdoc-500')
       await publisher.publish([{ publication: publication({ operator: 'kick', uid }) }])
       assert.equal(await client().zscore(key, 'rdoc-500'), null)
@@ -352,10 +434,18 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
     test('a key of another kind in the way is an error that is not called temporary', async () => {
       const guid = fresh()
       await client().set(documentMeta(guid), 'x')
-      await assert.rejects(fixture.pair.publisher.publish([entry(guid, 1)]), (/** @type {any} */ error) => error.code === 'internal' && !JSON.stringify(error.cause.command ?? {}).includes('args'))
+      await assert.rejects(
+        fixture.pair.publisher.publish([entry(guid, 1)]),
+        (/** @type {any} */ error) =>
+          error.code === 'internal' && !JSON.stringify(error.cause.command ?? {}).includes('args')
+      )
       const other = fresh()
       const position = await fixture.pair.first.subscribe(other)
-      assert.deepEqual(await fixture.pair.first.positions([guid, other]), [null, position], 'it is not in the way of others')
+      assert.deepEqual(
+        await fixture.pair.first.positions([guid, other]),
+        [null, position],
+        'it is not in the way of others'
+      )
       await client().del(documentMeta(guid))
       await fixture.pair.publisher.publish([{ publication: publication({ guid }) }])
     })

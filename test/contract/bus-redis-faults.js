@@ -16,7 +16,10 @@ import { createRedisPair } from './bus-redis-pair.js'
  * @typedef {{ url: string, nodes: import('../services/redis.js').RedisServer[], stop: () => Promise<void> }} Servers
  */
 
-/** Longest time a command may take to fail, ms: the answer timeout of 2 s, another second for a subscribe, and a very slow machine. */
+/**
+ * Longest time a command may take to fail, ms: the answer timeout of 2 s, another second for a subscribe, and a very
+ * slow machine.
+ */
 const FAILS_WITHIN = 20_000
 
 /**
@@ -24,12 +27,19 @@ const FAILS_WITHIN = 20_000
  * @param {Promise<T>} call
  * @returns {Promise<T>} rejects with another error than those of the table when nothing has come of it in time
  */
-const inTime = (call) => Promise.race([call, delay(FAILS_WITHIN, undefined, { ref: false }).then(() => { throw new Error(`no end after ${FAILS_WITHIN} ms`) })])
+const inTime = (call) =>
+  Promise.race([
+    call,
+    delay(FAILS_WITHIN, undefined, { ref: false }).then(() => {
+      throw new Error(`no end after ${FAILS_WITHIN} ms`)
+    })
+  ])
 
 /** @param {unknown} error */
 const unavailable = (error) => error instanceof InkcastError && error.code === 'unavailable' && error.retryable
 /** Or its outcome is not known. @param {unknown} error */
-const failed = (error) => unavailable(error) || (error instanceof InkcastError && error.code === 'timeout' && error.retryable)
+const failed = (error) =>
+  unavailable(error) || (error instanceof InkcastError && error.code === 'timeout' && error.retryable)
 
 /**
  * @param {string} name
@@ -71,7 +81,9 @@ export function redisFaults (name, startServers) {
       const guids = range(8).map(() => fresh('works'))
       await Promise.all(guids.flatMap((guid) => [first.subscribe(guid), second.subscribe(guid)]))
       await Promise.all(guids.map((guid) => publisher.publish([entry(guid, 'works')])))
-      await waitFor(() => guids.every((guid) => of(one, guid).length > 0 && of(two, guid).length > 0), { timeout: 1000 })
+      await waitFor(() => guids.every((guid) => of(one, guid).length > 0 && of(two, guid).length > 0), {
+        timeout: 1000
+      })
       await Promise.all(guids.flatMap((guid) => [first.unsubscribe(guid), second.unsubscribe(guid)]))
       return true
     }
@@ -86,7 +98,10 @@ export function redisFaults (name, startServers) {
     /** @param {string[]} guids @param {number} since */
     async function reconnected (guids, since) {
       const told = () => new Set(fixture.pair.one.reconnects.slice(since).flat())
-      await waitFor(() => guids.every((guid) => told().has(guid)), { timeout: 15_000, message: () => `onReconnect with ${guids.length} documents, had ${told().size}` })
+      await waitFor(() => guids.every((guid) => told().has(guid)), {
+        timeout: 15_000,
+        message: () => `onReconnect with ${guids.length} documents, had ${told().size}`
+      })
     }
 
     test('a lost pub/sub connection is told once all is subscribed again, and live delivery goes on', async () => {
@@ -115,23 +130,41 @@ export function redisFaults (name, startServers) {
         const uids = range(10).map(() => fresh('user'))
         await Promise.all(uids.map((uid) => first.addUser(uid)))
         /** @type {Partial<import('./bus-fixture.js').Publication>[]} */
-        const orders = uids.flatMap((uid) => [{ operator: 'kick', uid }, { operator: 'revoke', uid, guid: fresh() }, { operator: 'kick', uid, sid: createSessionIds(number)() }])
-        const nameOf = (/** @type {Partial<import('./bus-fixture.js').Publication>} */ { operator, uid, guid, sid }) => [operator, uid, guid, sid].join('\n')
-        const arrivals = () => orders.map((order) => one.directs.filter((direct) => nameOf(direct) === nameOf(order)).length)
+        const orders = uids.flatMap((uid) => [
+          { operator: 'kick', uid },
+          { operator: 'revoke', uid, guid: fresh() },
+          { operator: 'kick', uid, sid: createSessionIds(number)() }
+        ])
+        const nameOf = (/** @type {Partial<import('./bus-fixture.js').Publication>} */ { operator, uid, guid, sid }) =>
+          [operator, uid, guid, sid].join('\n')
+        const arrivals = () =>
+          orders.map((order) => one.directs.filter((direct) => nameOf(direct) === nameOf(order)).length)
         await onNodes((admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
         // ingest and callers of the api offer again what was not published
         await Promise.all(orders.map((order) => retry(() => publisher.publish([{ publication: publication(order) }]))))
         await waitFor(() => arrivals().every((count) => count > 0), { timeout: 20_000, message: () => arrivals() })
         // everyone is cut as well, until it is not
         const mark = fresh('mark')
-        await waitFor(async () => {
-          await publisher.publish([{ publication: publication({ operator: 'everyone', event: mark }) }])
-          return one.directs.some(({ event }) => event === mark)
-        }, { timeout: 20_000, message: 'the mark' })
-        assert.deepEqual(arrivals(), orders.map(() => 1))
+        await waitFor(
+          async () => {
+            await publisher.publish([{ publication: publication({ operator: 'everyone', event: mark }) }])
+            return one.directs.some(({ event }) => event === mark)
+          },
+          { timeout: 20_000, message: 'the mark' }
+        )
+        assert.deepEqual(
+          arrivals(),
+          orders.map(() => 1)
+        )
         // what was heard is taken from there too
-        await waitFor(async () => await client.hlen(workerOrders(number)) === 0, { timeout: 20_000, message: 'nothing to be kept' })
-        assert.deepEqual(arrivals(), orders.map(() => 1))
+        await waitFor(async () => (await client.hlen(workerOrders(number))) === 0, {
+          timeout: 20_000,
+          message: 'nothing to be kept'
+        })
+        assert.deepEqual(
+          arrivals(),
+          orders.map(() => 1)
+        )
         await client.zrem(WORKERS.expiry, number)
       })
     }
@@ -148,11 +181,12 @@ export function redisFaults (name, startServers) {
       try {
         await assert.rejects(inTime(publisher.publish([kick])), unavailable)
         const published = publisher.publish([kick])
-        await waitFor(async () => await client.hlen(workerOrders(number)) === 2, { message: 'it to be kept' })
+        await waitFor(async () => (await client.hlen(workerOrders(number))) === 2, { message: 'it to be kept' })
         // it reads it
         await client.del(workerOrders(number))
         await published
-        for (let i = 0; i < 10_000; i += 500) await client.hset(workerOrders(number), ...range(500, i).flatMap((id) => [id, 'x']))
+        for (let i = 0; i < 10_000; i += 500)
+          await client.hset(workerOrders(number), ...range(500, i).flatMap((id) => [id, 'x']))
         await assert.rejects(publisher.publish([kick]), unavailable)
         assert.equal(await client.hlen(workerOrders(number)), 10_000)
       } finally {
@@ -184,7 +218,12 @@ export function redisFaults (name, startServers) {
       await Promise.all(guids.map((guid) => publisher.publish([entry(guid, 1), entry(guid, 2)])))
       for (const guid of guids) await arrived(one, guid, 2)
       await onNodes((admin) => admin.script('FLUSH'))
-      assert.deepEqual((await Promise.all(guids.map((guid) => first.history(guid, { epoch: '', offset: 0 }, 1)))).map(({ gap }) => gap), guids.map(() => 'epoch'))
+      assert.deepEqual(
+        (await Promise.all(guids.map((guid) => first.history(guid, { epoch: '', offset: 0 }, 1)))).map(
+          ({ gap }) => gap
+        ),
+        guids.map(() => 'epoch')
+      )
     })
 
     test('while Redis is stopped everything fails in time, and works after its restart', async () => {
@@ -200,9 +239,14 @@ export function redisFaults (name, startServers) {
       for (let round = 0; round < 3; round++) {
         /** @type {Promise<unknown>[]} */
         const calls = [
-          ...offered.map((entries) => publisher.publish(entries)), first.subscribe(fresh()), first.history(guids[0], { epoch: 'x', offset: 0 }, 1),
-          first.positions(guids), first.addUser(fresh('user')), publisher.publish([{ publication: publication({ operator: 'user', uid }) }]),
-          publisher.publish([entry(guids[0], 'signal', { ephemeral: true })]), publisher.publish([{ publication: publication({ operator: 'everyone' }) }])
+          ...offered.map((entries) => publisher.publish(entries)),
+          first.subscribe(fresh()),
+          first.history(guids[0], { epoch: 'x', offset: 0 }, 1),
+          first.positions(guids),
+          first.addUser(fresh('user')),
+          publisher.publish([{ publication: publication({ operator: 'user', uid }) }]),
+          publisher.publish([entry(guids[0], 'signal', { ephemeral: true })]),
+          publisher.publish([{ publication: publication({ operator: 'everyone' }) }])
         ]
         for (const result of await inTime(Promise.allSettled(calls))) {
           assert.equal(result.status, 'rejected')
@@ -212,10 +256,14 @@ export function redisFaults (name, startServers) {
         await first.unsubscribe(fresh())
       }
       // once it is known to be away nothing waits for an answer, which would take 2 s each time
-      for (let i = 0; i < 20; i++) await assert.rejects(inTime(publisher.publish(offered[i % guids.length])), unavailable)
+      for (let i = 0; i < 20; i++)
+        await assert.rejects(inTime(publisher.publish(offered[i % guids.length])), unavailable)
 
       await Promise.all(servers.nodes.map((node) => node.restart()))
-      await waitFor(() => Promise.all(offered.map((entries) => publisher.publish(entries))), { timeout: 20_000, message: 'publish to work again' })
+      await waitFor(() => Promise.all(offered.map((entries) => publisher.publish(entries))), {
+        timeout: 20_000,
+        message: 'publish to work again'
+      })
       await reconnected(guids, before)
       // the data is gone: other epochs, and each entry there once however often it was offered
       const ends = await waitFor(() => first.positions(guids), { message: 'positions' })
@@ -224,7 +272,8 @@ export function redisFaults (name, startServers) {
         assert.notEqual(end?.epoch, starts[i]?.epoch)
       })
       await Promise.all(guids.map((guid) => publisher.publish([entry(guid, 'live')])))
-      for (const guid of guids) await waitFor(() => texts(of(one, guid)).includes('live'), { message: 'live delivery after the restart' })
+      for (const guid of guids)
+        await waitFor(() => texts(of(one, guid)).includes('live'), { message: 'live delivery after the restart' })
 
       // users are registered again, and only where they were
       await waitFor(async () => {
@@ -240,7 +289,13 @@ export function redisFaults (name, startServers) {
       const offered = guids.map((guid, i) => [{ ...entry(guid, i), origin: { source: 't/1', sequence: i } }])
       for (const node of servers.nodes) await node.kill('SIGSTOP')
       try {
-        const results = await inTime(Promise.allSettled([...offered.map((entries) => publisher.publish(entries)), first.subscribe(fresh()), first.positions(guids)]))
+        const results = await inTime(
+          Promise.allSettled([
+            ...offered.map((entries) => publisher.publish(entries)),
+            first.subscribe(fresh()),
+            first.positions(guids)
+          ])
+        )
         // what was sent may be executed yet: a publisher must not take it for refused
         const codes = results.map((result) => result.status === 'rejected' ? result.reason.code : result.status)
         assert.deepEqual(codes, [...offered.map(() => 'timeout'), 'unavailable', 'unavailable'])
@@ -248,7 +303,10 @@ export function redisFaults (name, startServers) {
       } finally {
         for (const node of servers.nodes) await node.kill('SIGCONT')
       }
-      await waitFor(() => Promise.all(offered.map((entries) => publisher.publish(entries))), { timeout: 20_000, message: 'publish to work again' })
+      await waitFor(() => Promise.all(offered.map((entries) => publisher.publish(entries))), {
+        timeout: 20_000,
+        message: 'publish to work again'
+      })
       const ends = await waitFor(() => first.positions(guids), { timeout: 20_000, message: 'positions' })
       assert.deepEqual(ends.map((end) => end?.offset), guids.map(() => 1))
       await waitFor(async () => {

@@ -9,7 +9,8 @@ import { arrived, createFixture, createInbox, entry, fresh, handlersOf, of, offs
 import { createRedisPair } from './bus-redis-pair.js'
 
 /**
- * A Redis that comes back without its last writes, or as a replica that was behind: what was lost may be made up for before anybody looks.
+ * A Redis that comes back without its last writes, or as a replica that was behind: what was lost may be made up for
+ * before anybody looks.
  */
 
 const scope = fileScope()
@@ -35,7 +36,11 @@ describe('a Redis that comes back without its last writes', async () => {
   await fixture.start()
   scope.after(() => fixture.stop())
 
-  /** Ten records that are kept, and LOST that are not. @param {string} guid @param {boolean} [live] somebody has subscribed it */
+  /**
+   * Ten records that are kept, and LOST that are not.
+   * @param {string} guid
+   * @param {boolean} [live] somebody has subscribed it
+   */
   async function lose (guid, live = false) {
     const { publisher, one } = fixture.pair
     await back(() => publisher.publish(range(10, 1).map((i) => entry(guid, i))))
@@ -58,7 +63,8 @@ describe('a Redis that comes back without its last writes', async () => {
         assert.equal(position?.offset, i + 1)
       })
       // a worker that knows nothing of the document, for a client that was there until Redis went away
-      for (const offset of [0, 5, 10, 15, 10 + LOST]) assert.equal((await back(() => second.history(guid, { ...start, offset }, 100))).gap, 'epoch', `from ${offset}`)
+      for (const offset of [0, 5, 10, 15, 10 + LOST])
+        assert.equal((await back(() => second.history(guid, { ...start, offset }, 100))).gap, 'epoch', `from ${offset}`)
       const [end] = await back(() => first.positions([guid]))
       assert.notEqual(end?.epoch, start.epoch)
       assert.equal(end?.offset, made)
@@ -115,7 +121,10 @@ describe('a replica that takes over and was behind', async () => {
   const { server: master, admin } = await ownServer()
   const { server: replica, admin: replicaAdmin } = await ownServer()
   await replicaAdmin.call('REPLICAOF', '127.0.0.1', master.port)
-  await waitFor(async () => /master_link_status:up/.test(await replicaAdmin.info('replication')), { timeout: 20_000, message: 'the replica to be one' })
+  await waitFor(async () => /master_link_status:up/.test(await replicaAdmin.info('replication')), {
+    timeout: 20_000,
+    message: 'the replica to be one'
+  })
   const fixture = createFixture((options) => createRedisPair(master.url, options))
   await fixture.start()
   scope.after(() => fixture.stop())
@@ -125,11 +134,17 @@ describe('a replica that takes over and was behind', async () => {
     const guid = fresh()
     const start = await first.subscribe(guid)
     await publisher.publish(range(3, 1).map((i) => entry(guid, i)))
-    await waitFor(async () => await replicaAdmin.hget(documentMeta(guid), 'o') === '3', { message: 'the replica to have it' })
+    await waitFor(async () => (await replicaAdmin.hget(documentMeta(guid), 'o')) === '3', {
+      message: 'the replica to have it'
+    })
     await replicaAdmin.call('REPLICAOF', 'NO', 'ONE')
     await publisher.publish(range(5, 4).map((i) => entry(guid, i)))
     await arrived(one, guid, 8)
-    const other = await createRedisPair(replica.url, { handlers: [handlersOf(createInbox()), handlersOf(createInbox())], workers: [1, 2], history: { size: 100, ttl: 60 } })
+    const other = await createRedisPair(replica.url, {
+      handlers: [handlersOf(createInbox()), handlersOf(createInbox())],
+      workers: [1, 2],
+      history: { size: 100, ttl: 60 }
+    })
     scope.after(() => other.stop())
     assert.equal((await other.first.history(guid, { ...start, offset: 3 }, 10)).gap, 'epoch')
 
@@ -137,7 +152,10 @@ describe('a replica that takes over and was behind', async () => {
     const quiet = fresh()
     const [{ position }] = await publisher.publish([entry(quiet, 1)])
     await admin.call('REPLICAOF', '127.0.0.1', replica.port)
-    await waitFor(async () => /master_link_status:up/.test(await admin.info('replication')), { timeout: 20_000, message: 'the old master to be a replica' })
+    await waitFor(async () => /master_link_status:up/.test(await admin.info('replication')), {
+      timeout: 20_000,
+      message: 'the old master to be a replica'
+    })
     await admin.call('REPLICAOF', 'NO', 'ONE')
     const again = await back(() => publisher.publish([entry(quiet, 2), entry(quiet, 3)]))
     assert.ok(again.every((published) => published.position?.epoch !== position?.epoch))

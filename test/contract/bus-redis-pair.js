@@ -13,8 +13,12 @@ import { documentLog, documentMeta } from '../../src/redis/keys.js'
 export async function createRedisPair (url, { handlers, workers, history, idempotency }) {
   const log = createLog({ level: 'silent', pretty: false, role: 'test' })
   const metrics = createMetrics({ processMetrics: false })
-  const connections = ['first', 'second', 'publisher'].map((name) => createRedis({ urls: url.split(','), name: `test-${name}`, log }))
-  const buses = connections.map((redis, i) => createRedisBus({ redis, log, metrics, workerNumber: workers[i], handlers: handlers[i], history, idempotency }))
+  const connections = ['first', 'second', 'publisher'].map((name) =>
+    createRedis({ urls: url.split(','), name: `test-${name}`, log })
+  )
+  const buses = connections.map((redis, i) =>
+    createRedisBus({ redis, log, metrics, workerNumber: workers[i], handlers: handlers[i], history, idempotency })
+  )
   const stop = async () => {
     for (const bus of buses) await bus.stop()
     for (const redis of connections) await redis.stop()

@@ -51,7 +51,9 @@ export function subscribeContract (fixture) {
       const guids = range(500).map(() => fresh())
       await Promise.all(guids.map((guid) => fixture.pair.second.subscribe(guid)))
       await Promise.all(guids.map((guid) => fixture.pair.publisher.publish([entry(guid, guid)])))
-      await waitFor(() => guids.every((guid) => of(fixture.pair.two, guid).length === 1), { message: 'a record of each document' })
+      await waitFor(() => guids.every((guid) => of(fixture.pair.two, guid).length === 1), {
+        message: 'a record of each document'
+      })
       await Promise.all(guids.map((guid) => fixture.pair.second.unsubscribe(guid)))
     })
   })
@@ -103,7 +105,9 @@ export function subscribeContract (fixture) {
         await Promise.all(calls)
       }))
       await Promise.all(documents.map(({ guid }) => fixture.pair.publisher.publish([entry(guid, 1)])))
-      await waitFor(() => documents.every(({ guid, on }) => !on || of(fixture.pair.one, guid).length === 1), { message: 'the records of those subscribed last' })
+      await waitFor(() => documents.every(({ guid, on }) => !on || of(fixture.pair.one, guid).length === 1), {
+        message: 'the records of those subscribed last'
+      })
       await delay(30)
       for (const { guid, on } of documents) assert.equal(of(fixture.pair.one, guid).length, on ? 1 : 0)
     })

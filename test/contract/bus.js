@@ -34,7 +34,10 @@ export function busContract (name, createPair) {
         await stopped.first.subscribe(guid)
         await stopped.second.subscribe(guid)
         await stopped.first.stop()
-        await assert.rejects(stopped.first.publish([entry(guid, 1)]), (error) => error instanceof InkcastError && error.code === 'unavailable')
+        await assert.rejects(
+          stopped.first.publish([entry(guid, 1)]),
+          (error) => error instanceof InkcastError && error.code === 'unavailable'
+        )
         await stopped.publisher.publish([entry(guid, 1)])
         await waitFor(() => of(stopped.two, guid).length === 1, { message: 'the other worker' })
         assert.deepEqual(of(stopped.one, guid), [])

@@ -17,7 +17,14 @@ const open = (url) => async () => {
     async create ({ incarnation = '', ...options }) {
       const redis = createRedis({ urls: url.split(','), name: 'test', log })
       await redis.start()
-      const store = createRedisPresence({ redis, maxMembers: 6, metrics, log, incarnation: () => incarnation, ...options })
+      const store = createRedisPresence({
+        redis,
+        maxMembers: 6,
+        metrics,
+        log,
+        incarnation: () => incarnation,
+        ...options
+      })
       stops.push(async () => {
         await store.stop()
         await redis.stop()

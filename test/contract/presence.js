@@ -7,8 +7,8 @@ import { waitFor } from '../helpers/wait.js'
 import { fresh } from './bus-fixture.js'
 
 /**
- * What every presence store must do. An implementation's test calls this with a function that makes stores on one backend,
- * which other tests may be using.
+ * What every presence store must do. An implementation's test calls this with a function that makes stores on one
+ * backend, which other tests may be using.
  *
  * @typedef {import('../../src/presence/contract.js').PresenceStore} PresenceStore
  * @typedef {import('../../src/presence/contract.js').Diff} Diff
@@ -20,8 +20,8 @@ import { fresh } from './bus-fixture.js'
  * @property {import('../../src/presence/contract.js').PresenceHandlers} [handlers]
  *
  * @param {string} name
- * @param {() => Promise<{ create: (options: StoreOptions) => Promise<PresenceStore>, stop: () => Promise<void> }>} open stores of one backend, of whom more than 6 members are only
- *   counted; what `create` returns is not started
+ * @param {() => Promise<{ create: (options: StoreOptions) => Promise<PresenceStore>, stop: () => Promise<void> }>} open
+ *   stores of one backend, of whom more than 6 members are only counted; what `create` returns is not started
  */
 export function presenceContract (name, open) {
   describe(`presence contract: ${name}`, () => {
@@ -41,7 +41,17 @@ export function presenceContract (name, open) {
     before(async () => {
       backend = await open()
       one = await backend.create({ workerNumber: first, incarnation: 'a' })
-      two = await backend.create({ workerNumber: second, incarnation: 'b', handlers: { onDiff: (guid, diff) => { seen.push({ guid, diff }) }, onInterrupted: () => {}, onLost: () => {} } })
+      two = await backend.create({
+        workerNumber: second,
+        incarnation: 'b',
+        handlers: {
+          onDiff: (guid, diff) => {
+            seen.push({ guid, diff })
+          },
+          onInterrupted: () => {},
+          onLost: () => {}
+        }
+      })
       reader = await backend.create({})
       for (const store of [one, two, reader]) await store.start()
     })
@@ -51,11 +61,23 @@ export function presenceContract (name, open) {
     const diffs = (guid) => seen.filter((each) => each.guid === guid).map(({ diff }) => diff)
     /** @param {string} guid @param {number} count */
     const told = async (guid, count) => {
-      await waitFor(() => diffs(guid).length >= count, { message: () => `${count} diffs, there are ${diffs(guid).length}` })
+      await waitFor(() => diffs(guid).length >= count, {
+        message: () => `${count} diffs, there are ${diffs(guid).length}`
+      })
       return diffs(guid)[count - 1]
     }
-    /** @param {Change['op']} op @param {string} uid @param {string} id @param {object} [state] @param {string} [client] @returns {Change} */
-    const change = (op, uid, id, state, client = '') => ({ op, id, uid, client, body: op === '-' || op === '~' ? '' : encodeBody(`name of ${uid}`, state) })
+    /**
+     * @param {Change['op']} op
+     * @param {string} uid
+     * @param {string} id
+     * @param {object} [state]
+     * @param {string} [client]
+     * @returns {Change}
+     */
+    const change = (op, uid, id, state, client = '') => ({
+      op, id, uid, client,
+      body: op === '-' || op === '~' ? '' : encodeBody(`name of ${uid}`, state)
+    })
     /** @param {string} guid */
     const all = (guid) => reader.page(guid, { limit: 100 })
     /** @param {string} guid @param {string} [uid] */
@@ -77,7 +99,20 @@ export function presenceContract (name, open) {
       await one.update(guid, [change('+', 'ada ü"\\', id, { a: [], b: {}, c: 'ü"\u2028/' })])
       const diff = await told(guid, 1)
       const member = { uid: 'ada ü"\\', id, name: 'name of ada ü"\\', state: { a: [], b: {}, c: 'ü"\u2028/' } }
-      assert.deepEqual({ ...diff, version: 0 }, { from: 0, version: 0, count: 1, kind: 'diff', joined: [member], changed: [], left: [], closed: [], removed: [] })
+      assert.deepEqual(
+        { ...diff, version: 0 },
+        {
+          from: 0,
+          version: 0,
+          count: 1,
+          kind: 'diff',
+          joined: [member],
+          changed: [],
+          left: [],
+          closed: [],
+          removed: []
+        }
+      )
       assert.deepEqual(await all(guid), { version: diff.version, count: 1, countOnly: false, members: [member] })
       assert.deepEqual(await one.versions([fresh(), guid]), [null, diff.version])
     })
@@ -107,7 +142,10 @@ export function presenceContract (name, open) {
       assert.deepEqual((await all(guid)).members, diff.changed)
       await two.update(guid, [change('-', 'ada', b)])
       const closed = await told(guid, 3)
-      assert.deepEqual([closed.left, closed.closed, closed.removed, closed.changed.map(({ id }) => id)], [[], [b], [b], [a]])
+      assert.deepEqual(
+        [closed.left, closed.closed, closed.removed, closed.changed.map(({ id }) => id)],
+        [[], [b], [b], [a]]
+      )
       await one.update(guid, [change('~', 'ada', a)])
       const left = await told(guid, 4)
       assert.deepEqual([left.left, left.closed, left.changed, left.count], [[{ uid: 'ada', ids: [a] }], [], [], 0])
@@ -161,7 +199,8 @@ export function presenceContract (name, open) {
 
     test('a page ends early where states are large', async () => {
       const guid = fresh()
-      for (const uid of ['a', 'b', 'c']) await one.update(guid, [change('+', uid, ids[0](), { text: 'x'.repeat(200_000) })])
+      for (const uid of ['a', 'b', 'c'])
+        await one.update(guid, [change('+', uid, ids[0](), { text: 'x'.repeat(200_000) })])
       const page = await reader.page(guid, { limit: 100 })
       assert.deepEqual([page.members.length, page.cursor], [2, 'b'])
     })

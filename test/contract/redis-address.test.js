@@ -23,7 +23,9 @@ async function workerOn (t) {
   })
   t.after(() => relay.stop())
   const { log } = recordingLog()
-  const [direct, other, redis] = [one.url, two.url, `redis://127.0.0.1:${relay.port}`].map((url) => createRedis({ urls: [url], name: 'test', log }))
+  const [direct, other, redis] = [one.url, two.url, `redis://127.0.0.1:${relay.port}`].map((url) =>
+    createRedis({ urls: [url], name: 'test', log })
+  )
   for (const connection of [direct, other, redis]) {
     t.after(() => connection.stop())
     await connection.start()
@@ -43,7 +45,13 @@ async function workerOn (t) {
   await waitFor(() => inbox.records.length === 1, { message: 'live delivery' })
   let back = 0
   redis.onBack(() => { back++ })
-  return { direct: /** @type {import('ioredis').Redis} */ (direct.client), bus, elsewhere, guid, inbox, address, port: one.port, otherPort: two.port, back: () => back }
+  return {
+    direct: /** @type {import('ioredis').Redis} */ (direct.client),
+    bus, elsewhere, guid, inbox, address,
+    port: one.port,
+    otherPort: two.port,
+    back: () => back
+  }
 }
 
 for (const [answer, happens] of /** @type {[string, (client: import('ioredis').Redis) => Promise<unknown>][]} */ ([
@@ -66,9 +74,12 @@ for (const [answer, happens] of /** @type {[string, (client: import('ioredis').R
     address.leadsTo = otherPort
     await waitFor(() => bus.publish([entry(guid, 'after')]), { timeout: 15_000, message: 'a publication to be taken' })
     inbox.records.length = 0
-    await waitFor(async () => {
-      await elsewhere.publish([entry(guid, 'live')])
-      return inbox.records.length > 0
-    }, { timeout: 15_000, message: 'a record of another process' })
+    await waitFor(
+      async () => {
+        await elsewhere.publish([entry(guid, 'live')])
+        return inbox.records.length > 0
+      },
+      { timeout: 15_000, message: 'a record of another process' }
+    )
   })
 }

@@ -50,7 +50,11 @@ describe('the redis client', () => {
   for (const [what, url, message] of /** @type {[string, () => string, RegExp][]} */ ([
     ['a wrong password', () => `redis://:wrong@127.0.0.1:${server.port}`, /WRONGPASS/],
     ['no password', () => `redis://127.0.0.1:${server.port}`, /NOAUTH/],
-    ['one node of a cluster', () => redisClusterUrl().split(',')[0], /a node of Redis Cluster; give the URLs of several/],
+    [
+      'one node of a cluster',
+      () => redisClusterUrl().split(',')[0],
+      /a node of Redis Cluster; give the URLs of several/
+    ],
     ['several URLs of a single redis', () => `${redisUrl()},${redisUrl()}`, /single Redis: give one URL/]
   ])) {
     test(`does not start with ${what}, and says so`, async () => {
@@ -105,7 +109,14 @@ describe('the redis client', () => {
       await assert.rejects(bus.publish(offered), { code: 'timeout', retryable: true })
       proxy.heal()
       const published = await waitFor(() => bus.publish(offered), { message: 'the connection to come back' })
-      assert.deepEqual(published.map(({ duplicate, position }) => [duplicate, position?.offset]), [[true, 3], [true, 3], [true, 3]])
+      assert.deepEqual(
+        published.map(({ duplicate, position }) => [duplicate, position?.offset]),
+        [
+          [true, 3],
+          [true, 3],
+          [true, 3]
+        ]
+      )
       // it was not sent a second time behind our back either
       const stats = String(await redis.client.info('commandstats'))
       assert.match(stats, /cmdstat_evalsha:calls=1,/)
@@ -126,7 +137,12 @@ describe('the redis client', () => {
       await redis.client.acl('SETUSER', 'default', 'resetchannels', '&inkcast:{w:1}')
       /** @type {string[]} */
       const got = []
-      const refused = assert.rejects(redis.channels.subscribe('inkcast:{w:2}', (payload) => { got.push(payload.toString()) }), { code: 'unavailable' })
+      const refused = assert.rejects(
+        redis.channels.subscribe('inkcast:{w:2}', (payload) => {
+          got.push(payload.toString())
+        }),
+        { code: 'unavailable' }
+      )
       await redis.channels.subscribe('inkcast:{w:1}', () => {}) // goes out with the other and must not suffer from it
       await refused
       await redis.client.acl('SETUSER', 'default', 'allchannels')
@@ -140,7 +156,10 @@ describe('the redis client', () => {
     }
   })
 
-  for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+  for (const [name, url] of /** @type {[string, () => string][]} */ ([
+    ['redis', redisUrl],
+    ['redis cluster', redisClusterUrl]
+  ])) {
     test(`serves the Socket.IO adapter with ${name}, over lost connections`, async () => {
       const prefix = fresh('adapter')
       const connections = [connectTo(url(), `${prefix}-a`), connectTo(url(), `${prefix}-b`)]
@@ -148,26 +167,44 @@ describe('the redis client', () => {
       const servers = []
       try {
         await Promise.all(connections.map((redis) => redis.start()))
-        servers.push(...connections.map((redis) => new Server({ adapter: createShardedAdapter(redis.client, redis.createSubscriber(), { channelPrefix: prefix }) })))
+        servers.push(
+          ...connections.map(
+            (redis) =>
+              new Server({
+                adapter: createShardedAdapter(redis.client, redis.createSubscriber(), { channelPrefix: prefix })
+              })
+          )
+        )
         /** @type {unknown[]} */
         const got = []
-        servers[1].on('hello', (/** @type {unknown} */ value) => { got.push(value) })
-        await waitFor(() => {
-          servers[0].serverSideEmit('hello', 'first')
-          return got.includes('first')
-        }, { message: 'the first message' })
+        servers[1].on('hello', (/** @type {unknown} */ value) => {
+          got.push(value)
+        })
+        await waitFor(
+          () => {
+            servers[0].serverSideEmit('hello', 'first')
+            return got.includes('first')
+          },
+          { message: 'the first message' }
+        )
         servers[1].on('asked', (/** @type {Function} */ answer) => answer('yes'))
         assert.deepEqual(await servers[0].serverSideEmitWithAck('asked'), ['yes'])
 
         const { client } = connections[1]
         for (const node of client instanceof Cluster ? client.nodes('master') : [client]) {
-          const clients = String(await node.client('LIST')).split('\n').filter((line) => line.includes(`name=inkcast-${prefix}-b-subscriber `))
-          for (const line of clients) await node.client('KILL', 'ID', /** @type {string} */ (/id=(\d+)/.exec(line)?.[1]))
+          const clients = String(await node.client('LIST'))
+            .split('\n')
+            .filter((line) => line.includes(`name=inkcast-${prefix}-b-subscriber `))
+          for (const line of clients)
+            await node.client('KILL', 'ID', /** @type {string} */ (/id=(\d+)/.exec(line)?.[1]))
         }
-        await waitFor(() => {
-          servers[0].serverSideEmit('hello', 'second')
-          return got.includes('second')
-        }, { message: 'a message over the new connection' })
+        await waitFor(
+          () => {
+            servers[0].serverSideEmit('hello', 'second')
+            return got.includes('second')
+          },
+          { message: 'a message over the new connection' }
+        )
       } finally {
         for (const io of servers) await io.of('/').adapter.close()
         for (const redis of connections) await redis.stop()

@@ -7,7 +7,10 @@ import { sourceMark } from '../../src/redis/keys.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
 
-for (const [name, url] of /** @type {[string, () => string][]} */ ([['one Redis', redisUrl], ['Redis Cluster', redisClusterUrl]])) {
+for (const [name, url] of /** @type {[string, () => string][]} */ ([
+  ['one Redis', redisUrl],
+  ['Redis Cluster', redisClusterUrl]
+])) {
   test(`marks of Kafka partitions are kept in ${name}, for as long as documents keep their sequences`, async (t) => {
     const redis = createRedis({ urls: url().split(','), name: 'test', log: recordingLog().log })
     t.after(() => redis.stop())
@@ -17,11 +20,21 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['one Redis'
     assert.deepEqual(await marks.read(sources), [null, null, null])
     // with Redis Cluster each is on a node with a generation of its own
     const generations = await Promise.all(sources.map(async (source) => (await marks.look(source)).generation))
-    assert.deepEqual(await marks.write([[sources[0], '3', generations[0]]]), [0], 'nobody has looked what Redis has lost')
+    assert.deepEqual(
+      await marks.write([[sources[0], '3', generations[0]]]),
+      [0],
+      'nobody has looked what Redis has lost'
+    )
     for (const [i, source] of sources.entries()) await marks.note(source, generations[i], 'done')
-    assert.deepEqual(await marks.write([[sources[0], '20.4', generations[0]], [sources[2], '7', generations[2]]]), [1, 1])
+    assert.deepEqual(
+      await marks.write([
+        [sources[0], '20.4', generations[0]],
+        [sources[2], '7', generations[2]]
+      ]),
+      [1, 1]
+    )
     assert.deepEqual(await marks.write([[sources[1], '9', 'another']]), [0], 'reached in another generation of Redis')
     assert.deepEqual(await marks.read(sources), ['20.4', null, '7'])
-    assert.ok(await redis.client.ttl(sourceMark(sources[0])) > 6 * 86_400)
+    assert.ok((await redis.client.ttl(sourceMark(sources[0]))) > 6 * 86_400)
   })
 }

@@ -16,7 +16,10 @@ const ALL = '~inkcast:* &inkcast:* +@all -@admin -@dangerous +info'.split(' ')
 /** @param {string} user @param {string[]} rules */
 const allow = (user, ...rules) => admin.client.acl('SETUSER', user, ...rules)
 
-/** @param {import('node:test').TestContext} t a publisher whose user in Redis has permissions of its own, and a worker whose user has all */
+/**
+ * @param {import('node:test').TestContext} t a publisher whose user in Redis has permissions of its own, and a worker
+ *   whose user has all
+ */
 async function setUp (t) {
   const user = fresh('user')
   await allow(user, 'on', '>geheim', ...ALL)
@@ -48,14 +51,25 @@ for (const [what, taken] of /** @type {[string, string[]][]} */ ([
     const { user, redis, publisher, worker, inbox } = await setUp(t)
     const guid = fresh()
     const position = await worker.subscribe(guid)
-    const batch = (/** @type {number} */ from) => range(3, from).map((i) => ({ ...entry(guid, i, { idempotencyKey: i === 1 + from ? `k${i}` : undefined }), origin: { source: 't/0', sequence: i } }))
+    const batch = (/** @type {number} */ from) =>
+      range(3, from).map((i) => ({
+        ...entry(guid, i, { idempotencyKey: i === 1 + from ? `k${i}` : undefined }),
+        origin: { source: 't/0', sequence: i }
+      }))
     await publisher.publish(batch(0))
     await allow(user, ...taken)
     for (let i = 0; i < 2; i++) await assert.rejects(publisher.publish(batch(3)), { code: 'unavailable' })
     assert.match(redis.trouble ?? '', /^Redis refuses what inkcast needs: (?:NOPERM|ERR The user)/)
     await allow(user, ...ALL)
     const published = await publisher.publish(batch(3))
-    assert.deepEqual(published.map(({ duplicate, position }) => [duplicate, position?.offset]), [[false, 4], [false, 5], [false, 6]])
+    assert.deepEqual(
+      published.map(({ duplicate, position }) => [duplicate, position?.offset]),
+      [
+        [false, 4],
+        [false, 5],
+        [false, 6]
+      ]
+    )
     await arrived(inbox, guid, 6)
     assert.deepEqual(offsets(of(inbox, guid)), range(6, 1))
     const { records, gap } = await worker.history(guid, position, 100)
@@ -71,8 +85,21 @@ test('records wait for permissions, and none becomes a dead letter', async (t) =
   /** @type {number[]} */
   const refused = []
   let retries = 0
-  const run = createLanes({ bus: publisher, onPublished () {}, refuse: async ({ index }) => { refused.push(index) }, onRetry: () => { retries++ }, clock: systemClock })
-  const done = run([[{ index: 0, entry: { ...entry(guid, 0), origin: { source: 't/0', sequence: 0 } } }]], new AbortController().signal)
+  const run = createLanes({
+    bus: publisher,
+    onPublished () {},
+    refuse: async ({ index }) => {
+      refused.push(index)
+    },
+    onRetry: () => {
+      retries++
+    },
+    clock: systemClock
+  })
+  const done = run(
+    [[{ index: 0, entry: { ...entry(guid, 0), origin: { source: 't/0', sequence: 0 } } }]],
+    new AbortController().signal
+  )
   await waitFor(() => retries > 6 || refused.length > 0, { timeout: 20_000, message: () => `${retries} retries` })
   assert.ok(lines.some(({ level, text }) => level === 'warn' && text.includes('redis refuses what inkcast needs')))
   await allow(user, ...ALL)

@@ -7,19 +7,31 @@ import { receiptParts } from '../../src/redis/keys.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { fresh } from './bus-fixture.js'
 
-for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+for (const [name, url] of /** @type {[string, () => string][]} */ ([
+  ['redis', redisUrl],
+  ['redis cluster', redisClusterUrl]
+])) {
   describe(`parts of receipts in ${name}`, () => {
     /** @type {ReturnType<typeof createRedis>} */
     let redis
     /** @type {import('../../src/receipts/redis-receipts.js').ReceiptParts[]} */
     let workers
     before(async () => {
-      redis = createRedis({ urls: url().split(','), name: 'test', log: createLog({ level: 'silent', pretty: false, role: 'test' }) })
+      redis = createRedis({
+        urls: url().split(','),
+        name: 'test',
+        log: createLog({ level: 'silent', pretty: false, role: 'test' })
+      })
       await redis.start()
       workers = [7, 8, 4095].map((workerNumber) => createReceiptParts({ redis, workerNumber, timeout: 10_000 }))
     })
     after(() => redis?.stop())
-    const part = (/** @type {number} */ delivered) => ({ delivered, unasked: 0, latencies: { 14: delivered }, missing: [['ünï', 'sid']] })
+    const part = (/** @type {number} */ delivered) => ({
+      delivered,
+      unasked: 0,
+      latencies: { 14: delivered },
+      missing: [['ünï', 'sid']]
+    })
     const exists = (/** @type {string} */ id) => redis.client.exists(receiptParts(id))
 
     test('are handed out once, whole, to the last that reports', async () => {
@@ -28,7 +40,10 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       assert.deepEqual(await workers[1].report(id, part(2), true), [])
       assert.deepEqual(await workers[0].report(id, part(1), true), [])
       const all = await workers[2].report(id, part(3), true)
-      assert.deepEqual(all.sort((one, other) => one.delivered - other.delivered), [part(1), part(2), part(3)])
+      assert.deepEqual(
+        all.sort((one, other) => one.delivered - other.delivered),
+        [part(1), part(2), part(3)]
+      )
       assert.equal(await exists(id), 0)
       for (const worker of workers) assert.deepEqual(await worker.close(id), [])
     })
@@ -40,7 +55,10 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([['redis', re
       assert.deepEqual(await workers[0].report(id, part(1), true), [])
       const closed = await Promise.all([workers[0].close(id), workers[2].close(id)])
       assert.deepEqual(closed.map((all) => all.length).sort(), [0, 2])
-      assert.deepEqual(closed.flat().find((one) => typeof one === 'number'), 20)
+      assert.deepEqual(
+        closed.flat().find((one) => typeof one === 'number'),
+        20
+      )
       // it had only been slow: what it announced was counted
       assert.deepEqual(await workers[1].report(id, part(20), true), [])
       assert.equal(await exists(id), 0)

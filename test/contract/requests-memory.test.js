@@ -26,6 +26,9 @@ test('in memory, one that is in work for too long may be tried again, and after 
 test('in memory, the oldest is forgotten when there are too many', async () => {
   const requests = createMemoryRequests({ clock: manualClock(), maxRequests: 2 })
   for (const id of ['a', 'b', 'c']) await requests.begin(id, 'f', id)
-  assert.deepEqual(await Promise.all(['c', 'b'].map((id) => requests.begin(id, 'f', 't'))), [{ state: 'busy' }, { state: 'busy' }])
+  assert.deepEqual(await Promise.all(['c', 'b'].map((id) => requests.begin(id, 'f', 't'))), [
+    { state: 'busy' },
+    { state: 'busy' }
+  ])
   assert.deepEqual(await requests.begin('a', 'f', 't'), { state: 'new', traceId: 't' })
 })

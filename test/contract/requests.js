@@ -8,7 +8,8 @@ import { describe, test } from 'node:test'
  * What every store of requests with idempotency keys must do.
  *
  * @param {string} name
- * @param {() => [Requests, Requests]} pair as two processes have them; the same one twice where there is only one process
+ * @param {() => [Requests, Requests]} pair as two processes have them; the same one twice where there is only one
+ *   process
  */
 export function requestsContract (name, pair) {
   const fresh = () => randomBytes(16).toString('hex')
@@ -20,7 +21,8 @@ export function requestsContract (name, pair) {
       assert.deepEqual(await one.begin(id, 'f', 't1'), { state: 'new', traceId: 't1' })
       assert.deepEqual(await two.begin(id, 'f', 't2'), { state: 'busy' })
       await one.finish(id, 'f', '{"traceId":"t1"}')
-      for (const requests of [one, two]) assert.deepEqual(await requests.begin(id, 'f', 't3'), { state: 'done', answer: '{"traceId":"t1"}' })
+      for (const requests of [one, two])
+        assert.deepEqual(await requests.begin(id, 'f', 't3'), { state: 'done', answer: '{"traceId":"t1"}' })
       assert.deepEqual(await two.begin(fresh(), 'f', 't4'), { state: 'new', traceId: 't4' })
     })
 

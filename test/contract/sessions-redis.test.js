@@ -36,13 +36,26 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
     test('what belongs to an incarnation that has ended is passed over at once, also when its number is taken again', async () => {
       const [first, second] = [await live(), await live()]
       const [uid, guid] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')]
-      for (const [store, holder] of /** @type {const} */ ([[one, first], [two, second]])) {
-        await store.write(holder, [[uid, { sessions: [{ sid: holder, transport: 'polling', lastSeen: 1, documents: [guid] }], away: [] }]])
-        await store.hold(holder, [{ uid, op: '+', told: '' }, { uid, guid, op: '+', told: '' }, { uid: holder, guid, op: '+', told: '' }, { guid, op: '+', told: '1', connections: 2 }])
+      for (const [store, holder] of /** @type {const} */ ([
+        [one, first],
+        [two, second]
+      ])) {
+        await store.write(holder, [
+          [uid, { sessions: [{ sid: holder, transport: 'polling', lastSeen: 1, documents: [guid] }], away: [] }]
+        ])
+        await store.hold(holder, [
+          { uid, op: '+', told: '' },
+          { uid, guid, op: '+', told: '' },
+          { uid: holder, guid, op: '+', told: '' },
+          { guid, op: '+', told: '1', connections: 2 }
+        ])
       }
       assert.equal((await one.sessions(uid)).length, 2)
       await connections[0].client.hset(WORKERS.incarnations, String(parseInt(first, 10)), '2000')
-      assert.deepEqual((await one.sessions(uid)).map(({ sid }) => sid), [second])
+      assert.deepEqual(
+        (await one.sessions(uid)).map(({ sid }) => sid),
+        [second]
+      )
       assert.deepEqual((await one.members(guid)).sort(), [second, uid].sort())
       assert.equal(await one.connections(guid), 2)
     })

@@ -11,13 +11,25 @@ import { describe, test } from 'node:test'
  * What every store of sessions must do.
  *
  * @param {string} name
- * @param {(options?: { services: boolean }) => Promise<{ one: SessionStore, two: SessionStore, first: string, second: string }>} open stores as two workers have them, and
- *   incarnations of them that live; services: whether there are any, default true
+ * @param {(options?: { services: boolean }) => Promise<{ one: SessionStore, two: SessionStore, first: string, second:
+ *   string }>} open stores as two workers have them, and incarnations of them that live; services: whether there are
+ *   any, default true
  */
 export function sessionsContract (name, open) {
   const fresh = (/** @type {string} */ label) => `${label}-${randomBytes(8).toString('hex')}`
-  const session = (/** @type {string} */ sid, /** @type {string[]} */ documents = []) => ({ sid, transport: /** @type {const} */ ('websocket'), lastSeen: 1_700_000_000_000, documents })
-  /** @param {SessionStore} store @param {string} holder @param {{ uid?: string, guid?: string }} what @param {'+' | '-' | '='} op @param {Told} [told] */
+  const session = (/** @type {string} */ sid, /** @type {string[]} */ documents = []) => ({
+    sid,
+    transport: /** @type {const} */ ('websocket'),
+    lastSeen: 1_700_000_000_000,
+    documents
+  })
+  /**
+   * @param {SessionStore} store
+   * @param {string} holder
+   * @param {{ uid?: string, guid?: string }} what
+   * @param {'+' | '-' | '='} op
+   * @param {Told} [told]
+   */
   const hold = async (store, holder, what, op, told = '') => (await store.hold(holder, [{ ...what, op, told }]))[0]
 
   describe(`sessions: ${name}`, () => {
@@ -25,13 +37,23 @@ export function sessionsContract (name, open) {
       const { one, two, first, second } = await open()
       const [ada, bob] = [fresh('ada'), fresh('bob')]
       const mine = { ...session('a1', ['doc, with | and ="ö"']), client: 'tab' }
-      await one.write(first, [[ada, { sessions: [mine, session('a2')], away: [] }], [bob, { sessions: [session('b1')], away: [] }]])
+      await one.write(first, [
+        [ada, { sessions: [mine, session('a2')], away: [] }],
+        [bob, { sessions: [session('b1')], away: [] }]
+      ])
       await two.write(second, [[ada, { sessions: [session('a3')], away: ['x'] }]])
       for (const uid of [ada, bob]) await hold(one, first, { uid }, '+')
       await hold(two, second, { uid: ada }, '+')
       const [number, other] = [first, second].map((incarnation) => parseInt(incarnation, 10))
       const found = await two.sessions(ada)
-      assert.deepEqual(found.sort((a, b) => a.sid < b.sid ? -1 : 1), [{ ...mine, worker: number }, { ...session('a2'), worker: number }, { ...session('a3'), worker: other }])
+      assert.deepEqual(
+        found.sort((a, b) => (a.sid < b.sid ? -1 : 1)),
+        [
+          { ...mine, worker: number },
+          { ...session('a2'), worker: number },
+          { ...session('a3'), worker: other }
+        ]
+      )
       assert.deepEqual(await one.sessions(bob), [{ ...session('b1'), worker: number }])
       assert.deepEqual(await one.sessions(fresh('nobody')), [])
       await one.write(first, [[ada, null]])
@@ -41,11 +63,25 @@ export function sessionsContract (name, open) {
     test('users of an incarnation come page by page, each with all that was written last, until they are forgotten', async () => {
       const { one, two, first } = await open()
       const uids = Array.from({ length: 1234 }, () => fresh('user'))
-      await one.write(first, uids.map((uid) => [uid, { sessions: [], away: [], end: { sid: 'old', reason: 'closed', at: 1 } }]))
-      await one.write(first, uids.map((uid) => [uid, { sessions: [], away: ['a', 'b'], end: { sid: `sid of ${uid}`, reason: 'closed', at: 2 } }]))
+      await one.write(
+        first,
+        uids.map((uid) => [uid, { sessions: [], away: [], end: { sid: 'old', reason: 'closed', at: 1 } }])
+      )
+      await one.write(
+        first,
+        uids.map((uid) => [
+          uid,
+          { sessions: [], away: ['a', 'b'], end: { sid: `sid of ${uid}`, reason: 'closed', at: 2 } }
+        ])
+      )
       const found = new Map()
       for await (const page of two.users(first)) for (const [uid, user] of page) found.set(uid, user)
-      for (const uid of uids) assert.deepEqual(found.get(uid), { sessions: [], away: ['a', 'b'], end: { sid: `sid of ${uid}`, reason: 'closed', at: 2 } })
+      for (const uid of uids)
+        assert.deepEqual(found.get(uid), {
+          sessions: [],
+          away: ['a', 'b'],
+          end: { sid: `sid of ${uid}`, reason: 'closed', at: 2 }
+        })
       await one.forget(first)
       for await (const page of two.users(first)) assert.fail(`${page.length} are left`)
     })
@@ -54,14 +90,24 @@ export function sessionsContract (name, open) {
       const { one, two, first, second } = await open()
       const ada = fresh('ada')
       const at = session('a1').lastSeen
-      for (const [store, holder, sid] of /** @type {const} */ ([[one, first, 'a1'], [two, second, 'a2']])) {
-        await store.write(holder, [[ada, { sessions: [session(sid), { ...session(`${sid}-later`), lastSeen: at + 1000 }], away: [] }]])
+      for (const [store, holder, sid] of /** @type {const} */ ([
+        [one, first, 'a1'],
+        [two, second, 'a2']
+      ])) {
+        await store.write(holder, [
+          [ada, { sessions: [session(sid), { ...session(`${sid}-later`), lastSeen: at + 1000 }], away: [] }]
+        ])
         await hold(store, holder, { uid: ada }, '+')
       }
       await one.seen(first, at + 500)
-      const seenOf = (/** @type {import('../../src/sessions/contract.js').Session[]} */ sessions) => Object.fromEntries(sessions.map(({ sid, lastSeen }) => [sid, lastSeen - at]))
+      const seenOf = (/** @type {import('../../src/sessions/contract.js').Session[]} */ sessions) =>
+        Object.fromEntries(sessions.map(({ sid, lastSeen }) => [sid, lastSeen - at]))
       assert.deepEqual(seenOf(await two.sessions(ada)), { a1: 500, 'a1-later': 1000, a2: 0, 'a2-later': 1000 })
-      for await (const page of two.users(first)) assert.deepEqual(page.map(([uid, { sessions }]) => [uid, seenOf(sessions)]), [[ada, { a1: 500, 'a1-later': 1000 }]])
+      for await (const page of two.users(first))
+        assert.deepEqual(
+          page.map(([uid, { sessions }]) => [uid, seenOf(sessions)]),
+          [[ada, { a1: 500, 'a1-later': 1000 }]]
+        )
       await two.forget(first)
       for await (const page of two.users(first)) assert.fail(`${page.length} are left`)
     })
@@ -132,9 +178,18 @@ export function sessionsContract (name, open) {
         /** @type {Told[]} */
         const answers = []
         for (let i = 0; i < 2; i++) {
-          for (const [store, holder] of /** @type {const} */ ([[one, first], [two, second]])) answers.push(await hold(store, holder, what, '+'))
-          if (what.guid !== undefined) assert.deepEqual(await one.members(guid), what.uid === undefined ? [] : [what.uid])
-          for (const [store, holder] of /** @type {const} */ ([[one, first], [two, second]])) answers.push(await hold(store, holder, what, '='), await hold(store, holder, what, '-'))
+          for (const [store, holder] of /** @type {const} */ ([
+            [one, first],
+            [two, second]
+          ]))
+            answers.push(await hold(store, holder, what, '+'))
+          if (what.guid !== undefined)
+            assert.deepEqual(await one.members(guid), what.uid === undefined ? [] : [what.uid])
+          for (const [store, holder] of /** @type {const} */ ([
+            [one, first],
+            [two, second]
+          ]))
+            answers.push(await hold(store, holder, what, '='), await hold(store, holder, what, '-'))
           assert.deepEqual(await one.members(guid), [])
         }
         assert.deepEqual(new Set(answers), new Set(['']))
@@ -152,7 +207,10 @@ export function sessionsContract (name, open) {
       await two.hold(second, [{ guid, op: '+', told: '1', connections: 100 }])
       assert.deepEqual((await two.members(guid)).sort(), [...uids].sort())
       assert.equal(await two.connections(guid), 601)
-      await one.hold(first, [...uids.map((uid) => /** @type {const} */ ({ uid, guid, op: '-', told: '1' })), { guid, op: '-', told: '' }])
+      await one.hold(first, [
+        ...uids.map((uid) => /** @type {const} */ ({ uid, guid, op: '-', told: '1' })),
+        { guid, op: '-', told: '' }
+      ])
       assert.deepEqual((await one.members(guid)).sort(), uids.slice(400).sort())
       assert.equal(await one.connections(guid), 100)
       assert.deepEqual([await one.members(fresh('doc')), await one.connections(fresh('doc'))], [[], 0])

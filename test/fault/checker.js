@@ -1,7 +1,7 @@
 /**
- * What one client has of one document. Records are numbered 1, 2, 3 … by who publishes them, and have an offset in the log:
- * the client must get all of them in order and once, after it has dropped what it has already by the offset, or be told
- * to load the document again where something cannot be sent any more.
+ * What one client has of one document. Records are numbered 1, 2, 3 … by who publishes them, and have an offset in the
+ * log: the client must get all of them in order and once, after it has dropped what it has already by the offset, or be
+ * told to load the document again where something cannot be sent any more.
  *
  * @typedef {import('../../src/wire/position.js').Position} Position
  * @typedef {'lost' | 'disordered' | 'doubled' | 'unneeded resync'} Fault
@@ -29,7 +29,8 @@ export class Checker {
     const { position } = this
     if (position === null) this.position = { epoch, offset }
     else if (position.epoch === '') this.position = { epoch, offset: Math.max(offset, position.offset) }
-    else if (position.epoch !== epoch) this.#add('lost', `joined epoch ${epoch} without a resync from ${position.epoch}`)
+    else if (position.epoch !== epoch)
+      this.#add('lost', `joined epoch ${epoch} without a resync from ${position.epoch}`)
     else if (offset > position.offset) this.#add('lost', `joined at ${offset} without a resync from ${position.offset}`)
   }
 
@@ -37,7 +38,8 @@ export class Checker {
   resync (to) {
     const { position } = this
     this.resyncs++
-    if (position?.epoch === to.epoch && to.offset <= position.offset) this.#add('unneeded resync', `from ${position.offset} to ${to.offset}`)
+    if (position?.epoch === to.epoch && to.offset <= position.offset)
+      this.#add('unneeded resync', `from ${position.offset} to ${to.offset}`)
     this.position = { ...to }
     this.#resynced = true
   }
@@ -57,7 +59,8 @@ export class Checker {
     if (offset > position.offset + 1) this.#add('lost', `offset ${offset} after ${position.offset}`)
     else if (last > 0 && number === last) this.#add('doubled', `number ${number} again, at offset ${offset}`)
     else if (number < last) this.#add('disordered', `number ${number} after ${last}`)
-    else if (last > 0 && number > last + 1 && !this.#resynced) this.#add('lost', `number ${number} after ${last}, at offset ${offset}`)
+    else if (last > 0 && number > last + 1 && !this.#resynced)
+      this.#add('lost', `number ${number} after ${last}, at offset ${offset}`)
     if (this.#resynced) this.bridged += Math.max(0, number - last - 1)
     this.#resynced = false
     position.offset = offset

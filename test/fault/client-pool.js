@@ -26,11 +26,16 @@ export function createClientPool (t, size) {
   return {
     /**
      * Deals clients out to the processes; resolves when all have joined.
-     * @param {{ kind?: 'stock' | 'light', url: string, guids: string[][], first?: number }} options guids: of each client; first: number of the first one
+     * @param {{ kind?: 'stock' | 'light', url: string, guids: string[][], first?: number }} options guids: of each
+     *   client; first: number of the first one
      */
     async open ({ kind = 'stock', url, guids, first = opened }) {
       const share = Math.ceil(guids.length / size)
-      await Promise.all(processes.map((process, i) => process.call('open', { kind, url, first: first + i * share, guids: guids.slice(i * share, (i + 1) * share) })))
+      await Promise.all(
+        processes.map((process, i) =>
+          process.call('open', { kind, url, first: first + i * share, guids: guids.slice(i * share, (i + 1) * share) })
+        )
+      )
       opened += guids.length
     },
 
@@ -43,17 +48,26 @@ export function createClientPool (t, size) {
     /** @param {Record<string, number>} published number of the last record by document */
     async progress (published) {
       const all = await callAll('progress', published)
-      const sum = (/** @type {'clients' | 'connected' | 'missing' | 'behind'} */ what) => all.reduce((total, each) => total + each[what], 0)
+      const sum = (/** @type {'clients' | 'connected' | 'missing' | 'behind'} */ what) =>
+        all.reduce((total, each) => total + each[what], 0)
       return { clients: sum('clients'), connected: sum('connected'), missing: sum('missing'), behind: sum('behind') }
     },
 
-    /** @returns {Promise<{ clients: ClientReport[], samples: number[], refusals: Record<string, number> }>} samples: latencies, ms; refusals: of tries to connect, by reason */
+    /**
+     * @returns {Promise<{ clients: ClientReport[], samples: number[], refusals: Record<string, number> }>} samples:
+     *   latencies, ms; refusals: of tries to connect, by reason
+     */
     async report () {
       const all = await callAll('report')
       /** @type {Record<string, number>} */
       const refusals = {}
-      for (const own of all) for (const [reason, count] of Object.entries(own.refusals)) refusals[reason] = (refusals[reason] ?? 0) + count
-      return { clients: all.flatMap(({ clients }) => clients), samples: all.flatMap(({ samples }) => samples), refusals }
+      for (const own of all)
+        for (const [reason, count] of Object.entries(own.refusals)) refusals[reason] = (refusals[reason] ?? 0) + count
+      return {
+        clients: all.flatMap(({ clients }) => clients),
+        samples: all.flatMap(({ samples }) => samples),
+        refusals
+      }
     },
 
     /** @returns {Promise<void>} */

@@ -44,9 +44,14 @@ const commands = {
   /** @param {OpenOptions} options */
   async open ({ kind, url, first, guids }) {
     for (let at = 0; at < guids.length; at += AT_ONCE) {
-      const opened = guids.slice(at, at + AT_ONCE).map((own, i) => new KINDS[kind]({ url, number: first + at + i, guids: own }, onRecord))
+      const opened = guids
+        .slice(at, at + AT_ONCE)
+        .map((own, i) => new KINDS[kind]({ url, number: first + at + i, guids: own }, onRecord))
       clients.push(...opened)
-      await waitFor(() => opened.every(({ ready }) => ready), { timeout: CONNECT_TIMEOUT, message: () => `${opened.filter(({ ready }) => ready).length} of ${opened.length} clients to join` })
+      await waitFor(() => opened.every(({ ready }) => ready), {
+        timeout: CONNECT_TIMEOUT,
+        message: () => `${opened.filter(({ ready }) => ready).length} of ${opened.length} clients to join`
+      })
     }
   },
 
@@ -63,7 +68,11 @@ const commands = {
     }
   },
 
-  /** @param {Record<string, number>} published @returns {{ clients: number, connected: number, missing: number, behind: number }} behind: clients that lack something */
+  /**
+   * @param {Record<string, number>} published
+   * @returns {{ clients: number, connected: number, missing: number, behind: number }} behind: clients that lack
+   *   something
+   */
   progress (published) {
     const missing = clients.map((client) => client.missing(published))
     return {
@@ -78,7 +87,8 @@ const commands = {
   report () {
     /** @type {Record<string, number>} */
     const refusals = {}
-    for (const client of clients) for (const [reason, count] of Object.entries(client.refusals)) refusals[reason] = (refusals[reason] ?? 0) + count
+    for (const client of clients)
+      for (const [reason, count] of Object.entries(client.refusals)) refusals[reason] = (refusals[reason] ?? 0) + count
     return { samples, clients: clients.map(reportOf), refusals }
   },
 
@@ -90,7 +100,8 @@ const commands = {
 /** @param {StockClient | LightClient} client @param {number} number @returns {ClientReport} */
 function reportOf (client, number) {
   const checkers = [...client.documents.entries()]
-  const sum = (/** @type {'received' | 'repeated' | 'resyncs' | 'bridged'} */ what) => checkers.reduce((total, [, checker]) => total + checker[what], 0)
+  const sum = (/** @type {'received' | 'repeated' | 'resyncs' | 'bridged'} */ what) =>
+    checkers.reduce((total, [, checker]) => total + checker[what], 0)
   /** @type {Record<string, number>} */
   const faults = {}
   for (const [, checker] of checkers) for (const { fault } of checker.faults) faults[fault] = (faults[fault] ?? 0) + 1
@@ -103,17 +114,22 @@ function reportOf (client, number) {
     resyncs: sum('resyncs'),
     bridged: sum('bridged'),
     faults,
-    details: checkers.flatMap(([guid, checker]) => checker.faults.map(({ fault, detail }) => `${guid}: ${fault}: ${detail}`)).slice(0, MAX_DETAILS)
+    details: checkers
+      .flatMap(([guid, checker]) => checker.faults.map(({ fault, detail }) => `${guid}: ${fault}: ${detail}`))
+      .slice(0, MAX_DETAILS)
   }
 }
 
 /** @typedef {typeof commands} Commands */
 
-process.on('message', async (/** @type {{ id: number, command: keyof Commands, options: any }} */ { id, command, options }) => {
-  try {
-    process.send?.({ id, result: await /** @type {(options: any) => unknown} */ (commands[command])(options) })
-  } catch (error) {
-    process.send?.({ id, error: error instanceof Error ? error.stack : String(error) })
+process.on(
+  'message',
+  async (/** @type {{ id: number, command: keyof Commands, options: any }} */ { id, command, options }) => {
+    try {
+      process.send?.({ id, result: await /** @type {(options: any) => unknown} */ (commands[command])(options) })
+    } catch (error) {
+      process.send?.({ id, error: error instanceof Error ? error.stack : String(error) })
+    }
   }
-})
+)
 process.on('disconnect', () => process.exit())

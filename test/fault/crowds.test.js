@@ -21,15 +21,25 @@ async function setUp (t, clients) {
   const topics = freshTopics(t)
   const cluster = await startCluster(t, { ...topics.env, REDIS_URL: redisUrl(), WORKERS: '2' })
   const scene = await openScene(t, {
-    urls: [cluster.url], apiUrl: () => cluster.apiUrl, kafka: { brokers: kafkaBrokers(), topic: topics.downlink }, clients, kind: 'light', documents: 50, each: 1
+    urls: [cluster.url],
+    apiUrl: () => cluster.apiUrl,
+    kafka: { brokers: kafkaBrokers(), topic: topics.downlink },
+    clients,
+    kind: 'light',
+    documents: 50,
+    each: 1
   })
-  const gateways = async () => (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway').map(({ pid }) => pid)
+  const gateways = async () =>
+    (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway').map(({ pid }) => pid)
   return { cluster, scene, gateways }
 }
 
 /** @param {ReturnType<ReturnType<typeof watchUsage>['stop']>} usage */
 const told = ({ before, most, busiest, cpu }) => ({
-  'largest gateway worker before, MB': before, 'largest gateway worker, MB': most, 'busiest gateway worker, percent of a core': busiest, 'all gateway workers, s of CPU': cpu
+  'largest gateway worker before, MB': before,
+  'largest gateway worker, MB': most,
+  'busiest gateway worker, percent of a core': busiest,
+  'all gateway workers, s of CPU': cpu
 })
 
 describe('crowds', () => {

@@ -26,7 +26,11 @@ describe('redis cluster', () => {
   /** @param {Redis} client @returns {Promise<Map<string, string>>} flags by port */
   async function seenBy (client) {
     const lines = String(await client.cluster('NODES')).trim().split('\n')
-    return new Map(lines.map((line) => line.split(' ')).map(([, address, flags, , , , , link]) => [address.split(/[:@]/)[1], `${flags} ${link}`]))
+    return new Map(
+      lines
+        .map((line) => line.split(' '))
+        .map(([, address, flags, , , , , link]) => [address.split(/[:@]/)[1], `${flags} ${link}`])
+    )
   }
 
   before(async () => {
@@ -44,24 +48,54 @@ describe('redis cluster', () => {
     const [first] = clients
     await first.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
     const own = /** @type {string} */ (await first.cluster('MYID'))
-    await waitFor(() => clients[3].call('CLUSTER', 'REPLICATE', own), { timeout: 20_000, message: 'the replica to know its master' })
-    await waitFor(async () => /role:slave[^]*master_link_status:up/.test(await clients[3].info('replication')), { timeout: 20_000, message: 'the replica to be one' })
+    await waitFor(() => clients[3].call('CLUSTER', 'REPLICATE', own), {
+      timeout: 20_000,
+      message: 'the replica to know its master'
+    })
+    await waitFor(async () => /role:slave[^]*master_link_status:up/.test(await clients[3].info('replication')), {
+      timeout: 20_000,
+      message: 'the replica to be one'
+    })
     for (const client of clients) await client.config('SET', 'cluster-node-timeout', NODE_TIMEOUT)
-    await waitFor(async () => (await Promise.all(clients.map(seenBy))).every((nodes) => nodes.get(String(port))?.includes('slave')), { timeout: 20_000, message: 'everybody to know the replica' })
+    await waitFor(
+      async () => (await Promise.all(clients.map(seenBy))).every((nodes) => nodes.get(String(port))?.includes('slave')),
+      { timeout: 20_000, message: 'everybody to know the replica' }
+    )
 
     const topics = freshTopics(scope)
-    scene = await openClusterScene(scope, { ...topics.env, REDIS_URL: nodes.url }, { brokers: kafkaBrokers(), topic: topics.downlink })
+    scene = await openClusterScene(
+      scope,
+      { ...topics.env, REDIS_URL: nodes.url },
+      { brokers: kafkaBrokers(), topic: topics.downlink }
+    )
   }, { timeout: TIMEOUT })
 
-  test('a master is killed, its replica takes over', { timeout: TIMEOUT }, () => scene.fault('Redis Cluster: a master is killed, its replica takes over', async () => {
-    await nodes.nodes[0].kill('SIGKILL')
-    await waitFor(async () => /role:master/.test(await clients[3].info('replication')), { timeout: 60_000, message: 'the replica to take over' })
-    await waitFor(async () => String(await clients[1].cluster('INFO')).includes('cluster_state:ok'), { timeout: 60_000, message: 'the cluster to be complete' })
-    // what the master has acknowledged last may not have reached its replica
-  }, { resyncs: 'some' }))
+  test('a master is killed, its replica takes over', { timeout: TIMEOUT }, () =>
+    scene.fault(
+      'Redis Cluster: a master is killed, its replica takes over',
+      async () => {
+        await nodes.nodes[0].kill('SIGKILL')
+        await waitFor(async () => /role:master/.test(await clients[3].info('replication')), {
+          timeout: 60_000,
+          message: 'the replica to take over'
+        })
+        await waitFor(async () => String(await clients[1].cluster('INFO')).includes('cluster_state:ok'), {
+          timeout: 60_000,
+          message: 'the cluster to be complete'
+        })
+        // what the master has acknowledged last may not have reached its replica
+      },
+      { resyncs: 'some' }
+    )
+  )
 
-  test('the old master comes back as a replica', { timeout: TIMEOUT }, () => scene.fault('Redis Cluster: the old master comes back as a replica', async () => {
-    await nodes.nodes[0].restart()
-    await waitFor(async () => /role:slave[^]*master_link_status:up/.test(await clients[0].info('replication')), { timeout: 60_000, message: 'it to be a replica' })
-  }))
+  test('the old master comes back as a replica', { timeout: TIMEOUT }, () =>
+    scene.fault('Redis Cluster: the old master comes back as a replica', async () => {
+      await nodes.nodes[0].restart()
+      await waitFor(async () => /role:slave[^]*master_link_status:up/.test(await clients[0].info('replication')), {
+        timeout: 60_000,
+        message: 'it to be a replica'
+      })
+    })
+  )
 })

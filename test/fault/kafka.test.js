@@ -29,18 +29,36 @@ describe('kafka', () => {
     scene = await openClusterScene(scope, env, { brokers: broker.brokers, topic: TOPIC })
   }, { timeout: TIMEOUT })
 
-  test('restart of the broker', { timeout: TIMEOUT }, () => scene.fault('Kafka: restart of the broker', () => broker.restart()))
+  test('restart of the broker', { timeout: TIMEOUT }, () =>
+    scene.fault('Kafka: restart of the broker', () => broker.restart())
+  )
 
-  test('kill -9 of the broker, started again', { timeout: TIMEOUT }, () => scene.fault('Kafka: kill -9 of the broker, started again', async () => {
-    await broker.kill('SIGKILL')
-    await broker.restart()
-  }))
+  test('kill -9 of the broker, started again', { timeout: TIMEOUT }, () =>
+    scene.fault('Kafka: kill -9 of the broker, started again', async () => {
+      await broker.kill('SIGKILL')
+      await broker.restart()
+    })
+  )
 
-  test('the downlink topic is deleted and made anew', { timeout: TIMEOUT }, () => scene.fault('Kafka: the downlink topic is made anew', async () => {
-    await admin.connect()
-    await admin.deleteTopics({ topics: [TOPIC] })
-    await waitFor(async () => !(await admin.listTopics()).includes(TOPIC), { timeout: 20_000, message: 'the topic to be gone' })
-    await waitFor(async () => await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: PARTITIONS }] }) || (await admin.listTopics()).includes(TOPIC), { timeout: 20_000, message: 'the topic to be there again' })
-    await admin.disconnect()
-  }, { pauses: true }))
+  test('the downlink topic is deleted and made anew', { timeout: TIMEOUT }, () =>
+    scene.fault(
+      'Kafka: the downlink topic is made anew',
+      async () => {
+        await admin.connect()
+        await admin.deleteTopics({ topics: [TOPIC] })
+        await waitFor(async () => !(await admin.listTopics()).includes(TOPIC), {
+          timeout: 20_000,
+          message: 'the topic to be gone'
+        })
+        await waitFor(
+          async () =>
+            (await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: PARTITIONS }] })) ||
+            (await admin.listTopics()).includes(TOPIC),
+          { timeout: 20_000, message: 'the topic to be there again' }
+        )
+        await admin.disconnect()
+      },
+      { pauses: true }
+    )
+  )
 })

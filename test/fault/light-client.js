@@ -9,8 +9,8 @@ const EMPTY = Buffer.alloc(0)
 const PONG = textFrame('3')
 
 /**
- * A client for storms of thousands: just enough WebSocket and Socket.IO on a bare TCP socket, because a stock client costs several times what
- * the server does for it. It comes back as stock clients do.
+ * A client for storms of thousands: just enough WebSocket and Socket.IO on a bare TCP socket, because a stock client
+ * costs several times what the server does for it. It comes back as stock clients do.
  */
 export class LightClient extends Member {
   /** @type {net.Socket | undefined} */
@@ -92,7 +92,9 @@ export class LightClient extends Member {
     } else if (packet === '2') {
       this.#socket?.write(PONG)
     } else if (packet.startsWith('0')) {
-      this.#socket?.write(textFrame(`40${JSON.stringify({ client: `client-${this.#options.number}`, documents: this.positions })}`))
+      this.#socket?.write(
+        textFrame(`40${JSON.stringify({ client: `client-${this.#options.number}`, documents: this.positions })}`)
+      )
     } else if (packet.startsWith('40')) {
       this.connected = true
       this.connects++

@@ -20,10 +20,14 @@ export class Member {
   }
 
   /** @param {string} reason */
-  refused (reason) { this.refusals[reason] = (this.refusals[reason] ?? 0) + 1 }
+  refused (reason) {
+    this.refusals[reason] = (this.refusals[reason] ?? 0) + 1
+  }
 
   /** @returns {Record<string, import('./checker.js').Position | null>} for the handshake */
-  get positions () { return Object.fromEntries([...this.documents].map(([guid, { resumeFrom }]) => [guid, resumeFrom])) }
+  get positions () {
+    return Object.fromEntries([...this.documents].map(([guid, { resumeFrom }]) => [guid, resumeFrom]))
+  }
 
   /** @param {{ number: number, offered: number }} payload @param {{ guid: string, offset: number }} meta */
   record ({ number, offered }, { guid, offset }) {
@@ -34,15 +38,24 @@ export class Member {
   }
 
   /** @param {{ guid: string, position: import('./checker.js').Position }} answer */
-  joined ({ guid, position }) { this.documents.get(guid)?.joined(position) }
+  joined ({ guid, position }) {
+    this.documents.get(guid)?.joined(position)
+  }
 
   /** @param {{ guid: string, position: import('./checker.js').Position }} told */
-  resync ({ guid, position }) { this.documents.get(guid)?.resync(position) }
+  resync ({ guid, position }) {
+    this.documents.get(guid)?.resync(position)
+  }
 
   /** Has been told where each document stands. */
-  get ready () { return this.connected && [...this.documents.values()].every(({ resumeFrom }) => resumeFrom !== null) }
+  get ready () {
+    return this.connected && [...this.documents.values()].every(({ resumeFrom }) => resumeFrom !== null)
+  }
 
-  /** @param {Record<string, number>} published number of the last record by document @returns {number} records that have not come */
+  /**
+   * @param {Record<string, number>} published number of the last record by document
+   * @returns {number} records that have not come
+   */
   missing (published) {
     let missing = 0
     for (const [guid, { last }] of this.documents) missing += Math.max(0, (published[guid] ?? 0) - last)

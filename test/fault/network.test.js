@@ -24,8 +24,16 @@ test('a gateway is cut off from Redis for 15 s', { timeout: TIMEOUT }, async (t)
   t.after(() => redis.stop())
   const topics = freshTopics(t)
   const cluster = await startCluster(t, { ...topics.env, REDIS_URL: redisUrl(), WORKERS: '1' })
-  const alone = await startCluster(t, { ...topics.env, REDIS_URL: `redis://127.0.0.1:${redis.port}` }, { file: GATEWAY })
-  const scene = await openScene(t, { urls: [cluster.url, alone.url], apiUrl: () => cluster.apiUrl, kafka: { brokers: kafkaBrokers(), topic: topics.downlink } })
+  const alone = await startCluster(
+    t,
+    { ...topics.env, REDIS_URL: `redis://127.0.0.1:${redis.port}` },
+    { file: GATEWAY }
+  )
+  const scene = await openScene(t, {
+    urls: [cluster.url, alone.url],
+    apiUrl: () => cluster.apiUrl,
+    kafka: { brokers: kafkaBrokers(), topic: topics.downlink }
+  })
   await scene.fault('a gateway is cut off from Redis for 15 s', async () => {
     redis.hang()
     await delay(15_000)
@@ -46,7 +54,12 @@ describe('a line of 1 KB/s', () => {
   before(async () => {
     const topics = freshTopics(scope)
     cluster = await startCluster(scope, { ...topics.env, REDIS_URL: redisUrl(), WORKERS: '1', SLOW_TIMEOUT: '15000' })
-    scene = await openScene(scope, { urls: [cluster.url], apiUrl: () => cluster.apiUrl, kafka: { brokers: kafkaBrokers(), topic: topics.downlink }, bytes: 2000 })
+    scene = await openScene(scope, {
+      urls: [cluster.url],
+      apiUrl: () => cluster.apiUrl,
+      kafka: { brokers: kafkaBrokers(), topic: topics.downlink },
+      bytes: 2000
+    })
   }, { timeout: TIMEOUT })
 
   // of KINDS in stock-client.js
@@ -60,23 +73,37 @@ describe('a line of 1 KB/s', () => {
       const complete = async () => (await slow.progress(scene.publisher.published)).missing === 0
       // the first record of each document says where it begins
       scene.publisher.start()
-      await waitFor(() => scene.guids.every((guid) => scene.publisher.published[guid] > before[guid]), { timeout: 20_000, message: 'every document to be published' })
+      await waitFor(() => scene.guids.every((guid) => scene.publisher.published[guid] > before[guid]), {
+        timeout: 20_000,
+        message: 'every document to be published'
+      })
       await scene.publisher.stop()
       await waitFor(complete, { timeout: 20_000, message: 'the slow client to get something' })
 
       const [gateway] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
       const usage = watchUsage([gateway.pid])
       let seen = { before: 0, most: 0 }
-      await scene.fault(`a client with a line of 1 KB/s, ${name}`, async () => {
-        line.throttle(SPEED)
-        await delay(LASTS)
-        line.heal()
-        line.throttle(Infinity)
-      }, { more: () => ({ 'gateway worker before, MB': (seen = usage.stop()).before, 'gateway worker at most, MB': seen.most }) })
+      await scene.fault(
+        `a client with a line of 1 KB/s, ${name}`,
+        async () => {
+          line.throttle(SPEED)
+          await delay(LASTS)
+          line.heal()
+          line.throttle(Infinity)
+        },
+        {
+          more: () => ({
+            'gateway worker before, MB': (seen = usage.stop()).before,
+            'gateway worker at most, MB': seen.most
+          })
+        }
+      )
       await waitFor(complete, { timeout: 60_000, message: 'the slow client to have everything' })
       const { clients: [report] } = await slow.report()
       assert.deepEqual(report.details, [])
-      say(`the slow client got ${report.received} records over ${report.connects} connections, dropped ${report.repeated}, was told to resync ${report.resyncs} times`)
+      say(
+        `the slow client got ${report.received} records over ${report.connects} connections, dropped ${report.repeated}, was told to resync ${report.resyncs} times`
+      )
       assert.ok(seen.most - seen.before < MAY_GROW, `from ${seen.before} to ${seen.most} MB`)
     })
   }

@@ -9,7 +9,8 @@ import { SECRET, signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
 
 /**
- * Kicks and revokes while the connections of workers to Redis are cut again and again, and a record right behind each revoke.
+ * Kicks and revokes while the connections of workers to Redis are cut again and again, and a record right behind each
+ * revoke.
  *
  * @typedef {object} Cuts what came of them
  * @property {number} orders
@@ -41,7 +42,11 @@ export async function openOrderCuts (t, { by, random, onRound = () => {} }) {
   redis.on('error', () => {})
   t.after(() => redis.disconnect())
   const topics = by === 'kafka' ? freshTopics(t) : undefined
-  const cluster = await startCluster(t, { WORKERS: '2', REDIS_URL, AUTH_JWT_SECRET: SECRET, ...topics?.env }, { timeout: 90_000 })
+  const cluster = await startCluster(
+    t,
+    { WORKERS: '2', REDIS_URL, AUTH_JWT_SECRET: SECRET, ...topics?.env },
+    { timeout: 90_000 }
+  )
   const producer = await topics?.producer()
   /** @type {Cuts} */
   const sum = { orders: 0, lost: 0, leaked: 0, rejoined: 0, records: 0, deliveries: 0, missing: 0, cuts: 0, tries: 0 }
@@ -49,7 +54,9 @@ export async function openOrderCuts (t, { by, random, onRound = () => {} }) {
   /** Closes connections to Redis at random, pub/sub mostly. @param {AbortSignal} signal */
   async function cut (signal) {
     while (!signal.aborted) {
-      sum.cuts += Number(await redis.call('CLIENT', 'KILL', 'TYPE', random() < 0.8 ? 'pubsub' : 'normal', 'SKIPME', 'yes').catch(() => 0))
+      sum.cuts += Number(
+        await redis.call('CLIENT', 'KILL', 'TYPE', random() < 0.8 ? 'pubsub' : 'normal', 'SKIPME', 'yes').catch(() => 0)
+      )
       await delay(30 + random() * 370)
     }
   }
@@ -63,12 +70,20 @@ export async function openOrderCuts (t, { by, random, onRound = () => {} }) {
       await delay(50)
     }
   }
-  const json = (/** @type {unknown} */ body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const json = (/** @type {unknown} */ body) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body)
+  })
 
   /** @param {string} uid */
   async function kick (uid) {
     if (producer === undefined) await request(`/v1/users/${uid}/connections`, { method: 'DELETE' })
-    else await producer.send({ topic: topics?.downlink ?? '', messages: [{ key: uid, value: '{}', headers: { 'x-operator': 'kick', 'x-uid': uid } }] })
+    else
+      await producer.send({
+        topic: topics?.downlink ?? '',
+        messages: [{ key: uid, value: '{}', headers: { 'x-operator': 'kick', 'x-uid': uid } }]
+      })
   }
 
   /** And publishes a record right behind it. @param {string} uid @param {string} guid */
@@ -88,7 +103,9 @@ export async function openOrderCuts (t, { by, random, onRound = () => {} }) {
 
   /** @param {{ after: (stop: () => unknown) => void }} scope @param {string} uid @param {string} guid */
   async function member (scope, uid, guid) {
-    const client = await connectClient(scope, cluster.url, { auth: { token: await signToken({ sub: uid, iat: Math.floor(Date.now() / 1000) - 5 }) } })
+    const client = await connectClient(scope, cluster.url, {
+      auth: { token: await signToken({ sub: uid, iat: Math.floor(Date.now() / 1000) - 5 }) }
+    })
     const answer = await client.ask('doc:join', { guid })
     if (!answer.ok) throw new Error(`${uid} could not join: ${JSON.stringify(answer)}`)
     return client
@@ -122,7 +139,10 @@ export async function openOrderCuts (t, { by, random, onRound = () => {} }) {
       await published
       const open = () => users.filter(({ kicked, client }) => kicked ? client.connected : !has(client, 'doc:revoked'))
       const revoked = users.filter(({ kicked }) => !kicked)
-      const unseen = () => revoked.filter(({ uid, guid }) => !witnesses[guids.indexOf(guid)].received.some(({ payload }) => payload?.behind === uid))
+      const unseen = () =>
+        revoked.filter(
+          ({ uid, guid }) => !witnesses[guids.indexOf(guid)].received.some(({ payload }) => payload?.behind === uid)
+        )
       await waitFor(() => open().length + unseen().length === 0, { timeout: 10_000 }).catch(() => {})
       sum.orders += users.length
       sum.lost += open().length

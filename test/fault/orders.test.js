@@ -19,7 +19,11 @@ describe('kicks and revokes', () => {
   for (const by of /** @type {const} */ (['kafka', 'http'])) {
     test(`by ${by} while connections to Redis are cut`, { timeout: 900_000 }, async () => {
       const load = loadavg()[0]
-      const cuts = await openOrderCuts(scope, { by, random: seededRandom(seed), onRound: ({ orders, lost, leaked }) => say(`${by}: ${orders} orders, ${lost} lost, ${leaked} records leaked`) })
+      const cuts = await openOrderCuts(scope, {
+        by,
+        random: seededRandom(seed),
+        onRound: ({ orders, lost, leaked }) => say(`${by}: ${orders} orders, ${lost} lost, ${leaked} records leaked`)
+      })
       const begin = performance.now()
       const { sum } = cuts
       try {

@@ -1,6 +1,7 @@
 /**
- * A Redis that comes back without its last writes: some of them, none, all; after a power loss, or as a replica that was behind; with the gateway
- * workers down as well. Records are published all the while, so that new ones take the offsets of lost ones before anybody looks.
+ * A Redis that comes back without its last writes: some of them, none, all; after a power loss, or as a replica that
+ * was behind; with the gateway workers down as well. Records are published all the while, so that new ones take the
+ * offsets of lost ones before anybody looks.
  */
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
@@ -32,7 +33,12 @@ const scope = fileScope()
 async function openCluster (redisUrl) {
   const topics = freshTopics(scope)
   const cluster = await startCluster(scope, { ...topics.env, REDIS_URL: redisUrl, WORKERS: '2' })
-  const scene = await openScene(scope, { urls: [cluster.url], apiUrl: () => cluster.apiUrl, kafka: { brokers: kafkaBrokers(), topic: topics.downlink }, ...CLIENTS })
+  const scene = await openScene(scope, {
+    urls: [cluster.url],
+    apiUrl: () => cluster.apiUrl,
+    kafka: { brokers: kafkaBrokers(), topic: topics.downlink },
+    ...CLIENTS
+  })
   return {
     scene,
     /** Kills gateway workers, which the launcher starts again. */
@@ -64,7 +70,9 @@ const workersToo = (round) => round % 2 === 1
 
 describe('a Redis that comes back without its last writes', () => {
   test('power loss', { timeout: TIMEOUT }, async () => {
-    const server = await startRedis({ args: ['--appendonly', 'yes', '--appendfsync', 'everysec', '--auto-aof-rewrite-percentage', '0'] })
+    const server = await startRedis({
+      args: ['--appendonly', 'yes', '--appendfsync', 'everysec', '--auto-aof-rewrite-percentage', '0']
+    })
     scope.after(() => server.stop())
     const { scene, killWorkers, over } = await openCluster(server.url)
     const directory = join(server.directory, 'appendonlydir')
@@ -96,7 +104,10 @@ describe('a Redis that comes back without its last writes', () => {
     const address = await movingAddress(() => servers[master].port)
     const follow = async () => {
       await admins[1 - master].call('REPLICAOF', '127.0.0.1', servers[master].port)
-      await waitFor(async () => /master_link_status:up/.test(await admins[1 - master].info('replication')), { timeout: 30_000, message: 'the replica to be one' })
+      await waitFor(async () => /master_link_status:up/.test(await admins[1 - master].info('replication')), {
+        timeout: 30_000,
+        message: 'the replica to be one'
+      })
     }
     const { scene, killWorkers, over } = await openCluster(`redis://127.0.0.1:${address.port}`)
 
@@ -130,10 +141,15 @@ describe('a Redis that comes back without its last writes', () => {
     const others = nodes.nodes.slice(1).map(({ url }) => adminOf(url))
     await admins[0].call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
     const own = /** @type {string} */ (await admins[0].cluster('MYID'))
-    await waitFor(() => admins[1].call('CLUSTER', 'REPLICATE', own), { timeout: 20_000, message: 'the replica to know its master' })
-    const isReplica = async (/** @type {number} */ which) => /role:slave[^]*master_link_status:up/.test(await admins[which].info('replication'))
+    await waitFor(() => admins[1].call('CLUSTER', 'REPLICATE', own), {
+      timeout: 20_000,
+      message: 'the replica to know its master'
+    })
+    const isReplica = async (/** @type {number} */ which) =>
+      /role:slave[^]*master_link_status:up/.test(await admins[which].info('replication'))
     await waitFor(() => isReplica(1), { timeout: 20_000, message: 'the replica to be one' })
-    for (const admin of [...admins, ...others]) await admin.config('SET', 'cluster-node-timeout', 2000, 'cluster-replica-validity-factor', 0)
+    for (const admin of [...admins, ...others])
+      await admin.config('SET', 'cluster-node-timeout', 2000, 'cluster-replica-validity-factor', 0)
     let master = 0
     const { scene, killWorkers, over } = await openCluster(nodes.url)
 
@@ -146,9 +162,15 @@ describe('a Redis that comes back without its last writes', () => {
       await delay(tail)
       await servers[master].kill('SIGKILL')
       if (workersToo(round)) await killWorkers()
-      await waitFor(async () => /role:master/.test(await admins[1 - master].info('replication')), { timeout: 60_000, message: 'the replica to take over' })
+      await waitFor(async () => /role:master/.test(await admins[1 - master].info('replication')), {
+        timeout: 60_000,
+        message: 'the replica to take over'
+      })
       master = 1 - master
-      await waitFor(async () => String(await others[0].cluster('INFO')).includes('cluster_state:ok'), { timeout: 60_000, message: 'the cluster to be complete' })
+      await waitFor(async () => String(await others[0].cluster('INFO')).includes('cluster_state:ok'), {
+        timeout: 60_000,
+        message: 'the cluster to be complete'
+      })
       await over()
       await servers[1 - master].restart()
       await admins[1 - master].config('SET', 'cluster-node-timeout', 2000, 'cluster-replica-validity-factor', 0)

@@ -24,10 +24,21 @@ describe('processes', () => {
   before(async () => {
     const topics = freshTopics(scope)
     const [port, apiPort, adminPort] = await freePorts(3)
-    cluster = await supervise(scope, (t) => startCluster(t, {
-      ...topics.env, REDIS_URL: redisUrl(), WORKERS: '2', PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort)
-    }))
-    scene = await openScene(scope, { urls: [cluster.current.url], apiUrl: () => cluster.current.apiUrl, kafka: { brokers: kafkaBrokers(), topic: topics.downlink } })
+    cluster = await supervise(scope, (t) =>
+      startCluster(t, {
+        ...topics.env,
+        REDIS_URL: redisUrl(),
+        WORKERS: '2',
+        PORT: String(port),
+        API_PORT: String(apiPort),
+        ADMIN_PORT: String(adminPort)
+      })
+    )
+    scene = await openScene(scope, {
+      urls: [cluster.current.url],
+      apiUrl: () => cluster.current.apiUrl,
+      kafka: { brokers: kafkaBrokers(), topic: topics.downlink }
+    })
   }, { timeout: TIMEOUT })
 
   /** @param {string} role @returns {Promise<number>} */
@@ -41,7 +52,10 @@ describe('processes', () => {
     test(`kill -9 of ${role}`, { timeout: TIMEOUT }, () => scene.fault(`kill -9 of ${role}`, async () => {
       const pid = await pidOf(role)
       process.kill(pid, 'SIGKILL')
-      await waitFor(async () => !isAlive(pid) && await cluster.current.ready(), { timeout: 60_000, message: 'the cluster to be ready again' })
+      await waitFor(async () => !isAlive(pid) && (await cluster.current.ready()), {
+        timeout: 60_000,
+        message: 'the cluster to be ready again'
+      })
     }))
   }
 
@@ -51,15 +65,20 @@ describe('processes', () => {
       process.kill(cluster.current.pid, 'SIGKILL')
       await cluster.restarted()
     })
-    await waitFor(() => !children.some(({ pid }) => isAlive(pid)), { timeout: 60_000, message: () => `processes ${children.filter(({ pid }) => isAlive(pid)).map(({ role }) => role)} to end` })
+    await waitFor(() => !children.some(({ pid }) => isAlive(pid)), {
+      timeout: 60_000,
+      message: () => `processes ${children.filter(({ pid }) => isAlive(pid)).map(({ role }) => role)} to end`
+    })
   })
 
-  test('SIGSTOP of a gateway worker for 20 s', { timeout: TIMEOUT }, () => scene.fault('SIGSTOP of a gateway worker for 20 s', async () => {
-    const pid = await pidOf('gateway')
-    process.kill(pid, 'SIGSTOP')
-    await delay(20_000)
-    process.kill(pid, 'SIGCONT')
-  }))
+  test('SIGSTOP of a gateway worker for 20 s', { timeout: TIMEOUT }, () =>
+    scene.fault('SIGSTOP of a gateway worker for 20 s', async () => {
+      const pid = await pidOf('gateway')
+      process.kill(pid, 'SIGSTOP')
+      await delay(20_000)
+      process.kill(pid, 'SIGCONT')
+    })
+  )
 
   test('SIGSTOP of ingest for 20 s', { timeout: TIMEOUT }, () => scene.fault('SIGSTOP of ingest for 20 s', async () => {
     const pid = await pidOf('ingest')
@@ -71,6 +90,9 @@ describe('processes', () => {
   test('rolling reload', { timeout: TIMEOUT }, () => scene.fault('rolling reload (SIGHUP)', async () => {
     const old = await childrenOf(cluster.current.pid)
     process.kill(cluster.current.pid, 'SIGHUP')
-    await waitFor(() => !old.some(({ pid }) => isAlive(pid)), { timeout: 120_000, message: 'every process to be another one' })
+    await waitFor(() => !old.some(({ pid }) => isAlive(pid)), {
+      timeout: 120_000,
+      message: 'every process to be another one'
+    })
   }))
 })

@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Publishes numbered records at a steady pace, each document's in order: they are offered until they are known to be safe,
- * and only then come the next ones. What becomes due meanwhile waits here. A record carries the time when it was offered first.
+ * Publishes numbered records at a steady pace, each document's in order: they are offered until they are known to be
+ * safe, and only then come the next ones. What becomes due meanwhile waits here. A record carries the time when it was
+ * offered first.
  *
  * @typedef {object} Way
  * @property {number} most records of a document that are offered together
- * @property {(guid: string, records: { number: number, value: string }[]) => Promise<void>} offer rejects when they have to be offered again
+ * @property {(guid: string, records: { number: number, value: string }[]) => Promise<void>} offer rejects when they
+ *   have to be offered again
  */
 
 /** Before it is offered again, ms. */
@@ -21,7 +23,12 @@ const AGAIN = 100
  */
 export function createPublisher (t, { documents, perSecond, bytes }) {
   const fill = 'x'.repeat(bytes)
-  const lanes = documents.map((document) => ({ ...document, number: 0, queue: /** @type {number[]} */ ([]), busy: false }))
+  const lanes = documents.map((document) => ({
+    ...document,
+    number: 0,
+    queue: /** @type {number[]} */ ([]),
+    busy: false
+  }))
   let next = 0
   let due = 0
   /** @type {NodeJS.Timeout | undefined} */
@@ -46,7 +53,11 @@ export function createPublisher (t, { documents, perSecond, bytes }) {
     lane.busy = false
   }
 
-  /** @param {typeof lanes[number]} lane @param {{ number: number, value: string }[]} records @returns {Promise<boolean>} */
+  /**
+   * @param {typeof lanes[number]} lane
+   * @param {{ number: number, value: string }[]} records
+   * @returns {Promise<boolean>}
+   */
   async function isSafe ({ guid, way }, records) {
     try {
       await way.offer(guid, records)
@@ -78,10 +89,14 @@ export function createPublisher (t, { documents, perSecond, bytes }) {
     },
 
     /** @returns {Record<string, number>} the last record of each document that is safe */
-    get published () { return Object.fromEntries(lanes.map(({ guid, number, queue }) => [guid, number - queue.length])) },
+    get published () {
+      return Object.fromEntries(lanes.map(({ guid, number, queue }) => [guid, number - queue.length]))
+    },
 
     /** Records that are due and not safe yet. */
-    get waiting () { return lanes.reduce((sum, { queue }) => sum + queue.length, 0) }
+    get waiting () {
+      return lanes.reduce((sum, { queue }) => sum + queue.length, 0)
+    }
   }
 }
 
@@ -138,7 +153,15 @@ export function throughKafka (producer, topic) {
   return {
     most: 1000,
     offer: (guid, records) => new Promise((resolve, reject) => {
-      waiting.push({ messages: records.map(({ value }) => ({ key: guid, value, headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'x-event': 'record' } })), resolve, reject })
+      waiting.push({
+        messages: records.map(({ value }) => ({
+          key: guid,
+          value,
+          headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'x-event': 'record' }
+        })),
+        resolve,
+        reject
+      })
       send()
     })
   }

@@ -28,24 +28,38 @@ describe('redis', () => {
     redis.on('error', () => {})
     scope.after(() => redis.disconnect())
     const topics = freshTopics(scope)
-    scene = await openClusterScene(scope, { ...topics.env, REDIS_URL: server.url }, { brokers: kafkaBrokers(), topic: topics.downlink })
+    scene = await openClusterScene(
+      scope,
+      { ...topics.env, REDIS_URL: server.url },
+      { brokers: kafkaBrokers(), topic: topics.downlink }
+    )
   }, { timeout: TIMEOUT })
 
-  test('CLIENT KILL TYPE pubsub, five times', { timeout: TIMEOUT }, () => scene.fault('Redis: CLIENT KILL TYPE pubsub, five times', async () => {
-    for (let times = 0; times < 5; times++) {
-      const killed = await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
-      assert.ok(Number(killed) >= 2, `${killed} connections`)
-      await delay(1000)
-    }
-  }))
+  test('CLIENT KILL TYPE pubsub, five times', { timeout: TIMEOUT }, () =>
+    scene.fault('Redis: CLIENT KILL TYPE pubsub, five times', async () => {
+      for (let times = 0; times < 5; times++) {
+        const killed = await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+        assert.ok(Number(killed) >= 2, `${killed} connections`)
+        await delay(1000)
+      }
+    })
+  )
 
-  test('restart, memory kept', { timeout: TIMEOUT }, () => scene.fault('Redis: restart, memory kept', () => server.restart(), { resyncs: 'some' }))
+  test('restart, memory kept', { timeout: TIMEOUT }, () =>
+    scene.fault('Redis: restart, memory kept', () => server.restart(), { resyncs: 'some' })
+  )
 
-  test('stopped for 30 s, memory kept', { timeout: TIMEOUT }, () => scene.fault('Redis: stopped for 30 s, memory kept', async () => {
-    await server.kill('SIGTERM')
-    await delay(30_000)
-    await server.restart()
-  }, { resyncs: 'some' }))
+  test('stopped for 30 s, memory kept', { timeout: TIMEOUT }, () =>
+    scene.fault(
+      'Redis: stopped for 30 s, memory kept',
+      async () => {
+        await server.kill('SIGTERM')
+        await delay(30_000)
+        await server.restart()
+      },
+      { resyncs: 'some' }
+    )
+  )
 
   test('hangs for 10 s', { timeout: TIMEOUT }, () => scene.fault('Redis: hangs for 10 s', async () => {
     await server.kill('SIGSTOP')
@@ -53,12 +67,20 @@ describe('redis', () => {
     await server.kill('SIGCONT')
   }))
 
-  test('FLUSHALL', { timeout: TIMEOUT }, () => scene.fault('Redis: FLUSHALL', () => redis.flushall(), { resyncs: 'all' }))
+  test('FLUSHALL', { timeout: TIMEOUT }, () =>
+    scene.fault('Redis: FLUSHALL', () => redis.flushall(), { resyncs: 'all' })
+  )
 
-  test('stopped for 30 s, memory lost', { timeout: TIMEOUT }, () => scene.fault('Redis: stopped for 30 s, memory lost', async () => {
-    await redis.flushall()
-    await server.kill('SIGTERM')
-    await delay(30_000)
-    await server.restart()
-  }, { resyncs: 'all' }))
+  test('stopped for 30 s, memory lost', { timeout: TIMEOUT }, () =>
+    scene.fault(
+      'Redis: stopped for 30 s, memory lost',
+      async () => {
+        await redis.flushall()
+        await server.kill('SIGTERM')
+        await delay(30_000)
+        await server.restart()
+      },
+      { resyncs: 'all' }
+    )
+  )
 })

@@ -11,8 +11,8 @@ const MORE = 500
 const TRIES = 20
 
 /**
- * Makes a fault again and again while records are published. After each time every client must have the last record of each of its documents, with
- * a resync in place of whatever it was not sent. One row for all of them.
+ * Makes a fault again and again while records are published. After each time every client must have the last record of
+ * each of its documents, with a resync in place of whatever it was not sent. One row for all of them.
  *
  * @param {import('./scene.js').Scene} scene
  * @param {string} name
@@ -38,7 +38,9 @@ export async function faultRounds (scene, name, count, make) {
       const { clients: reports } = await clients.report()
       const now = sumOf(reports, 'resyncs')
       if (now === resyncs) healed++
-      say(`${name}, ${round + 1} of ${count}: ${what}; ${now - resyncs} resyncs, ${faultsOf(reports, 'lost')} lost so far`)
+      say(
+        `${name}, ${round + 1} of ${count}: ${what}; ${now - resyncs} resyncs, ${faultsOf(reports, 'lost')} lost so far`
+      )
       resyncs = now
     }
   } finally {
@@ -68,7 +70,10 @@ export async function faultRounds (scene, name, count, make) {
   }
 }
 
-/** A client that came back last, and was told to resync, has the last record when one more comes. @param {import('./scene.js').Scene} scene */
+/**
+ * A client that came back last, and was told to resync, has the last record when one more comes.
+ * @param {import('./scene.js').Scene} scene
+ */
 async function completed ({ publisher, complete }) {
   for (let tries = 1; ; tries++) {
     await publisher.stop()

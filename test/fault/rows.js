@@ -17,7 +17,8 @@ import { markdownTable } from '../../bench/report/table.js'
  * @property {number} bridged records in place of which a resync came
  * @property {number} reconnects
  * @property {number} lasted how long the fault was made, ms
- * @property {import('../../bench/measure/quantiles.js').Quantiles} gaps of the clients: each one's longest wait for a record from when it was first offered, beyond the usual, ms
+ * @property {import('../../bench/measure/quantiles.js').Quantiles} gaps of the clients: each one's longest wait for a
+ *   record from when it was first offered, beyond the usual, ms
  * @property {number | null} normal median time of a record before the fault, ms
  * @property {number[]} load of the machine in the last minute, before and after
  * @property {Record<string, number>} refusals tries to connect or join that did not succeed, by reason
@@ -45,10 +46,36 @@ export function remarks (rows) {
 /** @param {Row[]} rows @returns {string} */
 export function faultTable (rows) {
   return markdownTable(
-    ['fault', 'lasted, s', 'clients', 'records', 'deliveries', 'lost', 'out of order', 'twice', 'resyncs', 'reconnects', 'gap p50, ms', 'gap p99, ms', 'gap max, ms', 'usual, ms', 'load'],
-    rows.map(({ fault, lasted, clients, records, deliveries, lost, disordered, doubled, resyncs, reconnects, gaps, normal, load }) => [
-      fault, (lasted / 1000).toFixed(1), clients, records, deliveries, lost, disordered, doubled, resyncs, reconnects,
-      gaps.p50 ?? '-', gaps.p99 ?? '-', gaps.max ?? '-', normal ?? '-', load.join(' to ')
-    ])
+    [
+      'fault',
+      'lasted, s',
+      'clients',
+      'records',
+      'deliveries',
+      'lost',
+      'out of order',
+      'twice',
+      'resyncs',
+      'reconnects',
+      'gap p50, ms',
+      'gap p99, ms',
+      'gap max, ms',
+      'usual, ms',
+      'load'
+    ],
+    rows.map(
+      ({
+        fault, lasted, clients, records, deliveries, lost, disordered, doubled, resyncs, reconnects, gaps, normal, load
+      }) => [
+        fault,
+        (lasted / 1000).toFixed(1),
+        clients, records, deliveries, lost, disordered, doubled, resyncs, reconnects,
+        gaps.p50 ?? '-',
+        gaps.p99 ?? '-',
+        gaps.max ?? '-',
+        normal ?? '-',
+        load.join(' to ')
+      ]
+    )
   )
 }

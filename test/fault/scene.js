@@ -36,7 +36,8 @@ const TELL = 2000
  * @param {object} options
  * @param {string[]} options.urls where clients connect to, in turn
  * @param {() => string} options.apiUrl
- * @param {{ brokers: string, topic: string }} [options.kafka] every second document is published there, the others through the api
+ * @param {{ brokers: string, topic: string }} [options.kafka] every second document is published there, the others
+ *   through the api
  * @param {number} [options.clients]
  * @param {'stock' | 'light'} [options.kind]
  * @param {number} [options.documents]
@@ -44,34 +45,50 @@ const TELL = 2000
  * @param {number} [options.perSecond] records
  * @param {number} [options.bytes] of a record, besides its numbers
  */
-export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200, kind = 'stock', documents = 20, each = 2, perSecond = 100, bytes = 200 }) {
+export async function openScene (
+  t,
+  { urls, apiUrl, kafka, clients: count = 200, kind = 'stock', documents = 20, each = 2, perSecond = 100, bytes = 200 }
+) {
   const run = randomUUID().slice(0, 8)
   const guids = Array.from({ length: documents }, (_, i) => `${run}-${i}`)
   const viaApi = throughApi(apiUrl)
   const viaKafka = kafka === undefined ? viaApi : throughKafka(await startProducer(t, kafka.brokers), kafka.topic)
-  const publisher = createPublisher(t, { documents: guids.map((guid, i) => ({ guid, way: i % 2 === 0 ? viaApi : viaKafka })), perSecond, bytes })
+  const publisher = createPublisher(t, {
+    documents: guids.map((guid, i) => ({ guid, way: i % 2 === 0 ? viaApi : viaKafka })),
+    perSecond,
+    bytes
+  })
 
   const clients = createClientPool(t, 2)
   const begin = performance.now()
   for (const [i, url] of urls.entries()) {
-    const own = Array.from({ length: count }, (_, number) => Array.from({ length: each }, (_, j) => guids[(number + 7 * j) % documents]))
+    const own = Array.from({ length: count }, (_, number) =>
+      Array.from({ length: each }, (_, j) => guids[(number + 7 * j) % documents])
+    )
     await clients.open({ kind, url, guids: own.filter((_, number) => number % urls.length === i) })
   }
   say(`${count} clients follow ${documents} documents, after ${Math.round(performance.now() - begin)} ms`)
 
   // clients, brokers and compilers have to warm up
   publisher.start()
-  await waitFor(() => Object.values(publisher.published).every((number) => number >= WARM), { timeout: COMPLETE, message: 'every document to be published' })
+  await waitFor(() => Object.values(publisher.published).every((number) => number >= WARM), {
+    timeout: COMPLETE,
+    message: 'every document to be published'
+  })
   await publisher.stop()
   await complete()
 
   async function complete (timeout = COMPLETE) {
     const { published } = publisher
-    await waitFor(async () => {
-      const { missing, connected, clients: all } = await clients.progress(published)
-      if (missing > 0 || connected < all) throw new Error(`${missing} records missing, ${connected} of ${all} clients connected`)
-      return true
-    }, { timeout, message: 'every client to have everything' })
+    await waitFor(
+      async () => {
+        const { missing, connected, clients: all } = await clients.progress(published)
+        if (missing > 0 || connected < all)
+          throw new Error(`${missing} records missing, ${connected} of ${all} clients connected`)
+        return true
+      },
+      { timeout, message: 'every client to have everything' }
+    )
     return published
   }
 
@@ -79,7 +96,9 @@ export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200,
   async function tell (name, isOver) {
     while (!isOver()) {
       const { connected, clients: all, behind, missing } = await clients.progress(publisher.published)
-      say(`${name}: ${connected} of ${all} connected, ${behind} behind by ${missing} records in all, ${publisher.waiting} to be published`)
+      say(
+        `${name}: ${connected} of ${all} connected, ${behind} behind by ${missing} records in all, ${publisher.waiting} to be published`
+      )
       await delay(TELL)
     }
   }
@@ -124,9 +143,14 @@ export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200,
         await publisher.stop()
         const published = await complete()
         const { clients: reports, refusals } = await clients.report()
-        const gaps = quantiles(reports.map(({ stall }) => Math.max(0, stall - (normal ?? 0))), 0)
-        const sum = (/** @type {'received' | 'repeated' | 'resyncs' | 'bridged' | 'connects'} */ what) => reports.reduce((total, report) => total + report[what], 0)
-        const faultsOf = (/** @type {string} */ kind) => reports.reduce((total, { faults }) => total + (faults[kind] ?? 0), 0)
+        const gaps = quantiles(
+          reports.map(({ stall }) => Math.max(0, stall - (normal ?? 0))),
+          0
+        )
+        const sum = (/** @type {'received' | 'repeated' | 'resyncs' | 'bridged' | 'connects'} */ what) =>
+          reports.reduce((total, report) => total + report[what], 0)
+        const faultsOf = (/** @type {string} */ kind) =>
+          reports.reduce((total, { faults }) => total + (faults[kind] ?? 0), 0)
         saveRow({
           fault: name,
           clients: reports.length,
@@ -148,7 +172,12 @@ export async function openScene (t, { urls, apiUrl, kafka, clients: count = 200,
         })
         assertComplete(reports)
         if (resyncs === 'none') assertNoResync(reports)
-        if (resyncs === 'all') assert.equal(reports.filter((report) => report.resyncs < each).length, 0, 'everybody was told to resync each document')
+        if (resyncs === 'all')
+          assert.equal(
+            reports.filter((report) => report.resyncs < each).length,
+            0,
+            'everybody was told to resync each document'
+          )
       } finally {
         over = true
         await publisher.stop()
@@ -185,7 +214,13 @@ export function say (line) { console.log(`  ${new Date().toISOString().slice(11,
 
 /** @param {{ after: (stop: () => unknown) => void }} t @param {string} brokers */
 async function startProducer (t, brokers) {
-  const kafka = new kafkajs.Kafka({ clientId: 'fault', brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING, connectionTimeout: 2000, requestTimeout: 5000 })
+  const kafka = new kafkajs.Kafka({
+    clientId: 'fault',
+    brokers: brokers.split(','),
+    logLevel: kafkajs.logLevel.NOTHING,
+    connectionTimeout: 2000,
+    requestTimeout: 5000
+  })
   const producer = kafka.producer({
     createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
     idempotent: true,

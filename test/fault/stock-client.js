@@ -18,8 +18,8 @@ const KINDS = [
 ]
 
 /**
- * A stock socket.io-client with its usual times, and the lines of docs/protocol.md as they are printed there: they say where it resumes from,
- * and what is shown.
+ * A stock socket.io-client with its usual times, and the lines of docs/protocol.md as they are printed there: they say
+ * where it resumes from, and what is shown.
  */
 export class StockClient extends Member {
   #socket
@@ -48,7 +48,9 @@ export class StockClient extends Member {
       show: (guid, payload, meta) => this.#shown(guid, payload, meta)
     })
     // after the lines have had it: what they do not show they have dropped, because it came already
-    socket.on('record', (_payload, meta) => { if (meta !== this.#last) /** @type {any} */ (this.documents.get(meta.guid)).repeated++ })
+    socket.on('record', (_payload, meta) => {
+      if (meta !== this.#last) /** @type {any} */ (this.documents.get(meta.guid)).repeated++
+    })
     socket.on('doc:joined', (answer) => this.joined(answer))
     socket.on('doc:resync', (told) => this.resync(told))
     socket.on('doc:refused', ({ error }) => this.refused(`join: ${error.code}`))
@@ -66,7 +68,8 @@ export class StockClient extends Member {
     const received = checker?.received
     this.record(payload, meta)
     this.#last = meta
-    if (checker?.received === received) checker?.faults.push({ fault: 'doubled', detail: `offset ${meta.offset} shown again` })
+    if (checker?.received === received)
+      checker?.faults.push({ fault: 'doubled', detail: `offset ${meta.offset} shown again` })
   }
 
   /** Loses its connection, without a word to the other side. */

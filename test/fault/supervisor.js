@@ -8,7 +8,8 @@ const RESTART = 100
  * Keeps a cluster running as a supervisor does: starts it again whenever it has ended, until it stays.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
- * @param {(t: { after: (stop: () => unknown) => void }) => ReturnType<typeof import('../helpers/cluster.js').startCluster>} start rejects when it does not become ready
+ * @param {(t: { after: (stop: () => unknown) => void }) => ReturnType<typeof
+ *   import('../helpers/cluster.js').startCluster>} start rejects when it does not become ready
  */
 export async function supervise (t, start) {
   // each stops the one that runs

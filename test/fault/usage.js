@@ -34,7 +34,10 @@ export function watchUsage (pids) {
     /** @param {number} pid one more to watch */
     add (pid) { if (!last.has(pid)) last.set(pid, usageOf(pid)) },
 
-    /** @returns {{ before: number, most: number, busiest: number, cpu: number }} MB of the largest process before and at most; percent of a core; s of all together */
+    /**
+     * @returns {{ before: number, most: number, busiest: number, cpu: number }} MB of the largest process before and at
+     *   most; percent of a core; s of all together
+     */
     stop () {
       clearInterval(timer)
       return {

@@ -22,23 +22,39 @@ import { recordingLog } from './recording-log.js'
  * @param {Parameters<typeof createHttpApi>[0]['tls']} [options.tls]
  * @param {Parameters<typeof createHttpApi>[1]} [options.times]
  */
-export async function startApi (t, { port = 0, tokens = [], maxRecordBytes = 1000, sink = async () => {}, bus, sessions, tls, times } = {}) {
+export async function startApi (
+  t,
+  { port = 0, tokens = [], maxRecordBytes = 1000, sink = async () => {}, bus, sessions, tls, times } = {}
+) {
   /** @type {Publication[]} */
   const published = []
   const clock = manualClock()
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
   const limits = { maxRecordBytes }
-  const api = createHttpApi({
-    settings: { host: '127.0.0.1', port, tokens },
-    limits,
-    production: false,
-    publish: createPublish({ limits, requests: createMemoryRequests({ clock }), sink: (publication) => { published.push(publication); return sink(publication) } }),
-    bus: bus ?? { positions: async (guids) => guids.map(() => null), history: () => Promise.reject(new Error('no history in this test')) },
-    presence: createMemoryPresence({ hub: createMemoryPresenceHub({ maxMembers: 10 }) }),
-    sessions: sessions ?? { sessions: async () => [] },
-    log, metrics, clock, tls
-  }, times)
+  const api = createHttpApi(
+    {
+      settings: { host: '127.0.0.1', port, tokens },
+      limits,
+      production: false,
+      publish: createPublish({
+        limits,
+        requests: createMemoryRequests({ clock }),
+        sink: (publication) => {
+          published.push(publication)
+          return sink(publication)
+        }
+      }),
+      bus: bus ?? {
+        positions: async (guids) => guids.map(() => null),
+        history: () => Promise.reject(new Error('no history in this test'))
+      },
+      presence: createMemoryPresence({ hub: createMemoryPresenceHub({ maxMembers: 10 }) }),
+      sessions: sessions ?? { sessions: async () => [] },
+      log, metrics, clock, tls
+    },
+    times
+  )
   await api.start()
   t.after(() => api.stop())
   const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${api.port()}`
@@ -49,13 +65,19 @@ export async function startApi (t, { port = 0, tokens = [], maxRecordBytes = 100
     /**
      * @param {string} method
      * @param {string} path
-     * @param {{ body?: string | Uint8Array, headers?: Record<string, string> }} [options] a string is sent as JSON unless headers say otherwise
+     * @param {{ body?: string | Uint8Array, headers?: Record<string, string> }} [options] a string is sent as JSON
+     *   unless headers say otherwise
      */
     async call (method, path, { body, headers = {} } = {}) {
       const sent = typeof body === 'string' ? { 'content-type': 'application/json', ...headers } : headers
       const response = await fetch(url + path, { method, body: /** @type {string} */ (body), headers: sent })
       const text = await response.text()
-      return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) }
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        body: text === '' ? undefined : JSON.parse(text)
+      }
     },
 
     /** @returns {Promise<Record<string, number>>} requests by `operation status` */

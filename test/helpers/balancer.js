@@ -12,13 +12,18 @@ const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url))
 const TLS = fileURLToPath(new URL('tls/', import.meta.url))
 
 /** A certificate that nobody has signed, of localhost and 127.0.0.1. */
-export const certificate = { certFile: join(TLS, 'cert.pem'), keyFile: join(TLS, 'key.pem'), ca: readFileSync(join(TLS, 'cert.pem')) }
+export const certificate = {
+  certFile: join(TLS, 'cert.pem'),
+  keyFile: join(TLS, 'key.pem'),
+  ca: readFileSync(join(TLS, 'cert.pem'))
+}
 
 /** Not root: neither the account nor the directories of the distribution can be used. */
 const isRoot = process.getuid?.() === 0
 
 /**
- * A configuration of deploy/ with what is of the test in the place of what is of the reader. Everything else is what people start from.
+ * A configuration of deploy/ with what is of the test in the place of what is of the reader. Everything else is what
+ * people start from.
  * @param {string} file below deploy/
  * @param {Record<string, string>} replacements
  * @returns {string}
@@ -80,17 +85,27 @@ export async function startHaproxy (t, { file, replacements, answers, command = 
 export async function startNginx (t, { file, replacements, answers }) {
   const directory = makeDirectory('nginx')
   t.after(() => removeDirectory(directory))
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${join(directory, name)};`).join(' ')
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `${name}_temp_path ${join(directory, name)};`)
+    .join(' ')
   const text = configuration(file, {
     ...replacements,
-    ...(file.includes('terminate') ? { '/etc/nginx/inkcast.crt': certificate.certFile, '/etc/nginx/inkcast.key': certificate.keyFile } : {}),
+    ...(file.includes('terminate')
+      ? { '/etc/nginx/inkcast.crt': certificate.certFile, '/etc/nginx/inkcast.key': certificate.keyFile }
+      : {}),
     ...(isRoot || !file.includes('terminate') ? {} : { 'http {': `http { ${temporary} access_log off;` })
   })
   const path = join(directory, 'nginx.conf')
   writeFileSync(path, text)
   const args = ['-e', 'stderr', '-c', path]
   await check('nginx', ['-t', ...args, '-g', `pid ${join(directory, 'pid')};`])
-  return start(t, { name: 'nginx', directory, text, answers, command: ['nginx', ...args, '-g', `daemon off; error_log stderr; pid ${join(directory, 'pid')};`] })
+  return start(t, {
+    name: 'nginx',
+    directory,
+    text,
+    answers,
+    command: ['nginx', ...args, '-g', `daemon off; error_log stderr; pid ${join(directory, 'pid')};`]
+  })
 }
 
 /**
@@ -108,7 +123,8 @@ async function check (program, args) {
 
 /**
  * @param {{ after: (stop: () => unknown) => void }} t
- * @param {{ name: string, directory: string, text: string, answers: () => Promise<unknown>, command: string[] }} options
+ * @param {{ name: string, directory: string, text: string, answers: () => Promise<unknown>, command: string[] }}
+ *   options
  * @returns {Promise<Balancer>}
  */
 async function start (t, { name, directory, text, answers, command: [program, ...args] }) {

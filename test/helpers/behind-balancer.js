@@ -27,7 +27,8 @@ export const KINDS = [['websocket'], ['polling'], ['polling', 'websocket']].flat
 export const workerOf = (client) => String(client.id?.slice(0, 2))
 
 /** @param {Client} client */
-const describe = (client) => `${workerOf(client)} ${client.connected ? transportOf(client) : 'gone'} ${client.received.length}`
+const describe = (client) =>
+  `${workerOf(client)} ${client.connected ? transportOf(client) : 'gone'} ${client.received.length}`
 
 /** @param {Client} client */
 export const transportOf = (client) => client.io.engine.transport.name
@@ -39,9 +40,16 @@ export const transportOf = (client) => client.io.engine.transport.name
  * @param {{ each?: number, options?: Parameters<typeof connectClient>[2] }} [more]
  */
 export async function connectAllKinds (t, url, { each = 3, options } = {}) {
-  const clients = await Promise.all(KINDS.flatMap((kind) => Array.from({ length: each }, () => connectClient(t, url, { ...kind, ...options }))))
-  const expected = KINDS.flatMap(({ transports }) => Array.from({ length: each }, () => transports[transports.length - 1]))
-  await waitFor(() => clients.every((client, i) => transportOf(client) === expected[i]), { timeout: 15_000, message: () => clients.map((client) => transportOf(client)) })
+  const clients = await Promise.all(
+    KINDS.flatMap((kind) => Array.from({ length: each }, () => connectClient(t, url, { ...kind, ...options })))
+  )
+  const expected = KINDS.flatMap(({ transports }) =>
+    Array.from({ length: each }, () => transports[transports.length - 1])
+  )
+  await waitFor(() => clients.every((client, i) => transportOf(client) === expected[i]), {
+    timeout: 15_000,
+    message: () => clients.map((client) => transportOf(client))
+  })
   return clients
 }
 
@@ -95,11 +103,19 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
     scene.passing = await startBalancer(scene.alone, 'passthrough')
   }, { timeout: 90_000 })
 
-  test(`clients of every kind work behind ${name} that ends TLS and deals out requests in turn`, { skip, timeout: 60_000 }, async (t) => {
-    const machines = [scene.first, scene.second]
-    await everyKindWorks(t, { url: scene.terminating.url, machines, options: { ca } })
-    for (const machine of machines) assert.ok(sum(await machine.metrics(), 'inkcast_stray_requests_total', 'result="forwarded"') > 0, 'requests came to other machines than that of their session')
-  })
+  test(
+    `clients of every kind work behind ${name} that ends TLS and deals out requests in turn`,
+    { skip, timeout: 60_000 },
+    async (t) => {
+      const machines = [scene.first, scene.second]
+      await everyKindWorks(t, { url: scene.terminating.url, machines, options: { ca } })
+      for (const machine of machines)
+        assert.ok(
+          sum(await machine.metrics(), 'inkcast_stray_requests_total', 'result="forwarded"') > 0,
+          'requests came to other machines than that of their session'
+        )
+    }
+  )
 
   test('a page that was opened without TLS is sent to where TLS is', { skip }, async () => {
     const { plainUrl } = scene.terminating
@@ -142,7 +158,9 @@ export async function stoppingCostsNothing (t, { first, second, terminating: { u
     assert.deepEqual(await first.stop(), { code: 0, signal: null })
   }, (clients) => clients.every((client) => staying.has(workerOf(client))))
   await noticed?.()
-  const during = await Promise.all(Array.from({ length: 8 }, (_, i) => connectClient(t, url, { ca, transports: [i % 2 ? 'polling' : 'websocket'] })))
+  const during = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => connectClient(t, url, { ca, transports: [i % 2 ? 'polling' : 'websocket'] }))
+  )
   assert.deepEqual(during.filter((client) => !staying.has(workerOf(client))), [])
   return staying
 }
@@ -161,15 +179,28 @@ export async function everyKindWorks (t, { url, machines, options }) {
 
   const published = await machines[0].post(`/v1/documents/${guid}/broadcast`, { text: 'größer' })
   assert.equal(published.status, 202, JSON.stringify(published.body))
-  await waitFor(() => clients.every(({ received }) => received.length === 1), { timeout: 15_000, message: () => clients.map(describe) })
-  for (const { received: [record] } of clients) assert.deepEqual({ payload: record.payload, offset: record.meta.offset }, { payload: { text: 'größer' }, offset: 1 })
+  await waitFor(() => clients.every(({ received }) => received.length === 1), {
+    timeout: 15_000,
+    message: () => clients.map(describe)
+  })
+  for (const {
+    received: [record]
+  } of clients)
+    assert.deepEqual(
+      { payload: record.payload, offset: record.meta.offset },
+      { payload: { text: 'größer' }, offset: 1 }
+    )
 
-  // as large as there may be, and with what is around it larger than the 1 MiB that nginx takes unless told otherwise; sent by a client that has only requests to send it in
+  // as large as there may be, and with what is around it larger than the 1 MiB that nginx takes unless told otherwise;
+  // sent by a client that has only requests to send it in
   const polling = /** @type {Client} */ (clients.find((client) => transportOf(client) === 'polling'))
   const large = 'x'.repeat(1_048_560)
   assert.equal((await polling.ask('doc:signal', { guid, event: 'large', data: large })).ok, true)
   const others = clients.filter((client) => client !== polling)
-  await waitFor(() => others.every(({ received }) => received.length === 2), { timeout: 15_000, message: () => others.map(describe) })
+  await waitFor(() => others.every(({ received }) => received.length === 2), {
+    timeout: 15_000,
+    message: () => others.map(describe)
+  })
   for (const { received } of others) assert.equal(received[1].payload === large, true)
   assert.equal(polling.received.length, 1)
 }
@@ -204,7 +235,9 @@ export async function nothingIsLost (t, { url, publisher, options }, change, set
     }
   })()
   try {
-    await waitFor(() => clients.every(({ received }) => records({ received }).length > 3), { message: 'the first records' })
+    await waitFor(() => clients.every(({ received }) => records({ received }).length > 3), {
+      message: 'the first records'
+    })
     await change()
     await waitFor(() => settled(clients) && clients.every(({ connected }) => connected), {
       timeout: 20_000, message: () => clients.map((client) => `${workerOf(client)} ${client.connected}`)
@@ -236,7 +269,8 @@ const records = ({ received }) => received.filter(({ event }) => event === 'mess
 function createResuming (t, url, guid, options) {
   /** @type {Map<string, { epoch: string, offset: number }>} */
   const positions = new Map()
-  const auth = (/** @type {Function} */ send) => send({ ...options?.auth, documents: { [guid]: positions.get(guid) ?? null } })
+  const auth = (/** @type {Function} */ send) =>
+    send({ ...options?.auth, documents: { [guid]: positions.get(guid) ?? null } })
   const client = Object.assign(createClient(t, url, { ...options, auth, reconnection: true }), { positions })
   client.io.reconnectionDelay(50)
   client.io.reconnectionDelayMax(500)

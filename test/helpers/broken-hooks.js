@@ -21,11 +21,20 @@ function replace (owner, name, make) {
 export const breakSendFrame = () => replaceSendFrame((list) => [Buffer.from(list[0]).fill(7)])
 
 /** @param {(list: Buffer[]) => Buffer[]} change of ready frames */
-const replaceSendFrame = (change) => replace(Sender.prototype, 'sendFrame', (stock) => /** @this {any} @param {Buffer[]} list @param {Function} done */ function (list, done) {
-  return stock.call(this, isReady(list) ? change(list) : list, done)
-})
+const replaceSendFrame = (change) =>
+  replace(
+    Sender.prototype,
+    'sendFrame',
+    (stock) =>
+      /** @this {any} @param {Buffer[]} list @param {Function} done */ function (list, done) {
+        return stock.call(this, isReady(list) ? change(list) : list, done)
+      }
+  )
 
-/** The clients of a test are in the same process; what they send is masked (RFC 6455, section 5.3). @param {Buffer[]} list */
+/**
+ * The clients of a test are in the same process; what they send is masked (RFC 6455, section 5.3).
+ * @param {Buffer[]} list
+ */
 const isReady = ([frame, ...others]) => others.length === 0 && (frame[1] & 0x80) === 0
 
 /** Ways to break a hook, each as an update of a library could. @type {Record<string, () => () => void>} */
@@ -33,13 +42,29 @@ export const BREAKS = {
   'sendFrame writes something else': breakSendFrame,
   'sendFrame writes a part': () => replaceSendFrame(([frame]) => [frame.subarray(0, frame.length - 1)]),
   'sendFrame writes twice': () => replaceSendFrame(([frame]) => [Buffer.concat([frame, frame])]),
-  'sendFrame writes later': () => replace(Sender.prototype, 'sendFrame', (stock) => /** @this {any} @param {unknown[]} args */ function (...args) {
-    if (isReady(/** @type {Buffer[]} */ (args[0]))) setTimeout(() => stock.apply(this, args), 5)
-    else stock.apply(this, args)
-  }),
-  'sendFrame throws': () => replaceSendFrame(() => { throw new Error('no such call') }),
-  'frames that are made beforehand are not taken': () => replace(WebSocket.prototype, '_canSendPreEncodedFrame', () => () => false),
-  'the timer of pings has another name': () => replace(Socket.prototype, 'schedulePing', () => /** @this {any} */ function () {
-    this.pingTimer = setTimeout(() => {}, 60_000).unref()
-  })
+  'sendFrame writes later': () =>
+    replace(
+      Sender.prototype,
+      'sendFrame',
+      (stock) =>
+        /** @this {any} @param {unknown[]} args */ function (...args) {
+          if (isReady(/** @type {Buffer[]} */ (args[0]))) setTimeout(() => stock.apply(this, args), 5)
+          else stock.apply(this, args)
+        }
+    ),
+  'sendFrame throws': () =>
+    replaceSendFrame(() => {
+      throw new Error('no such call')
+    }),
+  'frames that are made beforehand are not taken': () =>
+    replace(WebSocket.prototype, '_canSendPreEncodedFrame', () => () => false),
+  'the timer of pings has another name': () =>
+    replace(
+      Socket.prototype,
+      'schedulePing',
+      () =>
+        /** @this {any} */ function () {
+          this.pingTimer = setTimeout(() => {}, 60_000).unref()
+        }
+    )
 }

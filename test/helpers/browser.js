@@ -19,7 +19,10 @@ export const noBrowser = await lacks(['chromium'])
  */
 export async function startBrowser (t) {
   // nobody's sandbox works as root
-  const browser = await chromium.launch({ executablePath: pathOf('chromium'), chromiumSandbox: process.getuid?.() !== 0 })
+  const browser = await chromium.launch({
+    executablePath: pathOf('chromium'),
+    chromiumSandbox: process.getuid?.() !== 0
+  })
   t.after(() => browser.close())
   return browser
 }
@@ -40,11 +43,18 @@ export async function startBrowser (t) {
  * @param {(context: import('playwright-core').BrowserContext) => Promise<unknown>} [options.prepare]
  * @param {import('playwright-core').BrowserContextOptions} [options.context]
  */
-export async function openDemo (t, browser, url, { document = 'demo', query = '', name, mayComplain, prepare, context: contextOptions } = {}) {
+export async function openDemo (
+  t,
+  browser,
+  url,
+  { document = 'demo', query = '', name, mayComplain, prepare, context: contextOptions } = {}
+) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...contextOptions })
   /** @type {string[]} */
   const complaints = []
-  const complain = (/** @type {string} */ text) => { if (!mayComplain?.test(text)) complaints.push(text) }
+  const complain = (/** @type {string} */ text) => {
+    if (!mayComplain?.test(text)) complaints.push(text)
+  }
   t.after(async () => {
     await context.close()
     assert.deepEqual(complaints, [], 'nothing is wrong on the console')
@@ -52,7 +62,10 @@ export async function openDemo (t, browser, url, { document = 'demo', query = ''
   await prepare?.(context)
   const page = await context.newPage()
   page.setDefaultTimeout(PATIENCE)
-  page.on('console', (message) => { if (message.type() === 'error' || message.type() === 'warning') complain(`${message.text()} (${message.location().url})`) })
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning')
+      complain(`${message.text()} (${message.location().url})`)
+  })
   page.on('pageerror', (error) => complain(String(error)))
   await page.goto(`${url}/?document=${encodeURIComponent(document)}${query && `&${query}`}`)
   await page.waitForSelector('body[data-ready]')
@@ -64,7 +77,7 @@ export async function openDemo (t, browser, url, { document = 'demo', query = ''
   /** @param {string} cell */
   const field = (cell) => page.locator(`input[data-cell="${cell}"]`)
   /** @param {string} selector */
-  const text = async (selector) => await page.textContent(selector) ?? ''
+  const text = async (selector) => (await page.textContent(selector)) ?? ''
   return {
     page,
     context,
@@ -77,13 +90,18 @@ export async function openDemo (t, browser, url, { document = 'demo', query = ''
       await page.keyboard.type(words)
     },
     /** @param {string} cell @param {string} words @returns {Promise<unknown>} when they are there */
-    shows: (cell, words) => waitFor(async () => await field(cell).inputValue() === words, {
-      timeout: PATIENCE, message: () => `${cell} of ${name ?? 'a page'} to be ${words}; ${complaints}`
-    }),
+    shows: (cell, words) =>
+      waitFor(async () => (await field(cell).inputValue()) === words, {
+        timeout: PATIENCE,
+        message: () => `${cell} of ${name ?? 'a page'} to be ${words}; ${complaints}`
+      }),
     /** @param {string} selector @param {RegExp} pattern @returns {Promise<string>} the text, when it is like that */
     async reads (selector, pattern) {
       let last = ''
-      await waitFor(async () => pattern.test(last = await text(selector)), { timeout: PATIENCE, message: () => `${selector} to be like ${pattern}; it is ${last}; ${complaints}` })
+      await waitFor(async () => pattern.test((last = await text(selector))), {
+        timeout: PATIENCE,
+        message: () => `${selector} to be like ${pattern}; it is ${last}; ${complaints}`
+      })
       return last
     },
     /** @param {string} shot what it shows */

@@ -18,7 +18,11 @@ const MAX_MORE = 500
  * @param {Record<string, string>} [options.extraHeaders]
  * @param {string | Buffer} [options.ca] certificate of the server, where it is nobody's
  */
-export function createClient (t, url, { codec = 'json', transports = ['websocket'], auth = {}, reconnection = false, extraHeaders, ca } = {}) {
+export function createClient (
+  t,
+  url,
+  { codec = 'json', transports = ['websocket'], auth = {}, reconnection = false, extraHeaders, ca } = {}
+) {
   const socket = io(url, {
     transports,
     auth: /** @type {any} */ (auth),
@@ -28,10 +32,14 @@ export function createClient (t, url, { codec = 'json', transports = ['websocket
     ...(ca === undefined ? {} : { ca: String(ca) }),
     ...(codec === 'msgpack' ? { parser: msgpackParser } : {})
   })
-  t.after(() => { socket.disconnect() })
+  t.after(() => {
+    socket.disconnect()
+  })
   /** @type {{ event: string, payload: any, meta: any }[]} every event with a meta, in the order of arrival */
   const received = []
-  socket.onAny((event, payload, meta) => { received.push({ event, payload, meta }) })
+  socket.onAny((event, payload, meta) => {
+    received.push({ event, payload, meta })
+  })
   return Object.assign(socket, {
     received,
     /**
@@ -41,7 +49,8 @@ export function createClient (t, url, { codec = 'json', transports = ['websocket
      */
     ask: (event, ...args) => socket.timeout(10_000).emitWithAck(event, ...args),
     /** @param {string} event @returns {Promise<any[]>} its arguments */
-    next: (event) => /** @type {Promise<any[]>} */ (once(/** @type {any} */ (socket), event, { signal: AbortSignal.timeout(30_000) }))
+    next: (event) =>
+      /** @type {Promise<any[]>} */ (once(/** @type {any} */ (socket), event, { signal: AbortSignal.timeout(30_000) }))
   })
 }
 
@@ -74,8 +83,11 @@ export async function connectToWorkers (t, url, workers, count, options = () => 
   const clients = []
   const reached = () => new Set(clients.map(({ id }) => String(id).slice(0, 2))).size
   while (clients.length < count || reached() < workers) {
-    if (clients.length >= count + MAX_MORE) throw new Error(`${clients.length} clients reached only ${reached()} of ${workers} workers`)
-    const next = Array.from({ length: clients.length === 0 ? count : 10 }, (_, i) => connectClient(t, url, options(clients.length + i)))
+    if (clients.length >= count + MAX_MORE)
+      throw new Error(`${clients.length} clients reached only ${reached()} of ${workers} workers`)
+    const next = Array.from({ length: clients.length === 0 ? count : 10 }, (_, i) =>
+      connectClient(t, url, options(clients.length + i))
+    )
     clients.push(...await Promise.all(next))
   }
   return clients

@@ -16,14 +16,25 @@ const HERE = { command: (/** @type {string[]} */ args) => args, door: async (/**
  * @param {object} [options]
  * @param {number} [options.timeout] ms until it must be ready, default 60,000
  * @param {string} [options.file] what to run, default: the launcher; a role's composition root runs alone
- * @param {Pick<import('./hosts.js').Host, 'command' | 'door'>} [options.host] where to run it, default: here; ports are then the usual ones
+ * @param {Pick<import('./hosts.js').Host, 'command' | 'door'>} [options.host] where to run it, default: here; ports are
+ *   then the usual ones
  */
 export async function startCluster (t, env, { timeout = 60_000, file = COMMAND, host = HERE } = {}) {
-  const ports = await Promise.all(Object.entries(USUAL).map(([name, usual]) => env[name] ?? (host === HERE ? freePort() : usual)))
+  const ports = await Promise.all(
+    Object.entries(USUAL).map(([name, usual]) => env[name] ?? (host === HERE ? freePort() : usual))
+  )
   const [port, apiPort, adminPort] = await Promise.all(ports.map((port) => host.door(Number(port))))
   const [program, ...args] = host.command([process.execPath, file])
   const child = spawn(program, args, {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, LOG_LEVEL: 'warn', ...env, PORT: String(ports[0]), API_PORT: String(ports[1]), ADMIN_PORT: String(ports[2]) },
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      LOG_LEVEL: 'warn',
+      ...env,
+      PORT: String(ports[0]),
+      API_PORT: String(ports[1]),
+      ADMIN_PORT: String(ports[2])
+    },
     stdio: ['ignore', 'pipe', 'pipe']
   })
   let output = ''
@@ -70,7 +81,11 @@ export async function startCluster (t, env, { timeout = 60_000, file = COMMAND, 
     metrics: async () => (await fetch(`${adminUrl}/metrics`)).text(),
     /** @param {string} path @param {unknown} body @param {Record<string, string>} [headers] */
     async post (path, body, headers = {}) {
-      const answer = await fetch(apiUrl + path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) })
+      const answer = await fetch(apiUrl + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body)
+      })
       return { status: answer.status, body: /** @type {any} */ (await answer.json()) }
     }
   }

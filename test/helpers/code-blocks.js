@@ -10,9 +10,14 @@ const FOLDERS = ['', 'docs', 'docs/decisions', 'examples', 'examples/document-se
 export function codeBlocks () {
   return pages().flatMap((file) => {
     const text = readFileSync(ROOT + file, 'utf8')
-    return [...text.matchAll(/^[ \t]*```(\S*)[^\n]*\n([\s\S]*?)^[ \t]*```/gm)].map(({ 1: language, 2: code, index }) => ({
-      file, line: text.slice(0, index).split('\n').length, language, code
-    }))
+    return [...text.matchAll(/^[ \t]*```(\S*)[^\n]*\n([\s\S]*?)^[ \t]*```/gm)].map(
+      ({ 1: language, 2: code, index }) => ({
+        file,
+        line: text.slice(0, index).split('\n').length,
+        language,
+        code
+      })
+    )
   })
 }
 
@@ -51,5 +56,8 @@ export async function runBlock (code, scope, load) {
     ? `const ${names.replaceAll(' as ', ': ')} = await load(${specifier})`
     : `const { default: ${names} } = await load(${specifier})`)
   const declared = [...code.matchAll(/^(?:const|let|async function|function) (\w+)/gm)].map(([, name]) => name)
-  return new AsyncFunction('load', ...Object.keys(scope), `${body}\nreturn { ${declared.join(', ')} }`)(load, ...Object.values(scope))
+  return new AsyncFunction('load', ...Object.keys(scope), `${body}\nreturn { ${declared.join(', ')} }`)(
+    load,
+    ...Object.values(scope)
+  )
 }

@@ -1,6 +1,7 @@
 /**
- * People in a document, in a process of their own so that they cost neither the test nor the browser time: they point all the time, select cells
- * and type. Arguments: url, guid, how many. Prints `here` when all of them have the document open; ends when its standard input does.
+ * People in a document, in a process of their own so that they cost neither the test nor the browser time: they point
+ * all the time, select cells and type. Arguments: url, guid, how many. Prints `here` when all of them have the document
+ * open; ends when its standard input does.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from 'inkcast/client'
@@ -14,7 +15,9 @@ const COLORS = ['#b3202c', '#1f6f50', '#1d4ed8', '#7c3aed', '#9a3412', '#0e7490'
 /** @param {number} index */
 async function arrive (index) {
   const client = connect(url, { id: `crowd-${index}` })
-  return client.open(guid, { state: { id: `crowd-${index}`, name: `Person ${index}`, color: COLORS[index % COLORS.length] } })
+  return client.open(guid, {
+    state: { id: `crowd-${index}`, name: `Person ${index}`, color: COLORS[index % COLORS.length] }
+  })
 }
 
 /** @param {import('inkcast/client').Document} doc @param {number} index */

@@ -8,7 +8,8 @@ import { waitFor } from './wait.js'
 const COMMAND = fileURLToPath(new URL('../../examples/document-service/main.js', import.meta.url))
 
 /**
- * The document service of the examples as a program of its own, with documents and a group of its own; stopped after the test.
+ * The document service of the examples as a program of its own, with documents and a group of its own; stopped after
+ * the test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {object} settings
@@ -36,7 +37,10 @@ export async function startDocumentService (t, { port, apiUrl, kafka }) {
   async function start () {
     output = ''
     child = spawn(process.execPath, [COMMAND], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => { output = (output + chunk).slice(-20_000) })
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (chunk) => {
+        output = (output + chunk).slice(-20_000)
+      })
     exited = new Promise((resolve) => child.once('exit', resolve))
     await waitFor(() => /reads /.test(output), { timeout: 30_000, message: () => `the document service: ${output}` })
   }

@@ -12,13 +12,24 @@ import { createMetrics } from '../../src/metrics/metrics.js'
  * @param {Record<string, string>} [env] settings
  * @param {import('../../src/common/log.js').Log} [log] default: TEST_LOG_LEVEL, or silent
  */
-export async function startEmbedded (t, env = {}, log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' })) {
+export async function startEmbedded (
+  t,
+  env = {},
+  log = createLog({ level: /** @type {any} */ (process.env.TEST_LOG_LEVEL ?? 'silent'), pretty: true, role: 'test' })
+) {
   const config = loadConfig({ env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', ...env } })
   const metrics = createMetrics({ processMetrics: false })
   const lifecycle = createLifecycle({ log })
   t.after(() => lifecycle.stop())
   const status = createStatus({ name: 'embedded-0', metrics })
-  const { gateway, api } = await composeEmbedded({ config, launcher: launcherContext({}), privatePath: '', log, metrics, lifecycle, status, onWaits: () => {}, listenPrivately: async () => {} })
+  const { gateway, api } = await composeEmbedded({
+    config,
+    launcher: launcherContext({}),
+    privatePath: '',
+    log, metrics, lifecycle, status,
+    onWaits: () => {},
+    listenPrivately: async () => {}
+  })
   const url = `http://127.0.0.1:${gateway.port()}`
   const apiUrl = `http://127.0.0.1:${api.port()}`
   return {

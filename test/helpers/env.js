@@ -1,22 +1,28 @@
 /**
- * Where the tests find their services: the environment `npm test` passes on, else what `npm run services start` has left running.
+ * Where the tests find their services: the environment `npm test` passes on, else what `npm run services start` has
+ * left running.
  */
 import { runningServices, VARIABLES } from '../services/state.js'
 
 /** @returns {string} redis://host:port. @throws {Error} when there is none, with what to do */
 export const redisUrl = () => urlOf('redis')
 
-/** @returns {string} the URLs of a Redis Cluster's nodes, comma separated. @throws {Error} when there is none, with what to do */
+/**
+ * @returns {string} the URLs of a Redis Cluster's nodes, comma separated.
+ * @throws {Error} when there is none, with what to do
+ */
 export const redisClusterUrl = () => urlOf('cluster')
 
 /** @returns {string} host:port, comma separated. @throws {Error} when there is none, with what to do */
 export const kafkaBrokers = () => urlOf('kafka')
 
 /**
- * @returns {string} for produceWithJava; empty where Java can't be had (services in Docker), and then the test has to skip
+ * @returns {string} for produceWithJava; empty where Java can't be had (services in Docker), and then the test has to
+ *   skip
  * @throws {Error} when there are no services, with what to do
  */
-export const kafkaClasspath = () => process.env.KAFKA_CLASSPATH ?? runningServices().kafka?.classpath ?? missing('KAFKA_CLASSPATH')
+export const kafkaClasspath = () =>
+  process.env.KAFKA_CLASSPATH ?? runningServices().kafka?.classpath ?? missing('KAFKA_CLASSPATH')
 
 /** @param {import('../services/state.js').ServiceName} name */
 function urlOf (name) {
@@ -28,5 +34,7 @@ function urlOf (name) {
  * @returns {never}
  */
 function missing (variable) {
-  throw new Error(`${variable} is not set and no services are running: run "npm test" or "npm run services start" first`)
+  throw new Error(
+    `${variable} is not set and no services are running: run "npm test" or "npm run services start" first`
+  )
 }

@@ -1,6 +1,7 @@
 /**
- * What somebody might write next to a cluster: a Socket.IO server of their own that talks to the rooms of all gateways over Redis, and
- * has no clients itself. Runs on a host of hosts.js; each line of its input is a question, answered by a line of JSON.
+ * What somebody might write next to a cluster: a Socket.IO server of their own that talks to the rooms of all gateways
+ * over Redis, and has no clients itself. Runs on a host of hosts.js; each line of its input is a question, answered by
+ * a line of JSON.
  *
  * node extension.js <Redis URL>
  */
@@ -10,7 +11,11 @@ import { createRoomAdapter } from '../../src/socketio/rooms.js'
 import { createLog } from '../../src/common/log.js'
 import { createRedis } from '../../src/redis/client.js'
 
-const redis = createRedis({ urls: [process.argv[2]], name: 'extension', log: createLog({ level: 'silent', pretty: false, role: 'extension', slot: 0 }) })
+const redis = createRedis({
+  urls: [process.argv[2]],
+  name: 'extension',
+  log: createLog({ level: 'silent', pretty: false, role: 'extension', slot: 0 })
+})
 await redis.start()
 const subscriber = redis.createSubscriber()
 /** @type {Promise<void>[]} */
@@ -19,7 +24,9 @@ const io = new Server({
   adapter: createRoomAdapter({
     publisher: redis.client,
     // answers of others come over what the adapter subscribes to, without waiting for it
-    subscriber: Object.assign(Object.create(subscriber), { ssubscribe: (/** @type {string} */ channel) => subscribed.push(subscriber.ssubscribe(channel)) })
+    subscriber: Object.assign(Object.create(subscriber), {
+      ssubscribe: (/** @type {string} */ channel) => subscribed.push(subscriber.ssubscribe(channel))
+    })
   })
 })
 await Promise.all(subscribed)

@@ -10,7 +10,14 @@ export function feedsOnScriptedBus () {
   /** Time flies. */
   const time = { slept: 0 }
   /** @type {import('../../src/common/clock.js').Clock} */
-  const clock = { ...systemClock, sleep: async (ms, signal) => { time.slept += ms; await turn(); signal?.throwIfAborted() } }
+  const clock = {
+    ...systemClock,
+    sleep: async (ms, signal) => {
+      time.slept += ms
+      await turn()
+      signal?.throwIfAborted()
+    }
+  }
   const bus = new ScriptedBus()
   const metrics = createMetrics({ processMetrics: false })
   const { log, lines } = recordingLog()

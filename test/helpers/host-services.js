@@ -1,6 +1,6 @@
 /**
- * Runs on a host of hosts.js: Redis and Kafka that other hosts can reach. Tells their addresses as a line of JSON when they are ready,
- * and stops them on SIGTERM.
+ * Runs on a host of hosts.js: Redis and Kafka that other hosts can reach. Tells their addresses as a line of JSON when
+ * they are ready, and stops them on SIGTERM.
  *
  * node host-services.js <address of the host>
  */
@@ -18,4 +18,6 @@ process.once('SIGTERM', async () => {
 })
 // neither of them keeps this process running
 setInterval(() => {}, 60_000)
-console.log(JSON.stringify({ redisPort: redis.port, redisUrl: `redis://${host}:${redis.port}`, kafkaBrokers: kafka.brokers }))
+console.log(
+  JSON.stringify({ redisPort: redis.port, redisUrl: `redis://${host}:${redis.port}`, kafkaBrokers: kafka.brokers })
+)

@@ -14,15 +14,15 @@ const run = promisify(execFile)
 const DOOR = fileURLToPath(new URL('host-door.js', import.meta.url))
 
 /**
- * Several hosts on this one, as Linux network namespaces: each has its own network interface, addresses, ports and host name, and a
- * cable to one switch. Nothing of it is visible outside, so the addresses can be any.
+ * Several hosts on this one, as Linux network namespaces: each has its own network interface, addresses, ports and host
+ * name, and a cable to one switch. Nothing of it is visible outside, so the addresses can be any.
  *
  * @typedef {object} Host
  * @property {string} name its host name
  * @property {string} address
  * @property {(args: string[]) => string[]} command what runs a command there
- * @property {(port: number, address?: string) => Promise<number>} door a port of the loopback interface here that leads to one
- *   of its own; address: default its own
+ * @property {(port: number, address?: string) => Promise<number>} door a port of the loopback interface here that leads
+ *   to one of its own; address: default its own
  * @property {() => Promise<void>} unplug pulls the cable: nothing arrives any more, and nobody is told
  * @property {() => Promise<void>} plugIn
  * @property {() => Promise<void>} killAll SIGKILL to everything that runs there
@@ -48,7 +48,14 @@ export async function lacksHosts () {
 }
 
 /** @param {string} name @returns {string[]} what runs a command under that host name */
-const setHostName = (name) => ['unshare', '--uts', 'sh', '-c', 'printf %s "$0" >/proc/sys/kernel/hostname && exec "$@"', name]
+const setHostName = (name) => [
+  'unshare',
+  '--uts',
+  'sh',
+  '-c',
+  'printf %s "$0" >/proc/sys/kernel/hostname && exec "$@"',
+  name
+]
 
 /**
  * Makes hosts, removed after the test with everything that runs there; also when the test is killed.
@@ -64,7 +71,12 @@ export async function createHosts (t, addresses) {
   const net0 = namespace('switch')
   const directory = makeDirectory('hosts')
   const cleanup = join(directory, 'remove')
-  writeFileSync(cleanup, [...names.map(namespace), net0].map((name) => `ip netns pids ${name} | xargs -r kill -KILL\nip netns del ${name}\n`).join(''))
+  writeFileSync(
+    cleanup,
+    [...names.map(namespace), net0]
+      .map((name) => `ip netns pids ${name} | xargs -r kill -KILL\nip netns del ${name}\n`)
+      .join('')
+  )
   const guard = spawnGuarded('sleep', ['infinity'], { directory, cleanup: `sh ${cleanup}` })
   t.after(async () => {
     await run('sh', [cleanup])
@@ -90,10 +102,21 @@ export async function createHosts (t, addresses) {
       name,
       address,
       command,
-      door: await openDoors(t, { command, address, path: join(directory, `${name}.sock`), log: join(directory, `${name}.log`) }),
-      unplug: async () => { await ip('-n', net0, 'link', 'set', port, 'down') },
-      plugIn: async () => { await ip('-n', net0, 'link', 'set', port, 'up') },
-      killAll: async () => { await run('sh', ['-c', `ip netns pids ${space} | xargs -r kill -KILL`]) }
+      door: await openDoors(t, {
+        command,
+        address,
+        path: join(directory, `${name}.sock`),
+        log: join(directory, `${name}.log`)
+      }),
+      unplug: async () => {
+        await ip('-n', net0, 'link', 'set', port, 'down')
+      },
+      plugIn: async () => {
+        await ip('-n', net0, 'link', 'set', port, 'up')
+      },
+      killAll: async () => {
+        await run('sh', ['-c', `ip netns pids ${space} | xargs -r kill -KILL`])
+      }
     }
   }
   return hosts

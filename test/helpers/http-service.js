@@ -17,7 +17,11 @@ export async function httpService (t, answer) {
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks).toString()
     bodies.push(body)
-    const { status = 200, body: text, headers } = await answer({ method: request.method ?? '', url: request.url ?? '', body })
+    const {
+      status = 200,
+      body: text,
+      headers
+    } = await answer({ method: request.method ?? '', url: request.url ?? '', body })
     response.writeHead(status, headers).end(text)
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))

@@ -17,7 +17,11 @@ export function startClient (t, url, options) {
   return Object.assign(client, {
     states,
     /** @param {string} state */
-    reaches: (state) => waitFor(() => client.state === state, { timeout: 20_000, message: () => `${state}; it is ${client.state}: ${client.reason?.message}` })
+    reaches: (state) =>
+      waitFor(() => client.state === state, {
+        timeout: 20_000,
+        message: () => `${state}; it is ${client.state}: ${client.reason?.message}`
+      })
   })
 }
 

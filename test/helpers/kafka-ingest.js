@@ -76,22 +76,36 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
     /**
      * @param {string} topic
      * @param {number} count
-     * @returns {Promise<Received[]>} the topic's records when there are at least so many, in the order of their offsets per partition
+     * @returns {Promise<Received[]>} the topic's records when there are at least so many, in the order of their offsets
+     *   per partition
      */
     async readAll (topic, count) {
       /** @type {Received[]} */
       const received = []
-      const consumer = kafka.consumer({ groupId: `${id}.reader-${randomBytes(4).toString('hex')}`, allowAutoTopicCreation: false, maxWaitTimeInMs: 100 })
+      const consumer = kafka.consumer({
+        groupId: `${id}.reader-${randomBytes(4).toString('hex')}`,
+        allowAutoTopicCreation: false,
+        maxWaitTimeInMs: 100
+      })
       try {
         await consumer.connect()
         await consumer.subscribe({ topics: [topic], fromBeginning: true })
         await consumer.run({
           autoCommit: false,
           eachMessage: async ({ partition, message: { key, value, offset, headers } }) => {
-            received.push({ partition, offset: Number(offset), key: key === null ? null : String(key), value: value === null ? null : Buffer.from(value), headers: textOf(headers) })
+            received.push({
+              partition,
+              offset: Number(offset),
+              key: key === null ? null : String(key),
+              value: value === null ? null : Buffer.from(value),
+              headers: textOf(headers)
+            })
           }
         })
-        await waitFor(() => received.length >= count, { timeout: 20_000, message: () => `${count} records in ${topic}, there are ${received.length}` })
+        await waitFor(() => received.length >= count, {
+          timeout: 20_000,
+          message: () => `${count} records in ${topic}, there are ${received.length}`
+        })
         return received
       } finally {
         await consumer.disconnect()
@@ -100,17 +114,30 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
   }
 }
 
-/** @typedef {{ partition: number, offset: number, key: string | null, value: Buffer | null, headers: Record<string, string> }} Received */
+/**
+ * @typedef {{ partition: number, offset: number, key: string | null, value: Buffer | null, headers: Record<string,
+ *   string> }} Received
+ */
 
 /** @param {import('kafkajs').IHeaders} [headers] */
-const textOf = (headers = {}) => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.map(String).join('|') : String(value)]))
+const textOf = (headers = {}) =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(String).join('|') : String(value)
+    ])
+  )
 
 /**
  * A memory bus whose `publish` records what it took and may be told to fail.
  */
 export function recordingBus () {
   const { log } = recordingLog()
-  const inner = createMemoryBus({ log, metrics: createMetrics({ processMetrics: false }), hub: createMemoryHub({ history: { size: 100_000, ttl: 3600 } }) })
+  const inner = createMemoryBus({
+    log,
+    metrics: createMetrics({ processMetrics: false }),
+    hub: createMemoryHub({ history: { size: 100_000, ttl: 3600 } })
+  })
   inner.start()
   const bus = {
     /** @type {Entry[]} what was published, duplicates left out */
@@ -119,7 +146,10 @@ export function recordingBus () {
     calls: 0,
     /** @type {(entries: Entry[], call: number) => void | Promise<void>} throws in place of publishing */
     before: () => {},
-    /** @type {(entries: Entry[], call: number) => void | Promise<void>} throws after it was published: the outcome is unknown */
+    /**
+     * @type {(entries: Entry[], call: number) => void | Promise<void>} throws after it was published: the outcome is
+     *   unknown
+     */
     after: () => {},
 
     /** @param {Entry[]} entries */
@@ -174,12 +204,23 @@ export function localEcho () {
  * @param {boolean} [options.ready] wait until it is, default true
  * @param {Parameters<typeof createIngest>[0]['markStore']} [options.markStore] default: an empty one
  * @param {import('../../src/ingest/redis-echo.js').Echo} [options.echo] default: one within this process
- * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: it sends no canaries, which would have offsets of their own
+ * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: it sends no canaries,
+ *   which would have offsets of their own
  */
-export async function startIngest ({ kafka, config, log, onEnd }, { bus = recordingBus(), ready = true, markStore = createMemoryMarks(), echo = localEcho(), times = UNWATCHED } = {}) {
+export async function startIngest (
+  { kafka, config, log, onEnd },
+  { bus = recordingBus(), ready = true, markStore = createMemoryMarks(), echo = localEcho(), times = UNWATCHED } = {}
+) {
   const metrics = createMetrics({ processMetrics: false })
   const deadLetter = createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log })
-  const ingest = createIngest({ kafka, bus, echo, markStore, deadLetter, settings: config, log, metrics, clock: systemClock, times })
+  const ingest = createIngest({
+    kafka, bus, echo, markStore, deadLetter,
+    settings: config,
+    log,
+    metrics,
+    clock: systemClock,
+    times
+  })
   const stop = async () => {
     await ingest.stop()
     await deadLetter.stop()
@@ -191,8 +232,11 @@ export async function startIngest ({ kafka, config, log, onEnd }, { bus = record
     ingest, bus, metrics, stop,
 
     /** @param {number} count waits until so many were published */
-    published: (count, timeout = 20_000) => waitFor(() => bus.published.length >= count,
-      { timeout, message: () => `${count} published, there are ${bus.published.length}; ${JSON.stringify(ingest.status())}` }),
+    published: (count, timeout = 20_000) =>
+      waitFor(() => bus.published.length >= count, {
+        timeout,
+        message: () => `${count} published, there are ${bus.published.length}; ${JSON.stringify(ingest.status())}`
+      }),
 
     /** @returns {Promise<Record<string, number>>} records by `operator result` */
     async counted () {
@@ -208,4 +252,8 @@ export async function startIngest ({ kafka, config, log, onEnd }, { bus = record
  * @param {Record<string, string | Buffer>} [headers]
  * @returns {import('kafkajs').Message} a broadcast
  */
-export const broadcast = (guid, value, headers = {}) => ({ key: guid, value: JSON.stringify(value), headers: { 'x-operator': 'broadcast', 'x-guid': guid, ...headers } })
+export const broadcast = (guid, value, headers = {}) => ({
+  key: guid,
+  value: JSON.stringify(value),
+  headers: { 'x-operator': 'broadcast', 'x-guid': guid, ...headers }
+})

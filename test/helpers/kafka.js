@@ -3,7 +3,8 @@ import kafkajs from 'kafkajs'
 import { kafkaBrokers } from './env.js'
 
 /**
- * Topics and a consumer group of their own, as settings, and a kafkajs client to look at them with. Removed after the test.
+ * Topics and a consumer group of their own, as settings, and a kafkajs client to look at them with. Removed after the
+ * test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  */
@@ -12,7 +13,11 @@ export function freshTopics (t) {
   const downlink = `downlink-${id}`
   const uplink = `uplink-${id}`
   const deadLetter = `dead-letter-${id}`
-  const kafka = new kafkajs.Kafka({ clientId: `test-${id}`, brokers: kafkaBrokers().split(','), logLevel: kafkajs.logLevel.NOTHING })
+  const kafka = new kafkajs.Kafka({
+    clientId: `test-${id}`,
+    brokers: kafkaBrokers().split(','),
+    logLevel: kafkajs.logLevel.NOTHING
+  })
   t.after(async () => {
     const admin = kafka.admin()
     await admin.connect()
@@ -23,7 +28,14 @@ export function freshTopics (t) {
     downlink,
     uplink,
     deadLetter,
-    env: { KAFKA_BROKERS: kafkaBrokers(), KAFKA_DOWNLINK_TOPIC: downlink, KAFKA_UPLINK_TOPIC: uplink, KAFKA_DEAD_LETTER_TOPIC: deadLetter, KAFKA_GROUP_ID: `group-${id}`, KAFKA_TOPIC_PARTITIONS: '4' },
+    env: {
+      KAFKA_BROKERS: kafkaBrokers(),
+      KAFKA_DOWNLINK_TOPIC: downlink,
+      KAFKA_UPLINK_TOPIC: uplink,
+      KAFKA_DEAD_LETTER_TOPIC: deadLetter,
+      KAFKA_GROUP_ID: `group-${id}`,
+      KAFKA_TOPIC_PARTITIONS: '4'
+    },
 
     async producer () {
       const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner })
@@ -45,7 +57,9 @@ export function freshTopics (t) {
       await consumer.subscribe({ topic, fromBeginning: true })
       await consumer.run({
         eachMessage: async ({ message }) => {
-          const headers = Object.fromEntries(Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)]))
+          const headers = Object.fromEntries(
+            Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)])
+          )
           records.push({ key: message.key === null ? null : String(message.key), value: message.value, headers })
         }
       })

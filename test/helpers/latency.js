@@ -1,6 +1,7 @@
 /**
- * How long a letter takes from the key on one page to the screen of another, measured in the pages: from the `input` event here to the
- * first frame there that has it. Both read the same clock (performance.timeOrigin + performance.now()).
+ * How long a letter takes from the key on one page to the screen of another, measured in the pages: from the `input`
+ * event here to the first frame there that has it. Both read the same clock (performance.timeOrigin +
+ * performance.now()).
  *
  * @typedef {import('./browser.js').DemoPage} DemoPage
  */
@@ -37,10 +38,16 @@ async function measure (writer, reader, cell) {
   await writer.field(cell).focus()
   await writer.page.keyboard.type(text, { delay: PAUSE })
   await reader.shows(cell, text)
-  const [typed, shown] = await Promise.all([writer.page.evaluate('globalThis.typed'), reader.page.evaluate('globalThis.shown')])
+  const [typed, shown] = await Promise.all([
+    writer.page.evaluate('globalThis.typed'),
+    reader.page.evaluate('globalThis.shown')
+  ])
   // letters that were typed while others were on their way may be shown together: each of them counts from its own key
   const lengths = Object.keys(shown).map(Number).sort((a, b) => a - b)
-  const times = Array.from({ length: KEYS }, (_, i) => shown[lengths.find((length) => length > i) ?? KEYS] - typed[i + 1]).sort((a, b) => a - b)
+  const times = Array.from(
+    { length: KEYS },
+    (_, i) => shown[lengths.find((length) => length > i) ?? KEYS] - typed[i + 1]
+  ).sort((a, b) => a - b)
   return { median: times[KEYS >> 1], p95: times[Math.floor(0.95 * KEYS)], count: KEYS }
 }
 
@@ -55,7 +62,9 @@ export async function keyToScreen (t, writer, reader, enough) {
   let best = Infinity
   for (let round = 0; round < ROUNDS && best >= enough; round++) {
     const { median, p95, count } = await measure(writer, reader, `A${8 + round}`)
-    t.diagnostic(`from the key here to the screen there, ${count} letters: median ${median.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`)
+    t.diagnostic(
+      `from the key here to the screen there, ${count} letters: median ${median.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`
+    )
     best = Math.min(best, median)
   }
   return best

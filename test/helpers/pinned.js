@@ -34,7 +34,8 @@ export async function keptAlive (t, url) {
   /**
    * @param {string} method
    * @param {string} query
-   * @param {{ pieces?: (string | Buffer)[], headers?: Record<string, string | number> }} [options] pieces of the body, each on its way before the next
+   * @param {{ pieces?: (string | Buffer)[], headers?: Record<string, string | number> }} [options] pieces of the body,
+   *   each on its way before the next
    * @returns {Promise<Answer>}
    */
   async function request (method, query, { pieces = [], headers = {} } = {}) {
@@ -95,13 +96,25 @@ export async function oneToEach (t, url, count) {
 export async function rawConnection (t, url, wanted) {
   const { hostname, port, protocol } = new URL(url)
   for (let tries = 0; tries < 200; tries++) {
-    const socket = protocol === 'https:' ? tls.connect({ host: hostname, port: Number(port), rejectUnauthorized: false }) : net.connect(Number(port), hostname)
+    const socket =
+      protocol === 'https:'
+        ? tls.connect({ host: hostname, port: Number(port), rejectUnauthorized: false })
+        : net.connect(Number(port), hostname)
     t.after(() => { socket.destroy() })
     let received = Buffer.alloc(0)
     let closed = false
-    socket.on('data', (chunk) => { received = Buffer.concat([received, chunk]) }).on('error', () => {}).on('close', () => { closed = true })
+    socket
+      .on('data', (chunk) => {
+        received = Buffer.concat([received, chunk])
+      })
+      .on('error', () => {})
+      .on('close', () => {
+        closed = true
+      })
     socket.write(`GET ${PATH}&transport=polling HTTP/1.1\r\nHost: localhost\r\n\r\n`)
-    const sid = /** @type {string} */ (await waitFor(() => /"sid":"([\w-]{20})"/.exec(received.toString('latin1'))?.[1], { message: 'a handshake' }))
+    const sid = /** @type {string} */ (
+      await waitFor(() => /"sid":"([\w-]{20})"/.exec(received.toString('latin1'))?.[1], { message: 'a handshake' })
+    )
     if (!wanted(workerOf(sid))) {
       socket.destroy()
       continue
@@ -111,14 +124,24 @@ export async function rawConnection (t, url, wanted) {
       worker: workerOf(sid),
       /** @param {string | Buffer} bytes */
       write: (bytes) => { socket.write(bytes) },
-      /** @param {(text: string) => unknown} condition @param {string} message @param {number} [timeout] ms @returns {Promise<string>} all that has come */
+      /**
+       * @param {(text: string) => unknown} condition
+       * @param {string} message
+       * @param {number} [timeout] ms
+       * @returns {Promise<string>} all that has come
+       */
       async until (condition, message, timeout) {
-        await waitFor(() => condition(received.toString('latin1')), { timeout, message: () => `${message} in ${JSON.stringify(received.toString('latin1').slice(0, 300))}` })
+        await waitFor(() => condition(received.toString('latin1')), {
+          timeout,
+          message: () => `${message} in ${JSON.stringify(received.toString('latin1').slice(0, 300))}`
+        })
         return received.toString('latin1')
       },
       /** @returns {Promise<string>} all that came until it was closed */
       async end () {
-        await waitFor(() => closed, { message: () => `the end, after ${JSON.stringify(received.toString('latin1').slice(0, 300))}` })
+        await waitFor(() => closed, {
+          message: () => `the end, after ${JSON.stringify(received.toString('latin1').slice(0, 300))}`
+        })
         return received.toString('latin1')
       }
     }
@@ -135,6 +158,9 @@ export const upgradeRequest = (sid) => [
 /** @param {string} text up to 65,535 bytes @returns {Buffer} a frame as clients send it; the mask changes nothing */
 export function textFrame (text) {
   const data = Buffer.from(text)
-  const size = data.length < 126 ? Buffer.from([0x80 | data.length]) : Buffer.from([0x80 | 126, data.length >> 8, data.length & 255])
+  const size =
+    data.length < 126
+      ? Buffer.from([0x80 | data.length])
+      : Buffer.from([0x80 | 126, data.length >> 8, data.length & 255])
   return Buffer.concat([Buffer.from([0x81]), size, Buffer.alloc(4), data])
 }

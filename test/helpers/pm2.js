@@ -28,12 +28,16 @@ export async function startPm2 (t, settings) {
   const guard = spawnGuarded('sleep', ['1000000'], { cwd: ROOT, env, directory: home, cleanup: `node ${PM2} kill` })
 
   /** @param {...string} args of the pm2 command @returns {Promise<string>} what it printed */
-  const pm2 = async (...args) => (await promisify(execFile)(process.execPath, [PM2, ...args], { cwd: ROOT, env })).stdout
+  const pm2 = async (...args) =>
+    (await promisify(execFile)(process.execPath, [PM2, ...args], { cwd: ROOT, env })).stdout
   /** @returns {Promise<{ name: string, pid: number, pm2_env: any }[]>} */
   const list = async () => JSON.parse(await pm2('jlist'))
   /** @returns {Promise<string>} the logs of all processes, and of the daemon */
   async function logs () {
-    const files = [path.join(home, 'pm2.log'), ...(await readdir(path.join(home, 'logs'))).map((file) => path.join(home, 'logs', file))]
+    const files = [
+      path.join(home, 'pm2.log'),
+      ...(await readdir(path.join(home, 'logs'))).map((file) => path.join(home, 'logs', file))
+    ]
     return (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('')
   }
 
@@ -82,7 +86,11 @@ export async function refusedByPm2 (t, settings) {
     await promisify(execFile)(process.execPath, [PM2, 'kill'], { cwd: ROOT, env })
     await rm(home, { recursive: true, force: true })
   })
-  const child = spawn(process.execPath, [PM2, 'start', 'pm2.config.js'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [PM2, 'start', 'pm2.config.js'], {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output += chunk })
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })))

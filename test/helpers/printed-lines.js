@@ -1,9 +1,11 @@
 import { codeBlocks } from './code-blocks.js'
 
 /**
- * The lines of docs/protocol.md that a stock client needs, as they are printed there, for several documents over one connection.
+ * The lines of docs/protocol.md that a stock client needs, as they are printed there, for several documents over one
+ * connection.
  *
- * The lines are a program for a page with one document. Each document gets such a program; its socket is a view of the one that all of them share.
+ * The lines are a program for a page with one document. Each document gets such a program; its socket is a view of the
+ * one that all of them share.
  */
 
 const FILE = 'docs/protocol.md'
@@ -13,19 +15,24 @@ const [GUID, EVENT] = ['minutes', 'message']
 
 /** @returns {string} */
 function printedLines () {
-  const found = codeBlocks().filter(({ file, language, code }) => file === FILE && language === 'js' && code.includes(HEADING))
+  const found = codeBlocks().filter(
+    ({ file, language, code }) => file === FILE && language === 'js' && code.includes(HEADING)
+  )
   if (found.length !== 1) throw new Error(`${FILE} has ${found.length} blocks with ${HEADING}`)
   return found[0].code
 }
 
 /** @type {(io: Function, show: (payload: any) => void, reload: () => void, setTimeout: Function) => void} */
-const program = /** @type {any} */ (new Function('io', 'show', 'reload', 'setTimeout', printedLines().replace(/^import .*$/m, '')))
+const program = /** @type {any} */ (
+  new Function('io', 'show', 'reload', 'setTimeout', printedLines().replace(/^import .*$/m, ''))
+)
 
 /**
  * @param {object} options
  * @param {string[]} options.guids
  * @param {string} [options.event] that records come as; default: that of the lines
- * @param {(auth: (tell: (said: object) => void) => void) => import('socket.io-client').Socket} options.connect with this `auth`
+ * @param {(auth: (tell: (said: object) => void) => void) => import('socket.io-client').Socket} options.connect with
+ *   this `auth`
  * @param {(guid: string, payload: any, meta: any) => void} options.show
  * @param {(guid: string) => void} [options.reload]
  * @param {(done: () => void, ms: number) => unknown} [options.wait] default: setTimeout

@@ -7,7 +7,16 @@
  */
 export function publicationWith (more = {}) {
   return {
-    operator: 'broadcast', guid: 'minutes', event: 'message', except: [], ephemeral: false, receipt: false,
-    traceId: 'trace-1', timestamp: 1_700_000_000_000, contentType: 'application/json', value: Buffer.from('{"a":1}'), ...more
+    operator: 'broadcast',
+    guid: 'minutes',
+    event: 'message',
+    except: [],
+    ephemeral: false,
+    receipt: false,
+    traceId: 'trace-1',
+    timestamp: 1_700_000_000_000,
+    contentType: 'application/json',
+    value: Buffer.from('{"a":1}'),
+    ...more
   }
 }

@@ -12,10 +12,44 @@ export function seededRandom (seed) {
   }
 }
 
-const TEXTS = ['', 'a', 'ü', '文書', '🖋', 'x'.repeat(31), 'x'.repeat(32), 'x'.repeat(255), 'x'.repeat(256), 'ü'.repeat(40_000)]
+const TEXTS = [
+  '',
+  'a',
+  'ü',
+  '文書',
+  '🖋',
+  'x'.repeat(31),
+  'x'.repeat(32),
+  'x'.repeat(255),
+  'x'.repeat(256),
+  'ü'.repeat(40_000)
+]
 const NUMBERS = [
-  0, 1, -1, 31, 32, -32, -33, 127, 128, 255, 256, -127, -128, -129, 32767, 32768, 65535, 65536, -32768, -32769, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 32,
-  -(2 ** 31), -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0.5, -1e300, 5e-324
+  0,
+  1,
+  -1,
+  31,
+  32,
+  -32,
+  -33,
+  127, 128, 255, 256,
+  -127,
+  -128,
+  -129,
+  32767, 32768, 65535, 65536,
+  -32768,
+  -32769,
+  2 ** 31 - 1,
+  2 ** 31,
+  2 ** 32 - 1,
+  2 ** 32,
+  -(2 ** 31),
+  -(2 ** 31) - 1,
+  Number.MAX_SAFE_INTEGER,
+  Number.MIN_SAFE_INTEGER,
+  0.5,
+  -1e300,
+  5e-324
 ]
 
 /**
@@ -35,5 +69,10 @@ export function randomValue (random, { depth = 4, others = [] } = {}) {
   if (kind === 5) return others.length > 0 ? pick(others) : null
   const length = Number(pick([0, 1, 2, 3, 3, 15, 16]))
   if (kind === 6) return Array.from({ length }, () => randomValue(random, { depth: depth - 1, others }))
-  return Object.fromEntries(Array.from({ length }, (_, i) => [`${pick(['', 'k', 'ü', 'x'.repeat(40)])}${i}`, randomValue(random, { depth: depth - 1, others })]))
+  return Object.fromEntries(
+    Array.from({ length }, (_, i) => [
+      `${pick(['', 'k', 'ü', 'x'.repeat(40)])}${i}`,
+      randomValue(random, { depth: depth - 1, others })
+    ])
+  )
 }

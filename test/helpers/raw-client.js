@@ -33,9 +33,11 @@ export async function rawWebSocket (t, url, query = '&transport=websocket') {
     send (...packets) { for (const packet of packets) ws.send(packet) },
     /** @param {RegExp} pattern @returns {Promise<string>} the first text that matches, now or later */
     async text (pattern) {
-      return /** @type {string} */ (await waitFor(() => received.find((data) => typeof data === 'string' && pattern.test(data)), {
-        message: () => `${pattern} among ${received.join(' ').slice(0, 1000)}`
-      }))
+      return /** @type {string} */ (
+        await waitFor(() => received.find((data) => typeof data === 'string' && pattern.test(data)), {
+          message: () => `${pattern} among ${received.join(' ').slice(0, 1000)}`
+        })
+      )
     },
     /** @param {object} [auth] @returns {Promise<string>} connection id */
     async connect (auth) {

@@ -1,14 +1,25 @@
 /**
  * A log that a test can read.
- * @returns {{ log: import('../../src/common/log.js').Log, lines: { level: string, text: string }[] }} text: the message and, as JSON, what goes with it
+ * @returns {{ log: import('../../src/common/log.js').Log, lines: { level: string, text: string }[] }} text: the message
+ *   and, as JSON, what goes with it
  */
 export function recordingLog () {
   /** @type {{ level: string, text: string }[]} */
   const lines = []
   const at = (/** @type {string} */ level) => (/** @type {unknown[]} */ ...args) => {
-    lines.push({ level, text: args.map((arg) => typeof arg === 'string' ? arg : JSON.stringify(arg, withErrors)).join(' ') })
+    lines.push({
+      level,
+      text: args.map((arg) => (typeof arg === 'string' ? arg : JSON.stringify(arg, withErrors))).join(' ')
+    })
   }
-  const log = { fatal: at('fatal'), error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug'), trace: at('trace') }
+  const log = {
+    fatal: at('fatal'),
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    debug: at('debug'),
+    trace: at('trace')
+  }
   return { log: /** @type {any} */ (log), lines }
 }
 

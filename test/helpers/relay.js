@@ -2,11 +2,13 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 
 /**
- * The connections of a proxy: for each that a client makes one to the server, and when either ends so does the other. What passes
- * between the two is up to the caller.
+ * The connections of a proxy: for each that a client makes one to the server, and when either ends so does the other.
+ * What passes between the two is up to the caller.
  *
- * @param {number | (() => number)} port of the server, on the loopback interface; a function is asked for each connection
- * @param {(client: import('node:net').Socket, upstream: import('node:net').Socket) => (() => void) | void} onPair what it returns is called at the end of the two
+ * @param {number | (() => number)} port of the server, on the loopback interface; a function is asked for each
+ *   connection
+ * @param {(client: import('node:net').Socket, upstream: import('node:net').Socket) => (() => void) | void} onPair what
+ *   it returns is called at the end of the two
  */
 export async function startRelay (port, onPair) {
   /** @type {Set<import('node:net').Socket>} */

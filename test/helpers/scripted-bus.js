@@ -16,9 +16,17 @@ export class ScriptedBus {
   /** @type {Map<string, number>} */
   #failing = new Map()
 
-  /** Appends a record that is not delivered. @param {Partial<import('../../src/wire/publication.js').Publication>} [fields] */
+  /**
+   * Appends a record that is not delivered.
+   * @param {Partial<import('../../src/wire/publication.js').Publication>} [fields]
+   */
   append (fields) {
-    const record = { epoch: this.epoch, offset: ++this.#offset, publication: publication({ guid: 'doc', ...fields }), ingestedAt: 0 }
+    const record = {
+      epoch: this.epoch,
+      offset: ++this.#offset,
+      publication: publication({ guid: 'doc', ...fields }),
+      ingestedAt: 0
+    }
     this.records.push(record)
     return record
   }
@@ -44,7 +52,11 @@ export class ScriptedBus {
 
   get end () { return { epoch: this.epoch, offset: this.#offset } }
 
-  /** From now on, calls of an operation wait. @param {string} operation @returns {{ waiting: () => number, release: () => void }} release lets those that wait go on, and later ones pass */
+  /**
+   * From now on, calls of an operation wait.
+   * @param {string} operation
+   * @returns {{ waiting: () => number, release: () => void }} release lets those that wait go on, and later ones pass
+   */
   hold (operation) {
     /** @type {(() => void)[]} */
     const waiting = []
@@ -102,7 +114,8 @@ export class ScriptedBus {
     let answer
     if (since.epoch !== this.epoch || since.offset > this.#offset) answer = { position, records: [], gap: 'epoch' }
     else if (since.offset < begin) answer = { position, records: [], gap: 'trimmed' }
-    else answer = { position, records: this.records.slice(since.offset - begin, since.offset - begin + limit), gap: null }
+    else
+      answer = { position, records: this.records.slice(since.offset - begin, since.offset - begin + limit), gap: null }
     await this.#wait('history')
     return answer
   }

@@ -1,7 +1,8 @@
 import { connect } from '../../client/index.js'
 
 /**
- * What socket.io-client gives its user, as far as the client of inkcast uses it, with nothing behind: what the gateway says is up to the test.
+ * What socket.io-client gives its user, as far as the client of inkcast uses it, with nothing behind: what the gateway
+ * says is up to the test.
  */
 export class ScriptedSocket {
   connected = false
@@ -13,7 +14,10 @@ export class ScriptedSocket {
   attempts = []
   /** What each handshake said. @type {any[]} */
   handshakes = []
-  /** @type {{ event: string, argument: any, answer: (answer: object) => void, lose: () => void }[]} requests and what is told without an answer */
+  /**
+   * @type {{ event: string, argument: any, answer: (answer: object) => void, lose: () => void }[]} requests and what is
+   *   told without an answer
+   */
   sent = []
   io = {
     /** @type {{ transports: string[] }} */
@@ -48,7 +52,12 @@ export class ScriptedSocket {
 
   /** @param {string} event @param {any} argument @param {Function} [callback] */
   emit (event, argument, callback) {
-    this.sent.push({ event, argument, answer: (answer) => callback?.(null, answer), lose: () => callback?.(new Error('socket has been disconnected')) })
+    this.sent.push({
+      event,
+      argument,
+      answer: (answer) => callback?.(null, answer),
+      lose: () => callback?.(new Error('socket has been disconnected'))
+    })
   }
 
   /** @param {string} event @returns what was sent last of this event */
@@ -86,7 +95,8 @@ export class ScriptedSocket {
 
   /** @param {string} event @param {any[]} args */
   tells (event, ...args) {
-    if (!['connect', 'connect_error', 'disconnect'].includes(event)) for (const listener of this.#anyListeners) listener(event, ...args)
+    if (!['connect', 'connect_error', 'disconnect'].includes(event))
+      for (const listener of this.#anyListeners) listener(event, ...args)
     for (const listener of this.#listeners.get(event) ?? []) listener(...args)
   }
 }
@@ -100,7 +110,12 @@ export class ScriptedSocket {
 export function scriptedClient (t, options = {}) {
   /** @type {ScriptedSocket | undefined} */
   let socket
-  const client = connect('http://gateway', { ...options, io: /** @type {any} */ ((/** @type {string} */ _url, /** @type {any} */ opts) => (socket = new ScriptedSocket(opts))) })
+  const client = connect('http://gateway', {
+    ...options,
+    io: /** @type {any} */ (
+      (/** @type {string} */ _url, /** @type {any} */ opts) => (socket = new ScriptedSocket(opts))
+    )
+  })
   t.after(() => client.close())
   /** @type {string[]} */
   const states = []

@@ -1,6 +1,6 @@
 /**
- * A worker at a slot's socket, started by fork. When told how many connections will come it does nothing for a while, then tells in how
- * many turns of the event loop it has taken them.
+ * A worker at a slot's socket, started by fork. When told how many connections will come it does nothing for a while,
+ * then tells in how many turns of the event loop it has taken them.
  */
 import http from 'node:http'
 import { createSlotDoor } from '../../src/gateway/public-port.js'

@@ -14,10 +14,15 @@ export const SECRET = 'a secret of this test, with more than 64 characters so th
  * @returns {Promise<string>}
  */
 export function signToken (claims, { alg = 'HS256', key = SECRET, header = {} } = {}) {
-  return new SignJWT(claims).setProtectedHeader({ alg, ...header }).sign(typeof key === 'string' ? Buffer.from(key) : key)
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg, ...header })
+    .sign(typeof key === 'string' ? Buffer.from(key) : key)
 }
 
-/** RSA keys take long to find, so these are dealt out in turn. @type {import('node:crypto').KeyPairKeyObjectResult[]} */
+/**
+ * RSA keys take long to find, so these are dealt out in turn.
+ * @type {import('node:crypto').KeyPairKeyObjectResult[]}
+ */
 const rsaPairs = []
 let dealt = 0
 
@@ -26,13 +31,15 @@ let dealt = 0
  * @returns {import('node:crypto').KeyPairKeyObjectResult} another one than the last two times
  */
 export function keyPairFor (alg) {
-  if (alg.startsWith('ES')) return generateKeyPairSync('ec', { namedCurve: { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }[alg] ?? '' })
+  if (alg.startsWith('ES'))
+    return generateKeyPairSync('ec', { namedCurve: { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }[alg] ?? '' })
   if (alg === 'EdDSA') return generateKeyPairSync('ed25519')
   return rsaPairs[dealt++ % 3] ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
 }
 
 /** @param {unknown} part @returns {string} a part of a token that nobody signed */
-export const tokenPart = (part) => Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
+export const tokenPart = (part) =>
+  Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
 
 /**
  * Signs whatever a forger might, with no library in between that refuses.

@@ -26,7 +26,9 @@ export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocke
       const client = createClient(t, url, { transports: transports[lane % transports.length], reconnection: true })
       await new Promise((resolve) => {
         client.on('connect_error', (/** @type {any} */ error) => {
-          refused.push([error.message, error.description?.message ?? error.description, error.context?.responseText].join(' '))
+          refused.push(
+            [error.message, error.description?.message ?? error.description, error.context?.responseText].join(' ')
+          )
           resolve(undefined)
         })
         client.once('connect', () => {
@@ -43,7 +45,10 @@ export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocke
   t.after(() => { running = false })
   const done = Promise.all(Array.from({ length: lanes }, (_, lane) => connect(lane)))
   return {
-    /** @returns {Promise<{ connected: number, refused: string[], workers: Set<string | undefined> }>} workers: numbers of those that were connected to */
+    /**
+     * @returns {Promise<{ connected: number, refused: string[], workers: Set<string | undefined> }>} workers: numbers
+     *   of those that were connected to
+     */
     async stop () {
       running = false
       await done
@@ -86,7 +91,18 @@ export function watchReturn (clients) {
     /** Sessions that ended before their client was told that the worker drains. */
     untold,
     /** @returns {string[]} what became of the others */
-    missing: () => [...events].filter(([client, seen]) => !client.connected || !seen.includes('connect'))
-      .map(([{ id, connected, io: { engine } }, seen]) => `${id} connected=${connected} ${engine?.transport?.name} ${engine?.readyState}: ${seen.join(', ')}`)
+    missing: () =>
+      [...events]
+        .filter(([client, seen]) => !client.connected || !seen.includes('connect'))
+        .map(
+          ([
+            {
+              id,
+              connected,
+              io: { engine }
+            },
+            seen
+          ]) => `${id} connected=${connected} ${engine?.transport?.name} ${engine?.readyState}: ${seen.join(', ')}`
+        )
   }
 }

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Time-outs are what a quiet machine needs at the most; one that is busy with other things gets so many times as much. */
+/**
+ * Time-outs are what a quiet machine needs at the most; one that is busy with other things gets so many times as much.
+ */
 const PATIENCE = 3
 
 /**
@@ -10,7 +12,8 @@ const PATIENCE = 3
  * @param {() => T | Promise<T>} condition holds when it returns something truthy
  * @param {object} [options]
  * @param {number} [options.timeout] ms on a quiet machine, default 5,000
- * @param {string | (() => unknown)} [options.message] what is waited for, or a function that tells how things are; the error shows it
+ * @param {string | (() => unknown)} [options.message] what is waited for, or a function that tells how things are; the
+ *   error shows it
  * @returns {Promise<T>} what the condition returned
  * @throws {Error} after the time-out, with the last value seen or the last error
  */

@@ -30,20 +30,45 @@ async function worker (t, url) {
   const redis = createRedis({ urls: url.split(','), name: 'worker', log })
   t.after(() => redis.stop())
   await redis.start()
-  const lease = createWorkerLease({ redis, slot: 'gateway-0', address: { machine: 'here', pid: process.pid, path: '/run/x' }, onLost: () => {}, log, leaseTime: 600 })
+  const lease = createWorkerLease({
+    redis,
+    slot: 'gateway-0',
+    address: { machine: 'here', pid: process.pid, path: '/run/x' },
+    onLost: () => {},
+    log,
+    leaseTime: 600
+  })
   t.after(() => lease.stop())
   await lease.start()
   /** @type {string[]} */
   const kicked = []
   /** @type {import('../../src/bus/contract.js').BusHandlers} */
-  const handlers = { onRecord () {}, onOrders () {}, onReconnect () {}, onDirect ({ uid }) { kicked.push(String(uid)) } }
+  const handlers = {
+    onRecord () {},
+    onOrders () {},
+    onReconnect () {},
+    onDirect ({ uid }) {
+      kicked.push(String(uid))
+    }
+  }
   const bus = createRedisBus({ redis, log, metrics, workerNumber: lease.number, handlers, history })
   t.after(() => bus.stop())
   await bus.start()
   let presenceLost = 0
   const presence = createRedisPresence({
-    redis, workerNumber: lease.number, incarnation: () => incarnationName(lease.number, lease.incarnation), maxMembers: 10, metrics, log,
-    handlers: { onDiff: () => {}, onInterrupted: () => {}, onLost: () => { presenceLost++ } }
+    redis,
+    workerNumber: lease.number,
+    incarnation: () => incarnationName(lease.number, lease.incarnation),
+    maxMembers: 10,
+    metrics,
+    log,
+    handlers: {
+      onDiff: () => {},
+      onInterrupted: () => {},
+      onLost: () => {
+        presenceLost++
+      }
+    }
   })
   t.after(() => presence.stop())
   await presence.start()
@@ -64,18 +89,29 @@ const single = async () => {
   return { url: server.url, stop: () => server.stop() }
 }
 
-for (const [name, start] of /** @type {const} */ ([['Redis', single], ['one node of Redis Cluster', startRedisCluster]])) {
+for (const [name, start] of /** @type {const} */ ([
+  ['Redis', single],
+  ['one node of Redis Cluster', startRedisCluster]
+])) {
   test(`${name} that is emptied while its connections hold: users are reached, and events told, within one renewal`, async (t) => {
     const server = await start()
     t.after(() => server.stop())
     const { redis, bus, sessions, events, kicked, presenceLost } = await worker(t, server.url)
     // with Redis Cluster both users, and not the workers, are on the node that is emptied
     const { client } = redis
-    const nodeOf = (/** @type {string} */ key) => 'slots' in client ? client.slots[slotOf(key)]?.[0] : ''
-    const isThere = (/** @type {string} */ uid) => !('slots' in client) || nodeOf(userWorkers(uid)) !== nodeOf(WORKERS.owners)
+    const nodeOf = (/** @type {string} */ key) => ('slots' in client ? client.slots[slotOf(key)]?.[0] : '')
+    const isThere = (/** @type {string} */ uid) =>
+      !('slots' in client) || nodeOf(userWorkers(uid)) !== nodeOf(WORKERS.owners)
     const found = Array.from({ length: 200 }, () => randomUUID()).filter(isThere)
     const [ada, bob] = found.filter((uid) => nodeOf(userWorkers(uid)) === nodeOf(userWorkers(found[0])))
-    const [tab, other] = [ada, bob].map((uid) => ({ id: `tab of ${uid}`, uid, client: undefined, transport: 'websocket', lastSeen: Date.now(), openDocuments: () => [] }))
+    const [tab, other] = [ada, bob].map((uid) => ({
+      id: `tab of ${uid}`,
+      uid,
+      client: undefined,
+      transport: 'websocket',
+      lastSeen: Date.now(),
+      openDocuments: () => []
+    }))
     for (const connection of [tab, other]) {
       await bus.addUser(connection.uid)
       sessions.connected(connection)
@@ -83,34 +119,48 @@ for (const [name, start] of /** @type {const} */ ([['Redis', single], ['one node
     await sessions.run()
     assert.deepEqual(events.splice(0).sort(), [`online ${ada}`, `online ${bob}`].sort())
 
-    const node = 'slots' in client ? client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === nodeOf(userWorkers(ada))) : client
+    const node =
+      'slots' in client
+        ? client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === nodeOf(userWorkers(ada)))
+        : client
     assert.ok(node)
     await node.flushall()
     assert.equal(await client.exists(userHolders(ada)), 0)
     // a user who leaves before the worker has noticed
     sessions.disconnected(other, 'closed')
     await sessions.run()
-    await waitFor(async () => {
-      await sessions.run()
-      return events.length > 0
-    }, { message: 'what is told of a user who leaves at once' })
+    await waitFor(
+      async () => {
+        await sessions.run()
+        return events.length > 0
+      },
+      { message: 'what is told of a user who leaves at once' }
+    )
     assert.deepEqual(events.splice(0), [`offline ${bob}`])
 
-    await waitFor(async () => (await client.zrange(userWorkers(ada), '0', '-1')).length === 1, { message: 'the user to be registered again' })
+    await waitFor(async () => (await client.zrange(userWorkers(ada), '0', '-1')).length === 1, {
+      message: 'the user to be registered again'
+    })
     await bus.publish([{ publication: { ...entry('', 0).publication, operator: 'kick', guid: undefined, uid: ada } }])
     await waitFor(() => kicked.length > 0, { message: 'the kick' })
     assert.deepEqual(kicked, [ada])
     assert.ok(presenceLost() >= 1)
-    await waitFor(async () => {
-      await sessions.run()
-      return await client.exists(userHolders(ada)) === 1
-    }, { message: 'the session to be there again' })
+    await waitFor(
+      async () => {
+        await sessions.run()
+        return (await client.exists(userHolders(ada))) === 1
+      },
+      { message: 'the session to be there again' }
+    )
     assert.deepEqual(events, [])
     sessions.disconnected(tab, 'closed')
-    await waitFor(async () => {
-      await sessions.run()
-      return events.length > 0
-    }, { message: 'the end of the session' })
+    await waitFor(
+      async () => {
+        await sessions.run()
+        return events.length > 0
+      },
+      { message: 'the end of the session' }
+    )
     assert.deepEqual(events, [`offline ${ada}`])
   })
 }

@@ -8,7 +8,15 @@ import { createKafkaDownlink } from '../../src/kafka/downlink.js'
 
 /** @param {number} i @returns {import('../../src/wire/publication.js').Publication} */
 const publication = (i) => ({
-  operator: 'broadcast', guid: `d${i % 5}`, event: 'edit', except: [], ephemeral: false, receipt: false, traceId: `t${i}`, timestamp: Date.now(), contentType: 'application/json',
+  operator: 'broadcast',
+  guid: `d${i % 5}`,
+  event: 'edit',
+  except: [],
+  ephemeral: false,
+  receipt: false,
+  traceId: `t${i}`,
+  timestamp: Date.now(),
+  contentType: 'application/json',
   value: Buffer.from(String(i))
 })
 
@@ -72,7 +80,9 @@ test('Kafka is restarted, killed and stops answering while records are written a
   await delay(500) // what nobody knows of may still come
   const unique = new Set(numbers())
   const twice = numbers().length - unique.size
-  t.diagnostic(`${next} written, ${safe.length} acknowledged, ${refusals.length} refused, ${twice} twice, ${ingest.status().restarts} consumers replaced`)
+  t.diagnostic(
+    `${next} written, ${safe.length} acknowledged, ${refusals.length} refused, ${twice} twice, ${ingest.status().restarts} consumers replaced`
+  )
   assert.equal(twice, 0, 'nothing is in the topic twice')
   for (const [guid, list] of bus.byDocument()) {
     const ofDocument = list.map(Number)

@@ -20,8 +20,14 @@ const BAD = [
   ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': Buffer.from([0x64, 0xff]) } }],
   ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-ephemeral': 'yes' } }],
   ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-timestamp': 'now' } }],
-  ['bad_header', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-except': Array(101).fill('c').join() } }],
-  ['bad_content_type', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'content-type': 'text/plain' } }],
+  [
+    'bad_header',
+    { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-except': Array(101).fill('c').join() } }
+  ],
+  [
+    'bad_content_type',
+    { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'content-type': 'text/plain' } }
+  ],
   ['reserved_event', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-event': 'disconnect' } }],
   ['reserved_event', { value: '{}', headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'x-event': 'doc:join' } }],
   ['bad_utf8', { value: Buffer.from([0x22, 0xc3, 0x22]), headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }],
@@ -30,7 +36,13 @@ const BAD = [
   ['bad_value', { value: null, headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }],
   ['bad_value', { value: '', headers: { 'x-operator': 'user', 'x-uid': 'u' } }],
   ['bad_value', { value: '['.repeat(300) + ']'.repeat(300), headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }],
-  ['bad_value', { value: Buffer.from([0xc1]), headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'content-type': 'application/msgpack' } }],
+  [
+    'bad_value',
+    {
+      value: Buffer.from([0xc1]),
+      headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'content-type': 'application/msgpack' }
+    }
+  ],
   ['value_too_large', { value: `"${'x'.repeat(2 ** 20)}"`, headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }]
 ]
 
@@ -47,7 +59,12 @@ test('a hundred bad records of every kind stop nothing and are kept with their r
     if (i % 2 !== 0) continue
     const [reason, message] = BAD[(i / 2) % BAD.length]
     bad.set(`bad-${i}`, [reason, message])
-    messages.push({ key: `bad-${i}`, partition: i % 2, ...message, headers: { ...message.headers, number: `bad-${i}` } })
+    messages.push({
+      key: `bad-${i}`,
+      partition: i % 2,
+      ...message,
+      headers: { ...message.headers, number: `bad-${i}` }
+    })
   }
   // one request each for the large ones: the broker limits what it takes at once
   for (let from = 0; from < messages.length;) {
@@ -61,14 +78,23 @@ test('a hundred bad records of every kind stop nothing and are kept with their r
   assert.equal(letters.length, bad.size)
 
   const documents = bus.byDocument()
-  for (let d = 0; d < 4; d++) assert.deepEqual(documents.get(`d${d}`), Array.from({ length: good / 4 }, (_, i) => String(i * 4 + d)))
+  for (let d = 0; d < 4; d++)
+    assert.deepEqual(
+      documents.get(`d${d}`),
+      Array.from({ length: good / 4 }, (_, i) => String(i * 4 + d))
+    )
 
-  const origins = new Map((await kafka.readAll(kafka.downlinkTopic, messages.length)).map((record) => [record.headers.number, record]))
+  const origins = new Map(
+    (await kafka.readAll(kafka.downlinkTopic, messages.length)).map((record) => [record.headers.number, record])
+  )
   for (const { key, value, headers } of letters) {
     const [reason, message] = /** @type {[string, import('kafkajs').Message]} */ (bad.get(headers.number))
     const origin = /** @type {import('../helpers/kafka-ingest.js').Received} */ (origins.get(headers.number))
     const { 'x-reason': reasonGiven, 'x-topic': topic, 'x-partition': partition, 'x-offset': offset, ...own } = headers
-    assert.deepEqual([headers.number, reasonGiven, topic, partition, offset], [headers.number, reason, kafka.downlinkTopic, String(origin.partition), String(origin.offset)])
+    assert.deepEqual(
+      [headers.number, reasonGiven, topic, partition, offset],
+      [headers.number, reason, kafka.downlinkTopic, String(origin.partition), String(origin.offset)]
+    )
     assert.deepEqual(own, origin.headers)
     assert.equal(key, headers.number)
     assert.deepEqual(value, message.value === null ? null : Buffer.from(/** @type {string} */ (message.value)))
@@ -77,23 +103,49 @@ test('a hundred bad records of every kind stop nothing and are kept with their r
   await waitFor(() => ingest.status().ready)
   const counts = await counted()
   assert.equal(counts['broadcast ok'], good)
-  assert.equal(Object.entries(counts).reduce((sum, [name, count]) => name.endsWith(' ok') ? sum : sum + count, 0), bad.size)
+  assert.equal(
+    Object.entries(counts).reduce((sum, [name, count]) => (name.endsWith(' ok') ? sum : sum + count), 0),
+    bad.size
+  )
 })
 
 test('a record that is too large for the dead letters is kept without its value', async (t) => {
   const kafka = await testKafka(t)
   const admin = kafka.kafka.admin()
   await admin.connect()
-  await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: kafka.deadLetterTopic, configEntries: [{ name: 'max.message.bytes', value: '1000' }] }] })
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: 2, name: kafka.deadLetterTopic, configEntries: [{ name: 'max.message.bytes', value: '1000' }] }]
+  })
   await admin.disconnect()
   const { published } = await startIngest(kafka)
-  await kafka.produce([broadcast('d', 1), { ...broadcast('d', 2), value: `{${'x'.repeat(2000)}`, headers: { 'x-operator': 'broadcast', 'x-guid': 'd', 'large': 'y'.repeat(2000) } }, broadcast('d', 3)])
+  await kafka.produce([
+    broadcast('d', 1),
+    {
+      ...broadcast('d', 2),
+      value: `{${'x'.repeat(2000)}`,
+      headers: { 'x-operator': 'broadcast', 'x-guid': 'd', large: 'y'.repeat(2000) }
+    },
+    broadcast('d', 3)
+  ])
   await published(2)
   const [{ key, value, headers, ...rest }, ...others] = await kafka.readAll(kafka.deadLetterTopic, 1)
-  assert.deepEqual({ key, value, headers, others }, {
-    key: null, value: null, others: [],
-    headers: { 'x-reason': 'bad_value', 'x-topic': kafka.downlinkTopic, 'x-partition': headers['x-partition'], 'x-offset': '1', 'x-truncated': 'true' }
-  }, JSON.stringify(rest))
+  assert.deepEqual(
+    { key, value, headers, others },
+    {
+      key: null,
+      value: null,
+      others: [],
+      headers: {
+        'x-reason': 'bad_value',
+        'x-topic': kafka.downlinkTopic,
+        'x-partition': headers['x-partition'],
+        'x-offset': '1',
+        'x-truncated': 'true'
+      }
+    },
+    JSON.stringify(rest)
+  )
 })
 
 test('an offset is not done before its dead letter is safe', async (t) => {
@@ -107,7 +159,11 @@ test('an offset is not done before its dead letter is safe', async (t) => {
   await kafka.produce([broadcast('d', 1), { value: '{', headers: {} }, broadcast('d', 2)])
   await first.published(2)
   await first.stop()
-  const [{ partitions: [{ offset }] }] = await admin.fetchOffsets({ groupId: kafka.groupId, topics: [kafka.downlinkTopic] })
+  const [
+    {
+      partitions: [{ offset }]
+    }
+  ] = await admin.fetchOffsets({ groupId: kafka.groupId, topics: [kafka.downlinkTopic] })
   assert.equal(offset, '1')
 
   const second = await startIngest(kafka, { bus: first.bus })
@@ -126,19 +182,38 @@ test('a compressed batch that is a bomb, or that cannot be read, is kept as a wh
   await producer.connect()
   const { default: kafkajs } = await import('kafkajs')
   const gzip = kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP]
-  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({ ...gzip(), compress: async (/** @type {{ buffer: Buffer }} */ { buffer }) => zlib.gzipSync(buffer) })
+  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
+    ...gzip(),
+    compress: async (/** @type {{ buffer: Buffer }} */ { buffer }) => zlib.gzipSync(buffer)
+  })
   t.after(() => { kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = gzip })
-  await producer.send({ topic: kafka.downlinkTopic, compression: kafkajs.CompressionTypes.GZIP, messages: [broadcast('d', 2), { ...broadcast('d', 3), value: Buffer.alloc(70 * 2 ** 20, ' ') }] })
+  await producer.send({
+    topic: kafka.downlinkTopic,
+    compression: kafkajs.CompressionTypes.GZIP,
+    messages: [broadcast('d', 2), { ...broadcast('d', 3), value: Buffer.alloc(70 * 2 ** 20, ' ') }]
+  })
   await producer.disconnect()
   await kafka.produce([broadcast('d', 4)])
   await published(2)
   assert.deepEqual(bus.byDocument().get('d'), ['1', '4'])
   const [{ value, headers }] = await kafka.readAll(kafka.deadLetterTopic, 1)
-  assert.deepEqual(headers, { 'x-reason': 'bad_value', 'x-topic': kafka.downlinkTopic, 'x-partition': '0', 'x-offset': '1', 'x-batch-records': '2' })
+  assert.deepEqual(headers, {
+    'x-reason': 'bad_value',
+    'x-topic': kafka.downlinkTopic,
+    'x-partition': '0',
+    'x-offset': '1',
+    'x-batch-records': '2'
+  })
   assert.ok(value !== null && value.length > 50_000 && value.length < 200_000, 'the batch as the broker has it')
   assert.deepEqual(await counted(), { 'broadcast ok': 2, 'unknown bad_value': 1 })
   assert.equal(ingest.status().restarts, 0)
-  assert.match(kafka.lines.filter(({ level }) => level === 'error').map(({ text }) => text).join(), /gzip: it decompresses to more than.*the record batch cannot be read/s)
+  assert.match(
+    kafka.lines
+      .filter(({ level }) => level === 'error')
+      .map(({ text }) => text)
+      .join(),
+    /gzip: it decompresses to more than.*the record batch cannot be read/s
+  )
 })
 
 test('a zstd batch of thousands of empty frames, which Kafka takes, holds nothing up: it is kept as a whole', async (t) => {
@@ -150,26 +225,42 @@ test('a zstd batch of thousands of empty frames, which Kafka takes, holds nothin
   // each says that it needs 64 MB; the last one has the record, in a block that is stored as it is
   const frame = (/** @type {Buffer} */ content) => {
     const block = Buffer.alloc(3)
-    block.writeUIntLE(content.length << 3 | 1, 0, 3)
+    block.writeUIntLE((content.length << 3) | 1, 0, 3)
     return Buffer.concat([Buffer.from('28b52ffd0080', 'hex'), block, content])
   }
   kafkajs.CompressionCodecs[ZSTD] = () => ({
     ...zstd(),
-    compress: async (/** @type {{ buffer: Buffer }} */ { buffer }) => Buffer.concat([...Array(5000).fill(frame(Buffer.alloc(0))), frame(buffer)])
+    compress: async (/** @type {{ buffer: Buffer }} */ { buffer }) =>
+      Buffer.concat([...Array(5000).fill(frame(Buffer.alloc(0))), frame(buffer)])
   })
-  t.after(() => { kafkajs.CompressionCodecs[ZSTD] = zstd })
+  t.after(() => {
+    kafkajs.CompressionCodecs[ZSTD] = zstd
+  })
   const producer = kafka.kafka.producer()
   await producer.connect()
   const before = process.cpuUsage().user
-  await producer.send({ topic: kafka.downlinkTopic, compression: ZSTD, messages: [{ ...broadcast('d', 1), partition: 0 }] })
+  await producer.send({
+    topic: kafka.downlinkTopic,
+    compression: ZSTD,
+    messages: [{ ...broadcast('d', 1), partition: 0 }]
+  })
   await producer.disconnect()
-  await kafka.produce([{ ...broadcast('d', 2), partition: 0 }, { ...broadcast('other', 3), partition: 1 }])
+  await kafka.produce([
+    { ...broadcast('d', 2), partition: 0 },
+    { ...broadcast('other', 3), partition: 1 }
+  ])
   await published(2)
   const seconds = (process.cpuUsage().user - before) / 1e6
   assert.ok(seconds < 15, `${seconds} s of CPU: it took 68 before`)
   assert.deepEqual([bus.byDocument().get('d'), bus.byDocument().get('other')], [['2'], ['3']])
   const [{ value, headers }] = await kafka.readAll(kafka.deadLetterTopic, 1)
-  assert.deepEqual(headers, { 'x-reason': 'bad_value', 'x-topic': kafka.downlinkTopic, 'x-partition': '0', 'x-offset': '0', 'x-batch-records': '1' })
+  assert.deepEqual(headers, {
+    'x-reason': 'bad_value',
+    'x-topic': kafka.downlinkTopic,
+    'x-partition': '0',
+    'x-offset': '0',
+    'x-batch-records': '1'
+  })
   assert.ok(value !== null && value.length > 45_000)
   assert.deepEqual(await counted(), { 'broadcast ok': 2, 'unknown bad_value': 1 })
   assert.equal(ingest.status().restarts, 0)

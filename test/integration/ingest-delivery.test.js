@@ -10,13 +10,18 @@ import { waitFor } from '../helpers/wait.js'
  * @param {number} documents
  * @param {number} [from]
  */
-const numbered = (count, documents, from = 0) => Array.from({ length: count }, (_, i) => broadcast(`d${(from + i) % documents}`, from + i))
+const numbered = (count, documents, from = 0) =>
+  Array.from({ length: count }, (_, i) => broadcast(`d${(from + i) % documents}`, from + i))
 
 /** @param {ReturnType<typeof recordingBus>} bus @param {number} count @param {number} documents */
 function assertAllInOrder (bus, count, documents) {
   const byDocument = bus.byDocument()
   for (let d = 0; d < documents; d++) {
-    assert.deepEqual(byDocument.get(`d${d}`), Array.from({ length: Math.ceil((count - d) / documents) }, (_, i) => String(i * documents + d)), `document d${d}`)
+    assert.deepEqual(
+      byDocument.get(`d${d}`),
+      Array.from({ length: Math.ceil((count - d) / documents) }, (_, i) => String(i * documents + d)),
+      `document d${d}`
+    )
   }
 }
 
@@ -56,8 +61,14 @@ test('while the bus fails nothing is lost, reordered or published twice, and the
   assert.equal(ingest.status().restarts, restarts)
   await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
   const committed = await committedOffsets(kafka)
-  await waitFor(async () => (await committed()).reduce((sum, offset) => sum + Math.max(0, offset)) === 1000, { message: committed })
-  assert.equal(kafka.lines.filter(({ text }) => text.includes('joined the Kafka consumer group')).length, 1, 'it was a member all the time')
+  await waitFor(async () => (await committed()).reduce((sum, offset) => sum + Math.max(0, offset)) === 1000, {
+    message: committed
+  })
+  assert.equal(
+    kafka.lines.filter(({ text }) => text.includes('joined the Kafka consumer group')).length,
+    1,
+    'it was a member all the time'
+  )
   assert.ok(((await metrics.bus_errors.get()).values[0].value) >= failures)
   assert.ok(kafka.lines.filter(({ level }) => level === 'warn').length < 100, 'it does not log each try')
 })
@@ -92,7 +103,14 @@ test('a member that dies between effect and commit: what comes again is recognis
   // as if the last commits had never been made
   const admin = kafka.kafka.admin()
   await admin.connect()
-  await admin.setOffsets({ groupId: kafka.groupId, topic: kafka.downlinkTopic, partitions: [{ partition: 0, offset: '5' }, { partition: 1, offset: '3' }] })
+  await admin.setOffsets({
+    groupId: kafka.groupId,
+    topic: kafka.downlinkTopic,
+    partitions: [
+      { partition: 0, offset: '5' },
+      { partition: 1, offset: '3' }
+    ]
+  })
   await admin.disconnect()
   const second = await startIngest(kafka, { bus })
   await kafka.produce(numbered(50, 5, 100))
@@ -109,7 +127,8 @@ test('a partition that stands still holds up no other one, and goes on where it 
   let stuck = true
   bus.before = ([{ publication }]) => { if (stuck && publication.guid === 'd0') throw new InkcastError('unavailable') }
   /** @param {number} from @param {number} count */
-  const send = (from, count) => kafka.produce(numbered(count, 2, from).map((message, i) => ({ ...message, partition: (from + i) % 2 })))
+  const send = (from, count) =>
+    kafka.produce(numbered(count, 2, from).map((message, i) => ({ ...message, partition: (from + i) % 2 })))
   await send(0, 100)
   await published(50)
   await delay(2500) // kafkajs waits for a batch no longer than this
@@ -180,7 +199,10 @@ test('a second member takes over partitions: nothing is lost, reordered or comes
   const then = sent
   await waitFor(() => sent > then + 200)
   await first.stop()
-  await waitFor(() => second.ingest.status().partitions.length === 4, { timeout: 15_000, message: () => second.ingest.status() })
+  await waitFor(() => second.ingest.status().partitions.length === 4, {
+    timeout: 15_000,
+    message: () => second.ingest.status()
+  })
   producing = false
   await done
   await second.published(sent)

@@ -37,18 +37,29 @@ async function scene (test) {
   /** @type {(() => unknown)[]} */
   const ends = []
   test.after(async () => { for (const end of ends.reverse()) await end() })
-  const t = /** @type {import('node:test').TestContext} */ (/** @type {unknown} */ ({ after: (/** @type {() => unknown} */ end) => ends.push(end) }))
+  const t = /** @type {import('node:test').TestContext} */ (
+    /** @type {unknown} */ ({ after: (/** @type {() => unknown} */ end) => ends.push(end) })
+  )
   const server = await startRedis()
   t.after(() => server.stop())
   const admin = new Redis(server.url, { retryStrategy: () => 50 })
   admin.on('error', () => {})
   t.after(() => admin.disconnect())
   const inboxes = [createInbox(), createInbox()]
-  const pair = await createRedisPair(server.url, { handlers: [handlersOf(inboxes[0]), handlersOf(inboxes[1])], workers: [1, 2], history: { size: 1000, ttl: 60 } })
+  const pair = await createRedisPair(server.url, {
+    handlers: [handlersOf(inboxes[0]), handlersOf(inboxes[1])],
+    workers: [1, 2],
+    history: { size: 1000, ttl: 60 }
+  })
   t.after(() => pair.stop())
   /** One on each worker. */
   const [here, there] = [pair.first, pair.second].map((bus, i) => {
-    const feeds = createFeeds({ bus, createDelivery: (record) => record, metrics: pair.metrics, log: recordingLog().log })
+    const feeds = createFeeds({
+      bus,
+      createDelivery: (record) => record,
+      metrics: pair.metrics,
+      log: recordingLog().log
+    })
     inboxes[i].onRecord = (record) => feeds.receive(record)
     inboxes[i].onReconnect = (guids) => { feeds.check(guids).catch(() => {}) }
     feeds.start()
@@ -57,7 +68,11 @@ async function scene (test) {
   })
   const kafka = await testKafka(t, { partitions: 2 })
   const redis = pair.connections[2]
-  const { ingest } = await startIngest(kafka, { bus: /** @type {any} */ (pair.publisher), markStore: createRedisMarks({ redis }), times: CANARIES })
+  const { ingest } = await startIngest(kafka, {
+    bus: /** @type {any} */ (pair.publisher),
+    markStore: createRedisMarks({ redis }),
+    times: CANARIES
+  })
   redis.onBack(() => ingest.suspect())
   const guids = range(6).map(() => fresh())
   let sent = 0
@@ -69,13 +84,24 @@ async function scene (test) {
   }
   const join = async (/** @type {typeof here} */ feeds, /** @type {string} */ guid, /** @type {any} */ since) => {
     const member = new Reader(guid)
-    const joined = await waitFor(() => feeds.join(guid, member, since, () => true), { timeout: 20_000, message: 'to join' })
+    const joined = await waitFor(() => feeds.join(guid, member, since, () => true), {
+      timeout: 20_000,
+      message: 'to join'
+    })
     return { guid, member, ...joined }
   }
   await produce(10)
   const members = await Promise.all(guids.map((guid) => join(here, guid, undefined)))
-  await waitFor(() => members.every(({ member, position }) => position.offset + member.offsets.length === sent), { timeout: 20_000, message: 'the first records' })
-  const marks = async () => Object.fromEntries(await Promise.all((await admin.keys(sourceMark('*'))).map(async (key) => [key, Number.parseInt(await admin.get(key) ?? '-1')])))
+  await waitFor(() => members.every(({ member, position }) => position.offset + member.offsets.length === sent), {
+    timeout: 20_000,
+    message: 'the first records'
+  })
+  const marks = async () =>
+    Object.fromEntries(
+      await Promise.all(
+        (await admin.keys(sourceMark('*'))).map(async (key) => [key, Number.parseInt((await admin.get(key)) ?? '-1')])
+      )
+    )
   const before = await marks()
   // canaries move them on
   await waitFor(async () => {
@@ -96,7 +122,11 @@ async function scene (test) {
       await admin.save()
       const before = sent
       await produce(count)
-      await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === sent), { timeout: 20_000, message: () => `live delivery of ${before + 1} to ${sent}: ${members.map(({ member }) => member.offsets.at(-1))}` })
+      await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === sent), {
+        timeout: 20_000,
+        message: () =>
+          `live delivery of ${before + 1} to ${sent}: ${members.map(({ member }) => member.offsets.at(-1))}`
+      })
       await alsoLost()
       await server.kill('SIGKILL')
       await down()
@@ -109,9 +139,15 @@ test('what Redis has lost comes again at its old offsets before anything new: no
   const { members, guids, lose, produce, join, there, positions } = await scene(t)
   await lose(20, undefined, () => produce(30))
   await produce(5)
-  await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 65), { timeout: 30_000, message: () => `all records: ${members.map(({ member }) => [member.offsets.at(-1), member.resyncs])}` })
+  await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 65), {
+    timeout: 30_000,
+    message: () => `all records: ${members.map(({ member }) => [member.offsets.at(-1), member.resyncs])}`
+  })
   for (const { member } of members) {
-    assert.deepEqual(member.offsets.filter((offset) => offset > 10), range(55, 11))
+    assert.deepEqual(
+      member.offsets.filter((offset) => offset > 10),
+      range(55, 11)
+    )
     assert.deepEqual(member.resyncs, [])
   }
   for (const [i, guid] of guids.entries()) {
@@ -128,22 +164,39 @@ test('what Redis has lost comes again at its old offsets before anything new: no
 test('where nothing new comes the lost records come again with the next of their partition, and again if Redis loses them twice', async (t) => {
   const { members, lose, produce, server } = await scene(t)
   await lose(20, undefined, () => produce(1))
-  await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 31), { timeout: 30_000, message: 'what was lost' })
+  await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 31), {
+    timeout: 30_000,
+    message: 'what was lost'
+  })
   await server.kill('SIGKILL')
   await server.restart()
   await produce(1)
-  await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 32), { timeout: 30_000, message: 'what was lost twice' })
-  for (const { member } of members) assert.deepEqual([member.offsets.filter((offset) => offset > 10), member.resyncs], [range(22, 11), []])
+  await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 32), {
+    timeout: 30_000,
+    message: 'what was lost twice'
+  })
+  for (const { member } of members)
+    assert.deepEqual([member.offsets.filter((offset) => offset > 10), member.resyncs], [range(22, 11), []])
 })
 
 test('documents with a record that is in no Kafka partition begin anew, the others are healed', async (t) => {
   const { members, guids, lose, produce, pair, join, there, positions } = await scene(t)
   /** @type {any} */
   let mixed
-  await lose(5, async () => { [mixed] = await pair.publisher.publish([entry(guids[0], 'over HTTP')]) }, () => produce(20))
+  await lose(
+    5,
+    async () => {
+      ;[mixed] = await pair.publisher.publish([entry(guids[0], 'over HTTP')])
+    },
+    () => produce(20)
+  )
   assert.notEqual(mixed.position.epoch, positions[0]?.epoch, 'a log of one source has no other records')
-  await waitFor(() => members.slice(1).every(({ member }) => member.offsets.at(-1) === 35), { timeout: 30_000, message: 'what was lost' })
-  for (const { member } of members.slice(1)) assert.deepEqual([member.offsets.filter((offset) => offset > 10), member.resyncs], [range(25, 11), []])
+  await waitFor(() => members.slice(1).every(({ member }) => member.offsets.at(-1) === 35), {
+    timeout: 30_000,
+    message: 'what was lost'
+  })
+  for (const { member } of members.slice(1))
+    assert.deepEqual([member.offsets.filter((offset) => offset > 10), member.resyncs], [range(25, 11), []])
   assert.equal((await join(there, guids[0], mixed.position)).recovered, false)
 })
 
@@ -151,5 +204,8 @@ test('without the mark of a partition its documents begin anew', async (t) => {
   const { admin, members, lose, produce } = await scene(t)
   await admin.del(...await admin.keys(sourceMark('*')))
   await lose(20, undefined, () => produce(30))
-  await waitFor(() => members.every(({ member }) => member.resyncs.length > 0), { timeout: 30_000, message: 'the resyncs' })
+  await waitFor(() => members.every(({ member }) => member.resyncs.length > 0), {
+    timeout: 30_000,
+    message: 'the resyncs'
+  })
 })

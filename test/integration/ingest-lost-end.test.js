@@ -35,43 +35,53 @@ async function loseEnd (broker, topic, end) {
 const produceEach = async (/** @type {TestKafka} */ kafka, name, count) => {
   const producer = kafka.kafka.producer({ allowAutoTopicCreation: false })
   await producer.connect()
-  for (let i = 0; i < count; i++) await producer.send({ topic: kafka.downlinkTopic, messages: [broadcast('d', `${name}${i}`)] })
+  for (let i = 0; i < count; i++)
+    await producer.send({ topic: kafka.downlinkTopic, messages: [broadcast('d', `${name}${i}`)] })
   await producer.disconnect()
 }
 
 /** @param {ReturnType<typeof recordingBus>} bus @param {string} operator */
 const count = (bus, operator) => bus.published.filter(({ publication }) => publication.operator === operator).length
 
-test('a partition that lost its end: what is written in its place is delivered, nothing is carried out twice, /ready and a metric say it', { timeout: 180_000 }, async (t) => {
-  const broker = await startKafka()
-  t.after(() => broker.stop())
-  const kafka = await testKafka(t, { brokers: broker.brokers, partitions: 1 })
-  const [bus, markStore] = [recordingBus(), createMemoryMarks()]
-  const first = await startIngest(kafka, { bus, markStore })
-  await kafka.produce([KICK])
-  await kafka.produce([EVERYONE])
-  await produceEach(kafka, 'a', 20)
-  await first.published(22)
+test(
+  'a partition that lost its end: what is written in its place is delivered, nothing is carried out twice, /ready and a metric say it',
+  { timeout: 180_000 },
+  async (t) => {
+    const broker = await startKafka()
+    t.after(() => broker.stop())
+    const kafka = await testKafka(t, { brokers: broker.brokers, partitions: 1 })
+    const [bus, markStore] = [recordingBus(), createMemoryMarks()]
+    const first = await startIngest(kafka, { bus, markStore })
+    await kafka.produce([KICK])
+    await kafka.produce([EVERYONE])
+    await produceEach(kafka, 'a', 20)
+    await first.published(22)
 
-  await loseEnd(broker, kafka.downlinkTopic, 12)
-  await produceEach(kafka, 'b', 6)
-  await first.published(28, 45_000)
-  assert.deepEqual([count(bus, 'kick'), count(bus, 'everyone'), bus.duplicates], [1, 1, 0], 'nothing of before was offered again')
-  assert.match(first.ingest.warnings()[0], /partition 0 of .* lost records/)
-  assert.equal((await first.metrics.kafka_lost_ends.get()).values[0]?.value, 1)
-  await waitFor(() => first.ingest.status().ready, { timeout: 15_000, message: () => first.ingest.status() })
-  await first.stop()
+    await loseEnd(broker, kafka.downlinkTopic, 12)
+    await produceEach(kafka, 'b', 6)
+    await first.published(28, 45_000)
+    assert.deepEqual(
+      [count(bus, 'kick'), count(bus, 'everyone'), bus.duplicates],
+      [1, 1, 0],
+      'nothing of before was offered again'
+    )
+    assert.match(first.ingest.warnings()[0], /partition 0 of .* lost records/)
+    assert.equal((await first.metrics.kafka_lost_ends.get()).values[0]?.value, 1)
+    await waitFor(() => first.ingest.status().ready, { timeout: 15_000, message: () => first.ingest.status() })
+    await first.stop()
 
-  // nobody reads, and the new end passes the old one
-  await loseEnd(broker, kafka.downlinkTopic, 15)
-  await produceEach(kafka, 'c', 10)
-  const second = await startIngest(kafka, { bus, markStore })
-  await second.published(38, 45_000)
-  assert.equal((await second.metrics.kafka_lost_ends.get()).values[0]?.value, 1)
-  const text = (/** @type {string} */ name, /** @type {number} */ length) => Array.from({ length }, (_, i) => `"${name}${i}"`)
-  assert.deepEqual(bus.byDocument().get('d'), [...text('a', 20), ...text('b', 6), ...text('c', 10)])
-  assert.deepEqual([count(bus, 'kick'), count(bus, 'everyone')], [1, 1])
-})
+    // nobody reads, and the new end passes the old one
+    await loseEnd(broker, kafka.downlinkTopic, 15)
+    await produceEach(kafka, 'c', 10)
+    const second = await startIngest(kafka, { bus, markStore })
+    await second.published(38, 45_000)
+    assert.equal((await second.metrics.kafka_lost_ends.get()).values[0]?.value, 1)
+    const text = (/** @type {string} */ name, /** @type {number} */ length) =>
+      Array.from({ length }, (_, i) => `"${name}${i}"`)
+    assert.deepEqual(bus.byDocument().get('d'), [...text('a', 20), ...text('b', 6), ...text('c', 10)])
+    assert.deepEqual([count(bus, 'kick'), count(bus, 'everyone')], [1, 1])
+  }
+)
 
 test('a group whose offsets are reset carries nothing out again that has no log; where nothing is known of a partition, nothing old', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
@@ -85,17 +95,33 @@ test('a group whose offsets are reset carries nothing out again that has no log;
   const admin = kafka.kafka.admin()
   await admin.connect()
   t.after(() => admin.disconnect())
-  await waitFor(() => admin.resetOffsets({ groupId: kafka.groupId, topic: kafka.downlinkTopic, earliest: true }).then(() => true, () => false))
+  await waitFor(() =>
+    admin.resetOffsets({ groupId: kafka.groupId, topic: kafka.downlinkTopic, earliest: true }).then(
+      () => true,
+      () => false
+    )
+  )
   const second = await startIngest(kafka, { bus, markStore })
   await kafka.produce([broadcast('d', 2), KICK])
   await second.published(6)
   assert.deepEqual([count(bus, 'kick'), count(bus, 'everyone'), count(bus, 'broadcast')], [2, 1, 3])
-  assert.deepEqual(await second.counted(), { 'kick passed_over': 1, 'everyone passed_over': 1, 'broadcast passed_over': 1, 'broadcast duplicate': 1, 'broadcast ok': 1, 'kick ok': 1 })
+  assert.deepEqual(await second.counted(), {
+    'kick passed_over': 1,
+    'everyone passed_over': 1,
+    'broadcast passed_over': 1,
+    'broadcast duplicate': 1,
+    'broadcast ok': 1,
+    'kick ok': 1
+  })
   await second.stop()
 
   // Redis knows nothing of the partition: then it is the age that counts
   const week = String(Date.now() - 7 * 86_400_000)
-  await kafka.produce([{ ...KICK, timestamp: week }, { ...EVERYONE, timestamp: week }, { ...broadcast('d', 3), timestamp: week }])
+  await kafka.produce([
+    { ...KICK, timestamp: week },
+    { ...EVERYONE, timestamp: week },
+    { ...broadcast('d', 3), timestamp: week }
+  ])
   const third = await startIngest(kafka, { bus })
   await third.published(7)
   assert.deepEqual([count(bus, 'kick'), count(bus, 'everyone'), count(bus, 'broadcast')], [2, 1, 4])

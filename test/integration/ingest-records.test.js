@@ -12,8 +12,22 @@ test('every operator reaches the bus as it was asked for', async (t) => {
   const { published, bus } = await startIngest(kafka)
   /** @type {[Record<string, string>, string | null][]} */
   const records = [
-    [{ 'x-operator': 'broadcast', 'x-guid': 'd1', 'x-event': 'edit', 'x-except': 'c1,c2', 'x-trace-id': 't1', 'x-timestamp': '1700000000000', 'x-source': 'service' }, '{"a":1}'],
-    [{ 'x-operator': 'broadcast', 'x-guid': 'd1', 'x-ephemeral': 'true', 'x-receipt': 'true', 'x-trace-id': 't2' }, '2'],
+    [
+      {
+        'x-operator': 'broadcast',
+        'x-guid': 'd1',
+        'x-event': 'edit',
+        'x-except': 'c1,c2',
+        'x-trace-id': 't1',
+        'x-timestamp': '1700000000000',
+        'x-source': 'service'
+      },
+      '{"a":1}'
+    ],
+    [
+      { 'x-operator': 'broadcast', 'x-guid': 'd1', 'x-ephemeral': 'true', 'x-receipt': 'true', 'x-trace-id': 't2' },
+      '2'
+    ],
     [{ 'x-operator': 'user', 'x-uid': 'u1', 'x-trace-id': 't3' }, '3'],
     [{ 'x-operator': 'socket', 'x-sid': 'AAxxxxxxxxxxxxxxxxxx', 'x-trace-id': 't4' }, '4'],
     [{ 'x-operator': 'everyone', 'x-trace-id': 't5' }, '5'],
@@ -25,20 +39,47 @@ test('every operator reaches the bus as it was asked for', async (t) => {
   await published(records.length)
   const byTrace = new Map(bus.published.map((entry) => [entry.publication.traceId, entry]))
   assert.deepEqual(byTrace.get('t1'), {
-    origin: { source: `${await fetchTopicId(kafka.kafka, kafka.downlinkTopic)}/0`, sequence: 0, epoch: 0, healed: 'same' },
+    origin: {
+      source: `${await fetchTopicId(kafka.kafka, kafka.downlinkTopic)}/0`,
+      sequence: 0,
+      epoch: 0,
+      healed: 'same'
+    },
     publication: {
-      operator: 'broadcast', guid: 'd1', uid: undefined, sid: undefined, event: 'edit', except: ['c1', 'c2'], ephemeral: false, receipt: false, traceId: 't1',
-      traceparent: undefined, idempotencyKey: undefined, timestamp: 1_700_000_000_000, source: 'service', contentType: 'application/json', value: Buffer.from('{"a":1}')
+      operator: 'broadcast',
+      guid: 'd1',
+      uid: undefined,
+      sid: undefined,
+      event: 'edit',
+      except: ['c1', 'c2'],
+      ephemeral: false,
+      receipt: false,
+      traceId: 't1',
+      traceparent: undefined,
+      idempotencyKey: undefined,
+      timestamp: 1_700_000_000_000,
+      source: 'service',
+      contentType: 'application/json',
+      value: Buffer.from('{"a":1}')
     }
   })
   const short = (/** @type {string} */ traceId) => {
-    const { operator, guid, uid, sid, ephemeral, receipt, timestamp } = /** @type {import('../../src/bus/contract.js').Entry} */ (byTrace.get(traceId)).publication
-    assert.ok(traceId === 't1' || Math.abs(Date.now() - timestamp) < 60_000, 'without x-timestamp the record\'s own time holds')
+    const { operator, guid, uid, sid, ephemeral, receipt, timestamp } =
+      /** @type {import('../../src/bus/contract.js').Entry} */ (byTrace.get(traceId)).publication
+    assert.ok(
+      traceId === 't1' || Math.abs(Date.now() - timestamp) < 60_000,
+      'without x-timestamp the record\'s own time holds'
+    )
     return [operator, guid ?? uid ?? sid, ephemeral, receipt]
   }
   assert.deepEqual(['t2', 't3', 't4', 't5', 't6', 't7', 't8'].map(short), [
-    ['broadcast', 'd1', true, true], ['user', 'u1', false, false], ['socket', 'AAxxxxxxxxxxxxxxxxxx', false, false], ['everyone', undefined, false, false],
-    ['kick', 'u1', false, false], ['kick', 'AAxxxxxxxxxxxxxxxxxx', false, false], ['revoke', 'd1', false, false]
+    ['broadcast', 'd1', true, true],
+    ['user', 'u1', false, false],
+    ['socket', 'AAxxxxxxxxxxxxxxxxxx', false, false],
+    ['everyone', undefined, false, false],
+    ['kick', 'u1', false, false],
+    ['kick', 'AAxxxxxxxxxxxxxxxxxx', false, false],
+    ['revoke', 'd1', false, false]
   ])
 })
 
@@ -53,10 +94,23 @@ test('values arrive byte by byte: unicode, binary msgpack, 1 MB, empty string', 
     Buffer.from('""')
   ]
   for (const [index, value] of values.entries()) {
-    await kafka.produce([{ ...broadcast(`d${index}`, null), value, headers: { 'x-operator': 'broadcast', 'x-guid': `d${index}`, 'content-type': index === 3 ? 'application/msgpack' : 'application/json' } }])
+    await kafka.produce([
+      {
+        ...broadcast(`d${index}`, null),
+        value,
+        headers: {
+          'x-operator': 'broadcast',
+          'x-guid': `d${index}`,
+          'content-type': index === 3 ? 'application/msgpack' : 'application/json'
+        }
+      }
+    ])
   }
   await published(values.length)
-  for (const { publication: { guid, value } } of bus.published) assert.ok(value.equals(values[Number(guid?.slice(1))]), `value of ${guid}`)
+  for (const {
+    publication: { guid, value }
+  } of bus.published)
+    assert.ok(value.equals(values[Number(guid?.slice(1))]), `value of ${guid}`)
 })
 
 for (const compression of /** @type {const} */ (['gzip', 'snappy', 'lz4', 'zstd'])) {
@@ -66,10 +120,23 @@ for (const compression of /** @type {const} */ (['gzip', 'snappy', 'lz4', 'zstd'
     const kafka = await testKafka(t, { partitions: 2 })
     const { published, bus, ingest } = await startIngest(kafka)
     // compresses well, compresses badly, and longer than one of the compressors' blocks
-    const texts = Array.from({ length: 400 }, (_, i) => i % 3 === 0 ? 'aaaa'.repeat(i) : i % 3 === 1 ? Buffer.from(String(Math.sin(i)).repeat(5)).toString('base64') : `世界 ${i} `.repeat(30))
+    const texts = Array.from({ length: 400 }, (_, i) =>
+      i % 3 === 0
+        ? 'aaaa'.repeat(i)
+        : i % 3 === 1
+          ? Buffer.from(String(Math.sin(i)).repeat(5)).toString('base64')
+          : `世界 ${i} `.repeat(30)
+    )
     await produceWithJava({
-      classpath, brokers: kafka.config.kafka.brokers.join(), topic: kafka.downlinkTopic, compression,
-      records: texts.map((text, i) => ({ key: `d${i % 5}`, headers: { 'x-operator': 'broadcast', 'x-guid': `d${i % 5}`, 'x-event': 'edit' }, value: JSON.stringify({ i, text }) }))
+      classpath,
+      brokers: kafka.config.kafka.brokers.join(),
+      topic: kafka.downlinkTopic,
+      compression,
+      records: texts.map((text, i) => ({
+        key: `d${i % 5}`,
+        headers: { 'x-operator': 'broadcast', 'x-guid': `d${i % 5}`, 'x-event': 'edit' },
+        value: JSON.stringify({ i, text })
+      }))
     })
     await published(texts.length)
     const documents = bus.byDocument()
@@ -89,15 +156,24 @@ test('lag and age are reported per partition, and not for partitions of others',
   const read = async () => (await metrics.kafka_lag.get()).values.map(({ labels, value }) => [labels.partition, value])
   await waitFor(async () => (await read()).length === 2, { message: read })
   assert.deepEqual((await read()).sort(), [[0, 0], [1, 0]])
-  for (const { value } of (await metrics.kafka_record_age_milliseconds.get()).values) assert.ok(value >= 0 && value < 10_000, `age ${value}`)
+  for (const { value } of (await metrics.kafka_record_age_milliseconds.get()).values)
+    assert.ok(value >= 0 && value < 10_000, `age ${value}`)
   const { values } = await metrics.stage_milliseconds.get()
-  assert.equal(values.find(({ metricName, labels }) => metricName?.endsWith('_count') && labels.stage === 'produced_ingested')?.value, 50)
+  assert.equal(
+    values.find(({ metricName, labels }) => metricName?.endsWith('_count') && labels.stage === 'produced_ingested')
+      ?.value,
+    50
+  )
 })
 
 test('of a transaction everything arrives or nothing, and its markers hold nobody up', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const { published, bus, ingest, stop } = await startIngest(kafka)
-  const producer = kafka.kafka.producer({ transactionalId: `${kafka.groupId}.tx`, idempotent: true, maxInFlightRequests: 1 })
+  const producer = kafka.kafka.producer({
+    transactionalId: `${kafka.groupId}.tx`,
+    idempotent: true,
+    maxInFlightRequests: 1
+  })
   await producer.connect()
   kafka.onEnd(() => producer.disconnect())
   for (const [value, end] of /** @type {const} */ ([[1, 'commit'], [2, 'abort'], [3, 'commit'], [4, 'abort']])) {

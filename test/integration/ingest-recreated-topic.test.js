@@ -6,10 +6,14 @@ import { broadcast, recordingBus, startIngest, testKafka } from '../helpers/kafk
 import { waitFor } from '../helpers/wait.js'
 
 /** @param {string} name @param {number} count @param {number} documents */
-const records = (name, count, documents) => Array.from({ length: count }, (_, i) => broadcast(`d${i % documents}`, `${name}${i}`))
+const records = (name, count, documents) =>
+  Array.from({ length: count }, (_, i) => broadcast(`d${i % documents}`, `${name}${i}`))
 
 /** @param {string} name @param {number} count @param {number} documents @param {number} document */
-const expected = (name, count, documents, document) => Array.from({ length: count }, (_, i) => i).filter((i) => i % documents === document).map((i) => `"${name}${i}"`)
+const expected = (name, count, documents, document) =>
+  Array.from({ length: count }, (_, i) => i)
+    .filter((i) => i % documents === document)
+    .map((i) => `"${name}${i}"`)
 
 /**
  * Deletes the downlink topic and makes it anew.
@@ -32,7 +36,8 @@ async function recreate ({ kafka, config, log, downlinkTopic, onEnd }) {
 /** @param {ReturnType<typeof recordingBus>} bus */
 function assertAllOnce (bus) {
   const documents = bus.byDocument()
-  for (let d = 0; d < 3; d++) assert.deepEqual(documents.get(`d${d}`), [...expected('a', 60, 3, d), ...expected('b', 30, 3, d)], `document d${d}`)
+  for (let d = 0; d < 3; d++)
+    assert.deepEqual(documents.get(`d${d}`), [...expected('a', 60, 3, d), ...expected('b', 30, 3, d)], `document d${d}`)
 }
 
 test('a topic that is made anew while it is read silences no document: each of its records arrives once', async (t) => {

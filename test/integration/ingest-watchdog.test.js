@@ -21,64 +21,102 @@ async function redisEcho ({ log, onEnd }, url = redisUrl()) {
   return createRedisEcho({ redis })
 }
 
-test('a consumer that is wedged while all its health checks are green is noticed and replaced, and nothing is lost or doubled', { timeout: 360_000 }, async (t) => {
-  const port = await freePort()
-  const proxy = await startKafkaProxy(port)
-  const broker = await startKafka({ port, advertisedPort: proxy.port })
-  const kafka = await testKafka(t, { brokers: `127.0.0.1:${proxy.port}`, partitions: 3 })
-  const { ingest, bus, published, counted, metrics } = await startIngest(kafka, { echo: await redisEcho(kafka), times: TIMES })
-  t.after(async () => {
-    await broker.stop()
+test(
+  'a consumer that is wedged while all its health checks are green is noticed and replaced, and nothing is lost or doubled',
+  { timeout: 360_000 },
+  async (t) => {
+    const port = await freePort()
+    const proxy = await startKafkaProxy(port)
+    const broker = await startKafka({ port, advertisedPort: proxy.port })
+    const kafka = await testKafka(t, { brokers: `127.0.0.1:${proxy.port}`, partitions: 3 })
+    const { ingest, bus, published, counted, metrics } = await startIngest(kafka, {
+      echo: await redisEcho(kafka),
+      times: TIMES
+    })
+    t.after(async () => {
+      await broker.stop()
+      await proxy.stop()
+    })
+    const ages = async () => (await metrics.canary_age_milliseconds.get()).values.map(({ value }) => value)
+    await kafka.produce(Array.from({ length: 30 }, (_, i) => broadcast(`d${i % 5}`, i)))
+    await published(30)
+    await waitFor(async () => (await ages()).length === 3, { message: ages })
+    assert.ok(
+      (await ages()).every((age) => age < 10_000),
+      String(await ages())
+    )
+
+    const { restarts } = ingest.status()
+    proxy.wedge()
+    const began = performance.now()
+    await kafka.produce(Array.from({ length: 30 }, (_, i) => broadcast(`d${i % 5}`, 30 + i)))
+    await waitFor(() => ingest.status().stalled, { timeout: 20_000, message: () => ingest.status() })
+    t.diagnostic(`noticed after ${Math.round(performance.now() - began)} ms`)
+    assert.match(String(ingest.status().stalled), /nothing comes through partition \d/)
+    assert.equal(ingest.status().ready, false)
+    await waitFor(() => ingest.status().restarts === restarts + 1, { timeout: 20_000, message: () => ingest.status() })
+    proxy.spareNew()
+    t.diagnostic(`replaced after ${Math.round(performance.now() - began)} ms, ${proxy.swallowed} answers swallowed`)
+    await published(60, 30_000)
+    t.diagnostic(`records flow again after ${Math.round(performance.now() - began)} ms`)
+    await waitFor(() => ingest.status().ready && ingest.status().stalled === undefined, {
+      timeout: 20_000,
+      message: () => ingest.status()
+    })
+    await waitFor(
+      async () => {
+        const now = await ages()
+        return now.length === 3 && now.every((age) => age < 10_000)
+      },
+      { message: ages }
+    )
+    await delay(2000) // another replacement, or a record of the one left behind, would come now
+
+    assert.equal(
+      ingest.status().restarts,
+      restarts + 1,
+      JSON.stringify(kafka.lines.filter(({ level }) => level === 'error' || level === 'warn'))
+    )
+    const documents = bus.byDocument()
+    for (let d = 0; d < 5; d++)
+      assert.deepEqual(
+        documents.get(`d${d}`),
+        Array.from({ length: 12 }, (_, i) => String(i * 5 + d))
+      )
+    assert.equal(documents.size, 5, 'canaries are in no document')
+    assert.deepEqual(
+      Object.keys(await counted()).filter((name) => name !== 'broadcast ok' && name !== 'broadcast duplicate'),
+      [],
+      'nor among the dead letters'
+    )
+  }
+)
+
+test(
+  'while Redis is away, or does not pass on what it takes, no consumer is replaced',
+  { timeout: 180_000 },
+  async (t) => {
+    const kafka = await testKafka(t, { partitions: 2 })
+    const proxy = await startProxy(Number(new URL(redisUrl()).port))
+    const { ingest, published } = await startIngest(kafka, {
+      echo: await redisEcho(kafka, `redis://127.0.0.1:${proxy.port}`),
+      times: TIMES
+    })
+    await kafka.produce([broadcast('d', 1)])
+    await published(1)
+    await delay(1500)
+    proxy.loseAnswers()
+    await waitFor(() => ingest.status().stalled, { timeout: 20_000, message: () => ingest.status() })
+    assert.match(String(ingest.status().stalled), /does not come back from Redis/)
+    await delay(6000)
+    assert.equal(ingest.status().restarts, 0)
+    proxy.heal()
+    await waitFor(() => ingest.status().ready, { timeout: 20_000, message: () => ingest.status() })
+    await delay(5000)
+    assert.deepEqual([ingest.status().restarts, ingest.status().ready], [0, true])
     await proxy.stop()
-  })
-  const ages = async () => (await metrics.canary_age_milliseconds.get()).values.map(({ value }) => value)
-  await kafka.produce(Array.from({ length: 30 }, (_, i) => broadcast(`d${i % 5}`, i)))
-  await published(30)
-  await waitFor(async () => (await ages()).length === 3, { message: ages })
-  assert.ok((await ages()).every((age) => age < 10_000), String(await ages()))
-
-  const { restarts } = ingest.status()
-  proxy.wedge()
-  const began = performance.now()
-  await kafka.produce(Array.from({ length: 30 }, (_, i) => broadcast(`d${i % 5}`, 30 + i)))
-  await waitFor(() => ingest.status().stalled, { timeout: 20_000, message: () => ingest.status() })
-  t.diagnostic(`noticed after ${Math.round(performance.now() - began)} ms`)
-  assert.match(String(ingest.status().stalled), /nothing comes through partition \d/)
-  assert.equal(ingest.status().ready, false)
-  await waitFor(() => ingest.status().restarts === restarts + 1, { timeout: 20_000, message: () => ingest.status() })
-  proxy.spareNew()
-  t.diagnostic(`replaced after ${Math.round(performance.now() - began)} ms, ${proxy.swallowed} answers swallowed`)
-  await published(60, 30_000)
-  t.diagnostic(`records flow again after ${Math.round(performance.now() - began)} ms`)
-  await waitFor(() => ingest.status().ready && ingest.status().stalled === undefined, { timeout: 20_000, message: () => ingest.status() })
-  await waitFor(async () => { const now = await ages(); return now.length === 3 && now.every((age) => age < 10_000) }, { message: ages })
-  await delay(2000) // another replacement, or a record of the one left behind, would come now
-
-  assert.equal(ingest.status().restarts, restarts + 1, JSON.stringify(kafka.lines.filter(({ level }) => level === 'error' || level === 'warn')))
-  const documents = bus.byDocument()
-  for (let d = 0; d < 5; d++) assert.deepEqual(documents.get(`d${d}`), Array.from({ length: 12 }, (_, i) => String(i * 5 + d)))
-  assert.equal(documents.size, 5, 'canaries are in no document')
-  assert.deepEqual(Object.keys(await counted()).filter((name) => name !== 'broadcast ok' && name !== 'broadcast duplicate'), [], 'nor among the dead letters')
-})
-
-test('while Redis is away, or does not pass on what it takes, no consumer is replaced', { timeout: 180_000 }, async (t) => {
-  const kafka = await testKafka(t, { partitions: 2 })
-  const proxy = await startProxy(Number(new URL(redisUrl()).port))
-  const { ingest, published } = await startIngest(kafka, { echo: await redisEcho(kafka, `redis://127.0.0.1:${proxy.port}`), times: TIMES })
-  await kafka.produce([broadcast('d', 1)])
-  await published(1)
-  await delay(1500)
-  proxy.loseAnswers()
-  await waitFor(() => ingest.status().stalled, { timeout: 20_000, message: () => ingest.status() })
-  assert.match(String(ingest.status().stalled), /does not come back from Redis/)
-  await delay(6000)
-  assert.equal(ingest.status().restarts, 0)
-  proxy.heal()
-  await waitFor(() => ingest.status().ready, { timeout: 20_000, message: () => ingest.status() })
-  await delay(5000)
-  assert.deepEqual([ingest.status().restarts, ingest.status().ready], [0, true])
-  await proxy.stop()
-})
+  }
+)
 
 test('while Kafka is away no consumer is replaced because of its canaries', { timeout: 360_000 }, async (t) => {
   const broker = await startKafka()
@@ -106,21 +144,36 @@ test('a backlog is not taken for a wedge', { timeout: 180_000 }, async (t) => {
   assert.deepEqual([ingest.status().restarts, ingest.status().stalled], [0, undefined])
 })
 
-test('a transaction that is left open holds back its partition, and the consumer is not taken for wedged', { timeout: 60_000 }, async (t) => {
-  const kafka = await testKafka(t, { partitions: 2 })
-  const { ingest, published, bus } = await startIngest(kafka, { echo: localEcho(), times: TIMES })
-  await kafka.produce([{ ...broadcast('d', 1), partition: 0 }])
-  await published(1)
-  const producer = kafka.kafka.producer({ transactionalId: `${kafka.groupId}.tx`, idempotent: true, maxInFlightRequests: 1 })
-  await producer.connect()
-  kafka.onEnd(() => producer.disconnect())
-  const { restarts } = ingest.status()
-  const transaction = await producer.transaction()
-  await transaction.send({ topic: kafka.downlinkTopic, messages: [{ ...broadcast('d', 2), partition: 0 }] })
-  await waitFor(() => kafka.lines.some(({ text }) => text.includes('an open transaction holds back')), { timeout: 20_000, message: () => ingest.status() })
-  assert.deepEqual([ingest.status().stalled, ingest.status().restarts], [undefined, restarts], JSON.stringify(kafka.lines.filter(({ level }) => level === 'error' || level === 'warn')))
-  await transaction.commit()
-  await published(2)
-  assert.deepEqual(bus.byDocument().get('d'), ['1', '2'])
-  assert.deepEqual([ingest.status().stalled, ingest.status().restarts], [undefined, restarts])
-})
+test(
+  'a transaction that is left open holds back its partition, and the consumer is not taken for wedged',
+  { timeout: 60_000 },
+  async (t) => {
+    const kafka = await testKafka(t, { partitions: 2 })
+    const { ingest, published, bus } = await startIngest(kafka, { echo: localEcho(), times: TIMES })
+    await kafka.produce([{ ...broadcast('d', 1), partition: 0 }])
+    await published(1)
+    const producer = kafka.kafka.producer({
+      transactionalId: `${kafka.groupId}.tx`,
+      idempotent: true,
+      maxInFlightRequests: 1
+    })
+    await producer.connect()
+    kafka.onEnd(() => producer.disconnect())
+    const { restarts } = ingest.status()
+    const transaction = await producer.transaction()
+    await transaction.send({ topic: kafka.downlinkTopic, messages: [{ ...broadcast('d', 2), partition: 0 }] })
+    await waitFor(() => kafka.lines.some(({ text }) => text.includes('an open transaction holds back')), {
+      timeout: 20_000,
+      message: () => ingest.status()
+    })
+    assert.deepEqual(
+      [ingest.status().stalled, ingest.status().restarts],
+      [undefined, restarts],
+      JSON.stringify(kafka.lines.filter(({ level }) => level === 'error' || level === 'warn'))
+    )
+    await transaction.commit()
+    await published(2)
+    assert.deepEqual(bus.byDocument().get('d'), ['1', '2'])
+    assert.deepEqual([ingest.status().stalled, ingest.status().restarts], [undefined, restarts])
+  }
+)

@@ -13,9 +13,21 @@ import { startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
 
-/** @param {Partial<import('../../src/uplink/contract.js').UplinkRecord>} [more] @returns {import('../../src/uplink/contract.js').UplinkRecord} */
+/**
+ * @param {Partial<import('../../src/uplink/contract.js').UplinkRecord>} [more]
+ * @returns {import('../../src/uplink/contract.js').UplinkRecord}
+ */
 const uplinkRecord = (more) => ({
-  operator: 'message', uid: 'u1', sid: 'AAxxxxxxxxxxxxxxxxxx', guid: 'd1', event: 'edit', traceId: 't1', timestamp: 1_700_000_000_000, contentType: 'application/json', value: Buffer.from('{"a":"ü"}'), ...more
+  operator: 'message',
+  uid: 'u1',
+  sid: 'AAxxxxxxxxxxxxxxxxxx',
+  guid: 'd1',
+  event: 'edit',
+  traceId: 't1',
+  timestamp: 1_700_000_000_000,
+  contentType: 'application/json',
+  value: Buffer.from('{"a":"ü"}'),
+  ...more
 })
 
 /** @param {import('../helpers/kafka-ingest.js').TestKafka} kafka @param {object} [limits] */
@@ -24,8 +36,15 @@ function startUplink (kafka, limits) {
   const uplink = createKafkaUplink({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log, metrics, limits })
   kafka.onEnd(() => uplink.stop())
   return {
-    uplink, metrics,
-    counted: async () => Object.fromEntries((await metrics.uplink_records.get()).values.map(({ labels, value }) => [`${labels.operator} ${labels.result}`, value])),
+    uplink,
+    metrics,
+    counted: async () =>
+      Object.fromEntries(
+        (await metrics.uplink_records.get()).values.map(({ labels, value }) => [
+          `${labels.operator} ${labels.result}`,
+          value
+        ])
+      ),
     pending: async () => (await metrics.uplink_pending.get()).values[0].value
   }
 }
@@ -35,15 +54,49 @@ test('an uplink record has the headers of the contract and the document as its k
   const { uplink, counted, pending } = startUplink(kafka)
   await uplink.start()
   await uplink.send(uplinkRecord())
-  await uplink.send(uplinkRecord({ operator: 'offline', sid: undefined, guid: undefined, event: undefined, value: Buffer.alloc(0), contentType: 'application/msgpack' }))
+  await uplink.send(
+    uplinkRecord({
+      operator: 'offline',
+      sid: undefined,
+      guid: undefined,
+      event: undefined,
+      value: Buffer.alloc(0),
+      contentType: 'application/msgpack'
+    })
+  )
   const records = await kafka.readAll(kafka.uplinkTopic, 2)
   const [offline, message] = records.sort((a, b) => Number(a.key === 'd1') - Number(b.key === 'd1'))
-  assert.deepEqual([message.key, message.value, message.headers], ['d1', Buffer.from('{"a":"ü"}'), {
-    'x-operator': 'message', 'x-uid': 'u1', 'x-sid': 'AAxxxxxxxxxxxxxxxxxx', 'x-guid': 'd1', 'x-event': 'edit', 'x-trace-id': 't1', 'x-timestamp': '1700000000000', 'content-type': 'application/json'
-  }])
-  assert.deepEqual([offline.key, offline.value, offline.headers], ['u1', Buffer.alloc(0), {
-    'x-operator': 'offline', 'x-uid': 'u1', 'x-trace-id': 't1', 'x-timestamp': '1700000000000', 'content-type': 'application/msgpack'
-  }])
+  assert.deepEqual(
+    [message.key, message.value, message.headers],
+    [
+      'd1',
+      Buffer.from('{"a":"ü"}'),
+      {
+        'x-operator': 'message',
+        'x-uid': 'u1',
+        'x-sid': 'AAxxxxxxxxxxxxxxxxxx',
+        'x-guid': 'd1',
+        'x-event': 'edit',
+        'x-trace-id': 't1',
+        'x-timestamp': '1700000000000',
+        'content-type': 'application/json'
+      }
+    ]
+  )
+  assert.deepEqual(
+    [offline.key, offline.value, offline.headers],
+    [
+      'u1',
+      Buffer.alloc(0),
+      {
+        'x-operator': 'offline',
+        'x-uid': 'u1',
+        'x-trace-id': 't1',
+        'x-timestamp': '1700000000000',
+        'content-type': 'application/msgpack'
+      }
+    ]
+  )
   assert.deepEqual(await counted(), { 'message ok': 1, 'offline ok': 1 })
   assert.equal(await pending(), 0)
 })
@@ -56,8 +109,21 @@ test('what the api publishes arrives at the bus as it was, by way of Kafka', asy
   const { publish } = downlink // the api takes the function alone
   /** @type {import('../../src/wire/publication.js').Publication} */
   const full = {
-    operator: 'broadcast', guid: 'doc-世界', uid: undefined, sid: undefined, event: 'правка', except: ['c1', 'ü'], ephemeral: true, receipt: true, traceId: 'trace',
-    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', timestamp: 1_700_000_000_123, source: 'service', idempotencyKey: 'key', contentType: 'application/msgpack', value: Buffer.from([0xa2, 0xc3, 0xbc])
+    operator: 'broadcast',
+    guid: 'doc-世界',
+    uid: undefined,
+    sid: undefined,
+    event: 'правка',
+    except: ['c1', 'ü'],
+    ephemeral: true,
+    receipt: true,
+    traceId: 'trace',
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    timestamp: 1_700_000_000_123,
+    source: 'service',
+    idempotencyKey: 'key',
+    contentType: 'application/msgpack',
+    value: Buffer.from([0xa2, 0xc3, 0xbc])
   }
   await publish(full)
   await published(1)
@@ -73,7 +139,11 @@ test('a request of the api whose process died after Kafka had it is in the log o
   const died = { ...requests, finish: (/** @type {string} */ id) => requests.release(id) }
   const publish = createPublish({ sink: downlink.publish, limits: { maxRecordBytes: 1000 }, requests: died })
   const request = publication({ guid: 'd', idempotencyKey: 'key', value: Buffer.from('1') })
-  const answers = [await publish(request), await publish({ ...request, traceId: 'another' }), await publish(publication({ guid: 'd', value: Buffer.from('2') }))]
+  const answers = [
+    await publish(request),
+    await publish({ ...request, traceId: 'another' }),
+    await publish(publication({ guid: 'd', value: Buffer.from('2') }))
+  ]
   assert.deepEqual(answers[1], answers[0])
   await published(2)
   assert.deepEqual([bus.byDocument().get('d'), bus.duplicates], [['1', '2'], 1])
@@ -82,7 +152,11 @@ test('a request of the api whose process died after Kafka had it is in the log o
 test('many sends are few requests, and records of a key keep their order', async (t) => {
   const kafka = await testKafka(t)
   let requests = 0
-  const producer = createProducer({ kafka: counting(kafka.kafka, () => requests++), topic: kafka.uplinkTopic, log: kafka.log })
+  const producer = createProducer({
+    kafka: counting(kafka.kafka, () => requests++),
+    topic: kafka.uplinkTopic,
+    log: kafka.log
+  })
   kafka.onEnd(() => producer.stop())
   const sends = []
   for (let i = 0; i < 3000; i++) {
@@ -93,7 +167,10 @@ test('many sends are few requests, and records of a key keep their order', async
   assert.ok(requests <= 40, `${requests} requests`)
   const records = await kafka.readAll(kafka.uplinkTopic, 3000)
   for (let k = 0; k < 10; k++) {
-    assert.deepEqual(records.filter(({ key }) => key === `k${k}`).map(({ value }) => Number(value)), Array.from({ length: 300 }, (_, i) => i * 10 + k))
+    assert.deepEqual(
+      records.filter(({ key }) => key === `k${k}`).map(({ value }) => Number(value)),
+      Array.from({ length: 300 }, (_, i) => i * 10 + k)
+    )
   }
 })
 
@@ -110,12 +187,22 @@ test('a record that the topic does not take is refused, and those beside it are 
   const kafka = await testKafka(t, { partitions: 1 })
   const admin = kafka.kafka.admin()
   await admin.connect()
-  await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: kafka.uplinkTopic, configEntries: [{ name: 'max.message.bytes', value: '1000' }] }] })
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: 2, name: kafka.uplinkTopic, configEntries: [{ name: 'max.message.bytes', value: '1000' }] }]
+  })
   await admin.disconnect()
   const producer = createProducer({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log })
   kafka.onEnd(() => producer.stop())
-  const results = await Promise.allSettled([1, 2, 3, 4].map((i) => producer.send({ key: 'k', value: i === 2 ? Buffer.alloc(2000) : Buffer.from(String(i)), headers: {} })))
-  assert.deepEqual(results.map((result) => result.status === 'rejected' ? result.reason.code : 'ok'), ['ok', 'value_too_large', 'ok', 'ok'])
+  const results = await Promise.allSettled(
+    [1, 2, 3, 4].map((i) =>
+      producer.send({ key: 'k', value: i === 2 ? Buffer.alloc(2000) : Buffer.from(String(i)), headers: {} })
+    )
+  )
+  assert.deepEqual(
+    results.map((result) => (result.status === 'rejected' ? result.reason.code : 'ok')),
+    ['ok', 'value_too_large', 'ok', 'ok']
+  )
   assert.deepEqual((await kafka.readAll(kafka.uplinkTopic, 3)).map(({ value }) => String(value)), ['1', '3', '4'])
 })
 
@@ -124,22 +211,49 @@ for (const known of [true, false]) {
     const kafka = await testKafka(t, { topics: false })
     const admin = kafka.kafka.admin()
     await admin.connect()
-    await admin.createTopics({ waitForLeaders: true, topics: [{ topic: kafka.uplinkTopic, numPartitions: 4, configEntries: [{ name: 'max.message.bytes', value: '40000' }] }] })
+    await admin.createTopics({
+      waitForLeaders: true,
+      topics: [
+        { topic: kafka.uplinkTopic, numPartitions: 4, configEntries: [{ name: 'max.message.bytes', value: '40000' }] }
+      ]
+    })
     await admin.disconnect()
-    const client = known ? kafka.kafka : Object.assign(Object.create(kafka.kafka), { admin: () => { throw new Error('not authorized') } })
+    const client = known
+      ? kafka.kafka
+      : Object.assign(Object.create(kafka.kafka), {
+          admin: () => {
+            throw new Error('not authorized')
+          }
+        })
     const producer = createProducer({ kafka: client, topic: kafka.uplinkTopic, log: kafka.log })
     kafka.onEnd(() => producer.stop())
-    // most in one partition, so that some partitions are written while one refuses; with and without keys; one that fits nowhere
+    // most in one partition, so that some partitions are written while one refuses; with and without keys; one that
+    // fits nowhere
     const numbers = Array.from({ length: 160 }, (_, i) => i)
-    const sent = numbers.map((i) => producer.send({ key: i % 5 === 0 ? null : i % 3 === 0 ? `k${i}` : 'same', value: Buffer.from(String(i).padEnd(1000)), headers: { 'x-header': 'ü'.repeat(50) } }))
+    const sent = numbers.map((i) =>
+      producer.send({
+        key: i % 5 === 0 ? null : i % 3 === 0 ? `k${i}` : 'same',
+        value: Buffer.from(String(i).padEnd(1000)),
+        headers: { 'x-header': 'ü'.repeat(50) }
+      })
+    )
     const large = producer.send({ key: 'same', value: Buffer.alloc(50_000), headers: {} })
     await assert.rejects(large, (/** @type {any} */ error) => error.code === 'value_too_large')
     await Promise.all(sent)
     await producer.send({ key: 'same', value: Buffer.from('last'), headers: {} })
-    const values = (await kafka.readAll(kafka.uplinkTopic, 161)).map(({ partition, value }) => ({ partition, text: String(value).trim() }))
+    const values = (await kafka.readAll(kafka.uplinkTopic, 161)).map(({ partition, value }) => ({
+      partition,
+      text: String(value).trim()
+    }))
     assert.deepEqual(values.map(({ text }) => text).sort(), [...numbers.map(String), 'last'].sort())
-    const same = values.filter(({ text }) => text === 'last' || (Number(text) % 5 !== 0 && Number(text) % 3 !== 0)).map(({ text }) => text)
-    assert.deepEqual(same, [...numbers.filter((i) => i % 5 !== 0 && i % 3 !== 0).map(String), 'last'], 'records of a key keep their order')
+    const same = values
+      .filter(({ text }) => text === 'last' || (Number(text) % 5 !== 0 && Number(text) % 3 !== 0))
+      .map(({ text }) => text)
+    assert.deepEqual(
+      same,
+      [...numbers.filter((i) => i % 5 !== 0 && i % 3 !== 0).map(String), 'last'],
+      'records of a key keep their order'
+    )
   })
 }
 
@@ -153,20 +267,36 @@ test('while Kafka does not answer: refused at once beyond the bound, else within
   await broker.kill('SIGSTOP')
   const began = performance.now()
   let settled = 0
-  const waiting = Array.from({ length: 100 }, (_, i) => uplink.send(uplinkRecord({ value: Buffer.from(`lost ${i}`) })).then(() => 'ok', (error) => error.code).finally(() => settled++))
-  await assert.rejects(uplink.send(uplinkRecord()), { code: 'unavailable', message: 'too many records are waiting for Kafka' })
+  const waiting = Array.from({ length: 100 }, (_, i) =>
+    uplink
+      .send(uplinkRecord({ value: Buffer.from(`lost ${i}`) }))
+      .then(
+        () => 'ok',
+        (error) => error.code
+      )
+      .finally(() => settled++)
+  )
+  await assert.rejects(uplink.send(uplinkRecord()), {
+    code: 'unavailable',
+    message: 'too many records are waiting for Kafka'
+  })
   assert.equal(settled, 0, 'it does not wait for the others')
   assert.equal(await pending(), 100)
   const codes = await Promise.all(waiting)
   const took = performance.now() - began
   assert.ok(took >= 2900, `refused after ${took} ms`)
-  assert.ok(codes.every((code) => code === 'timeout' || code === 'unavailable'), codes.join())
+  assert.ok(
+    codes.every((code) => code === 'timeout' || code === 'unavailable'),
+    codes.join()
+  )
   assert.equal(await pending(), 0)
 
   await broker.kill('SIGCONT')
   await waitFor(() => uplink.send(uplinkRecord({ value: Buffer.from('1') })).then(() => true), { timeout: 30_000 })
   await uplink.send(uplinkRecord({ value: Buffer.from('2') }))
-  const values = (await kafka.readAll(kafka.uplinkTopic, 3)).map(({ value }) => String(value)).filter((value) => !value.startsWith('lost'))
+  const values = (await kafka.readAll(kafka.uplinkTopic, 3))
+    .map(({ value }) => String(value))
+    .filter((value) => !value.startsWith('lost'))
   assert.deepEqual([...new Set(values)], ['0', '1', '2'])
   const counts = await counted()
   assert.equal(counts['message ok'], values.length)
@@ -179,7 +309,9 @@ test('records that were never tried are not written after they were refused', as
   const { uplink } = startUplink(kafka, { timeout: 2000 })
   t.after(() => broker.stop())
   await broker.kill()
-  const codes = await Promise.all([1, 2, 3].map((i) => uplink.send(uplinkRecord({ value: Buffer.from(String(i)) })).catch((error) => error.code)))
+  const codes = await Promise.all(
+    [1, 2, 3].map((i) => uplink.send(uplinkRecord({ value: Buffer.from(String(i)) })).catch((error) => error.code))
+  )
   assert.deepEqual(codes, ['unavailable', 'unavailable', 'unavailable'])
   await broker.restart()
   await waitFor(() => uplink.send(uplinkRecord({ value: Buffer.from('4') })).then(() => true), { timeout: 20_000 })

@@ -17,35 +17,67 @@ async function adminOf (kafka) {
 test('topics that are missing are created with the partitions of the settings, by one of many', async (t) => {
   const kafka = await testKafka(t, { topics: false, partitions: 3 })
   const topics = [kafka.downlinkTopic, kafka.deadLetterTopic, kafka.downlinkTopic]
-  const created = await Promise.all(Array.from({ length: 5 }, () => ensureTopics({ kafka: kafka.kafka, topics, settings: kafka.config.kafka, maxBytes: 3_000_000, log: kafka.log })))
+  const created = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      ensureTopics({ kafka: kafka.kafka, topics, settings: kafka.config.kafka, maxBytes: 3_000_000, log: kafka.log })
+    )
+  )
   assert.ok(created.flat().includes(kafka.downlinkTopic))
   const admin = await adminOf(kafka)
   const { topics: found } = await admin.fetchTopicMetadata({ topics: topics.slice(0, 2) })
   assert.deepEqual(found.map(({ partitions }) => partitions.length), [3, 3])
-  const { resources: [{ configEntries }] } = await admin.describeConfigs({ includeSynonyms: false, resources: [{ type: 2, name: kafka.downlinkTopic, configNames: ['max.message.bytes'] }] })
+  const {
+    resources: [{ configEntries }]
+  } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: 2, name: kafka.downlinkTopic, configNames: ['max.message.bytes'] }]
+  })
   assert.equal(configEntries[0].configValue, '3065536')
 })
 
 test('topics that exist are left as they are', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
-  assert.deepEqual(await ensureTopics({ kafka: kafka.kafka, topics: [kafka.downlinkTopic], settings: { partitions: 7, replication: 1 }, log: kafka.log }), [])
-  const { topics: [{ partitions }] } = await (await adminOf(kafka)).fetchTopicMetadata({ topics: [kafka.downlinkTopic] })
+  assert.deepEqual(
+    await ensureTopics({
+      kafka: kafka.kafka,
+      topics: [kafka.downlinkTopic],
+      settings: { partitions: 7, replication: 1 },
+      log: kafka.log
+    }),
+    []
+  )
+  const {
+    topics: [{ partitions }]
+  } = await (await adminOf(kafka)).fetchTopicMetadata({ topics: [kafka.downlinkTopic] })
   assert.equal(partitions.length, 2)
 })
 
 test('with 0 partitions nothing is created and the error names what is missing', async (t) => {
   const kafka = await testKafka(t, { topics: false })
   const topics = [kafka.downlinkTopic, kafka.deadLetterTopic]
-  await assert.rejects(ensureTopics({ kafka: kafka.kafka, topics, settings: { partitions: 0, replication: -1 }, log: kafka.log }), {
-    name: 'MissingTopicsError', topics, message: `Kafka has no topic ${topics.join(', ')}, and KAFKA_TOPIC_PARTITIONS=0 forbids to create it`
-  })
+  await assert.rejects(
+    ensureTopics({ kafka: kafka.kafka, topics, settings: { partitions: 0, replication: -1 }, log: kafka.log }),
+    {
+      name: 'MissingTopicsError',
+      topics,
+      message: `Kafka has no topic ${topics.join(', ')}, and KAFKA_TOPIC_PARTITIONS=0 forbids to create it`
+    }
+  )
 })
 
 test('ingest whose topics are missing says so and begins when somebody has made them', async (t) => {
   const kafka = await testKafka(t, { topics: false, partitions: 0 })
   const { ingest, published } = await startIngest(kafka, { ready: false })
-  await waitFor(() => ingest.status().reason?.includes('KAFKA_TOPIC_PARTITIONS=0'), { timeout: 15_000, message: () => ingest.status() })
-  await ensureTopics({ kafka: kafka.kafka, topics: [kafka.downlinkTopic, kafka.uplinkTopic, kafka.deadLetterTopic], settings: { partitions: 2, replication: 1 }, log: kafka.log })
+  await waitFor(() => ingest.status().reason?.includes('KAFKA_TOPIC_PARTITIONS=0'), {
+    timeout: 15_000,
+    message: () => ingest.status()
+  })
+  await ensureTopics({
+    kafka: kafka.kafka,
+    topics: [kafka.downlinkTopic, kafka.uplinkTopic, kafka.deadLetterTopic],
+    settings: { partitions: 2, replication: 1 },
+    log: kafka.log
+  })
   await kafka.produce([broadcast('d', 1)])
   await published(1)
   await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
@@ -58,11 +90,21 @@ test('while Kafka is away it is tried until it answers, or until it is given up'
   await broker.kill()
   const abort = new AbortController()
   kafka.onEnd(() => abort.abort())
-  const ensure = () => ensureTopics({ kafka: kafka.kafka, topics: [kafka.downlinkTopic], settings: kafka.config.kafka, log: kafka.log, signal: abort.signal })
+  const ensure = () =>
+    ensureTopics({
+      kafka: kafka.kafka,
+      topics: [kafka.downlinkTopic],
+      settings: kafka.config.kafka,
+      log: kafka.log,
+      signal: abort.signal
+    })
   const first = ensure()
   const second = ensure()
   second.catch(() => {})
-  await waitFor(() => kafka.lines.filter(({ text }) => text.includes('Kafka does not answer')).length >= 2, { timeout: 20_000, message: () => kafka.lines })
+  await waitFor(() => kafka.lines.filter(({ text }) => text.includes('Kafka does not answer')).length >= 2, {
+    timeout: 20_000,
+    message: () => kafka.lines
+  })
   assert.equal(kafka.lines.filter(({ level }) => level !== 'debug').length, 2, 'each tells it once')
   await broker.restart()
   await first

@@ -10,8 +10,17 @@ import { FakeMember } from '../helpers/scripted-bus.js'
 import { waitFor } from '../helpers/wait.js'
 
 const worker = createInbox()
-const pair = await createRedisPair(redisUrl(), { handlers: [handlersOf(worker), handlersOf(createInbox())], workers: [3001, 3002], history: { size: 100, ttl: 60 } })
-const feeds = createFeeds({ bus: pair.first, createDelivery: (record) => record, metrics: pair.metrics, log: recordingLog().log })
+const pair = await createRedisPair(redisUrl(), {
+  handlers: [handlersOf(worker), handlersOf(createInbox())],
+  workers: [3001, 3002],
+  history: { size: 100, ttl: 60 }
+})
+const feeds = createFeeds({
+  bus: pair.first,
+  createDelivery: (record) => record,
+  metrics: pair.metrics,
+  log: recordingLog().log
+})
 worker.onRecord = (record) => feeds.receive(record)
 worker.onReconnect = (guids) => { feeds.check(guids).catch(() => {}) }
 feeds.start()
@@ -32,8 +41,13 @@ test('the last record of a document that pub/sub has lost is delivered within se
     const [[, fields]] = await client.xrangeBuffer(documentLog(guid), '-', '+')
     await client.multi().xadd(documentLog(guid), '2-0', ...fields).hincrby(documentMeta(guid), 'o', 1).exec()
   }
-  await waitFor(() => silent.every(({ member }) => member.offsets.length === 2), { timeout: 10_000, message: 'what was lost' })
-  assert.ok(members.every(({ member }, i) => member.offsets.length === (i % 10 === 0 ? 2 : 1) && member.resyncs.length === 0))
+  await waitFor(() => silent.every(({ member }) => member.offsets.length === 2), {
+    timeout: 10_000,
+    message: 'what was lost'
+  })
+  assert.ok(
+    members.every(({ member }, i) => member.offsets.length === (i % 10 === 0 ? 2 : 1) && member.resyncs.length === 0)
+  )
   assert.equal((await pair.metrics.silent_losses.get()).values[0].value, silent.length)
 })
 

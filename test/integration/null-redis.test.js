@@ -23,10 +23,26 @@ for (const { name, urlsOf, services } of scenes) {
     const id = randomUUID()
     /** @type {import('../../src/sessions/contract.js').Change[][]} */
     const steps = [
-      [{ uid: id, guid: undefined, op: '+', told: '' }, { uid: id, guid: id, op: '+', told: '' }, { uid: undefined, guid: id, op: '+', told: '1', connections: 1 }],
-      [{ uid: id, guid: undefined, op: '=', told: '1' }, { uid: id, guid: id, op: '=', told: '1' }, { uid: undefined, guid: id, op: '+', told: '1', connections: 2 }],
-      [{ uid: id, guid: id, op: '-', told: '' }, { uid: undefined, guid: id, op: '-', told: '', connections: 0 }, { uid: id, guid: undefined, op: '-', told: '' }],
-      [{ uid: id, guid: id, op: '=', told: '0' }, { uid: undefined, guid: id, op: '=', told: '0', connections: 0 }, { uid: id, guid: undefined, op: '=', told: '0' }]
+      [
+        { uid: id, guid: undefined, op: '+', told: '' },
+        { uid: id, guid: id, op: '+', told: '' },
+        { uid: undefined, guid: id, op: '+', told: '1', connections: 1 }
+      ],
+      [
+        { uid: id, guid: undefined, op: '=', told: '1' },
+        { uid: id, guid: id, op: '=', told: '1' },
+        { uid: undefined, guid: id, op: '+', told: '1', connections: 2 }
+      ],
+      [
+        { uid: id, guid: id, op: '-', told: '' },
+        { uid: undefined, guid: id, op: '-', told: '', connections: 0 },
+        { uid: id, guid: undefined, op: '-', told: '' }
+      ],
+      [
+        { uid: id, guid: id, op: '=', told: '0' },
+        { uid: undefined, guid: id, op: '=', told: '0', connections: 0 },
+        { uid: id, guid: undefined, op: '=', told: '0' }
+      ]
     ]
     const answersOf = async (/** @type {import('../../src/redis/client.js').RedisConnection} */ redis) => {
       const store = createRedisSessions({ redis, services })

@@ -19,10 +19,13 @@ async function worker (t, url, workerNumber) {
   const newId = createSessionIds(workerNumber)
   await redis.start()
   const presence = createPresence({
-    createStore: (handlers) => createRedisPresence({ redis, workerNumber, incarnation: () => 'one', handlers, maxMembers: 500, metrics, log }),
+    createStore: (handlers) =>
+      createRedisPresence({ redis, workerNumber, incarnation: () => 'one', handlers, maxMembers: 500, metrics, log }),
     settings: { maxMembers: 500, maxStateBytes: 1000, grace: 200 },
     createDelivery: (_, payload) => ({ payload, bytes: 0 }),
-    metrics, log, cycle: 1000
+    metrics,
+    log,
+    cycle: 1000
   })
   await presence.start()
   t.after(async () => {
@@ -36,7 +39,15 @@ async function worker (t, url, workerNumber) {
       const place = { presence: null }
       /** @type {any[]} */
       const told = []
-      const participant = { id: newId(), uid, client: undefined, identity: {}, deliver: (/** @type {any} */ { payload }) => { told.push(payload) } }
+      const participant = {
+        id: newId(),
+        uid,
+        client: undefined,
+        identity: {},
+        deliver: (/** @type {any} */ { payload }) => {
+          told.push(payload)
+        }
+      }
       return { place, told, participant, answer: await presence.join(participant, guid, place, {}) }
     }
   }
@@ -58,8 +69,12 @@ describe('a Redis that does not keep what it was given', () => {
     await one.redis.client.flushall()
     const all = () => one.presence.members(guid, {})
     await waitFor(async () => uids(await all()) === 'ada,bob', { timeout: 20_000, message: 'both to be there again' })
-    const wasTold = (/** @type {{ told: any[] }} */ { told }) => told.at(-1).count === 2 && told.some(({ members }) => members)
-    await waitFor(() => wasTold(ada) && wasTold(bob), { timeout: 20_000, message: () => JSON.stringify([ada.told, bob.told]) })
+    const wasTold = (/** @type {{ told: any[] }} */ { told }) =>
+      told.at(-1).count === 2 && told.some(({ members }) => members)
+    await waitFor(() => wasTold(ada) && wasTold(bob), {
+      timeout: 20_000,
+      message: () => JSON.stringify([ada.told, bob.told])
+    })
   })
 
   test('and is away for a while learns what has happened meanwhile', { timeout: 180_000 }, async (t) => {
@@ -76,10 +91,19 @@ describe('a Redis that does not keep what it was given', () => {
     assert.deepEqual(cyd.answer, {})
     const again = await startRedis({ port: Number(new URL(server.url).port) })
     t.after(() => again.stop())
-    await waitFor(async () => uids(await two.presence.members(guid, {})) === 'ada,cyd', { timeout: 30_000, message: 'those who are there now' })
-    await waitFor(() => ada.told.at(-1).count === 2 && cyd.told.some(({ members }) => members), { timeout: 20_000, message: () => JSON.stringify([ada.told, cyd.told]) })
-    const seen = new Set((ada.told.findLast(({ members }) => members)?.members ?? []).map((/** @type {any} */ { uid }) => uid))
-    for (const { joined } of ada.told.slice(ada.told.findLastIndex(({ members }) => members) + 1)) for (const { uid } of joined) seen.add(uid)
+    await waitFor(async () => uids(await two.presence.members(guid, {})) === 'ada,cyd', {
+      timeout: 30_000,
+      message: 'those who are there now'
+    })
+    await waitFor(() => ada.told.at(-1).count === 2 && cyd.told.some(({ members }) => members), {
+      timeout: 20_000,
+      message: () => JSON.stringify([ada.told, cyd.told])
+    })
+    const seen = new Set(
+      (ada.told.findLast(({ members }) => members)?.members ?? []).map((/** @type {any} */ { uid }) => uid)
+    )
+    for (const { joined } of ada.told.slice(ada.told.findLastIndex(({ members }) => members) + 1))
+      for (const { uid } of joined) seen.add(uid)
     assert.deepEqual([...seen].sort(), ['ada', 'cyd'])
   })
 })

@@ -15,5 +15,13 @@ test('the example of a Java producer can be compiled', async (t) => {
   if (classpath === '' || !onPath('javac')) return t.skip('there is no Java here')
   const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  await promisify(execFile)('javac', ['-Xlint:all,-classfile,-path', '-Werror', '-cp', classpath, '-d', folder, PRODUCER])
+  await promisify(execFile)('javac', [
+    '-Xlint:all,-classfile,-path',
+    '-Werror',
+    '-cp',
+    classpath,
+    '-d',
+    folder,
+    PRODUCER
+  ])
 })

@@ -39,7 +39,16 @@ function someProcess (t) {
  */
 function newLease (t, { slot = randomUUID(), pid = process.pid, machine = 'here', leaseTime = LEASE_TIME } = {}) {
   const state = { lost: false }
-  const lease = createWorkerLease({ redis, slot, address: { machine, pid, path: `/run/${slot}.sock` }, onLost: () => { state.lost = true }, log, leaseTime })
+  const lease = createWorkerLease({
+    redis,
+    slot,
+    address: { machine, pid, path: `/run/${slot}.sock` },
+    onLost: () => {
+      state.lost = true
+    },
+    log,
+    leaseTime
+  })
   t.after(() => lease.stop())
   return { lease, state }
 }
@@ -102,7 +111,11 @@ describe('a worker number', () => {
     const { lease: beside } = await claim(t, { slot: 'gateway-7', pid: second.pid, leaseTime: 60_000 })
     assert.equal(beside.number, 2, 'the first one lives')
     await second.kill()
-    assert.equal((await claim(t, { slot: 'gateway-7', machine: 'elsewhere' })).lease.number, 3, 'nothing is known of a process of another machine')
+    assert.equal(
+      (await claim(t, { slot: 'gateway-7', machine: 'elsewhere' })).lease.number,
+      3,
+      'nothing is known of a process of another machine'
+    )
   })
 
   test('goes to the same slot again after a kill', async (t) => {
@@ -116,24 +129,33 @@ describe('a worker number', () => {
     assert.equal((await lease.owner(1))?.pid, process.pid)
   })
 
-  test('is held by one of 50 that claim at the same time, and of 50 that come and go', { timeout: 90_000 }, async (t) => {
-    const all = await Promise.all(Array.from({ length: 50 }, () => claim(t)))
-    assert.deepEqual(all.map(({ lease }) => lease.number).sort((a, b) => a - b), Array.from({ length: 50 }, (_, i) => i))
-    /** @type {Set<number>} */
-    const held = new Set(all.map(({ lease }) => lease.number))
-    await Promise.all(all.map(async ({ lease }) => {
-      for (let round = 0, current = lease; round < 10; round++) {
-        // given back from here on: whoever gets it next may have it before we hear of that
-        held.delete(current.number)
-        await current.stop()
-        current = (await claim(t)).lease
-        assert.equal(held.has(current.number), false, `${current.number} is held twice`)
-        held.add(current.number)
-      }
-    }))
-    assert.equal(held.size, 50)
-    assert.ok(all.every(({ state }) => !state.lost))
-  })
+  test(
+    'is held by one of 50 that claim at the same time, and of 50 that come and go',
+    { timeout: 90_000 },
+    async (t) => {
+      const all = await Promise.all(Array.from({ length: 50 }, () => claim(t)))
+      assert.deepEqual(
+        all.map(({ lease }) => lease.number).sort((a, b) => a - b),
+        Array.from({ length: 50 }, (_, i) => i)
+      )
+      /** @type {Set<number>} */
+      const held = new Set(all.map(({ lease }) => lease.number))
+      await Promise.all(
+        all.map(async ({ lease }) => {
+          for (let round = 0, current = lease; round < 10; round++) {
+            // given back from here on: whoever gets it next may have it before we hear of that
+            held.delete(current.number)
+            await current.stop()
+            current = (await claim(t)).lease
+            assert.equal(held.has(current.number), false, `${current.number} is held twice`)
+            held.add(current.number)
+          }
+        })
+      )
+      assert.equal(held.size, 50)
+      assert.ok(all.every(({ state }) => !state.lost))
+    }
+  )
 
   test('that another worker has got: the one before it is told, once', async (t) => {
     const { state } = await claim(t)
@@ -169,33 +191,46 @@ describe('a worker number', () => {
   test('stays with its worker while Redis is away', { timeout: 90_000 }, async (t) => {
     const { lease, state } = await claim(t)
     await server.kill()
-    await waitFor(() => lines.some(({ text }) => text.includes('could not be renewed')), { timeout: 10_000, message: 'a renewal to fail' })
+    await waitFor(() => lines.some(({ text }) => text.includes('could not be renewed')), {
+      timeout: 10_000,
+      message: 'a renewal to fail'
+    })
     assert.equal(lease.number, 0)
     await server.restart()
-    await waitFor(async () => await lease.owner(0).catch(() => undefined) !== undefined, { timeout: 10_000, message: 'the owner' })
+    await waitFor(async () => (await lease.owner(0).catch(() => undefined)) !== undefined, {
+      timeout: 10_000,
+      message: 'the owner'
+    })
     assert.equal(state.lost, false)
     assert.equal((await claim(t)).lease.number, 1)
   })
 
-  test('is found again by others at once when Redis is back after more than the lease time, and is not held until then', { timeout: 90_000 }, async (t) => {
-    // renewed every 2 s: it must not be that which finds Redis again
-    const { lease } = await claim(t, { leaseTime: 6000 })
-    assert.equal(lease.held, true)
-    await server.kill()
-    await waitFor(() => !lease.held, { timeout: 15_000, message: 'the lease to end' })
-    await server.restart()
-    await waitFor(() => redis.ready, { timeout: 10_000, message: 'Redis' })
-    await waitFor(() => lease.held, { timeout: 500, message: 'the lease' })
-    assert.notEqual(await lease.owner(0), undefined)
-    await lease.stop()
-    assert.equal(lease.held, false)
-  })
+  test(
+    'is found again by others at once when Redis is back after more than the lease time, and is not held until then',
+    { timeout: 90_000 },
+    async (t) => {
+      // renewed every 2 s: it must not be that which finds Redis again
+      const { lease } = await claim(t, { leaseTime: 6000 })
+      assert.equal(lease.held, true)
+      await server.kill()
+      await waitFor(() => !lease.held, { timeout: 15_000, message: 'the lease to end' })
+      await server.restart()
+      await waitFor(() => redis.ready, { timeout: 10_000, message: 'Redis' })
+      await waitFor(() => lease.held, { timeout: 500, message: 'the lease' })
+      assert.notEqual(await lease.owner(0), undefined)
+      await lease.stop()
+      assert.equal(lease.held, false)
+    }
+  )
 
   test('is refused when all are taken', async (t) => {
     const until = String(Date.now() + 60_000)
     const owner = JSON.stringify({ machine: 'elsewhere', pid: 1, path: '', slot: 'x', token: 'x' })
     const batch = redis.client.pipeline()
-    for (let number = 0; number < MAX_WORKERS; number++) batch.zadd('inkcast:{workers}:expiry', until, String(number)).hset('inkcast:{workers}:owners', String(number), owner)
+    for (let number = 0; number < MAX_WORKERS; number++)
+      batch
+        .zadd('inkcast:{workers}:expiry', until, String(number))
+        .hset('inkcast:{workers}:owners', String(number), owner)
     await batch.exec()
     await assert.rejects(claim(t), { code: 'unavailable', message: `all ${MAX_WORKERS} worker numbers are taken` })
     await expire(4000)
@@ -217,18 +252,29 @@ test('after Redis has lost its data two secrets become one, and the other is bel
   assert.deepEqual(lease.secrets, ['another', before])
 })
 
-test('a gateway worker whose number is another\'s stops, and serves again with another number', { timeout: 180_000 }, async (t) => {
-  const cluster = await startCluster(t, { WORKERS: '1', REDIS_URL: server.url })
-  const before = await connectClient(t, cluster.url)
-  assert.equal(before.id?.slice(0, 2), 'AA')
-  const [{ pid }] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
-  await redis.client.hset('inkcast:{workers}:owners', '0', JSON.stringify({ machine: thisMachine(), pid: process.pid, path: '/none', slot: 'thief', token: 'thief' }))
-  await redis.client.zadd('inkcast:{workers}:expiry', String(Date.now() + 60_000), '0')
-  await before.next('disconnect')
-  await waitFor(async () => {
-    const workers = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
-    return workers.length === 1 && workers[0].pid !== pid && await cluster.ready()
-  }, { timeout: 15_000, message: 'a new worker' })
-  assert.equal((await connectClient(t, cluster.url)).id?.slice(0, 2), 'AB')
-  assert.match(cluster.output(), /another worker has this worker's number/)
-})
+test(
+  'a gateway worker whose number is another\'s stops, and serves again with another number',
+  { timeout: 180_000 },
+  async (t) => {
+    const cluster = await startCluster(t, { WORKERS: '1', REDIS_URL: server.url })
+    const before = await connectClient(t, cluster.url)
+    assert.equal(before.id?.slice(0, 2), 'AA')
+    const [{ pid }] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
+    await redis.client.hset(
+      'inkcast:{workers}:owners',
+      '0',
+      JSON.stringify({ machine: thisMachine(), pid: process.pid, path: '/none', slot: 'thief', token: 'thief' })
+    )
+    await redis.client.zadd('inkcast:{workers}:expiry', String(Date.now() + 60_000), '0')
+    await before.next('disconnect')
+    await waitFor(
+      async () => {
+        const workers = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
+        return workers.length === 1 && workers[0].pid !== pid && (await cluster.ready())
+      },
+      { timeout: 15_000, message: 'a new worker' }
+    )
+    assert.equal((await connectClient(t, cluster.url)).id?.slice(0, 2), 'AB')
+    assert.match(cluster.output(), /another worker has this worker's number/)
+  }
+)

@@ -21,7 +21,15 @@ const { server, redis, log } = await startOwnRedis('watch')
 async function worker (t, { slot = randomUUID(), leaseTime = LEASE_TIME, pid = process.pid } = {}) {
   /** @type {number[]} */
   const reborn = []
-  const lease = createWorkerLease({ redis, slot, address: { machine: 'here', pid, path: '/run/x' }, onLost: () => {}, onReborn: (incarnation) => reborn.push(incarnation), log, leaseTime })
+  const lease = createWorkerLease({
+    redis,
+    slot,
+    address: { machine: 'here', pid, path: '/run/x' },
+    onLost: () => {},
+    onReborn: (incarnation) => reborn.push(incarnation),
+    log,
+    leaseTime
+  })
   t.after(() => lease.stop())
   await lease.start()
   return { lease, reborn, name: incarnationName(lease.number, lease.incarnation) }
@@ -34,9 +42,20 @@ async function killed (t) {
     onBack: () => {},
     lost: () => {},
     hasLost: async () => false,
-    scripts: { ...redis.scripts, renew: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => renewals++ === 0 ? redis.scripts.renew(keys, args) : new Promise(() => {}) }
+    scripts: {
+      ...redis.scripts,
+      renew: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) =>
+        renewals++ === 0 ? redis.scripts.renew(keys, args) : new Promise(() => {})
+    }
   }
-  const lease = createWorkerLease({ redis: dying, slot: randomUUID(), address: { machine: 'here', pid: process.pid, path: '/run/x' }, onLost: () => {}, log, leaseTime: LEASE_TIME })
+  const lease = createWorkerLease({
+    redis: dying,
+    slot: randomUUID(),
+    address: { machine: 'here', pid: process.pid, path: '/run/x' },
+    onLost: () => {},
+    log,
+    leaseTime: LEASE_TIME
+  })
   await lease.start()
   t.after(() => { lease.stop() })
   return { lease, name: incarnationName(lease.number, lease.incarnation) }
@@ -73,7 +92,9 @@ describe('the end of a worker', () => {
     const dead = await killed(t)
     await waitFor(() => watchers.every(({ gone }) => gone.length > 0), { message: 'all to be told' })
     await waitFor(() => watchers.some(({ cleaned }) => cleaned.length > 0), { message: 'one to clean up' })
-    await waitFor(async () => await redis.client.zcard('inkcast:{workers}:unclean') === 0, { message: 'nothing to be unclean' })
+    await waitFor(async () => (await redis.client.zcard('inkcast:{workers}:unclean')) === 0, {
+      message: 'nothing to be unclean'
+    })
     for (const { gone } of watchers) assert.deepEqual(gone, [dead.name])
     assert.deepEqual(watchers.flatMap(({ cleaned }) => cleaned), [dead.name])
     assert.deepEqual(await watchers[0].watch.live([living.name, dead.name]), new Set([living.name]))
@@ -122,9 +143,16 @@ describe('the end of a worker', () => {
     await server.kill('SIGSTOP')
     await new Promise((resolve) => { setTimeout(resolve, 2 * LEASE_TIME) })
     await server.kill('SIGCONT')
-    await waitFor(async () => Number(await redis.client.zscore('inkcast:{workers}:expiry', String(lease.number))) > Date.now(), { message: 'the lease to be renewed' })
+    await waitFor(
+      async () => Number(await redis.client.zscore('inkcast:{workers}:expiry', String(lease.number))) > Date.now(),
+      { message: 'the lease to be renewed' }
+    )
     await redis.client.flushall()
-    await waitFor(async () => await redis.client.hget('inkcast:{workers}:incarnations', String(lease.number)) === String(lease.incarnation), { message: 'the lease to be there again' })
+    await waitFor(
+      async () =>
+        (await redis.client.hget('inkcast:{workers}:incarnations', String(lease.number))) === String(lease.incarnation),
+      { message: 'the lease to be there again' }
+    )
     await new Promise((resolve) => { setTimeout(resolve, LEASE_TIME) })
     assert.deepEqual(gone, [])
     assert.deepEqual(reborn, [])
@@ -136,7 +164,9 @@ describe('what an ended worker left behind', () => {
     let failures = 3
     const { cleaned } = await watcher(t, async () => { if (failures-- > 0) throw new Error('not now') })
     const dead = await killed(t)
-    await waitFor(async () => cleaned.length > 0 && await redis.client.zcard('inkcast:{workers}:unclean') === 0, { message: 'nothing to be unclean' })
+    await waitFor(async () => cleaned.length > 0 && (await redis.client.zcard('inkcast:{workers}:unclean')) === 0, {
+      message: 'nothing to be unclean'
+    })
     assert.deepEqual(cleaned, Array(4).fill(dead.name))
   })
 

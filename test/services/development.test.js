@@ -38,7 +38,10 @@ test('start, use, lose one, start again, stop', { timeout: 60_000 }, async () =>
   const [started, twice] = await Promise.all([services('start'), services('start')])
   assert.equal(started.code, 0, started.err)
   assert.equal(twice.code, 0, twice.err)
-  assert.match(started.out, /^export REDIS_URL='redis:.*'\nexport REDIS_CLUSTER_URL='redis:.*,redis:.*,redis:.*'\nexport KAFKA_BROKERS='127.*'\n$/)
+  assert.match(
+    started.out,
+    /^export REDIS_URL='redis:.*'\nexport REDIS_CLUSTER_URL='redis:.*,redis:.*,redis:.*'\nexport KAFKA_BROKERS='127.*'\n$/
+  )
   assert.equal(twice.out, started.out)
   assert.deepEqual(await services('env'), { code: 0, out: started.out, err: '' })
   assert.equal((await services('status')).code, 0)
@@ -80,7 +83,9 @@ test('a start that is killed leaves nothing running that is not written down', a
   await waitUntil('the first ready service', () => assert.match(output, /redis: ready/))
   child.kill('SIGKILL')
   await waitUntil('the clean-up', () => {
-    const written = Object.values(readState()).flatMap(({ directories }) => directories.map((path) => path.split('/').at(-1)))
+    const written = Object.values(readState()).flatMap(({ directories }) =>
+      directories.map((path) => path.split('/').at(-1))
+    )
     const found = readdirSync(String(process.env.INKCAST_SERVICES_DIR)).filter((name) => name.startsWith('inkcast-'))
     assert.deepEqual(found.sort(), written.sort())
   }, { timeoutMs: 5000 })
@@ -91,7 +96,11 @@ test('a start that is killed leaves nothing running that is not written down', a
 test('stop does not end a process that has merely got the pid', async (t) => {
   const stranger = spawn('sleep', ['600'])
   t.after(() => stranger.kill())
-  writeEntry('redis', { url: 'redis://gone', processes: [{ pid: Number(stranger.pid), began: 'at another time' }], directories: [] })
+  writeEntry('redis', {
+    url: 'redis://gone',
+    processes: [{ pid: Number(stranger.pid), began: 'at another time' }],
+    directories: []
+  })
   assert.equal((await services('stop')).code, 0)
   assert.equal(stranger.exitCode ?? stranger.signalCode, null)
 })

@@ -6,14 +6,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { identify } from './process-identity.js'
 
-/** inkcast-<what for>-<pid of who made it>-<random>; a run directory of inkcast itself has nothing in front of the pid */
+/**
+ * inkcast-<what for>-<pid of who made it>-<random>; a run directory of inkcast itself has nothing in front of the pid
+ */
 const MADE = /^inkcast-.+-(\d+)-\w{6}$/
 
 /**
  * Among temporary files, those that processes made which were killed, and could not remove them, are removed.
  *
  * @param {string} name what for, part of the directory's name
- * @param {string} [parent] for what may outlive this process; made when it doesn't exist. Default: the system's directory for temporary files
+ * @param {string} [parent] for what may outlive this process; made when it doesn't exist. Default: the system's
+ *   directory for temporary files
  * @returns {string} a new directory
  */
 export function makeDirectory (name, parent) {

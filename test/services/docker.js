@@ -1,5 +1,6 @@
 /**
- * The same services from the official images, for machines with a Docker engine. Their containers go when we end, however we end.
+ * The same services from the official images, for machines with a Docker engine. Their containers go when we end,
+ * however we end.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -17,7 +18,10 @@ const KAFKA_IMAGE = 'apache/kafka:4.2.0'
 /** @returns {Promise<boolean>} whether an engine answers within 3 s */
 export async function dockerAnswers () {
   try {
-    const { stdout } = await run('docker', ['info', '--format', '{{.ServerVersion}}'], { timeout: 3000, killSignal: 'SIGKILL' })
+    const { stdout } = await run('docker', ['info', '--format', '{{.ServerVersion}}'], {
+      timeout: 3000,
+      killSignal: 'SIGKILL'
+    })
     return stdout.trim() !== ''
   } catch {
     return false
@@ -40,21 +44,24 @@ async function pull (image) {
 /**
  * @typedef {object} Container
  * @property {() => Promise<void>} stop ends and removes it; a second call does nothing
- * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL. A container that ended this way is gone with its data
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL. A container that ended this way is gone
+ *   with its data
  * @property {() => Promise<void>} restart one that runs, with the same ports, and with the data where it keeps any
  */
 
 /**
- * Runs a container whose ports have the same numbers inside and outside: a broker and a cluster node tell clients their own address,
- * which has to be right on both sides.
+ * Runs a container whose ports have the same numbers inside and outside: a broker and a cluster node tell clients their
+ * own address, which has to be right on both sides.
  *
- * @param {{ image: string, ports: number[], env?: Record<string, string>, command?: string[], ready: () => Promise<void> }} options
+ * @param {{ image: string, ports: number[], env?: Record<string, string>, command?: string[], ready: () =>
+ *   Promise<void> }} options
  * @returns {Promise<Container>}
  */
 async function startContainer ({ image, ports, env = {}, command = [], ready }) {
   await pull(image)
   const name = `inkcast-test-${randomBytes(6).toString('hex')}`
-  // the engine runs the container, not we: this does nothing but end when we end, and then its guard removes the container
+  // the engine runs the container, not we: this does nothing but end when we end, and then its guard removes the
+  // container
   const keeper = spawnGuarded('sleep', ['2147483647'], { cleanup: `docker rm -f ${name}` })
   const stop = async () => {
     if (!keeper.running()) return
@@ -68,9 +75,15 @@ async function startContainer ({ image, ports, env = {}, command = [], ready }) 
       image, ...command])
     await ready()
   } catch (error) {
-    const { stdout, stderr } = await run('docker', ['logs', '--tail', '15', name]).catch(() => ({ stdout: '', stderr: '' }))
+    const { stdout, stderr } = await run('docker', ['logs', '--tail', '15', name]).catch(() => ({
+      stdout: '',
+      stderr: ''
+    }))
     await stop()
-    throw new Error(`${image} does not start in Docker: ${error instanceof Error ? error.message : error}\n${stdout}${stderr}`, { cause: error })
+    throw new Error(
+      `${image} does not start in Docker: ${error instanceof Error ? error.message : error}\n${stdout}${stderr}`,
+      { cause: error }
+    )
   }
   return {
     stop,
@@ -134,7 +147,9 @@ export async function startKafkaInDocker () {
     ports: [port],
     // the image makes its server.properties of the variables: message.max.bytes is KAFKA_MESSAGE_MAX_BYTES
     env: {
-      ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, value])),
+      ...Object.fromEntries(
+        Object.entries(settings).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, value])
+      ),
       KAFKA_HEAP_OPTS: '-Xmx512m'
     },
     ready: () => kafkaAnswers(brokers)

@@ -1,6 +1,6 @@
 /**
- * The containers' part without an engine: a stand-in for `docker` that runs the command on this machine and takes the same arguments.
- * It shows that the calls fit together, not that the images behave.
+ * The containers' part without an engine: a stand-in for `docker` that runs the command on this machine and takes the
+ * same arguments. It shows that the calls fit together, not that the images behave.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -45,7 +45,8 @@ const before = { ...process.env }
 writeStandIn(STAND_IN)
 process.env.STATE = directory
 process.env.PATH = `${directory}:${before.PATH}`
-// not t.after: those run in the order in which they were registered, and a container has to be stopped while the stand-in is there
+// not t.after: those run in the order in which they were registered, and a container has to be stopped while the
+// stand-in is there
 after(() => {
   process.env = before
   const left = containers()
@@ -88,7 +89,10 @@ test('a Redis in a container answers, and the container goes when it is stopped 
   await second.kill()
   assert.deepEqual(containers(), [])
   await second.stop()
-  assert.match(readFileSync(join(directory, 'calls'), 'utf8'), /^run --rm -d --name inkcast-test-\w+ -p 127\.0\.0\.1:(\d+):\1 redis:7 redis-server --port \1 /m)
+  assert.match(
+    readFileSync(join(directory, 'calls'), 'utf8'),
+    /^run --rm -d --name inkcast-test-\w+ -p 127\.0\.0\.1:(\d+):\1 redis:7 redis-server --port \1 /m
+  )
 })
 
 test('a Redis Cluster in one container is complete', async (t) => {
@@ -121,10 +125,16 @@ test('services that do not start in Docker are started without it, unless Docker
   const said = []
   const services = await provideServices({ env, say: (line) => { said.push(line) } })
   t.after(services.stop)
-  assert.match(said.join('\n'), /redis: redis:7 does not start in Docker: [^]*no space left[^]*trying without Docker[^]*redis: redis:.* \(local/)
+  assert.match(
+    said.join('\n'),
+    /redis: redis:7 does not start in Docker: [^]*no space left[^]*trying without Docker[^]*redis: redis:.* \(local/
+  )
   assert.deepEqual({ ...services.env, REDIS_URL: '' }, { ...env, REDIS_URL: '' })
   const client = new Redis(services.env.REDIS_URL)
   assert.equal(await client.ping(), 'PONG')
   client.disconnect()
-  await assert.rejects(provideServices({ env: { ...env, TEST_SERVICES: 'docker' } }), /^Error: redis: redis:7 does not start in Docker/)
+  await assert.rejects(
+    provideServices({ env: { ...env, TEST_SERVICES: 'docker' } }),
+    /^Error: redis: redis:7 does not start in Docker/
+  )
 })

@@ -2,18 +2,18 @@
  * Child processes that never outlive the process that started them: not after a normal exit without stop(), not after
  * SIGINT, not after SIGKILL.
  *
- * The command is started through a small shell that first leaves a watcher behind and then becomes the command (`exec`, so
- * the pid, the signals and the exit status are the command's own). The watcher blocks on a pipe whose other end only we
- * hold: when we end, however that happens, the kernel closes it, and the watcher kills the command and what it forked, and
- * removes its directory. There is no handler here that a crash could skip.
+ * The command is started through a small shell that first leaves a watcher behind and then becomes the command (`exec`,
+ * so the pid, the signals and the exit status are the command's own). The watcher blocks on a pipe whose other end only
+ * we hold: when we end, however that happens, the kernel closes it, and the watcher kills the command and what it
+ * forked, and removes its directory. There is no handler here that a crash could skip.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
-// $1 directory to remove (may be empty), $2 command that cleans up more (words without spaces; may be empty), then the command.
-// The group is killed last because the watcher is part of it. While the watcher lives its group's number, which is the
-// command's pid, can't be given to another process: the kill can't hit a stranger.
+// $1 directory to remove (may be empty), $2 command that cleans up more (words without spaces; may be empty), then the
+// command. The group is killed last because the watcher is part of it. While the watcher lives its group's number,
+// which is the command's pid, can't be given to another process: the kill can't hit a stranger.
 const SHELL = `
 dir=$1; cleanup=$2; shift 2
 (
@@ -39,9 +39,10 @@ exec "$@" 3<&-
  * @property {() => boolean} running
  * @property {Promise<ExitStatus>} exited never rejects; does not keep this process running
  * @property {() => Promise<ExitStatus>} finished the same, and keeps this process running until then
- * @property {(signal?: NodeJS.Signals) => Promise<void>} kill sends one signal (default SIGKILL) and, when it is one that ends
- *   processes, waits for the end; does nothing if it has ended already
- * @property {(graceMs?: number) => Promise<void>} stop SIGTERM, then SIGKILL after graceMs (default 10,000); what it forked is killed too
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} kill sends one signal (default SIGKILL) and, when it is one
+ *   that ends processes, waits for the end; does nothing if it has ended already
+ * @property {(graceMs?: number) => Promise<void>} stop SIGTERM, then SIGKILL after graceMs (default 10,000); what it
+ *   forked is killed too
  * @property {() => Promise<void>} release lets it outlive us: from here on nobody watches it
  * @property {() => string} lastOutput the last lines of the log file; empty when there is none
  */
@@ -49,8 +50,8 @@ exec "$@" 3<&-
 const ENDING = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT', 'SIGHUP'])
 
 /**
- * Starts a command under guard, in its own session: a Ctrl-C at the terminal reaches us and not it, so that we decide the order.
- * A command that does not exist ends with code 127 and says so in its log.
+ * Starts a command under guard, in its own session: a Ctrl-C at the terminal reaches us and not it, so that we decide
+ * the order. A command that does not exist ends with code 127 and says so in its log.
  *
  * @param {string} command
  * @param {string[]} args

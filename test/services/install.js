@@ -1,6 +1,6 @@
 /**
- * The programs the local services need. On a Debian or Ubuntu machine where we are root, such as a container of a CI, what is
- * missing is installed; elsewhere the error says what to install.
+ * The programs the local services need. On a Debian or Ubuntu machine where we are root, such as a container of a CI,
+ * what is missing is installed; elsewhere the error says what to install.
  */
 import { execFile, spawn } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
@@ -12,26 +12,63 @@ const run = promisify(execFile)
 /** @typedef {'redis-server' | 'java' | 'mvn' | 'haproxy' | 'nginx' | 'nginx-stream' | 'ip' | 'chromium'} Program */
 
 /**
- * `least`: the oldest major version that will do; `version`: how the program tells its own; `file`: a part of `program` that has a
- * package of its own.
- * @type {Record<Program, { package: string, name: string, least: number, args: string[], version: RegExp, program?: string, file?: string }>}
+ * `least`: the oldest major version that will do; `version`: how the program tells its own; `file`: a part of `program`
+ * that has a package of its own.
+ * @type {Record<Program, { package: string, name: string, least: number, args: string[], version: RegExp, program?:
+ *   string, file?: string }>}
  */
 const PROGRAMS = {
-  'redis-server': { package: 'redis-server', name: 'Redis 7 or later (redis-server)', least: 7, args: ['--version'], version: /v=(\d+)/ },
+  'redis-server': {
+    package: 'redis-server',
+    name: 'Redis 7 or later (redis-server)',
+    least: 7,
+    args: ['--version'],
+    version: /v=(\d+)/
+  },
   // Kafka 4 brokers need Java 17; "1.8" is how Java 8 spells itself
-  java: { package: 'default-jre-headless', name: 'a Java runtime 17 or later (java)', least: 17, args: ['-version'], version: /version "(\d+)/ },
-  mvn: { package: 'maven', name: 'Maven 3 or later (mvn)', least: 3, args: ['--version'], version: /Apache Maven (\d+)/ },
-  haproxy: { package: 'haproxy', name: 'HAProxy 2 or later (haproxy)', least: 2, args: ['-v'], version: /HA-?Proxy version (\d+)/ },
+  java: {
+    package: 'default-jre-headless',
+    name: 'a Java runtime 17 or later (java)',
+    least: 17,
+    args: ['-version'],
+    version: /version "(\d+)/
+  },
+  mvn: {
+    package: 'maven',
+    name: 'Maven 3 or later (mvn)',
+    least: 3,
+    args: ['--version'],
+    version: /Apache Maven (\d+)/
+  },
+  haproxy: {
+    package: 'haproxy',
+    name: 'HAProxy 2 or later (haproxy)',
+    least: 2,
+    args: ['-v'],
+    version: /HA-?Proxy version (\d+)/
+  },
   nginx: { package: 'nginx', name: 'nginx 1.18 or later (nginx)', least: 1, args: ['-v'], version: /nginx\/(\d+)/ },
   'nginx-stream': {
-    package: 'libnginx-mod-stream', name: 'nginx with its stream module', least: 1, args: ['-v'], version: /nginx\/(\d+)/, program: 'nginx', file: '/usr/lib/nginx/modules/ngx_stream_module.so'
+    package: 'libnginx-mod-stream',
+    name: 'nginx with its stream module',
+    least: 1,
+    args: ['-v'],
+    version: /nginx\/(\d+)/,
+    program: 'nginx',
+    file: '/usr/lib/nginx/modules/ngx_stream_module.so'
   },
   ip: { package: 'iproute2', name: 'iproute2 (ip)', least: 4, args: ['-V'], version: /iproute2-(?:ss)?(\d+)/ },
-  chromium: { package: 'chromium', name: 'Chromium 120 or later (chromium)', least: 120, args: ['--version'], version: /Chromium (\d+)/ }
+  chromium: {
+    package: 'chromium',
+    name: 'Chromium 120 or later (chromium)',
+    least: 120,
+    args: ['--version'],
+    version: /Chromium (\d+)/
+  }
 }
 
-// The redis-server package starts a daemon on 6379 where the system lets it. A policy-rc.d that says no is Debian's way to
-// prevent that; one that is there already is left alone, ours is removed whatever happens to apt.
+// The redis-server package starts a daemon on 6379 where the system lets it. A policy-rc.d that says no is Debian's way
+// to prevent that; one that is there already is left alone, ours is removed whatever happens to apt.
 const APT = `
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
@@ -56,7 +93,10 @@ let queue = Promise.resolve()
  * @returns {Promise<void>}
  * @throws {Error} that names everything that has to be installed
  */
-export function ensureInstalled (programs, { install = aptInstall, mayInstall = () => process.getuid?.() === 0 && onPath('apt-get') } = {}) {
+export function ensureInstalled (
+  programs,
+  { install = aptInstall, mayInstall = () => process.getuid?.() === 0 && onPath('apt-get') } = {}
+) {
   const result = queue.then(async () => {
     const missing = programs.filter((program) => !isThere(program))
     if (missing.length > 0 && mayInstall()) {
@@ -73,8 +113,10 @@ export function ensureInstalled (programs, { install = aptInstall, mayInstall = 
       }
     }
     if (problems.length > 0) {
-      throw new Error(`the local services need ${problems.join('; ')}. On Debian or Ubuntu: ` +
-        `apt-get install ${programs.map((program) => PROGRAMS[program].package).join(' ')}. Or start Docker, which needs none of these.`)
+      throw new Error(
+        `the local services need ${problems.join('; ')}. On Debian or Ubuntu: ` +
+        `apt-get install ${programs.map((program) => PROGRAMS[program].package).join(' ')}. Or start Docker, which needs none of these.`
+      )
     }
   })
   queue = result.catch(() => {}) // the caller gets the error; the next in the queue is not concerned
@@ -86,7 +128,11 @@ export function ensureInstalled (programs, { install = aptInstall, mayInstall = 
  * @param {Program[]} programs
  * @returns {Promise<string | false>} what is missing, as a reason to skip
  */
-export const lacks = (programs) => ensureInstalled(programs).then(() => false, (error) => `needs ${programs.join(', ')}: ${error.message.split('\n', 1)[0]}`)
+export const lacks = (programs) =>
+  ensureInstalled(programs).then(
+    () => false,
+    (error) => `needs ${programs.join(', ')}: ${error.message.split('\n', 1)[0]}`
+  )
 
 /** @param {Program} name */
 function isThere (name) {
@@ -99,14 +145,18 @@ function isThere (name) {
  * @returns {string | undefined} where the executable of this name on the PATH is
  */
 export function pathOf (program) {
-  return (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '').map((folder) => join(folder, program)).find((file) => {
-    try {
-      accessSync(file, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, program))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK)
+        return true
+      } catch {
+        return false
+      }
+    })
 }
 
 /** @param {string} program @returns {boolean} */

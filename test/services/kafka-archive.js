@@ -1,5 +1,6 @@
 /**
- * Kafka's classes as Java has read them (class data sharing), kept beside its jars: a broker starts with half the CPU then.
+ * Kafka's classes as Java has read them (class data sharing), kept beside its jars: a broker starts with half the CPU
+ * then.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -15,7 +16,8 @@ import { withLock } from './lock.js'
  * @param {string} options.classpath of ensureKafkaJars
  * @param {(javaOption: string) => Promise<void>} options.train starts a broker with it, and ends it orderly
  * @param {() => Promise<string>} [options.version] of Java
- * @returns {Promise<string | undefined>} the file; undefined: it could not be made, as by a Java before 13, and it goes without
+ * @returns {Promise<string | undefined>} the file; undefined: it could not be made, as by a Java before 13, and it goes
+ *   without
  */
 export async function ensureKafkaArchive ({ classpath, train, version = javaVersion }) {
   const digest = createHash('sha256').update(await version()).digest('hex').slice(0, 12)

@@ -1,9 +1,11 @@
 /**
- * Kafka's own Java producer, through its console tool: records and compressed batches from a client that is not the one under test.
+ * Kafka's own Java producer, through its console tool: records and compressed batches from a client that is not the one
+ * under test.
  */
 import { spawn } from 'node:child_process'
 
-// The tool reads one record a line. Its usual separators (tab, comma, colon) occur in real headers, control characters don't.
+// The tool reads one record a line. Its usual separators (tab, comma, colon) occur in real headers, control characters
+// don't.
 const BETWEEN_FIELDS = '\u0001'
 const BETWEEN_HEADERS = '\u0002'
 const AFTER_HEADER_NAME = '\u0003'
@@ -19,8 +21,8 @@ const FORBIDDEN = /[\u0001-\u0004\r\n]/
  */
 
 /**
- * Sends the records, in order, in as few batches as it can, and resolves when the broker has acknowledged them all (about 0.7 s: it
- * starts a Java process).
+ * Sends the records, in order, in as few batches as it can, and resolves when the broker has acknowledged them all
+ * (about 0.7 s: it starts a Java process).
  *
  * @param {object} options
  * @param {string} options.classpath as startKafka and ensureKafkaJars give it
@@ -30,20 +32,49 @@ const FORBIDDEN = /[\u0001-\u0004\r\n]/
  * @param {'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'} [options.compression] default none
  * @param {number} [options.timeoutMs] for the whole call, default 30,000
  * @returns {Promise<void>}
- * @throws {Error} with what the tool said when not everything was acknowledged; TypeError for text that does not fit on a line
+ * @throws {Error} with what the tool said when not everything was acknowledged; TypeError for text that does not fit on
+ *   a line
  */
-export async function produceWithJava ({ classpath, brokers, topic, records, compression = 'none', timeoutMs = 30_000 }) {
+export async function produceWithJava ({
+  classpath, brokers, topic, records,
+  compression = 'none',
+  timeoutMs = 30_000
+}) {
   const input = records.map((record) => `${toLine(record)}\n`).join('')
-  const { code, output } = await runTool(['-cp', classpath, 'org.apache.kafka.tools.ConsoleProducer',
-    '--bootstrap-server', brokers, '--topic', topic, '--compression-codec', compression,
-    // the tool's own default sends after 1 s or 16 KB; a batch of up to 1 MB shows what a busy producer's looks like
-    '--batch-size', String(1024 * 1024), '--max-block-ms', '10000',
-    '--command-property', `max.request.size=${2 * 1024 * 1024}`,
-    ...['parse.headers=true', 'parse.key=true', `headers.delimiter=${BETWEEN_FIELDS}`, `key.separator=${BETWEEN_FIELDS}`,
-      `headers.separator=${BETWEEN_HEADERS}`, `headers.key.separator=${AFTER_HEADER_NAME}`, `null.marker=${NOTHING}`]
-      .flatMap((property) => ['--reader-property', property])], input, timeoutMs)
+  const { code, output } = await runTool(
+    [
+      '-cp',
+      classpath,
+      'org.apache.kafka.tools.ConsoleProducer',
+      '--bootstrap-server',
+      brokers,
+      '--topic',
+      topic,
+      '--compression-codec',
+      compression,
+      // the tool's own default sends after 1 s or 16 KB; a batch of up to 1 MB shows what a busy producer's looks like
+      '--batch-size',
+      String(1024 * 1024),
+      '--max-block-ms',
+      '10000',
+      '--command-property',
+      `max.request.size=${2 * 1024 * 1024}`,
+      ...[
+        'parse.headers=true',
+        'parse.key=true',
+        `headers.delimiter=${BETWEEN_FIELDS}`,
+        `key.separator=${BETWEEN_FIELDS}`,
+        `headers.separator=${BETWEEN_HEADERS}`,
+        `headers.key.separator=${AFTER_HEADER_NAME}`,
+        `null.marker=${NOTHING}`
+      ].flatMap((property) => ['--reader-property', property])
+    ],
+    input,
+    timeoutMs
+  )
   // a record that was refused is only logged: the exit code stays 0
-  if (code !== 0 || output.includes(' ERROR ')) throw new Error(`the Java producer failed (exit code ${code})\n${output}`)
+  if (code !== 0 || output.includes(' ERROR '))
+    throw new Error(`the Java producer failed (exit code ${code})\n${output}`)
 }
 
 /**
@@ -56,7 +87,9 @@ function toLine ({ key = null, headers = {}, value }) {
     if (text !== null && FORBIDDEN.test(text)) throw new TypeError(`not one line of text: ${JSON.stringify(text)}`)
   }
   return [
-    names.length === 0 ? NOTHING : names.map((name) => `${name}${AFTER_HEADER_NAME}${headers[name]}`).join(BETWEEN_HEADERS),
+    names.length === 0
+      ? NOTHING
+      : names.map((name) => `${name}${AFTER_HEADER_NAME}${headers[name]}`).join(BETWEEN_HEADERS),
     key ?? NOTHING,
     value ?? NOTHING
   ].join(BETWEEN_FIELDS)
@@ -70,7 +103,13 @@ function toLine ({ key = null, headers = {}, value }) {
  */
 function runTool (args, input, timeoutMs) {
   return new Promise((resolve, reject) => {
-    const options = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Dfile.encoding=UTF-8', '-Dorg.slf4j.simpleLogger.defaultLogLevel=error']
+    const options = [
+      '-Xmx128m',
+      '-XX:TieredStopAtLevel=1',
+      '-XX:+UseSerialGC',
+      '-Dfile.encoding=UTF-8',
+      '-Dorg.slf4j.simpleLogger.defaultLogLevel=error'
+    ]
     const child = spawn('java', [...options, ...args],
       { timeout: timeoutMs, killSignal: 'SIGKILL', stdio: ['pipe', 'pipe', 'pipe'] })
     let output = ''

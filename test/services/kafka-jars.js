@@ -13,8 +13,8 @@ import { withLock } from './lock.js'
 const POM = fileURLToPath(new URL('kafka-pom/pom.xml', import.meta.url))
 
 /**
- * Makes sure that the jars are there. The first time they are downloaded (about 45 MB, with a line on stderr); later runs need
- * neither Maven nor the network.
+ * Makes sure that the jars are there. The first time they are downloaded (about 45 MB, with a line on stderr); later
+ * runs need neither Maven nor the network.
  *
  * @param {object} [options]
  * @param {string} [options.cache] default: inkcast/ in the user's cache directory

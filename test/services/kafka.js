@@ -25,20 +25,21 @@ const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
  * @property {string} classpath of Kafka's own tools, for `java -cp`
  * @property {string} directory
  * @property {(graceMs?: number) => Promise<void>} stop ends it and removes its directory; a second call does nothing
- * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL; resolves when it has ended. SIGSTOP and SIGCONT
- *   suspend it and wake it up
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL; resolves when it has ended. SIGSTOP and
+ *   SIGCONT suspend it and wake it up
  * @property {() => Promise<void>} restart ends it where it still runs and starts it with the same port and data
  * @property {() => Promise<void>} release lets it outlive this process
  */
 
 /**
- * Starts a broker on the loopback interface and waits until a client gets its metadata. The first time ever its jars are downloaded.
- * Topics are not made automatically. A record batch may have up to 2 MB.
+ * Starts a broker on the loopback interface and waits until a client gets its metadata. The first time ever its jars
+ * are downloaded. Topics are not made automatically. A record batch may have up to 2 MB.
  *
  * @param {object} [options]
  * @param {number} [options.port] default: a free one
  * @param {string} [options.parent] where its directory is made; default: the system's temporary directory
- * @param {boolean} [options.longLived] let Java optimise fully, for a broker that is measured or runs for hours; default false
+ * @param {boolean} [options.longLived] let Java optimise fully, for a broker that is measured or runs for hours;
+ *   default false
  * @param {string} [options.host] the address where clients find it; default: the loopback interface's
  * @param {number} [options.advertisedPort] the port where clients find it, of a proxy; default: its own
  * @returns {Promise<KafkaBroker>}
@@ -48,7 +49,11 @@ export async function startKafka ({ port, parent, longLived = false, host = HOST
   await ensureInstalled(['java'])
   const classpath = await ensureKafkaJars()
   const javaOptions = longLived ? [] : [...SHORT_LIVED, ...await sharedClasses(classpath)]
-  return startBroker({ port: port ?? await freePort(), retry: port === undefined, parent, javaOptions, classpath, host, advertisedPort })
+  return startBroker({
+    port: port ?? (await freePort()),
+    retry: port === undefined,
+    parent, javaOptions, classpath, host, advertisedPort
+  })
 }
 
 /** @param {string} classpath @returns {Promise<string[]>} options for Java */
@@ -56,7 +61,13 @@ async function sharedClasses (classpath) {
   const archive = await ensureKafkaArchive({
     classpath,
     async train (option) {
-      const broker = await startBroker({ port: await freePort(), retry: true, javaOptions: [...SHORT_LIVED, option], classpath, host: HOST })
+      const broker = await startBroker({
+        port: await freePort(),
+        retry: true,
+        javaOptions: [...SHORT_LIVED, option],
+        classpath,
+        host: HOST
+      })
       // it writes the archive as it ends
       await broker.stop(60_000)
     }
@@ -92,7 +103,8 @@ export async function kafkaAnswers (brokers, processes) {
 }
 
 /**
- * @param {{ port: number, retry: boolean, parent?: string, javaOptions: string[], classpath: string, host: string, advertisedPort?: number }} options retry: with another port
+ * @param {{ port: number, retry: boolean, parent?: string, javaOptions: string[], classpath: string, host: string,
+ *   advertisedPort?: number }} options retry: with another port
  * if this is taken
  * @returns {Promise<KafkaBroker>}
  */
@@ -102,8 +114,12 @@ async function startBroker ({ port, retry, parent, javaOptions, classpath, host,
   const properties = join(directory, 'server.properties')
   const brokers = `${host}:${port}`
   /** @param {string[]} options @param {string[]} args */
-  const java = (options, ...args) => spawnGuarded('java',
-    [...options, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, ...args], { log, directory, cwd: directory })
+  const java = (options, ...args) =>
+    spawnGuarded('java', [...options, '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn', '-cp', classpath, ...args], {
+      log,
+      directory,
+      cwd: directory
+    })
   const launch = async () => {
     const broker = java(['-Xmx512m', ...javaOptions], 'kafka.Kafka', properties)
     try {
@@ -117,11 +133,22 @@ async function startBroker ({ port, retry, parent, javaOptions, classpath, host,
   /** @type {import('./guard.js').GuardedProcess} */
   let broker
   try {
-    writeFileSync(properties, serverProperties({ host, port, advertisedPort, controllerPort: await freePort(), directory }))
-    const format = java(['-Xmx128m', ...SHORT_LIVED, ...javaOptions.filter((option) => option.startsWith('-XX:SharedArchiveFile'))], 'kafka.tools.StorageTool', 'format',
-      '--cluster-id', clusterId(), '--config', properties)
+    writeFileSync(
+      properties,
+      serverProperties({ host, port, advertisedPort, controllerPort: await freePort(), directory })
+    )
+    const format = java(
+      ['-Xmx128m', ...SHORT_LIVED, ...javaOptions.filter((option) => option.startsWith('-XX:SharedArchiveFile'))],
+      'kafka.tools.StorageTool',
+      'format',
+      '--cluster-id',
+      clusterId(),
+      '--config',
+      properties
+    )
     const { code, signal } = await format.finished()
-    if (code !== 0) throw new Error(`Kafka's storage can't be formatted (${signal ?? `exit code ${code}`})\n${format.lastOutput()}`)
+    if (code !== 0)
+      throw new Error(`Kafka's storage can't be formatted (${signal ?? `exit code ${code}`})\n${format.lastOutput()}`)
     broker = await launch()
   } catch (error) {
     removeDirectory(directory)
@@ -178,7 +205,8 @@ export const BROKER_SETTINGS = {
   // a typo in a topic's name has to fail
   'auto.create.topics.enable': 'false',
   'message.max.bytes': String(2 * 1024 * 1024),
-  // one broker can't hold the three copies that are the default; few partitions make the first consumer group start sooner
+  // one broker can't hold the three copies that are the default; few partitions make the first consumer group start
+  // sooner
   'offsets.topic.replication.factor': '1',
   'offsets.topic.num.partitions': '4',
   'transaction.state.log.replication.factor': '1',

@@ -57,24 +57,41 @@ test('the broker makes no topic by itself, and takes batches of up to 2 MB', asy
   await assert.rejects(producer.send({ topic: 'typo', messages: [{ value: 'x' }] }), /does not host this topic/)
   await makeTopic('large')
   await producer.send({ topic: 'large', messages: [{ value: Buffer.alloc(2_000_000) }] })
-  await assert.rejects(producer.send({ topic: 'large', messages: [{ value: Buffer.alloc(2_200_000) }] }), /larger than the max message size/)
+  await assert.rejects(
+    producer.send({ topic: 'large', messages: [{ value: Buffer.alloc(2_200_000) }] }),
+    /larger than the max message size/
+  )
   await producer.disconnect()
 })
 
 /** @type {import('./kafka-console-producer.js').JavaRecord[]} */
 const RECORDS = [
-  { key: 'guid', headers: { 'x-operator': 'broadcast', 'x-except': 'one,two:three', 'x-guid': 'dökument' }, value: '{"text":"é → 😀","list":"a,b:c\\t"}' },
+  {
+    key: 'guid',
+    headers: { 'x-operator': 'broadcast', 'x-except': 'one,two:three', 'x-guid': 'dökument' },
+    value: '{"text":"é → 😀","list":"a,b:c\\t"}'
+  },
   { key: null, headers: {}, value: 'neither key nor headers' },
   { key: 'guid', headers: { only: '' }, value: null },
   // enough that a codec has something to do, and that one batch shows
-  ...Array.from({ length: 100 }, (_, index) => ({ key: 'guid', headers: { index: String(index) }, value: 'value '.repeat(100) }))
+  ...Array.from({ length: 100 }, (_, index) => ({
+    key: 'guid',
+    headers: { index: String(index) },
+    value: 'value '.repeat(100)
+  }))
 ]
 
 for (const compression of /** @type {const} */ (['none', 'gzip', 'snappy', 'lz4', 'zstd'])) {
   test(`Kafka's own producer sends headers, keys and values in one batch compressed with ${compression}`, async () => {
     const topic = `java-${compression}`
     await makeTopic(topic)
-    await produceWithJava({ classpath: broker.classpath, brokers: broker.brokers, topic, records: RECORDS, compression })
+    await produceWithJava({
+      classpath: broker.classpath,
+      brokers: broker.brokers,
+      topic,
+      records: RECORDS,
+      compression
+    })
 
     const log = join(broker.directory, 'data', `${topic}-0`, '00000000000000000000.log')
     const { stdout } = await run('java', ['-cp', broker.classpath, 'kafka.tools.DumpLogSegments', '--files', log])
@@ -88,11 +105,35 @@ for (const compression of /** @type {const} */ (['none', 'gzip', 'snappy', 'lz4'
         value: value?.toString() ?? null
       })), RECORDS)
     } else {
-      const { stdout: lines } = await run('java', ['-Dfile.encoding=UTF-8', '-cp', broker.classpath, 'org.apache.kafka.tools.consumer.ConsoleConsumer',
-        '--bootstrap-server', broker.brokers, '--topic', topic, '--from-beginning', '--max-messages', String(RECORDS.length),
-        '--formatter-property', 'print.headers=true', '--formatter-property', 'print.key=true'])
-      assert.deepEqual(lines.split('\n').slice(0, -1), RECORDS.map(({ key, headers = {}, value }) =>
-        [Object.entries(headers).map((pair) => pair.join(':')).join(',') || 'NO_HEADERS', key ?? 'null', value ?? 'null'].join('\t')))
+      const { stdout: lines } = await run('java', [
+        '-Dfile.encoding=UTF-8',
+        '-cp',
+        broker.classpath,
+        'org.apache.kafka.tools.consumer.ConsoleConsumer',
+        '--bootstrap-server',
+        broker.brokers,
+        '--topic',
+        topic,
+        '--from-beginning',
+        '--max-messages',
+        String(RECORDS.length),
+        '--formatter-property',
+        'print.headers=true',
+        '--formatter-property',
+        'print.key=true'
+      ])
+      assert.deepEqual(
+        lines.split('\n').slice(0, -1),
+        RECORDS.map(({ key, headers = {}, value }) =>
+          [
+            Object.entries(headers)
+              .map((pair) => pair.join(':'))
+              .join(',') || 'NO_HEADERS',
+            key ?? 'null',
+            value ?? 'null'
+          ].join('\t')
+        )
+      )
     }
   })
 }

@@ -5,13 +5,14 @@ import { createServer } from 'node:net'
 import { randomInt } from 'node:crypto'
 
 // Below the range the systems take for outgoing connections (32768 on Linux, 49152 on macOS and Windows): a client that
-// retries while its server is down could otherwise be given the server's own port and connect to itself, and a server that
-// restarts on its port could find it taken.
+// retries while its server is down could otherwise be given the server's own port and connect to itself, and a server
+// that restarts on its port could find it taken.
 const FIRST = 20_000
 const LAST = 32_000
 
 /**
- * A port nobody listens on at the moment. Somebody else may take it before it is used, so the caller retries with another.
+ * A port nobody listens on at the moment. Somebody else may take it before it is used, so the caller retries with
+ * another.
  * @returns {Promise<number>}
  */
 export async function freePort () {

@@ -1,6 +1,6 @@
 /**
- * Which process a pid means. A pid that was written down yesterday may belong to somebody else today, so it is kept together with
- * the moment at which its process began.
+ * Which process a pid means. A pid that was written down yesterday may belong to somebody else today, so it is kept
+ * together with the moment at which its process began.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -30,7 +30,8 @@ export function isAlive (identity) {
 }
 
 /**
- * Ends a process that need not be our child: SIGTERM, after the grace period SIGKILL. Does nothing if the pid has gone to another.
+ * Ends a process that need not be our child: SIGTERM, after the grace period SIGKILL. Does nothing if the pid has gone
+ * to another.
  *
  * @param {ProcessIdentity} identity
  * @param {number} [graceMs] default 10,000
@@ -60,8 +61,8 @@ function signal (pid, name) {
 }
 
 /**
- * proc(5): after the name, which is in brackets and may hold anything, the state is the first field and the start, in ticks since
- * the machine was booted, the 20th. The boot id tells one boot from the next.
+ * proc(5): after the name, which is in brackets and may hold anything, the state is the first field and the start, in
+ * ticks since the machine was booted, the 20th. The boot id tells one boot from the next.
  * @param {number} pid
  */
 function beganLinux (pid) {
@@ -78,7 +79,9 @@ function beganLinux (pid) {
 /** @param {number} pid */
 function beganPs (pid) {
   try {
-    const [state, ...began] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim().split(/\s+/)
+    const [state, ...began] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' })
+      .trim()
+      .split(/\s+/)
     return state.startsWith('Z') ? undefined : began.join(' ')
   } catch {
     return undefined

@@ -1,6 +1,6 @@
 /**
- * Services for a test run: the ones the environment names, else the ones `npm run services start` has left running, else fresh ones,
- * in Docker where an engine answers, else as local processes.
+ * Services for a test run: the ones the environment names, else the ones `npm run services start` has left running,
+ * else fresh ones, in Docker where an engine answers, else as local processes.
  */
 import { dockerAnswers, startKafkaInDocker, startRedisClusterInDocker, startRedisInDocker } from './docker.js'
 import { onPath } from './install.js'
@@ -32,8 +32,8 @@ const withUrl = (broker) => ({ ...broker, url: broker.brokers })
 
 /**
  * @typedef {object} Services
- * @property {Record<'REDIS_URL' | 'REDIS_CLUSTER_URL' | 'KAFKA_BROKERS' | 'KAFKA_CLASSPATH', string>} env for the tests; KAFKA_CLASSPATH is
- *   empty where Java or the jars can't be had
+ * @property {Record<'REDIS_URL' | 'REDIS_CLUSTER_URL' | 'KAFKA_BROKERS' | 'KAFKA_CLASSPATH', string>} env for the
+ *   tests; KAFKA_CLASSPATH is empty where Java or the jars can't be had
  * @property {() => Promise<void>} stop ends what was started here and nothing else
  */
 
@@ -41,8 +41,8 @@ const withUrl = (broker) => ({ ...broker, url: broker.brokers })
  * Starts what is missing, side by side.
  *
  * @param {object} [options]
- * @param {NodeJS.ProcessEnv} [options.env] TEST_SERVICES=local or docker leaves no choice; default: Docker when it answers, and local
- *   processes when the containers don't start
+ * @param {NodeJS.ProcessEnv} [options.env] TEST_SERVICES=local or docker leaves no choice; default: Docker when it
+ *   answers, and local processes when the containers don't start
  * @param {(line: string) => void} [options.say] progress
  * @returns {Promise<Services>}
  * @throws {Error} when one can't be started; the others are stopped again
@@ -52,7 +52,9 @@ export async function provideServices ({ env = process.env, say = () => {} } = {
   const wanted = env.TEST_SERVICES
   /** @type {Promise<boolean> | undefined} */
   let docker
-  const useDocker = () => docker ??= wanted === 'local' ? Promise.resolve(false) : wanted === 'docker' ? Promise.resolve(true) : dockerAnswers()
+  const useDocker = () =>
+    (docker ??=
+      wanted === 'local' ? Promise.resolve(false) : wanted === 'docker' ? Promise.resolve(true) : dockerAnswers())
 
   /** @param {ServiceName} name @returns {Promise<Provided>} */
   const provide = async (name) => {
@@ -80,12 +82,16 @@ export async function provideServices ({ env = process.env, say = () => {} } = {
   const stop = async () => {
     await Promise.all(results.map((result) => (result.status === 'fulfilled' ? result.value.stop() : undefined)))
   }
-  const failures = results.flatMap((result, index) => (result.status === 'rejected' ? [`${SERVICE_NAMES[index]}: ${result.reason?.message}`] : []))
+  const failures = results.flatMap((result, index) =>
+    result.status === 'rejected' ? [`${SERVICE_NAMES[index]}: ${result.reason?.message}`] : []
+  )
   if (failures.length > 0) {
     await stop()
     throw new Error(failures.join('\n'))
   }
-  const [redis, cluster, kafka] = results.map((result) => /** @type {PromiseFulfilledResult<Provided>} */ (result).value)
+  const [redis, cluster, kafka] = results.map(
+    (result) => /** @type {PromiseFulfilledResult<Provided>} */ (result).value
+  )
   return {
     env: {
       REDIS_URL: redis.url,
@@ -98,8 +104,8 @@ export async function provideServices ({ env = process.env, say = () => {} } = {
 }
 
 /**
- * The Java producer is a client like any other and works with a broker that somebody else runs. Who uses Docker need not have Java,
- * and we don't install it for that.
+ * The Java producer is a client like any other and works with a broker that somebody else runs. Who uses Docker need
+ * not have Java, and we don't install it for that.
  * @param {string} origin
  * @param {(line: string) => void} say
  */

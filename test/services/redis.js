@@ -19,8 +19,8 @@ const SLOTS = 16_384
  * @property {number} pid of the process that runs now; another one after a restart
  * @property {string} directory
  * @property {() => Promise<void>} stop ends it and removes its directory; a second call does nothing
- * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL; resolves when it has ended. SIGSTOP and SIGCONT
- *   suspend it and wake it up
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL; resolves when it has ended. SIGSTOP and
+ *   SIGCONT suspend it and wake it up
  * @property {() => Promise<void>} restart ends it where it still runs and starts it on the same port, empty
  * @property {() => Promise<void>} release lets it outlive this process
  */
@@ -49,8 +49,8 @@ export async function startRedis ({ port, args = [], parent } = {}) {
  */
 
 /**
- * Starts three masters that share all slots and waits until each of them sees the cluster complete (2 to 3 s: Redis waits 2 s
- * before a fresh node takes writes).
+ * Starts three masters that share all slots and waits until each of them sees the cluster complete (2 to 3 s: Redis
+ * waits 2 s before a fresh node takes writes).
  *
  * @param {object} [options]
  * @param {string[]} [options.args] more of redis-server's options, for each node
@@ -63,7 +63,9 @@ export async function startRedisCluster ({ args = [], parent } = {}) {
   const started = await Promise.allSettled(addresses.map(({ port, busPort }) =>
     startServer({ port, retry: false, parent, args: [...clusterArgs(busPort), ...args] })))
   const nodes = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
-  const each = async (/** @type {'stop' | 'release'} */ what) => { await Promise.all(nodes.map((node) => node[what]())) }
+  const each = async (/** @type {'stop' | 'release'} */ what) => {
+    await Promise.all(nodes.map((node) => node[what]()))
+  }
   try {
     for (const result of started) if (result.status === 'rejected') throw result.reason
     await joinCluster(addresses)
@@ -77,8 +79,8 @@ export async function startRedisCluster ({ args = [], parent } = {}) {
 /** @typedef {{ port: number, busPort: number }} NodeAddress */
 
 /**
- * A node that sees the others for the first time waits for this long before it takes part, so it is short at first; then it is long
- * enough for a machine that is busy with tests not to see failures where there are none.
+ * A node that sees the others for the first time waits for this long before it takes part, so it is short at first;
+ * then it is long enough for a machine that is busy with tests not to see failures where there are none.
  */
 const NODE_TIMEOUT_MS = { atFirst: 500, later: 5000 }
 
@@ -97,8 +99,18 @@ export async function clusterAddresses (count) {
  * @returns {string[]} redis-server's options for a node of a cluster
  */
 export function clusterArgs (busPort) {
-  return ['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-config-file', `nodes-${busPort}.conf`,
-    '--cluster-node-timeout', String(NODE_TIMEOUT_MS.atFirst), '--cluster-announce-ip', HOST]
+  return [
+    '--cluster-enabled',
+    'yes',
+    '--cluster-port',
+    String(busPort),
+    '--cluster-config-file',
+    `nodes-${busPort}.conf`,
+    '--cluster-node-timeout',
+    String(NODE_TIMEOUT_MS.atFirst),
+    '--cluster-announce-ip',
+    HOST
+  ]
 }
 
 /**
@@ -116,12 +128,27 @@ export async function joinCluster (addresses) {
   await withClient(first.port, async (client) => {
     for (const { port, busPort } of others) await client.call('CLUSTER', 'MEET', HOST, port, busPort)
   })
-  await Promise.all(addresses.map(({ port }) => waitUntil(`Redis Cluster node on port ${port}`, () => withClient(port, async (client) => {
-    const info = String(await client.cluster('INFO'))
-    const complete = ['cluster_state:ok', `cluster_slots_ok:${SLOTS}`, `cluster_known_nodes:${addresses.length}`, `cluster_size:${addresses.length}`]
-    if (!complete.every((line) => info.includes(line))) throw new Error(info.split('\r\n').slice(0, 7).join(' '))
-  }))))
-  await Promise.all(addresses.map(({ port }) => withClient(port, (client) => client.config('SET', 'cluster-node-timeout', NODE_TIMEOUT_MS.later))))
+  await Promise.all(
+    addresses.map(({ port }) =>
+      waitUntil(`Redis Cluster node on port ${port}`, () =>
+        withClient(port, async (client) => {
+          const info = String(await client.cluster('INFO'))
+          const complete = [
+            'cluster_state:ok',
+            `cluster_slots_ok:${SLOTS}`,
+            `cluster_known_nodes:${addresses.length}`,
+            `cluster_size:${addresses.length}`
+          ]
+          if (!complete.every((line) => info.includes(line))) throw new Error(info.split('\r\n').slice(0, 7).join(' '))
+        })
+      )
+    )
+  )
+  await Promise.all(
+    addresses.map(({ port }) =>
+      withClient(port, (client) => client.config('SET', 'cluster-node-timeout', NODE_TIMEOUT_MS.later))
+    )
+  )
 }
 
 /**
@@ -130,11 +157,15 @@ export async function joinCluster (addresses) {
  * @param {import('./guard.js').GuardedProcess[]} [processes] gives up when one of these ends
  */
 export async function redisAnswers (port, processes) {
-  await waitUntil(`Redis on port ${port}`, () => withClient(port, (client) => client.ping()), { processes, everyMs: 20 })
+  await waitUntil(`Redis on port ${port}`, () => withClient(port, (client) => client.ping()), {
+    processes,
+    everyMs: 20
+  })
 }
 
 /**
- * @param {{ port: number, retry: boolean, args: string[], parent?: string }} options retry: with another port if this is taken
+ * @param {{ port: number, retry: boolean, args: string[], parent?: string }} options retry: with another port if this
+ *   is taken
  * @returns {Promise<RedisServer>}
  */
 async function startServer ({ port, retry, args, parent }) {
@@ -185,7 +216,14 @@ async function startServer ({ port, retry, args, parent }) {
  * @returns {Promise<T>}
  */
 async function withClient (port, use) {
-  const client = new Redis({ host: HOST, port, lazyConnect: true, connectTimeout: 2000, commandTimeout: 2000, retryStrategy: () => null })
+  const client = new Redis({
+    host: HOST,
+    port,
+    lazyConnect: true,
+    connectTimeout: 2000,
+    commandTimeout: 2000,
+    retryStrategy: () => null
+  })
   client.on('error', () => {}) // connect() rejects with it as well
   try {
     await client.connect()

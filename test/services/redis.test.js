@@ -71,9 +71,15 @@ test('a Redis Cluster serves every slot, announces itself on the loopback interf
   // a hundred keys in a hundred slots, so on all three nodes
   for (let index = 0; index < 100; index++) assert.equal(await client.set(`key-${index}`, String(index)), 'OK')
   const sizes = await Promise.all(urls.map((url) => connect(t, url).dbsize()))
-  assert.ok(sizes.every((size) => size > 0), `keys on the nodes: ${sizes}`)
+  assert.ok(
+    sizes.every((size) => size > 0),
+    `keys on the nodes: ${sizes}`
+  )
   const slots = await connect(t, urls[1]).cluster('SLOTS')
-  assert.equal(slots.reduce((sum, [from, to]) => sum + to - from + 1, 0), 16384)
+  assert.equal(
+    slots.reduce((sum, [from, to]) => sum + to - from + 1, 0),
+    16384
+  )
   assert.deepEqual(slots.map(([, , [host, port]]) => `redis://${host}:${port}`).sort(), urls.toSorted())
   await cluster.stop()
   assert.ok(cluster.nodes.every(({ directory }) => !existsSync(directory)))

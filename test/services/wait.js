@@ -26,11 +26,21 @@ export async function waitUntil (what, probe, { timeoutMs = 30_000, everyMs = 50
       throw new Error(`${what}: the process ended (${signal ?? `exit code ${code}`})\n${dead.lastOutput()}`)
     }
     try {
-      return await Promise.race([probe(), ...processes.map(({ exited }) => exited.then(() => { throw new Error('the process ended') }))])
+      return await Promise.race([
+        probe(),
+        ...processes.map(({ exited }) =>
+          exited.then(() => {
+            throw new Error('the process ended')
+          })
+        )
+      ])
     } catch (error) {
       if (performance.now() > deadline) {
         const output = processes.map((candidate) => candidate.lastOutput()).join('\n')
-        throw new Error(`${what}: not ready after ${timeoutMs} ms: ${error instanceof Error ? error.message : error}\n${output}`, { cause: error })
+        throw new Error(
+          `${what}: not ready after ${timeoutMs} ms: ${error instanceof Error ? error.message : error}\n${output}`,
+          { cause: error }
+        )
       }
     }
     await delay(everyMs)

@@ -43,7 +43,9 @@ describe('how quick the demo is', { skip: noBrowser, timeout: 120_000 }, () => {
     assert.match(String((await once(crowd.stdout, 'data'))[0]), /here/)
     const ada = await openDemo(t, browser, inkcast.url, { document })
     await ada.reads('#people-count', /^51 here$/)
-    await ada.page.evaluate('{ globalThis.tasks = []; new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: "longtask" }) }')
+    await ada.page.evaluate(
+      '{ globalThis.tasks = []; new PerformanceObserver((list) => globalThis.tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: "longtask" }) }'
+    )
     const records = Number(await ada.text('#records'))
     await browser.startTracing(ada.page, { categories: ['toplevel'] })
     const frames = await ada.page.evaluate(countFrames(WATCH))
@@ -51,9 +53,11 @@ describe('how quick the demo is', { skip: noBrowser, timeout: 120_000 }, () => {
     const wall = /** @type {number[]} */ (await ada.page.evaluate('globalThis.tasks'))
     const more = Number(await ada.text('#records')) - records
     const longest = Math.max(...cpu)
-    t.diagnostic(`51 people, ${WATCH / 1000} s: ${more} records, ${await ada.text('#signals')} signals, ${frames} frames; ` +
+    t.diagnostic(
+      `51 people, ${WATCH / 1000} s: ${more} records, ${await ada.text('#signals')} signals, ${frames} frames; ` +
       `the page's thread worked for ${Math.round(cpu.reduce((sum, time) => sum + time, 0))} ms, its longest task for ${longest.toFixed(1)} ms; ` +
-      `with what else the machine did, ${wall.length} tasks took more than 50 ms, the longest ${Math.round(Math.max(0, ...wall))} ms`)
+      `with what else the machine did, ${wall.length} tasks took more than 50 ms, the longest ${Math.round(Math.max(0, ...wall))} ms`
+    )
     assert.ok(more > 50, `${more} records came meanwhile`)
     assert.ok(longest <= 100, `${longest} ms`)
     await ada.screenshot('crowd')
@@ -73,28 +77,44 @@ const countFrames = (ms) => `new Promise((resolve) => {
 
 /**
  * @param {Buffer} trace as Chromium writes it
- * @returns {number[]} how long the thread of the page worked on each task, ms: time in which the machine did something else is not in there
+ * @returns {number[]} how long the thread of the page worked on each task, ms: time in which the machine did something
+ *   else is not in there
  */
 function taskTimes (trace) {
   /** @type {{ traceEvents: { name: string, ph: string, pid: number, tid: number, tdur?: number, args?: any }[] }} */
   const { traceEvents } = JSON.parse(String(trace))
-  const threads = new Set(traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain').map(({ pid, tid }) => `${pid} ${tid}`))
-  const tasks = traceEvents.filter(({ name, ph, pid, tid }) => name.endsWith('RunTask') && ph === 'X' && threads.has(`${pid} ${tid}`))
+  const threads = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
+      .map(({ pid, tid }) => `${pid} ${tid}`)
+  )
+  const tasks = traceEvents.filter(
+    ({ name, ph, pid, tid }) => name.endsWith('RunTask') && ph === 'X' && threads.has(`${pid} ${tid}`)
+  )
   assert.ok(tasks.length > 0, 'the trace has tasks')
   return tasks.map(({ tdur }) => (tdur ?? 0) / 1000)
 }
 
-describe('how quick the demo is with a cluster, Kafka and the document service', { skip: noBrowser, timeout: 180_000 }, () => {
-  const scope = fileScope()
+describe(
+  'how quick the demo is with a cluster, Kafka and the document service',
+  { skip: noBrowser, timeout: 180_000 },
+  () => {
+    const scope = fileScope()
 
-  test('a letter typed on one page is on the screen of another within 100 ms at the median', async (t) => {
-    const topics = freshTopics(scope)
-    const port = await freePort()
-    const inkcast = await startCluster(scope, { WORKERS: '2', REDIS_URL: redisUrl(), DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`, ...topics.env })
-    await startDocumentService(scope, { port, apiUrl: inkcast.apiUrl, kafka: topics.env })
-    const browser = await startBrowser(scope)
-    const [ada, grace] = await Promise.all([0, 1].map(() => openDemo(t, browser, inkcast.url, { document: 'quick' })))
-    const median = await keyToScreen(t, ada, grace, 100)
-    assert.ok(median < 100, `${median} ms`)
-  })
-})
+    test('a letter typed on one page is on the screen of another within 100 ms at the median', async (t) => {
+      const topics = freshTopics(scope)
+      const port = await freePort()
+      const inkcast = await startCluster(scope, {
+        WORKERS: '2',
+        REDIS_URL: redisUrl(),
+        DEMO_DOCUMENTS_URL: `http://127.0.0.1:${port}`,
+        ...topics.env
+      })
+      await startDocumentService(scope, { port, apiUrl: inkcast.apiUrl, kafka: topics.env })
+      const browser = await startBrowser(scope)
+      const [ada, grace] = await Promise.all([0, 1].map(() => openDemo(t, browser, inkcast.url, { document: 'quick' })))
+      const median = await keyToScreen(t, ada, grace, 100)
+      assert.ok(median < 100, `${median} ms`)
+    })
+  }
+)

@@ -18,7 +18,11 @@ const settings = Object.values(BLOCKS).flatMap((block) => Object.entries(block.s
 
 test('every setting, error and metric has a row', () => {
   const rows = (/** @type {string} */ page) => page.split('\n').filter((line) => line.startsWith('| `'))
-  const [configuration, errors, metrics] = [rows(PAGES['docs/configuration.md']()), rows(PAGES['docs/errors.md']()), rows(PAGES['docs/metrics.md']())]
+  const [configuration, errors, metrics] = [
+    rows(PAGES['docs/configuration.md']()),
+    rows(PAGES['docs/errors.md']()),
+    rows(PAGES['docs/metrics.md']())
+  ]
   assert.deepEqual(configuration.map((row) => /^\| `(\w+)` \|/.exec(row)?.[1]), settings.map(([name]) => name))
   assert.deepEqual(errors.map((row) => /^\| `(\w+)` \|/.exec(row)?.[1]), Object.keys(ERRORS))
   assert.equal(metrics.length, Object.keys(METRICS).length)

@@ -1,6 +1,6 @@
 /**
- * What reads Kafka for the floor of the libraries (primary.js): kafkajs as inkcast uses it, with batches, without what it does
- * by itself for each record, and with inkcast's patches of what it wastes.
+ * What reads Kafka for the floor of the libraries (primary.js): kafkajs as inkcast uses it, with batches, without what
+ * it does by itself for each record, and with inkcast's patches of what it wastes.
  */
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
@@ -11,8 +11,11 @@ const TOPIC = 'documents.downlink'
 const COMMIT_INTERVAL = 1000
 
 const redis = new Redis(REDIS_URL)
-const consumer = createKafka({ settings: /** @type {any} */ ({ brokers: KAFKA_BROKERS.split(',') }), log: pino({ level: 'warn' }), name: 'floor' })
-  .consumer({ groupId: 'floor', maxWaitTimeInMs: 500, minBytes: 1 })
+const consumer = createKafka({
+  settings: /** @type {any} */ ({ brokers: KAFKA_BROKERS.split(',') }),
+  log: pino({ level: 'warn' }),
+  name: 'floor'
+}).consumer({ groupId: 'floor', maxWaitTimeInMs: 500, minBytes: 1 })
 /** @type {Map<number, string>} by partition, the offset that comes next */
 const done = new Map()
 
@@ -23,7 +26,9 @@ await consumer.run({
   eachBatchAutoResolve: false,
   partitionsConsumedConcurrently: 8,
   eachBatch: async ({ batch, resolveOffset }) => {
-    await Promise.all(batch.messages.map(({ headers, value }) => redis.spublish(String(headers?.['x-guid']), value ?? '')))
+    await Promise.all(
+      batch.messages.map(({ headers, value }) => redis.spublish(String(headers?.['x-guid']), value ?? ''))
+    )
     resolveOffset(batch.lastOffset())
     done.set(batch.partition, String(Number(batch.lastOffset()) + 1))
   }

@@ -19,7 +19,12 @@ redis.on('smessageBuffer', (channel, value) => {
   const guid = String(channel)
   const document = documents.get(guid)
   if (document === undefined) return
-  const { frame } = jsonMessage('message', value, { guid, offset: ++document.offset, traceId: TRACE_ID, ts: Date.now() })
+  const { frame } = jsonMessage('message', value, {
+    guid,
+    offset: ++document.offset,
+    traceId: TRACE_ID,
+    ts: Date.now()
+  })
   for (const member of document.members) member.write(frame)
 })
 
@@ -33,7 +38,8 @@ const server = net.createServer({ noDelay: true }, (socket) => {
       const guid = guidOf(rest.readUInt32LE())
       rest = rest.subarray(4)
       let document = documents.get(guid)
-      if (document === undefined) documents.set(guid, document = { members: [], offset: 0, subscribed: redis.ssubscribe(guid) })
+      if (document === undefined)
+        documents.set(guid, (document = { members: [], offset: 0, subscribed: redis.ssubscribe(guid) }))
       document.members.push(socket)
       await document.subscribed
       socket.write(JOINED)

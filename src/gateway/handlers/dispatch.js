@@ -33,7 +33,8 @@ import { kRefused } from '../../admission/allowance.js'
  * @typedef {object} Handler
  * @property {import('zod').ZodType<any>} schema of its argument
  * @property {(input: unknown) => boolean} [isPlain] whether the schema is known to return an argument as it is
- * @property {(connection: import('../connection.js').Connection, input: any, context: HandlerContext) => Promise<object>} handle
+ * @property {(connection: import('../connection.js').Connection, input: any, context: HandlerContext) =>
+ *   Promise<object>} handle
  */
 
 /** @type {Map<unknown, Handler>} */
@@ -74,7 +75,8 @@ export async function handleEvent (connection, event, args, context) {
  * @param {unknown} event
  * @param {unknown[]} args without the acknowledgement
  * @param {HandlerContext} context
- * @returns {Promise<{ ok: true, members?: import('../../presence/contract.js').Member[] } & Record<string, any> | { ok: false, members?: undefined, error: ReturnType<typeof publicError> }>}
+ * @returns {Promise<{ ok: true, members?: import('../../presence/contract.js').Member[] } & Record<string, any> | { ok:
+ *   false, members?: undefined, error: ReturnType<typeof publicError> }>}
  */
 export async function answerEvent (connection, event, args, context) {
   const label = labelOf(event)

@@ -7,8 +7,14 @@ import { rawValue } from '../../wire/raw-value.js'
 import { checkValue } from '../../wire/value.js'
 
 /** What the arguments of client events are made of. */
-export const guid = z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'guid must be a string of 1 to 256 bytes without control characters')
-export const event = z.custom(/** @type {(value: unknown) => value is string} */ (isId), 'event must be a string of 1 to 256 bytes')
+export const guid = z.custom(
+  /** @type {(value: unknown) => value is string} */ (isId),
+  'guid must be a string of 1 to 256 bytes without control characters'
+)
+export const event = z.custom(
+  /** @type {(value: unknown) => value is string} */ (isId),
+  'event must be a string of 1 to 256 bytes'
+)
 export const position = z.strictObject({ epoch: z.string().max(64), offset: z.int().min(0) })
 /** What is in it is looked at by presence.checkState, which knows how much is allowed. */
 export const state = z.custom(isRecord, 'state must be an object')
@@ -26,7 +32,8 @@ export function isRecord (value) {
 }
 
 /**
- * Whether a client sent an object with a guid and nothing else, which every schema that asks for no more returns as it is: seen at a glance.
+ * Whether a client sent an object with a guid and nothing else, which every schema that asks for no more returns as it
+ * is: seen at a glance.
  * @param {any} input
  * @returns {input is { guid: string }}
  */
@@ -53,7 +60,10 @@ export function parseInput (schema, input, at = []) {
   const { path: within, message } = parsed.error.issues[0]
   const path = [...at, ...within]
   // names of fields are the client's own
-  throw new InkcastError('bad_request', (path.length === 0 ? message : `${path.join('.')}: ${message}`).slice(0, MAX_MESSAGE))
+  throw new InkcastError(
+    'bad_request',
+    (path.length === 0 ? message : `${path.join('.')}: ${message}`).slice(0, MAX_MESSAGE)
+  )
 }
 
 /** @param {string} name @throws {InkcastError} reserved_event */
@@ -69,8 +79,8 @@ export function checkEventName (name) {
  */
 
 /**
- * What a client sent, as a value: JSON, except where it speaks msgpack or sends binary, which JSON cannot hold. Where the bytes are known that it was
- * decoded from, these are it.
+ * What a client sent, as a value: JSON, except where it speaks msgpack or sends binary, which JSON cannot hold. Where
+ * the bytes are known that it was decoded from, these are it.
  * @param {import('../connection.js').Connection} connection
  * @param {unknown} data
  * @returns {EncodedData}
@@ -84,7 +94,8 @@ export function encodeData (connection, data) {
     if (isValue(value)) return { value, contentType: 'application/msgpack', checked: true }
   }
   try {
-    if (connection.codec === 'msgpack' || containsBinary(data)) return { value: encodeMsgpack(withViews(data)), contentType: 'application/msgpack', checked: false }
+    if (connection.codec === 'msgpack' || containsBinary(data))
+      return { value: encodeMsgpack(withViews(data)), contentType: 'application/msgpack', checked: false }
     return { value: Buffer.from(JSON.stringify(data)), contentType: 'application/json', checked: false }
   } catch (error) {
     // nested deeper than the stack or the encoder allows
@@ -92,7 +103,10 @@ export function encodeData (connection, data) {
   }
 }
 
-/** @param {Buffer} value msgpack @returns {boolean} whether it is not nested too deep, and can be decoded for JSON clients (fields `__proto__` cannot) */
+/**
+ * @param {Buffer} value msgpack
+ * @returns {boolean} whether it is not nested too deep, and can be decoded for JSON clients (fields `__proto__` cannot)
+ */
 function isValue (value) {
   try {
     checkValue(value, 'application/msgpack')
@@ -109,8 +123,8 @@ export function containsBinary (data) {
 }
 
 /**
- * ArrayBuffers, which Node's msgpack clients send as an extension type, as views of them: the encoder takes an ArrayBuffer for an object
- * without fields.
+ * ArrayBuffers, which Node's msgpack clients send as an extension type, as views of them: the encoder takes an
+ * ArrayBuffer for an object without fields.
  * @param {any} data is changed
  */
 function withViews (data) {

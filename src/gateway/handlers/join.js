@@ -3,7 +3,12 @@ import { InkcastError } from '../../common/errors.js'
 import { guid, isGuidOnly, position, state } from './input.js'
 import { leaveDocument } from './leave.js'
 
-export const schema = z.strictObject({ guid, position: position.nullish(), state: state.optional(), members: z.boolean().optional() })
+export const schema = z.strictObject({
+  guid,
+  position: position.nullish(),
+  state: state.optional(),
+  members: z.boolean().optional()
+})
 export const isPlain = isGuidOnly
 
 /** @typedef {import('../connection.js').OpenDocument} OpenDocument */
@@ -12,12 +17,16 @@ export const isPlain = isGuidOnly
 /** Joins that may wait for another one. A client that asks again every half minute has given up long before. */
 const MAX_FOLLOWERS = 10
 /** @typedef {{ resolve: (joined: Joined) => void, reject: (error: unknown) => void }} Follower */
-/** Joins that wait for another one of the same document, by the same connection. Mostly there are none. @type {WeakMap<OpenDocument, Follower[]>} */
+/**
+ * Joins that wait for another one of the same document, by the same connection. Mostly there are none.
+ * @type {WeakMap<OpenDocument, Follower[]>}
+ */
 const followers = new WeakMap()
 
 /**
- * Opens a document on a connection; what was missed since `position` comes as ordinary events before the answer. Who gives a
- * state, or asks for the members, takes part in its presence. Who asks while the document is being joined waits for that.
+ * Opens a document on a connection; what was missed since `position` comes as ordinary events before the answer. Who
+ * gives a state, or asks for the members, takes part in its presence. Who asks while the document is being joined waits
+ * for that.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -26,7 +35,8 @@ const followers = new WeakMap()
 export async function handle (connection, { guid, position, state, members }, context) {
   const { feeds, access, lifeCycle, presence } = context
   const known = connection.document(guid)
-  if (known !== undefined && !known.joined) return follow(connection, { guid, position, state, members }, known, context)
+  if (known !== undefined && !known.joined)
+    return follow(connection, { guid, position, state, members }, known, context)
   // before anything is awaited: a leave or a revocation that follows must find it
   const document = known ?? connection.addDocument(guid)
   if (document === null) throw new InkcastError('too_many_documents')
@@ -52,7 +62,9 @@ export async function handle (connection, { guid, position, state, members }, co
       assertWanted(document)
     }
     tellFollowers(document, ({ resolve }) => resolve(answer))
-    return takesPart ? { guid, ...answer, ...await takePart(connection, guid, document, state, presence) } : { guid, ...answer }
+    return takesPart
+      ? { guid, ...answer, ...(await takePart(connection, guid, document, state, presence)) }
+      : { guid, ...answer }
   } catch (error) {
     // who left it, or took it away, knows: what the join fails with after that answers nothing that is wanted
     const shown = document.wanted ? error : leftMeanwhile()
@@ -65,7 +77,8 @@ export async function handle (connection, { guid, position, state, members }, co
 }
 
 /**
- * A client that got no answer in time asks again, while the first join is still under way; or another part of a page wants the same document.
+ * A client that got no answer in time asks again, while the first join is still under way; or another part of a page
+ * wants the same document.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -79,12 +92,21 @@ async function follow (connection, { guid, position, state, members }, document,
   followers.set(document, waiting)
   // what is sent from now on reaches who asks now
   const sent = document.sent && { ...document.sent }
-  const joined = await new Promise((/** @type {(joined: Joined) => void} */ resolve, reject) => { waiting.push({ resolve, reject }) })
+  const joined = await new Promise((/** @type {(joined: Joined) => void} */ resolve, reject) => {
+    waiting.push({ resolve, reject })
+  })
   assertWanted(document)
   // a resync of the first join was for this one as well
   const told = position == null || (sent !== null && (!joined.recovered || isBetween(position, sent, joined.position)))
-  const answer = { guid, ...told ? { position: joined.position, recovered: joined.recovered && position != null } : await resume(connection, guid, position, document, feeds) }
-  return state !== undefined || members === true ? { ...answer, ...await takePart(connection, guid, document, state, presence) } : answer
+  const answer = {
+    guid,
+    ...(told
+      ? { position: joined.position, recovered: joined.recovered && position != null }
+      : await resume(connection, guid, position, document, feeds))
+  }
+  return state !== undefined || members === true
+    ? { ...answer, ...(await takePart(connection, guid, document, state, presence)) }
+    : answer
 }
 
 /**

@@ -4,12 +4,16 @@ import { leaveDocument } from './leave.js'
 
 export const schema = z.strictObject({ token: z.string() })
 
-/** What was asked last of connections whose documents are being checked: a token that comes later overtakes. @type {WeakMap<import('../connection.js').Connection, object>} */
+/**
+ * What was asked last of connections whose documents are being checked: a token that comes later overtakes.
+ * @type {WeakMap<import('../connection.js').Connection, object>}
+ */
 const newest = new WeakMap()
 
 /**
- * Takes a new token of the same user, before the old one expires. Documents that the new one does not allow are left. All are checked
- * before anything changes: where that cannot be done, the old token stays in force, and ends when it says.
+ * Takes a new token of the same user, before the old one expires. Documents that the new one does not allow are left.
+ * All are checked before anything changes: where that cannot be done, the old token stays in force, and ends when it
+ * says.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -36,7 +40,8 @@ export async function handle (connection, input, context) {
     connection.identity = identity
     context.expiry.watch(connection)
     for (const [guid, mayStay] of allowed) {
-      if (!mayStay && leaveDocument(connection, guid, 'revoked', context)) connection.socket.emit('doc:revoked', { guid })
+      if (!mayStay && leaveDocument(connection, guid, 'revoked', context))
+        connection.socket.emit('doc:revoked', { guid })
     }
     return { expiresAt: identity.expiresAt }
   } finally {

@@ -4,7 +4,11 @@ import { newTraceId } from '../../wire/headers.js'
 import { withStandardDates } from '../../wire/msgpack-extensions.js'
 import { checkEventName, encodeData, event, guid } from './input.js'
 
-export const schema = z.strictObject({ guid, event: event.optional(), data: z.unknown().refine((data) => data !== undefined, 'data is missing') })
+export const schema = z.strictObject({
+  guid,
+  event: event.optional(),
+  data: z.unknown().refine((data) => data !== undefined, 'data is missing')
+})
 
 /**
  * Hands what a client did to the business services. Who sent it is set here, not by the client. Answers when the
@@ -21,7 +25,18 @@ export async function handle (connection, { guid, event = 'message', data }, { a
   if (value.length > limits.maxRecordBytes) throw new InkcastError('value_too_large')
   const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
   const traceId = newTraceId()
-  await uplink.send({ operator: 'message', uid: connection.uid, sid: connection.id, guid, event, traceId, timestamp: clock.now(), contentType, value: standard, ...standard === value ? {} : { asSent: value } })
+  await uplink.send({
+    operator: 'message',
+    uid: connection.uid,
+    sid: connection.id,
+    guid,
+    event,
+    traceId,
+    timestamp: clock.now(),
+    contentType,
+    value: standard,
+    ...(standard === value ? {} : { asSent: value })
+  })
   return { traceId }
 }
 

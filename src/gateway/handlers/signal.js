@@ -4,7 +4,11 @@ import { checkPublication } from '../../wire/publication.js'
 import { encodeData, event, guid } from './input.js'
 import { mayWrite } from './send.js'
 
-export const schema = z.strictObject({ guid, event, data: z.unknown().refine((data) => data !== undefined, 'data is missing') })
+export const schema = z.strictObject({
+  guid,
+  event,
+  data: z.unknown().refine((data) => data !== undefined, 'data is missing')
+})
 
 /**
  * Passes a cursor, a selection or a laser pointer to the other members at once; it is never stored. Receivers see

@@ -5,8 +5,8 @@ import { guid, state } from './input.js'
 export const schema = z.strictObject({ guid, state })
 
 /**
- * Replaces what the other members of a document see of this connection. Who did not take part yet does from now on, and is
- * answered like one that joins.
+ * Replaces what the other members of a document see of this connection. Who did not take part yet does from now on, and
+ * is answered like one that joins.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input

@@ -24,8 +24,8 @@ export const DECOMPRESS = {
 }
 
 /**
- * Tells kafkajs of them; without this a batch in snappy, lz4 or zstd crashes its consumer, and one in gzip has no limit.
- * docs/decisions/0010-kafka-codecs.md
+ * Tells kafkajs of them; without this a batch in snappy, lz4 or zstd crashes its consumer, and one in gzip has no
+ * limit. docs/decisions/0010-kafka-codecs.md
  */
 export function registerCodecs () {
   CompressionCodecs[CompressionTypes.GZIP] = codec(DECOMPRESS.gzip)
@@ -51,6 +51,9 @@ async function decompressGzip (source, limit) {
     return await unzip(source, { maxOutputLength: limit })
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
-    throw new Error(code === 'ERR_BUFFER_TOO_LARGE' ? `gzip: it decompresses to more than ${limit} bytes` : `gzip: ${message}`, { cause: error })
+    throw new Error(
+      code === 'ERR_BUFFER_TOO_LARGE' ? `gzip: it decompresses to more than ${limit} bytes` : `gzip: ${message}`,
+      { cause: error }
+    )
   }
 }

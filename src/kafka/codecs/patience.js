@@ -2,7 +2,9 @@ import { systemClock } from '../../common/clock.js'
 
 /** What one response of a broker may wait for decompression, ms: the other partitions of that broker wait with it. */
 const PER_RESPONSE = 250
-/** Batches that are being decompressed, or whose result nobody has fetched yet. While there are as many, others wait. */
+/**
+ * Batches that are being decompressed, or whose result nobody has fetched yet. While there are as many, others wait.
+ */
 const MAX_PENDING = 16
 /** A batch that nobody asks for any more (its partition has another reader) is forgotten, ms. */
 const FORGOTTEN_AFTER = 60_000
@@ -18,8 +20,8 @@ const FORGOTTEN_AFTER = 60_000
 const pending = new Set()
 
 /**
- * How long the batches of one response may take. A batch that takes longer is left for the next response, which brings it again and finds its
- * decompression under way, or done.
+ * How long the batches of one response may take. A batch that takes longer is left for the next response, which brings
+ * it again and finds its decompression under way, or done.
  *
  * @param {number} [budget] ms for all of them; Infinity where a response must be read to its end
  */

@@ -21,12 +21,15 @@ export function decompressSnappy (source, limit) {
   if (total > limit) throw new Error(`snappy: it decompresses to more than ${limit} bytes`)
   const target = Buffer.allocUnsafe(total)
   let to = 0
-  blocks.forEach((block, index) => { to = readBlock(block, lengths[index].size, target, to, to + lengths[index].value) })
+  blocks.forEach((block, index) => {
+    to = readBlock(block, lengths[index].size, target, to, to + lengths[index].value)
+  })
   return target
 }
 
 /** @param {Buffer} source */
-const isXerial = (source) => source.length >= XERIAL_HEADER && source.subarray(0, XERIAL_MAGIC.length).equals(XERIAL_MAGIC)
+const isXerial = (source) =>
+  source.length >= XERIAL_HEADER && source.subarray(0, XERIAL_MAGIC.length).equals(XERIAL_MAGIC)
 
 /** @param {Buffer} source */
 function xerialBlocks (source) {
@@ -102,7 +105,8 @@ function readBlock (block, at, target, start, end) {
       distance = (block[at] | block[at + 1] << 8 | block[at + 2] << 16 | block[at + 3] << 24) >>> 0
       at += 4
     }
-    if (at > block.length || distance === 0 || distance > to - start || to + length > end) throw new Error('snappy: a block is corrupt')
+    if (at > block.length || distance === 0 || distance > to - start || to + length > end)
+      throw new Error('snappy: a block is corrupt')
     to = repeat(target, to, distance, length)
   }
   if (to !== end) throw new Error('snappy: a block is shorter than it says')

@@ -1,8 +1,8 @@
 import { Decompress } from 'fzstd'
 
 /**
- * Zstandard in JavaScript, for Node before 22.15. A few bytes can keep it busy for minutes (a block may claim tens of thousands of long
- * sequences), so it runs in a thread with a time limit: zstd-worker.js.
+ * Zstandard in JavaScript, for Node before 22.15. A few bytes can keep it busy for minutes (a block may claim tens of
+ * thousands of long sequences), so it runs in a thread with a time limit: zstd-worker.js.
  */
 
 /** Producers write one frame for each batch. Each costs fzstd a window, whatever is in it. */
@@ -41,8 +41,8 @@ const SKIPPABLE = 0x184d2a50
 const RLE = 1
 
 /**
- * fzstd takes as much memory as a frame says that it needs, up to 2 GB, before it reads on, and for each frame anew: walks over the frames
- * and looks at what they say. All windows together count.
+ * fzstd takes as much memory as a frame says that it needs, up to 2 GB, before it reads on, and for each frame anew:
+ * walks over the frames and looks at what they say. All windows together count.
  *
  * @param {Buffer} source
  * @param {number} limit
@@ -67,7 +67,8 @@ function checkFrames (source, limit) {
     const window = single ? 0 : windowSize(source[at])
     at += single ? dictionary : 1 + dictionary
     if (at + sizeBytes > source.length) return
-    const content = sizeBytes === 8 ? Number(source.readBigUInt64LE(at)) : sizeBytes === 0 ? 0 : source.readUIntLE(at, sizeBytes)
+    const content =
+      sizeBytes === 8 ? Number(source.readBigUInt64LE(at)) : sizeBytes === 0 ? 0 : source.readUIntLE(at, sizeBytes)
     needed += Math.max(window, content)
     if (needed > limit) throw tooLarge()
     if (++frames > MAX_FRAMES) throw new Error(`more than ${MAX_FRAMES} frames`)

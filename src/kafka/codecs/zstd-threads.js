@@ -1,6 +1,9 @@
 import { Worker } from 'node:worker_threads'
 
-/** What a batch may take, without the start of the thread, ms; 64 MB take less than a second of CPU. A thread that takes longer is ended. */
+/**
+ * What a batch may take, without the start of the thread, ms; 64 MB take less than a second of CPU. A thread that takes
+ * longer is ended.
+ */
 const TIMEOUT = 10_000
 /** One that is busy with a bad batch leaves the other to the good ones. */
 const THREADS = 2
@@ -14,13 +17,15 @@ const THREADS = 2
  */
 
 /**
- * Decompresses in threads, which are made when they are needed and do not keep the process alive. Jobs wait in their order; there is
- * one for each partition at most, because a consumer asks for the same batch again until it has it (patience.js).
+ * Decompresses in threads, which are made when they are needed and do not keep the process alive. Jobs wait in their
+ * order; there is one for each partition at most, because a consumer asks for the same batch again until it has it
+ * (patience.js).
  *
  * @param {object} [options] for tests
  * @param {number} [options.timeout] ms
  * @param {number} [options.threads]
- * @returns {(source: Buffer, limit: number) => Promise<Buffer>} rejects when the source is corrupt or too large, or takes too long
+ * @returns {(source: Buffer, limit: number) => Promise<Buffer>} rejects when the source is corrupt or too large, or
+ *   takes too long
  */
 export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}) {
   /** @type {Job[]} */
@@ -35,7 +40,8 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
 
   /** @param {Worker | undefined} started @param {Job} job */
   function run (started, { source, limit, resolve, reject }) {
-    const worker = started ?? new Worker(new URL('zstd-worker.js', import.meta.url)).on('error', () => {}) // also while it has no job
+    // also while it has no job
+    const worker = started ?? new Worker(new URL('zstd-worker.js', import.meta.url)).on('error', () => {})
     /** @type {NodeJS.Timeout | undefined} */
     let timer
     busy++
@@ -54,7 +60,9 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
       tell()
       next()
     }
-    const limitTime = () => { timer = setTimeout(() => end(() => reject(new Error(`it takes longer than ${timeout} ms`))), timeout) }
+    const limitTime = () => {
+      timer = setTimeout(() => end(() => reject(new Error(`it takes longer than ${timeout} ms`))), timeout)
+    }
     /** @param {{ ready?: true, result: Uint8Array, error?: { code?: string, message: string } }} answer */
     const onMessage = ({ ready, result, error }) => {
       if (ready) return limitTime()

@@ -21,6 +21,9 @@ export async function decompressZstd (source, limit) {
     return await (native ? native(source, { maxOutputLength: limit }) : inThread(source, limit))
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error)
-    throw new Error(code === 'ERR_BUFFER_TOO_LARGE' ? `zstd: it decompresses to more than ${limit} bytes` : `zstd: ${message}`, { cause: error })
+    throw new Error(
+      code === 'ERR_BUFFER_TOO_LARGE' ? `zstd: it decompresses to more than ${limit} bytes` : `zstd: ${message}`,
+      { cause: error }
+    )
   }
 }

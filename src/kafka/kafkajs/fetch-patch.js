@@ -24,8 +24,8 @@ const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/
 let patched
 
 /**
- * Lets kafkajs read what it fetches with record-batch.js and fetch-protocol.js, and ask for it with fetch-plan.js. Must come
- * before the first consumer.
+ * Lets kafkajs read what it fetches with record-batch.js and fetch-protocol.js, and ask for it with fetch-plan.js. Must
+ * come before the first consumer.
  *
  * @param {{ log: import('../../common/log.js').Log }} dependencies
  * @returns {boolean} whether it is in place; if not, kafkajs works as it came: a batch that it cannot read stops the
@@ -35,7 +35,10 @@ export function patchFetch ({ log }) {
   if (patched !== undefined) return patched
   const { version } = require('kafkajs/package.json')
   if (version !== VERSION) {
-    log.warn({ version, expected: VERSION }, 'kafkajs has another version than our reader of record batches: it uses its own')
+    log.warn(
+      { version, expected: VERSION },
+      'kafkajs has another version than our reader of record batches: it uses its own'
+    )
     return patched = false
   }
   if (USERS.some((path) => require.cache[require.resolve(path)] !== undefined)) {
@@ -71,7 +74,8 @@ export function decoderWith (stock) {
   return async (decoder) => {
     const { buffer, offset } = decoder
     const size = buffer.readInt32BE(offset)
-    const records = size > 0 && offset + 4 + size <= buffer.length ? buffer.subarray(offset + 4, offset + 4 + size) : undefined
+    const records =
+      size > 0 && offset + 4 + size <= buffer.length ? buffer.subarray(offset + 4, offset + 4 + size) : undefined
     if (records === undefined || !isRecordBatch(records)) return stock(decoder)
     decoder.offset = offset + 4 + size
     return readRecordBatches(records)

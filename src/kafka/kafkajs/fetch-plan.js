@@ -1,9 +1,9 @@
 import { FETCH, fetchRequests } from './fetch-protocol.js'
 
 /**
- * Fetches for kafkajs where nothing has changed since its own fetch looked at everything: metadata, assignment, committed
- * offsets, seeks, paused partitions, preferred replicas. That is so nearly always, and what kafkajs does each time to find out
- * costs more than a record. Whatever is unusual is left to kafkajs.
+ * Fetches for kafkajs where nothing has changed since its own fetch looked at everything: metadata, assignment,
+ * committed offsets, seeks, paused partitions, preferred replicas. That is so nearly always, and what kafkajs does each
+ * time to find out costs more than a record. Whatever is unusual is left to kafkajs.
  */
 
 /**
@@ -12,7 +12,8 @@ import { FETCH, fetchRequests } from './fetch-protocol.js'
  * @typedef {object} ConsumerGroup
  * @property {{ brokerPool: BrokerPool }} cluster
  * @property {SubscriptionState} subscriptionState
- * @property {{ committedOffsets: () => Record<string, Record<number, string>>, resolvedOffsets: Record<string, Record<number, string>> }} offsetManager
+ * @property {{ committedOffsets: () => Record<string, Record<number, string>>, resolvedOffsets: Record<string,
+ *   Record<number, string>> }} offsetManager
  * @property {Map<string, string> & { has: (topic: string, partition: number) => boolean }} seekOffset
  * @property {Record<string, Record<number, unknown> | undefined>} preferredReadReplicasPerTopicPartition
  * @property {(nodeId: number, assigned: Assigned[]) => Assigned[]} filterPartitionsByNode
@@ -25,7 +26,8 @@ import { FETCH, fetchRequests } from './fetch-protocol.js'
  * @property {string} rackId
  *
  * @typedef {{ topic: string, partitions: number[] }} Assigned
- * @typedef {{ metadata: object | null, metadataExpireAt: number | null, brokers: Record<number, Broker | undefined> }} BrokerPool
+ * @typedef {{ metadata: object | null, metadataExpireAt: number | null, brokers: Record<number, Broker | undefined> }}
+ *   BrokerPool
  *
  * @typedef {object} SubscriptionState
  * @property {Record<string, Assigned>} assignedPartitionsByTopic
@@ -72,20 +74,24 @@ const plans = new WeakMap()
  * @param {object} kafkajs
  * @param {(this: ConsumerGroup, nodeId: number) => Promise<object[]>} kafkajs.stock its fetch
  * @param {new (topic: string, fetchedOffset: string, data: FetchedPartition) => object} kafkajs.Batch
- * @param {{ decode: (payload: Buffer) => Promise<FetchResponse>, parse: (response: FetchResponse) => Promise<FetchResponse> }} kafkajs.response
- *   parse: throws what a partition's error code stands for
+ * @param {{ decode: (payload: Buffer) => Promise<FetchResponse>, parse: (response: FetchResponse) =>
+ *   Promise<FetchResponse> }} kafkajs.response parse: throws what a partition's error code stands for
  * @returns {(this: ConsumerGroup, nodeId: number) => Promise<object[]>}
  */
 export function fetchWith ({ stock, Batch, response }) {
   /** @param {FetchedPartition} data @param {string} topic @param {number} fetchedOffset */
   function batchOf (data, topic, fetchedOffset) {
     const { messages } = data
-    if (messages.length === 0 || data.abortedTransactions.length > 0 || Number(messages[0].offset) < fetchedOffset) return new Batch(topic, String(fetchedOffset), data)
-    // nothing to leave out before them or among them: kafkajs would make a 64 bit number of each offset to find that out
+    if (messages.length === 0 || data.abortedTransactions.length > 0 || Number(messages[0].offset) < fetchedOffset)
+      return new Batch(topic, String(fetchedOffset), data)
+    // nothing to leave out before them or among them: kafkajs would make a 64 bit number of each offset to find that
+    // out
     return Object.assign(new Batch(topic, String(fetchedOffset), { ...data, messages: [] }), {
       rawMessages: messages,
       messagesWithinOffset: messages,
-      messages: messages.some(({ isControlRecord }) => isControlRecord) ? messages.filter(({ isControlRecord }) => !isControlRecord) : messages
+      messages: messages.some(({ isControlRecord }) => isControlRecord)
+        ? messages.filter(({ isControlRecord }) => !isControlRecord)
+        : messages
     })
   }
 
@@ -94,7 +100,8 @@ export function fetchWith ({ stock, Batch, response }) {
     const offsets = plan && nextOffsets(this, plan)
     const broker = this.cluster.brokerPool.brokers[nodeId]
     const connection = broker && connectionTo(broker)
-    if (plan === undefined || offsets === undefined || broker === undefined || connection === undefined) return learn(this, nodeId, () => stock.call(this, nodeId))
+    if (plan === undefined || offsets === undefined || broker === undefined || connection === undefined)
+      return learn(this, nodeId, () => stock.call(this, nodeId))
     const { topic, partitions } = plan
     try {
       const payload = await ask(this, plan, connection, offsets)
@@ -107,7 +114,11 @@ export function fetchWith ({ stock, Batch, response }) {
         for (const data of fetched) {
           const { partition, preferredReadReplica } = data
           if (preferredReadReplica !== -1) plans.get(this)?.delete(nodeId) // kafkajs's own fetch learns it then
-          if ((this.seekOffset.size > 0 && this.seekOffset.has(topic, partition)) || this.subscriptionState.isPaused(topic, partition)) continue
+          if (
+            (this.seekOffset.size > 0 && this.seekOffset.has(topic, partition)) ||
+            this.subscriptionState.isPaused(topic, partition)
+          )
+            continue
           batches.push(batchOf(data, topic, offsets[partitions.indexOf(partition)]))
         }
       }
@@ -133,7 +144,13 @@ async function learn (group, nodeId, fetch) {
   const assignment = subscriptionState.assignedPartitionsByTopic
   const { offsetManager } = group
   const batches = await fetch()
-  if (metadata === null || metadata !== brokerPool.metadata || assignment !== subscriptionState.assignedPartitionsByTopic || offsetManager !== group.offsetManager) return batches
+  if (
+    metadata === null ||
+    metadata !== brokerPool.metadata ||
+    assignment !== subscriptionState.assignedPartitionsByTopic ||
+    offsetManager !== group.offsetManager
+  )
+    return batches
   const found = group.filterPartitionsByNode(nodeId, subscriptionState.assigned())
   if (found.length !== 1 || found[0].partitions.length === 0) return batches
   let own = plans.get(group)
@@ -142,20 +159,33 @@ async function learn (group, nodeId, fetch) {
   return batches
 }
 
-/** @param {ConsumerGroup} group @param {number} nodeId @returns {Plan | undefined} undefined: there is none, or something has changed, or is unusual */
+/**
+ * @param {ConsumerGroup} group
+ * @param {number} nodeId
+ * @returns {Plan | undefined} undefined: there is none, or something has changed, or is unusual
+ */
 function planOf (group, nodeId) {
   const plan = plans.get(group)?.get(nodeId)
   if (plan === undefined) return undefined
   const { cluster: { brokerPool }, subscriptionState, offsetManager, seekOffset } = group
   const state = subscriptionState.subscriptionStatesByTopic[plan.topic]
-  const settled = brokerPool.metadata === plan.metadata && brokerPool.metadataExpireAt !== null && Date.now() <= brokerPool.metadataExpireAt &&
-    subscriptionState.assignedPartitionsByTopic === plan.assignment && offsetManager === plan.offsetManager &&
-    seekOffset.size === 0 && (state === undefined || (state.paused.size === 0 && !state.pauseAll)) &&
+  const settled =
+    brokerPool.metadata === plan.metadata &&
+    brokerPool.metadataExpireAt !== null &&
+    Date.now() <= brokerPool.metadataExpireAt &&
+    subscriptionState.assignedPartitionsByTopic === plan.assignment &&
+    offsetManager === plan.offsetManager &&
+    seekOffset.size === 0 &&
+    (state === undefined || (state.paused.size === 0 && !state.pauseAll)) &&
     isEmpty(group.preferredReadReplicasPerTopicPartition[plan.topic])
   return settled ? plan : undefined
 }
 
-/** @param {ConsumerGroup} group @param {Plan} plan @returns {number[] | undefined} undefined: there is one that has to be asked for first */
+/**
+ * @param {ConsumerGroup} group
+ * @param {Plan} plan
+ * @returns {number[] | undefined} undefined: there is one that has to be asked for first
+ */
 function nextOffsets ({ offsetManager }, { topic, partitions }) {
   const committed = offsetManager.committedOffsets()[topic]
   const resolved = offsetManager.resolvedOffsets[topic]
@@ -168,12 +198,18 @@ function nextOffsets ({ offsetManager }, { topic, partitions }) {
   return offsets
 }
 
-/** @param {Broker} broker @returns {Connection | undefined} undefined: it has to be opened first, or the broker speaks another version */
+/**
+ * @param {Broker} broker
+ * @returns {Connection | undefined} undefined: it has to be opened first, or the broker speaks another version
+ */
 function connectionTo (broker) {
   const connection = broker.connectionPool.pool[FETCH_CONNECTION]
   const speaks = broker.versions?.[FETCH.apiKey]
-  if (speaks === undefined || speaks.minVersion > FETCH.apiVersion || speaks.maxVersion < FETCH.apiVersion) return undefined
-  return broker.isConnected() && connection.isConnected() && (!connection.sasl || connection.isAuthenticated()) ? connection : undefined
+  if (speaks === undefined || speaks.minVersion > FETCH.apiVersion || speaks.maxVersion < FETCH.apiVersion)
+    return undefined
+  return broker.isConnected() && connection.isConnected() && (!connection.sasl || connection.isAuthenticated())
+    ? connection
+    : undefined
 }
 
 /**
@@ -186,7 +222,10 @@ function connectionTo (broker) {
 async function ask (group, plan, connection, offsets) {
   const { topic, partitions } = plan
   const { maxWaitTime, minBytes, maxBytes, maxBytesPerPartition, isolationLevel, rackId } = group
-  plan.requestOf ??= fetchRequests({ clientId: connection.clientId, topic, partitions, maxWaitTime, minBytes, maxBytes, maxBytesPerPartition, isolationLevel, rackId })
+  plan.requestOf ??= fetchRequests({
+    clientId: connection.clientId,
+    topic, partitions, maxWaitTime, minBytes, maxBytes, maxBytesPerPartition, isolationLevel, rackId
+  })
   const correlationId = connection.nextCorrelationId()
   const request = plan.requestOf(correlationId, offsets, Math.floor(Math.random() * partitions.length))
   const { payload } = await new Promise((resolve, reject) => connection.requestQueue.push({

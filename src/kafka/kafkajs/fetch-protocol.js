@@ -2,8 +2,8 @@
  * Fetch requests and responses, version 11 (Kafka 2.3 and later), the latest that kafkajs speaks:
  * https://kafka.apache.org/protocol#The_Messages_Fetch
  *
- * A consumer of twelve partitions asks for all of them each time, and mostly one has something. kafkajs encodes each with
- * encoders of their own and makes a batch of each, whether there is anything in it or not.
+ * A consumer of twelve partitions asks for all of them each time, and mostly one has something. kafkajs encodes each
+ * with encoders of their own and makes a batch of each, whether there is anything in it or not.
  */
 
 import { createPatience } from '../codecs/patience.js'
@@ -31,7 +31,10 @@ export const FETCH = Object.freeze({ apiKey: 1, apiName: 'Fetch', apiVersion: 11
  */
 
 const NO_PREFERENCE = -1
-/** The leader's epoch, the offset, the start of the log (only among brokers) and the most to send, after the partition's number. */
+/**
+ * The leader's epoch, the offset, the start of the log (only among brokers) and the most to send, after the partition's
+ * number.
+ */
 const PARTITION_BYTES = 28
 
 /**
@@ -47,15 +50,28 @@ const PARTITION_BYTES = 28
  * @param {number} asked.maxBytesPerPartition
  * @param {number} asked.isolationLevel
  * @param {string} asked.rackId
- * @returns {(correlationId: number, offsets: number[], first: number) => Buffer} offsets: in the order of the partitions; first:
- *   index of the partition that stands first, and so gets its share of a full response (KIP-74)
+ * @returns {(correlationId: number, offsets: number[], first: number) => Buffer} offsets: in the order of the
+ *   partitions; first: index of the partition that stands first, and so gets its share of a full response (KIP-74)
  */
-export function fetchRequests ({ clientId, topic, partitions, maxWaitTime, minBytes, maxBytes, maxBytesPerPartition, isolationLevel, rackId }) {
+export function fetchRequests ({
+  clientId, topic, partitions, maxWaitTime, minBytes, maxBytes, maxBytesPerPartition, isolationLevel, rackId
+}) {
   const head = Buffer.concat([
-    int32(0), int16(FETCH.apiKey), int16(FETCH.apiVersion), int32(0), string(clientId),
-    int32(-1), int32(maxWaitTime), int32(minBytes), int32(maxBytes), Buffer.from([isolationLevel]),
-    int32(0), int32(-1), // no session: each request names all partitions
-    int32(1), string(topic), int32(partitions.length)
+    int32(0),
+    int16(FETCH.apiKey),
+    int16(FETCH.apiVersion),
+    int32(0),
+    string(clientId),
+    int32(-1),
+    int32(maxWaitTime),
+    int32(minBytes),
+    int32(maxBytes),
+    Buffer.from([isolationLevel]),
+    int32(0),
+    int32(-1), // no session: each request names all partitions
+    int32(1),
+    string(topic),
+    int32(partitions.length)
   ])
   const tail = Buffer.concat([int32(0), string(rackId)])
   const length = head.length + PARTITION_BYTES * partitions.length + tail.length
@@ -79,8 +95,8 @@ export function fetchRequests ({ clientId, topic, partitions, maxWaitTime, minBy
 }
 
 /**
- * @param {(payload: Buffer, at: number, end: number, patience: () => ReturnType<typeof createPatience>) => Promise<any[] | undefined>} decodeMessages
- *   undefined: nothing to say yet, the next response brings the same again
+ * @param {(payload: Buffer, at: number, end: number, patience: () => ReturnType<typeof createPatience>) =>
+ *   Promise<any[] | undefined>} decodeMessages undefined: nothing to say yet, the next response brings the same again
  * @returns {(payload: Buffer) => Promise<FetchResponse>}
  */
 export const fetchResponses = (decodeMessages) => async (payload) => {
@@ -89,7 +105,13 @@ export const fetchResponses = (decodeMessages) => async (payload) => {
   let patience
   const patiently = () => patience ??= createPatience()
   /** @type {FetchResponse} */
-  const response = { throttleTime: 0, clientSideThrottleTime: payload.readInt32BE(0), errorCode: payload.readInt16BE(4), sessionId: payload.readInt32BE(6), responses: [] }
+  const response = {
+    throttleTime: 0,
+    clientSideThrottleTime: payload.readInt32BE(0),
+    errorCode: payload.readInt16BE(4),
+    sessionId: payload.readInt32BE(6),
+    responses: []
+  }
   let topics = payload.readInt32BE(at)
   at += 4
   for (; topics > 0; topics--) {
@@ -133,7 +155,8 @@ const abortedTransactions = (bytes, at, count) => Array.from({ length: Math.max(
 })
 
 /** @param {Buffer} bytes @param {number} at */
-const int64Text = (bytes, at) => bytes.readInt32BE(at) === 0 ? String(bytes.readUInt32BE(at + 4)) : String(bytes.readBigInt64BE(at))
+const int64Text = (bytes, at) =>
+  bytes.readInt32BE(at) === 0 ? String(bytes.readUInt32BE(at + 4)) : String(bytes.readBigInt64BE(at))
 
 /** @param {Buffer} bytes @param {number} value whole, exact up to 2^53 @param {number} at */
 function writeInt64 (bytes, value, at) {

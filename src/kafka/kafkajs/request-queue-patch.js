@@ -42,7 +42,10 @@ export function patchRequestQueue ({ log }) {
   if (patched !== undefined) return patched
   const { version } = require('kafkajs/package.json')
   if (version !== VERSION) {
-    log.warn({ version, expected: VERSION }, 'kafkajs has another version than its timer patch: it runs as it came and uses more CPU when idle')
+    log.warn(
+      { version, expected: VERSION },
+      'kafkajs has another version than its timer patch: it runs as it came and uses more CPU when idle'
+    )
     return patched = false
   }
   /** @type {RequestQueueClass} */
@@ -84,7 +87,8 @@ function scheduleRequestTimeoutCheck () {
   this.destroy()
   this.requestTimeoutIntervalId = setInterval(() => {
     const now = Date.now()
-    for (const request of this.inflight.values()) if (now - request.sentAt > request.requestTimeout) request.timeoutRequest()
+    for (const request of this.inflight.values())
+      if (now - request.sentAt > request.requestTimeout) request.timeoutRequest()
     if (!this.isConnected()) this.destroy()
   }, Math.min(this.requestTimeout, TIMEOUT_CHECK_INTERVAL))
   // the connection keeps the process alive; after it was closed this would, for one more round
@@ -100,7 +104,15 @@ function works (RequestQueue) {
   let queue
   try {
     const silent = () => {}
-    queue = new RequestQueue({ maxInFlightRequests: null, requestTimeout: 1000, enforceRequestTimeout: true, clientId: '', broker: '', logger: { debug: silent }, isConnected: () => true })
+    queue = new RequestQueue({
+      maxInFlightRequests: null,
+      requestTimeout: 1000,
+      enforceRequestTimeout: true,
+      clientId: '',
+      broker: '',
+      logger: { debug: silent },
+      isConnected: () => true
+    })
     queue.checkPendingRequests()
     const idle = queue.throttleCheckTimeoutId === null
     queue.throttledUntil = Date.now() + 60_000

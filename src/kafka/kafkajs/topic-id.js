@@ -3,13 +3,17 @@ import { closeQuietly } from '../close.js'
 
 const require = createRequire(import.meta.url)
 
-/** The first version of Kafka's Metadata request that tells topic ids (KIP-516, Kafka 2.8); kafkajs knows versions up to 6. */
+/**
+ * The first version of Kafka's Metadata request that tells topic ids (KIP-516, Kafka 2.8); kafkajs knows versions up to
+ * 6.
+ */
 const METADATA = Object.freeze({ apiKey: 3, apiVersion: 10, apiName: 'Metadata' })
 const ENCODER = 'kafkajs/src/protocol/encoder'
 const CLOSE_TIMEOUT = 1000
 
 /**
- * The id that Kafka gave a topic when it was created: another one of the same name, after it was deleted, has another id.
+ * The id that Kafka gave a topic when it was created: another one of the same name, after it was deleted, has another
+ * id.
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
@@ -26,7 +30,10 @@ export async function fetchTopicId (kafka, topic) {
     if (!(broker.versions?.[METADATA.apiKey]?.maxVersion >= METADATA.apiVersion)) return ''
     return await broker.connectionPool.send({
       request: { ...METADATA, encode: async () => encodeRequest(topic) },
-      response: { decode: async (/** @type {Buffer} */ payload) => ({ payload }), parse: async (/** @type {{ payload: Buffer }} */ { payload }) => topicIdIn(payload, topic) }
+      response: {
+        decode: async (/** @type {Buffer} */ payload) => ({ payload }),
+        parse: async (/** @type {{ payload: Buffer }} */ { payload }) => topicIdIn(payload, topic)
+      }
     })
   } finally {
     closeQuietly(cluster, CLOSE_TIMEOUT)
@@ -39,7 +46,9 @@ export async function fetchTopicId (kafka, topic) {
  * @returns {any} with a connection of its own, to be closed; undefined when there is none
  */
 export function createCluster (kafka) {
-  const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === 'private:Kafka:createCluster')
+  const symbol = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === 'private:Kafka:createCluster'
+  )
   return symbol && /** @type {any} */ (kafka)[symbol]({ allowAutoTopicCreation: false })
 }
 

@@ -64,17 +64,21 @@ test('an api that goes with nobody after it is missed', async (t) => {
   assert.deepEqual((await createProcesses({ directory, expected: { api: 1 } }).read()).reasons, ['api: 0 of 1 ready'])
 })
 
-test('where processes come and go all the time, whoever asks is answered all the same', { timeout: 15_000 }, async (t) => {
-  const { directory, process: add } = machine(t)
-  let pid = 1
-  const another = async () => {
-    await add('api-0', pid++, another)
-    return ['starting']
+test(
+  'where processes come and go all the time, whoever asks is answered all the same',
+  { timeout: 15_000 },
+  async (t) => {
+    const { directory, process: add } = machine(t)
+    let pid = 1
+    const another = async () => {
+      await add('api-0', pid++, another)
+      return ['starting']
+    }
+    await another()
+    const { reasons } = await createProcesses({ directory, expected: { api: 1 } }).read()
+    assert.equal(reasons[0], 'api: 0 of 1 ready')
   }
-  await another()
-  const { reasons } = await createProcesses({ directory, expected: { api: 1 } }).read()
-  assert.equal(reasons[0], 'api: 0 of 1 ready')
-})
+)
 
 test('/ready tells the warnings of processes that serve, with their names', async (t) => {
   const { directory } = machine(t)
@@ -85,7 +89,13 @@ test('/ready tells the warnings of processes that serve, with their names', asyn
   t.after(() => listener.stop())
   await listener.start()
   const processes = createProcesses({ directory, expected: { ingest: 1 } })
-  const server = createAdminServer({ settings: { host: '127.0.0.1', port: 0 }, production: false, processes, log: recordingLog().log, clock: systemClock })
+  const server = createAdminServer({
+    settings: { host: '127.0.0.1', port: 0 },
+    production: false,
+    processes,
+    log: recordingLog().log,
+    clock: systemClock
+  })
   t.after(() => server.stop())
   await server.start()
   const answer = await fetch(`http://127.0.0.1:${server.port()}/ready`)

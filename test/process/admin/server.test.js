@@ -21,14 +21,24 @@ async function startAdmin (t, { production = false } = {}) {
       return { processes: [{ name: 'api-0', notReady: [], metrics: [] }], reasons: [] }
     }
   }
-  const server = createAdminServer({ settings: { host: '127.0.0.1', port: 0 }, production, processes, clock: systemClock, log: recordingLog().log })
+  const server = createAdminServer({
+    settings: { host: '127.0.0.1', port: 0 },
+    production,
+    processes,
+    clock: systemClock,
+    log: recordingLog().log
+  })
   await server.start()
   t.after(() => server.stop())
   return {
     reads: () => reads,
     /** @param {string} path @param {string} [host] @returns {Promise<number | undefined>} status */
     ask: (path, host = 'localhost') => new Promise((resolve, reject) => {
-      http.get({ port: server.port(), host: '127.0.0.1', path, headers: { host }, agent: false }, (res) => resolve(res.resume().statusCode)).on('error', reject)
+      http
+        .get({ port: server.port(), host: '127.0.0.1', path, headers: { host }, agent: false }, (res) =>
+          resolve(res.resume().statusCode)
+        )
+        .on('error', reject)
     })
   }
 }
@@ -46,9 +56,18 @@ test('however many ask at once, the processes are looked at a few times', async 
 test('in development a public name is not answered, which a stranger may have lead here (DNS rebinding)', async (t) => {
   const development = await startAdmin(t)
   for (const path of ['/metrics', '/ready', '/live', '/']) {
-    for (const host of ['rebound.evil.example:9100', 'evil.example']) assert.equal(await development.ask(path, host), 403, host)
+    for (const host of ['rebound.evil.example:9100', 'evil.example'])
+      assert.equal(await development.ask(path, host), 403, host)
   }
-  for (const host of ['localhost:9100', '127.0.0.1:9100', '[::1]:9100', '10.0.0.11:9100', 'inkcast:9100', 'host.docker.internal']) assert.equal(await development.ask('/metrics', host), 200, host)
+  for (const host of [
+    'localhost:9100',
+    '127.0.0.1:9100',
+    '[::1]:9100',
+    '10.0.0.11:9100',
+    'inkcast:9100',
+    'host.docker.internal'
+  ])
+    assert.equal(await development.ask('/metrics', host), 200, host)
   const production = await startAdmin(t, { production: true })
   assert.equal(await production.ask('/metrics', 'inkcast.example.com'), 200)
 })

@@ -23,9 +23,14 @@ const msgpack = (packet) => /** @type {any} */ (new msgpackParser.Encoder().enco
 const CONNECT = msgpack({ type: 0, nsp: '/', data: {} })
 
 /** Everything but the witness has gone. */
-const alone = () => waitFor(() => gateway.engine.clientsCount === 1 && gateway.connections === 1 && bus.users.size === 1, {
-  message: () => ({ transports: gateway.engine.clientsCount, connections: gateway.connections, users: [...bus.users] })
-})
+const alone = () =>
+  waitFor(() => gateway.engine.clientsCount === 1 && gateway.connections === 1 && bus.users.size === 1, {
+    message: () => ({
+      transports: gateway.engine.clientsCount,
+      connections: gateway.connections,
+      users: [...bus.users]
+    })
+  })
 
 /**
  * Sends packets on a connection that is open, or is none yet, and expects to be cut off.
@@ -38,14 +43,43 @@ async function cutOff (t, packets, { first = [] } = {}) {
   raw.send(...first)
   if (first.length > 0) await waitFor(() => raw.received.length === 2, { message: 'the connection' })
   raw.send(...packets)
-  await waitFor(() => !raw.open, { message: () => `to be cut off after ${packets.map((packet) => packet.toString().slice(0, 60))}` })
+  await waitFor(() => !raw.open, {
+    message: () => `to be cut off after ${packets.map((packet) => packet.toString().slice(0, 60))}`
+  })
 }
 
 describe('packets that nobody should send', () => {
   test('end a connection that speaks JSON', async (t) => {
     await Promise.all([
-      ...['4', '4 ', '4x', '49', '42{}', '42[]', '42[1', '42[null]', '42[{}]', '42["disconnect"]', '42["newListener"]', '42["connect_error",{}]', '40', '40{}', '44{"message":"x"}', '44x',
-        '45', '451-', '451-["a",{"_placeholder":true,"num":0}]x', '45-1-["a"]', '451000000000-["a"]', '4511-["a"]', '4599999999999999999999-["a"]', '43{}', '42/other,["a"]', '2', 'x', '9'
+      ...[
+        '4',
+        '4 ',
+        '4x',
+        '49',
+        '42{}',
+        '42[]',
+        '42[1',
+        '42[null]',
+        '42[{}]',
+        '42["disconnect"]',
+        '42["newListener"]',
+        '42["connect_error",{}]',
+        '40',
+        '40{}',
+        '44{"message":"x"}',
+        '44x',
+        '45',
+        '451-',
+        '451-["a",{"_placeholder":true,"num":0}]x',
+        '45-1-["a"]',
+        '451000000000-["a"]',
+        '4511-["a"]',
+        '4599999999999999999999-["a"]',
+        '43{}',
+        '42/other,["a"]',
+        '2',
+        'x',
+        '9'
       ].map((packet) => cutOff(t, [packet, '42["a"]'], { first: ['40'] })),
       cutOff(t, ['451-["a",{"_placeholder":true,"num":0}]', '42["a"]'], { first: ['40'] }),
       cutOff(t, ['451-["a",{"_placeholder":true,"num":5}]', Buffer.from('x')], { first: ['40'] }),
@@ -61,7 +95,20 @@ describe('packets that nobody should send', () => {
   test('that are merely empty, or answer what nobody asked, end nothing', async (t) => {
     const raw = await rawWebSocket(t, url)
     await raw.connect()
-    raw.send('42', '421', '42/', '43', '437[]', '437["x"]', '6', '3', '5', '1', '42["doc:join"]', '425["doc:join",{"guid":"a"}]')
+    raw.send(
+      '42',
+      '421',
+      '42/',
+      '43',
+      '437[]',
+      '437["x"]',
+      '6',
+      '3',
+      '5',
+      '1',
+      '42["doc:join"]',
+      '425["doc:join",{"guid":"a"}]'
+    )
     await raw.text(/^435\[\{"ok":true/)
     raw.send('41')
     await alone()
@@ -77,20 +124,49 @@ describe('packets that nobody should send', () => {
       // keys that are lists of lists: a decoder would join a megabyte to a string, once for each of them
       `8491${'8191'.repeat(400)}a161${'01'.repeat(407)}`, '81900181c001', '81cb000000000000000001'
     ].map((hex) => cutOff(t, [bytes(hex)], { first: [CONNECT] })))
-    await Promise.all([
-      [{ type: 2, nsp: '/', data: ['disconnect'] }], [{ type: 2, nsp: '/', data: ['newListener', {}] }], [{ type: 2, nsp: '/', data: [5] }], [{ type: 2, nsp: '/', data: [] }],
-      [{ type: 2, nsp: '/', data: [['a']] }], [{ type: 2, nsp: '/', data: { 0: 'a' } }], [{ type: 2, nsp: 5, data: ['a'] }], [{ type: 2, nsp: '/', data: ['a'], id: 'x' }],
-      [{ type: 5, nsp: '/', data: ['a'] }], [{ type: -1, nsp: '/' }], [{ nsp: '/' }], [{ type: 0, nsp: '/', data: {} }], [{ type: 2, nsp: '/other', data: ['a'] }], [[]], [null], [5], ['40']
-    ].map(([packet]) => cutOff(t, [msgpack(packet)], { first: [CONNECT] })))
+    await Promise.all(
+      [
+        [{ type: 2, nsp: '/', data: ['disconnect'] }],
+        [{ type: 2, nsp: '/', data: ['newListener', {}] }],
+        [{ type: 2, nsp: '/', data: [5] }],
+        [{ type: 2, nsp: '/', data: [] }],
+        [{ type: 2, nsp: '/', data: [['a']] }],
+        [{ type: 2, nsp: '/', data: { 0: 'a' } }],
+        [{ type: 2, nsp: 5, data: ['a'] }],
+        [{ type: 2, nsp: '/', data: ['a'], id: 'x' }],
+        [{ type: 5, nsp: '/', data: ['a'] }],
+        [{ type: -1, nsp: '/' }],
+        [{ nsp: '/' }],
+        [{ type: 0, nsp: '/', data: {} }],
+        [{ type: 2, nsp: '/other', data: ['a'] }],
+        [[]],
+        [null],
+        [5],
+        ['40']
+      ].map(([packet]) => cutOff(t, [msgpack(packet)], { first: [CONNECT] }))
+    )
     await cutOff(t, ['42["a"]'], { first: [CONNECT] })
     await alone()
     await stillServed(witness)
   })
 
   test('end a transport that has no connection yet', async (t) => {
-    await Promise.all([
-      '42["a"]', '41', '4', '43[]', '451-["a",{"_placeholder":true,"num":0}]', '40[]', '40null', '40"x"', '44{}', Buffer.from('x'), msgpack({ type: 2, nsp: '/', data: ['a'] }), Buffer.from('c9ffffffff00', 'hex')
-    ].map((packet) => cutOff(t, [packet])))
+    await Promise.all(
+      [
+        '42["a"]',
+        '41',
+        '4',
+        '43[]',
+        '451-["a",{"_placeholder":true,"num":0}]',
+        '40[]',
+        '40null',
+        '40"x"',
+        '44{}',
+        Buffer.from('x'),
+        msgpack({ type: 2, nsp: '/', data: ['a'] }),
+        Buffer.from('c9ffffffff00', 'hex')
+      ].map((packet) => cutOff(t, [packet]))
+    )
     await alone()
     await stillServed(witness)
   })
@@ -122,7 +198,8 @@ describe('packets that nobody should send', () => {
 
   test('cost no more than ten attempts to connect', async (t) => {
     const raw = await rawWebSocket(t, url)
-    const authenticated = (await server.metrics.handshakes.get()).values.find(({ labels }) => labels.result === 'unauthorized')?.value ?? 0
+    const authenticated =
+      (await server.metrics.handshakes.get()).values.find(({ labels }) => labels.result === 'unauthorized')?.value ?? 0
     for (let i = 0; i < 1000; i++) raw.send('40{"token":"x"}')
     await waitFor(() => !raw.open, { message: 'to be cut off' })
     const { values } = await server.metrics.handshakes.get()
@@ -150,7 +227,8 @@ describe('packets that nobody should send', () => {
     assert.match((await poll).text, /"gateway:disconnect",\{"code":"rate_limited"/)
     assert.ok(await session.until(/^41$/))
     assert.ok(await session.until(/1$/))
-    const counted = (await server.metrics.client_events.get()).values.reduce((sum, { value }) => sum + value, 0) - before
+    const counted =
+      (await server.metrics.client_events.get()).values.reduce((sum, { value }) => sum + value, 0) - before
     assert.ok(counted <= 11_000, `${counted} of them were handled`)
     await alone()
     await stillServed(witness)
@@ -182,7 +260,9 @@ describe('packets that nobody should send', () => {
     const socket = connect(Number(new URL(url).port))
     t.after(() => socket.destroy())
     socket.setNoDelay(true)
-    socket.write(`POST ${new URL(session.address).pathname}${new URL(session.address).search} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n`)
+    socket.write(
+      `POST ${new URL(session.address).pathname}${new URL(session.address).search} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n`
+    )
     for (let at = 0; at < body.length; at += 50_000) {
       socket.write(body.slice(at, at + 50_000))
       await new Promise((resolve) => setImmediate(resolve))

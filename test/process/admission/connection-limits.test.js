@@ -16,14 +16,23 @@ const POLLING = '/socket.io/?EIO=4&transport=polling'
 
 /** @param {Awaited<ReturnType<typeof startEmbedded>>} server @returns {Promise<Record<string, number>>} by reason */
 async function refusals ({ metrics }) {
-  return Object.fromEntries((await metrics.connections_refused.get()).values.map(({ labels, value }) => [labels.reason, value]))
+  return Object.fromEntries(
+    (await metrics.connections_refused.get()).values.map(({ labels, value }) => [labels.reason, value])
+  )
 }
 
-/** @param {string} url @param {string} [headers] @param {string} [path] @returns {Promise<number | string>} the status of a WebSocket's handshake */
+/**
+ * @param {string} url
+ * @param {string} [headers]
+ * @param {string} [path]
+ * @returns {Promise<number | string>} the status of a WebSocket's handshake
+ */
 async function upgrade (url, headers = '', path = '/socket.io/?EIO=4&transport=websocket') {
   const { port, hostname } = new URL(url)
   const socket = connect(Number(port), hostname)
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n${headers}\r\n`)
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n${headers}\r\n`
+  )
   try {
     const [bytes] = await Promise.race([once(socket, 'data'), once(socket, 'close')])
     return Buffer.isBuffer(bytes) ? Number(/ (\d+) /.exec(bytes.toString())?.[1]) : 'closed'
@@ -37,12 +46,18 @@ async function upgrade (url, headers = '', path = '/socket.io/?EIO=4&transport=w
 test('a worker that has all connections it may have sends others away with 503 and when to come back, and those that it has notice nothing', async (t) => {
   const server = await startEmbedded(t, { MAX_CONNECTIONS: '6', ALLOWED_ORIGINS: 'https://page.example.com' })
   const clients = await Promise.all(range(6).map(() => connectClient(t, server.url)))
-  const answer = await fetch(server.url + POLLING, { headers: { origin: 'https://page.example.com', connection: 'close' } })
+  const answer = await fetch(server.url + POLLING, {
+    headers: { origin: 'https://page.example.com', connection: 'close' }
+  })
   assert.equal(answer.status, 503)
   const seconds = Number(answer.headers.get('retry-after'))
   assert.ok(seconds >= 1 && seconds <= 5)
   assert.equal(answer.headers.get('access-control-allow-origin'), 'https://page.example.com')
-  assert.deepEqual(await answer.json(), { code: 'too_many_connections', message: 'too many connections', retryable: true })
+  assert.deepEqual(await answer.json(), {
+    code: 'too_many_connections',
+    message: 'too many connections',
+    retryable: true
+  })
   assert.equal(await upgrade(server.url), 503)
   assert.equal((await refusals(server)).worker, 2)
   for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'doc' })).ok, true)
@@ -60,20 +75,26 @@ test('sessions that poll go on over new connections, and beyond what even an ans
   const session = await rawPolling(server.url)
   const { port } = new URL(server.url)
   const silent = range(20).map(() => connect(Number(port), '127.0.0.1').on('error', () => {}))
-  t.after(() => { for (const socket of silent) socket.destroy() })
+  t.after(() => {
+    for (const socket of silent) socket.destroy()
+  })
   await Promise.all(silent.map((socket) => once(socket, 'connect')))
   await waitFor(async () => {
     await server.metrics.collect()
     return (await server.metrics.sockets.get()).values[0].value >= 20
   })
-  assert.equal(typeof await session.connect(), 'string')
+  assert.equal(typeof (await session.connect()), 'string')
   assert.equal(await upgrade(server.url), 503)
   const more = range(30).map(() => connect(Number(port), '127.0.0.1').on('error', () => {}))
-  t.after(() => { for (const socket of more) socket.destroy() })
-  await waitFor(() => more.filter(({ closed }) => closed).length >= 15, { message: () => `${more.filter(({ closed }) => closed).length} are closed` })
+  t.after(() => {
+    for (const socket of more) socket.destroy()
+  })
+  await waitFor(() => more.filter(({ closed }) => closed).length >= 15, {
+    message: () => `${more.filter(({ closed }) => closed).length} are closed`
+  })
   assert.ok((await refusals(server)).descriptors >= 15)
   for (const socket of [...silent, ...more]) socket.destroy()
-  await waitFor(async () => await upgrade(server.url) === 101)
+  await waitFor(async () => (await upgrade(server.url)) === 101)
 })
 
 test('a user who has too many connections is told so, and when to come back', async (t) => {
@@ -82,7 +103,10 @@ test('a user who has too many connections is told so, and when to come back', as
   const [first] = await Promise.all(range(2).map(() => connectClient(t, server.url, { auth })))
   const third = createClient(t, server.url, { auth })
   const [error] = await once(/** @type {any} */ (third), 'connect_error')
-  assert.deepEqual([error.message, error.data.code, error.data.retryable], ['too many connections', 'too_many_connections', true])
+  assert.deepEqual(
+    [error.message, error.data.code, error.data.retryable],
+    ['too many connections', 'too_many_connections', true]
+  )
   assert.ok(error.data.retryInMs >= 1000)
   assert.deepEqual(await refusals(server), { user: 1 })
   await connectClient(t, server.url, { auth: { token: await signToken({ sub: 'bob' }) } })
@@ -97,7 +121,10 @@ test('a user who has too many connections is told so, and when to come back', as
 test('an address that has too many sessions gets no more, and proxies are believed that are trusted', async (t) => {
   const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '3', TRUSTED_PROXIES: '127.0.0.0/8' })
   const from = (/** @type {string} */ address) => ({ extraHeaders: { 'X-Forwarded-For': address } })
-  const clients = await Promise.all([...range(2).map(() => connectClient(t, server.url, from('1.2.3.4'))), connectClient(t, server.url, { ...from('1.2.3.4'), transports: ['polling'] })])
+  const clients = await Promise.all([
+    ...range(2).map(() => connectClient(t, server.url, from('1.2.3.4'))),
+    connectClient(t, server.url, { ...from('1.2.3.4'), transports: ['polling'] })
+  ])
   const headers = 'X-Forwarded-For: 9.9.9.9, 1.2.3.4\r\n'
   assert.equal(await upgrade(server.url, headers), 503)
   assert.equal((await fetch(server.url + POLLING, { headers: { 'x-forwarded-for': '1.2.3.4' } })).status, 503)
@@ -109,7 +136,11 @@ test('an address that has too many sessions gets no more, and proxies are believ
   // what has ended, and what began no session, does not count
   await waitFor(async () => await upgrade(server.url, headers) === 101)
   for (let i = 0; i < 10; i++) {
-    assert.equal((await fetch(`${server.url}/socket.io/?EIO=4&transport=none`, { headers: { 'x-forwarded-for': '1.2.3.4' } })).status, 400)
+    assert.equal(
+      (await fetch(`${server.url}/socket.io/?EIO=4&transport=none`, { headers: { 'x-forwarded-for': '1.2.3.4' } }))
+        .status,
+      400
+    )
     assert.equal(await upgrade(server.url, headers, '/socket.io/?EIO=4&transport=none'), 400)
   }
   await waitFor(async () => await upgrade(server.url, headers) === 101)
@@ -124,17 +155,37 @@ test('the header of a proxy that is not trusted is not looked at', async (t) => 
 })
 
 test('with few descriptors, all of them asked for by clients, the process still answers on its other ports', async (t) => {
-  const child = spawn('sh', ['-c', 'ulimit -n 160; exec "$0" cluster.js', process.execPath], { cwd: ROOT, env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info' }, stdio: ['ignore', 'pipe', 'inherit'] })
-  t.after(() => { child.kill('SIGKILL') })
+  const child = spawn('sh', ['-c', 'ulimit -n 160; exec "$0" cluster.js', process.execPath], {
+    cwd: ROOT,
+    env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  t.after(() => {
+    child.kill('SIGKILL')
+  })
   let output = ''
-  child.stdout.on('data', (chunk) => { output += chunk })
-  const portOf = async (/** @type {RegExp} */ pattern) => (/** @type {RegExpExecArray} */ (await waitFor(() => pattern.exec(output), { timeout: 30_000, message: () => `${pattern} in ${output}` })))[1]
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  const portOf = async (/** @type {RegExp} */ pattern) =>
+    /** @type {RegExpExecArray} */ (
+      await waitFor(() => pattern.exec(output), { timeout: 30_000, message: () => `${pattern} in ${output}` })
+    )[1]
   const [api, port] = [await portOf(/api listens .*"port":(\d+)/), await portOf(/demo +http:\/\/localhost:(\d+)/)]
-  const publish = () => fetch(`http://127.0.0.1:${api}/v1/documents/doc/broadcast`, { method: 'POST', headers: { 'content-type': 'application/json', 'connection': 'close' }, body: '1' })
+  const publish = () =>
+    fetch(`http://127.0.0.1:${api}/v1/documents/doc/broadcast`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', connection: 'close' },
+      body: '1'
+    })
   assert.equal((await publish()).status, 202)
   const clients = range(300).map(() => connect(Number(port), '127.0.0.1').on('error', () => {}))
-  t.after(() => { for (const socket of clients) socket.destroy() })
-  await waitFor(() => clients.filter(({ closed }) => closed).length >= 150, { message: () => `${clients.filter(({ closed }) => closed).length} were closed` })
+  t.after(() => {
+    for (const socket of clients) socket.destroy()
+  })
+  await waitFor(() => clients.filter(({ closed }) => closed).length >= 150, {
+    message: () => `${clients.filter(({ closed }) => closed).length} were closed`
+  })
   for (let i = 0; i < 5; i++) assert.equal((await publish()).status, 202)
   assert.equal(await upgrade(`http://127.0.0.1:${port}`), 'closed')
 })

@@ -11,7 +11,8 @@ import { EngineSocket } from '../../../src/engine/engine-socket.js'
 
 /** Few: a slow machine must begin with three times as many in less than the second or two in which they are allowed. */
 const LIMIT = 8
-const UPGRADE = 'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
+const UPGRADE =
+  'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
 
 /** @param {Awaited<ReturnType<typeof startEmbedded>>} server */
 async function results ({ metrics }) {
@@ -21,8 +22,13 @@ async function results ({ metrics }) {
 for (const transport of ['websocket', 'polling']) {
   test(`stock clients that are too many come back by themselves: ${transport}`, async (t) => {
     const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: String(LIMIT) })
-    const clients = range(3 * LIMIT).map(() => createClient(t, server.url, { transports: [transport], reconnection: true }))
-    await waitFor(() => clients.every(({ connected }) => connected), { timeout: 20_000, message: () => `${clients.filter(({ connected }) => connected).length} are there` })
+    const clients = range(3 * LIMIT).map(() =>
+      createClient(t, server.url, { transports: [transport], reconnection: true })
+    )
+    await waitFor(() => clients.every(({ connected }) => connected), {
+      timeout: 20_000,
+      message: () => `${clients.filter(({ connected }) => connected).length} are there`
+    })
     const { ok, refused } = await results(server)
     assert.equal(ok, 3 * LIMIT)
     assert.ok(refused >= LIMIT - 5, `${refused} were refused`)
@@ -35,29 +41,42 @@ test('those beyond the queue are told when to come back; those with a session ar
   const { port } = new URL(server.url)
   const session = await rawPolling(server.url)
   const sockets = range(9).map(() => connect(Number(port), '127.0.0.1').on('error', () => {}))
-  t.after(() => { for (const socket of sockets) socket.destroy() })
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+  })
   for (const socket of sockets) {
     socket.write(UPGRADE)
-    await new Promise((resolve) => { setImmediate(resolve) })
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
   }
   await waitFor(async () => {
     await server.metrics.collect()
     return (await server.metrics.handshakes_waiting.get()).values[0].value >= 4
   })
   sockets.at(-1)?.resetAndDestroy()
-  const extra = await Promise.all(range(5).map(() => fetch(`${server.url}/socket.io/?EIO=4&transport=polling`, { headers: { origin } })))
+  const extra = await Promise.all(
+    range(5).map(() => fetch(`${server.url}/socket.io/?EIO=4&transport=polling`, { headers: { origin } }))
+  )
   const refused = extra.filter(({ status }) => status === 503)
   assert.ok(refused.length >= 3, `${refused.length} were refused`)
   for (const answer of refused) {
     const seconds = Number(answer.headers.get('retry-after'))
     assert.ok(seconds >= 1 && seconds <= 5)
     // a browser keeps the answer from its page otherwise
-    assert.deepEqual(['origin', 'credentials'].map((name) => answer.headers.get(`access-control-allow-${name}`)), [origin, 'true'])
+    assert.deepEqual(
+      ['origin', 'credentials'].map((name) => answer.headers.get(`access-control-allow-${name}`)),
+      [origin, 'true']
+    )
     assert.equal(answer.headers.get('access-control-expose-headers'), 'Retry-After')
     assert.equal(answer.headers.get('vary'), 'Origin')
-    assert.deepEqual(await answer.json(), { code: 'unavailable', message: 'too many clients at the moment', retryable: true })
+    assert.deepEqual(await answer.json(), {
+      code: 'unavailable',
+      message: 'too many clients at the moment',
+      retryable: true
+    })
   }
-  assert.equal(typeof await session.connect(), 'string')
+  assert.equal(typeof (await session.connect()), 'string')
   await waitFor(async () => (await fetch(`${server.url}/socket.io/?EIO=4&transport=polling`)).status === 200)
 })
 
@@ -69,7 +88,9 @@ test('an empty sid is none: it begins a session, which counts, and a WebSocket i
   t.after(() => first.destroy())
   first.write(request)
   await waitFor(() => server.gateway.engine.sessions()[0] instanceof EngineSocket)
-  const answers = await Promise.all(range(40).map(async () => (await fetch(`${server.url}/socket.io/?EIO=4&transport=polling&sid=`)).status))
+  const answers = await Promise.all(
+    range(40).map(async () => (await fetch(`${server.url}/socket.io/?EIO=4&transport=polling&sid=`)).status)
+  )
   assert.ok(answers.filter((answer) => answer === 503).length >= 30, answers.join())
 })
 
@@ -90,14 +111,20 @@ test('a refusal that is not for good says when to come back, and a client that d
 test('who goes on talking while its WebSocket waits for its turn is cut off, and is nobody else\'s either', async (t) => {
   const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '1' })
   const sockets = range(2).map(() => connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {}))
-  t.after(() => { for (const socket of sockets) socket.destroy() })
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+  })
   for (const socket of sockets) socket.write(UPGRADE)
   await waitFor(async () => {
     await server.metrics.collect()
     return (await server.metrics.handshakes_waiting.get()).values[0].value === 1
   })
   const answers = sockets.map(() => '')
-  sockets.forEach((socket, i) => socket.on('data', (chunk) => { answers[i] += chunk }))
+  sockets.forEach((socket, i) =>
+    socket.on('data', (chunk) => {
+      answers[i] += chunk
+    })
+  )
   const closed = sockets.map((socket, i) => new Promise((resolve) => socket.once('close', () => resolve(i))))
   await waitFor(() => answers.some((answer) => answer.startsWith('HTTP/1.1 101 ')))
   const waiting = answers.indexOf('')

@@ -38,7 +38,9 @@ async function figures ({ metrics }) {
     sessions: (await metrics.sessions_not_admitted.get()).values[0].value,
     early: bytes.find(({ labels }) => labels.clients === 'new')?.value ?? 0,
     late: bytes.find(({ labels }) => labels.clients === 'admitted')?.value ?? 0,
-    cut: Object.fromEntries((await metrics.sessions_cut.get()).values.map(({ labels, value }) => [labels.reason, value]))
+    cut: Object.fromEntries(
+      (await metrics.sessions_cut.get()).values.map(({ labels, value }) => [labels.reason, value])
+    )
   }
 }
 
@@ -183,7 +185,11 @@ describe('long polling', () => {
     const session = await rawPolling(server.url)
     assert.equal((await session.post(connectPacket(EARLY + 1))).status, 413)
     // without a length, in chunks
-    const chunked = await fetch(session.address, { method: 'POST', body: new Blob([connectPacket(EARLY + 1)]).stream(), duplex: 'half' })
+    const chunked = await fetch(session.address, {
+      method: 'POST',
+      body: new Blob([connectPacket(EARLY + 1)]).stream(),
+      duplex: 'half'
+    })
     assert.equal(chunked.status, 413)
     assert.deepEqual(await session.post(connectPacket(EARLY)), { status: 200, text: 'ok' })
     assert.ok(await session.until(/40\{"sid"/))
@@ -217,7 +223,10 @@ describe('long polling', () => {
     await fetch(`${server.url}/socket.io/?EIO=4&transport=polling&mine=1`, { headers: { 'x-mine': 'yes' } })
     const [{ request }] = server.gateway.engine.sessions()
     assert.ok(!('rawHeaders' in Object.getOwnPropertyDescriptors(request)) && !('_readableState' in request))
-    assert.deepEqual([request.method, request._query.mine, request.headers['x-mine'], request.socket.remoteAddress], ['GET', '1', 'yes', '127.0.0.1'])
+    assert.deepEqual(
+      [request.method, request._query.mine, request.headers['x-mine'], request.socket.remoteAddress],
+      ['GET', '1', 'yes', '127.0.0.1']
+    )
   })
 
   test('ends at once when its client is not admitted in 10 s, and no goodbye is waited for', async (t) => {
@@ -226,7 +235,9 @@ describe('long polling', () => {
     const [polled, closing] = [await rawPolling(server.url), await rawPolling(server.url)]
     const poll = polled.poll()
     await closing.post('4x') // no packet: Engine.IO waits for one more poll before it ends the session
-    await waitFor(() => engine.sessions().length < 2 || engine.sessions().some(({ readyState }) => readyState === 'closing'))
+    await waitFor(
+      () => engine.sessions().length < 2 || engine.sessions().some(({ readyState }) => readyState === 'closing')
+    )
     const { sessions } = await figures(server)
     engine.intake.look(performance.now() + 10_001)
     assert.deepEqual([engine.clientsCount, (await figures(server)).sessions], [0, 0])
@@ -268,7 +279,9 @@ describe('sessions whose clients are not admitted', () => {
 describe('compressed messages', () => {
   /** @param {TestContext} t @param {string} url */
   async function compressing (t, url) {
-    const ws = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, { perMessageDeflate: { threshold: 1 } })
+    const ws = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`, {
+      perMessageDeflate: { threshold: 1 }
+    })
     t.after(() => ws.terminate())
     ws.on('error', () => {})
     /** @type {string[]} */

@@ -14,7 +14,8 @@ describe('what a connection may send', () => {
   const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
 
   /** @param {Allowance} allowance @param {number} now @param {number} tries */
-  const events = (allowance, now, tries) => Array.from({ length: tries }, () => allowance.event(now)).filter(Boolean).length
+  const events = (allowance, now, tries) =>
+    Array.from({ length: tries }, () => allowance.event(now)).filter(Boolean).length
 
   test('is twice the rate of events at once, and the rate from then on', () => {
     const allowance = new Allowance(rates, 1000)
@@ -93,7 +94,9 @@ describe('a client that sends too much', () => {
     const server = await startEmbedded(t)
     for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
       const client = await connectClient(t, server.url, { codec })
-      const { [kConnection]: connection } = /** @type {any} */ (server.gateway.io.sockets.sockets.get(/** @type {string} */ (client.id)))
+      const { [kConnection]: connection } = /** @type {any} */ (
+        server.gateway.io.sockets.sockets.get(/** @type {string} */ (client.id))
+      )
       await client.ask('doc:join', { guid: 'doc' })
       /** @type {number[]} */
       const charged = []
@@ -110,7 +113,12 @@ describe('a client that sends too much', () => {
       assert.ok(charged[0] > 0)
       // as if it had sent such messages for half a minute
       decoded(10_000)
-      for (const data of [1, 'x'.repeat(5000), Array(1000).fill([]), Buffer.alloc(10)]) assert.deepEqual((await signal(data)).error, { code: 'rate_limited', message: 'too many events', retryable: true })
+      for (const data of [1, 'x'.repeat(5000), Array(1000).fill([]), Buffer.alloc(10)])
+        assert.deepEqual((await signal(data)).error, {
+          code: 'rate_limited',
+          message: 'too many events',
+          retryable: true
+        })
       assert.equal((await client.ask('no such event')).error.code, 'rate_limited')
       assert.equal(client.connected, true)
       decoded(-10_000)
@@ -121,10 +129,15 @@ describe('a client that sends too much', () => {
   test('by asking for lists that are larger than its questions is told so, however it asks', async (t) => {
     const server = await startEmbedded(t)
     const members = await Promise.all(Array.from({ length: 50 }, () => connectClient(t, server.url)))
-    for (const member of members) assert.equal((await member.ask('doc:join', { guid: 'doc', state: { text: 'x'.repeat(1900) } })).ok, true)
+    for (const member of members)
+      assert.equal((await member.ask('doc:join', { guid: 'doc', state: { text: 'x'.repeat(1900) } })).ok, true)
     const witness = await connectClient(t, server.url)
     await witness.ask('doc:join', { guid: 'doc' })
-    const questions = /** @type {[string, object][]} */ ([['doc:members', { guid: 'doc' }], ['doc:members', { guid: 'doc', limit: 500 }], ['doc:join', { guid: 'doc', members: true }]])
+    const questions = /** @type {[string, object][]} */ ([
+      ['doc:members', { guid: 'doc' }],
+      ['doc:members', { guid: 'doc', limit: 500 }],
+      ['doc:join', { guid: 'doc', members: true }]
+    ])
     await Promise.all(questions.map(async ([event, question]) => {
       const client = await connectClient(t, server.url)
       await client.ask('doc:join', { guid: 'doc' })
@@ -148,8 +161,15 @@ describe('a client that sends too much', () => {
     const client = await connectClient(t, server.url, { codec: 'msgpack' })
     await client.ask('doc:join', { guid: 'doc' })
     const { error } = await client.ask('doc:signal', { guid: 'doc', event: 'broad', data: Array(200_000).fill(null) })
-    assert.deepEqual(error, { code: 'bad_value', message: 'there are more than 50000 values in one message', retryable: false })
-    assert.equal((await client.ask('doc:signal', { guid: 'doc', event: 'broad', data: Array(45_000).fill(null) })).ok, true)
+    assert.deepEqual(error, {
+      code: 'bad_value',
+      message: 'there are more than 50000 values in one message',
+      retryable: false
+    })
+    assert.equal(
+      (await client.ask('doc:signal', { guid: 'doc', event: 'broad', data: Array(45_000).fill(null) })).ok,
+      true
+    )
   })
 
   test('is told so by each answer, and served again later', async (t) => {
@@ -159,7 +179,10 @@ describe('a client that sends too much', () => {
     const codes = answers.map(({ error }) => error.code)
     const limited = codes.filter((code) => code === 'rate_limited').length
     assert.ok(limited >= 50 && limited <= 60, `${limited} were refused`)
-    assert.deepEqual(answers.at(-1), { ok: false, error: { code: 'rate_limited', message: 'too many events', retryable: true } })
+    assert.deepEqual(answers.at(-1), {
+      ok: false,
+      error: { code: 'rate_limited', message: 'too many events', retryable: true }
+    })
     await waitFor(async () => (await client.ask('doc:leave', { guid: 'x' })).error.code === 'not_joined')
   })
 
@@ -208,7 +231,10 @@ describe('a client that sends too much', () => {
     for (let i = 0; i < 2000; i++) client.emit('doc:leave', { guid: 'x' })
     assert.equal((await gone)[0], 'io server disconnect')
     const { retryInMs, ...told } = client.received[0].payload
-    assert.deepEqual([client.received.length, client.received[0].event, told], [1, 'gateway:disconnect', { code: 'rate_limited', message: 'too many events', retryable: true }])
+    assert.deepEqual(
+      [client.received.length, client.received[0].event, told],
+      [1, 'gateway:disconnect', { code: 'rate_limited', message: 'too many events', retryable: true }]
+    )
     assert.ok(retryInMs >= 1000 && retryInMs <= 5000)
     await nothingLeft(server, bus)
   })

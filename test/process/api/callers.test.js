@@ -17,7 +17,20 @@ test('a caller is known by any of its tokens', () => {
 
 test('anything that is not a caller\'s token is refused', () => {
   const { byToken } = createCallers(TOKENS)
-  for (const authorization of [undefined, '', 'Bearer', 'Bearer ', '0123456789abcdef', 'Basic 0123456789abcdef', 'Bearer 0123456789abcde', 'Bearer 0123456789abcdef0', 'Bearer 0123456789ABCDEF', 'Bearer editor:0123456789abcdef', 'Bearer 0123456789abcdef x', 'Bearer undefined']) {
+  for (const authorization of [
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    '0123456789abcdef',
+    'Basic 0123456789abcdef',
+    'Bearer 0123456789abcde',
+    'Bearer 0123456789abcdef0',
+    'Bearer 0123456789ABCDEF',
+    'Bearer editor:0123456789abcdef',
+    'Bearer 0123456789abcdef x',
+    'Bearer undefined'
+  ]) {
     assert.throws(() => byToken(authorization), { code: 'unauthorized' }, authorization)
   }
 })
@@ -31,7 +44,10 @@ test('without tokens a program on this machine is served, by whatever name it ca
     }
   }
   // typed into a browser's address bar, to read /openapi.json
-  assert.equal(onThisMachine({ address: '::1', headers: { host: 'localhost:3001', 'sec-fetch-site': 'none' } }), 'local')
+  assert.equal(
+    onThisMachine({ address: '::1', headers: { host: 'localhost:3001', 'sec-fetch-site': 'none' } }),
+    'local'
+  )
 })
 
 test('without tokens other machines, proxies, pages in a browser and rebound names are refused', () => {
@@ -63,19 +79,35 @@ test('with tokens every operation needs one, and the description does not', asyn
   const { call, published } = await startApi(t, { tokens: TOKENS })
   const authorization = 'Bearer 0123456789abcdef'
   for (const headers of /** @type {Record<string, string>[]} */ ([{}, { authorization: 'Bearer wrong' }])) {
-    for (const [method, path] of [['POST', '/v1/broadcast'], ['DELETE', '/v1/sockets/abc'], ['GET', '/v1/documents/minutes/position'], ['GET', '/nowhere']]) {
+    for (const [method, path] of [
+      ['POST', '/v1/broadcast'],
+      ['DELETE', '/v1/sockets/abc'],
+      ['GET', '/v1/documents/minutes/position'],
+      ['GET', '/nowhere']
+    ]) {
       const { status, body, headers: answered } = await call(method, path, { headers })
-      assert.deepEqual([status, body.error.code, answered.get('www-authenticate')], [401, 'unauthorized', 'Bearer'], path)
+      assert.deepEqual(
+        [status, body.error.code, answered.get('www-authenticate')],
+        [401, 'unauthorized', 'Bearer'],
+        path
+      )
     }
   }
   assert.equal(published.length, 0)
   assert.equal((await call('GET', '/openapi.json')).status, 200)
-  assert.equal((await call('POST', '/v1/broadcast', { body: '1', headers: { authorization, origin: 'https://admin.example' } })).status, 202)
+  assert.equal(
+    (await call('POST', '/v1/broadcast', { body: '1', headers: { authorization, origin: 'https://admin.example' } }))
+      .status,
+    202
+  )
 })
 
 test('a body is not read for a caller that is refused', async (t) => {
   const { url } = await startApi(t, { tokens: TOKENS })
-  const answer = rawHttp(url, 'POST /v1/broadcast HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 900\r\n\r\n')
+  const answer = rawHttp(
+    url,
+    'POST /v1/broadcast HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 900\r\n\r\n'
+  )
   assert.match(await answer, /^HTTP\/1.1 401 /)
 })
 
@@ -83,16 +115,32 @@ test('without tokens the api refuses pages in a browser on this machine, and say
   const { call, published, lines } = await startApi(t)
   assert.ok(lines.some(({ level, text }) => level === 'warn' && text.includes('API_TOKENS is not set')))
   // what a page on any site can send without being asked: a body without a type
-  const { status, body } = await call('POST', '/v1/broadcast', { body: Buffer.from('1'), headers: { origin: 'https://evil.example' } })
+  const { status, body } = await call('POST', '/v1/broadcast', {
+    body: Buffer.from('1'),
+    headers: { origin: 'https://evil.example' }
+  })
   assert.deepEqual([status, body.error.code], [403, 'origin_refused'])
-  const rebound = await rawHttp((await startApi(t)).url, 'GET /v1/documents/minutes/history HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n')
+  const rebound = await rawHttp(
+    (await startApi(t)).url,
+    'GET /v1/documents/minutes/history HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n'
+  )
   assert.match(rebound, /^HTTP\/1.1 403 [^]*"forbidden"/)
   assert.equal(published.length, 0)
 })
 
 test('in production the api does not start without tokens', async () => {
   const nothing = /** @type {any} */ ({})
-  const api = createHttpApi({ settings: { host: '127.0.0.1', port: 0, tokens: [] }, limits: { maxRecordBytes: 1 }, production: true, publish: nothing, bus: nothing, presence: nothing, sessions: nothing, log: nothing, metrics: nothing })
+  const api = createHttpApi({
+    settings: { host: '127.0.0.1', port: 0, tokens: [] },
+    limits: { maxRecordBytes: 1 },
+    production: true,
+    publish: nothing,
+    bus: nothing,
+    presence: nothing,
+    sessions: nothing,
+    log: nothing,
+    metrics: nothing
+  })
   await assert.rejects(api.start(), /API_TOKENS: required in production/)
   await api.stop()
 })

@@ -25,10 +25,25 @@ function logWith ({ first = 1, last = 10, valueAt = (offset) => Buffer.from(Stri
       if (since.offset + 1 < log.first) return { position, records: [], gap: 'trimmed' }
       const count = Math.min(limit, log.last - since.offset)
       return {
-        position, gap: null,
+        position,
+        gap: null,
         records: Array.from({ length: count }, (_, i) => since.offset + 1 + i).map((offset) => ({
-          epoch: 'e', offset, ingestedAt: 5,
-          publication: { operator: 'broadcast', guid: 'minutes', event: 'edit', except: [], ephemeral: false, receipt: false, traceId: `t${offset}`, timestamp: offset, source: 'editor', contentType: offset % 5 === 0 ? 'application/msgpack' : 'application/json', value: offset % 5 === 0 ? encodeMsgpack({ offset }) : valueAt(offset) }
+          epoch: 'e',
+          offset,
+          ingestedAt: 5,
+          publication: {
+            operator: 'broadcast',
+            guid: 'minutes',
+            event: 'edit',
+            except: [],
+            ephemeral: false,
+            receipt: false,
+            traceId: `t${offset}`,
+            timestamp: offset,
+            source: 'editor',
+            contentType: offset % 5 === 0 ? 'application/msgpack' : 'application/json',
+            value: offset % 5 === 0 ? encodeMsgpack({ offset }) : valueAt(offset)
+          }
         }))
       }
     }
@@ -40,7 +55,11 @@ const offsets = (/** @type {{ records: { offset: number }[] }} */ { records }) =
 
 test('the position of a document is the end of its log, or null', async (t) => {
   const { call } = await startApi(t, { bus: logWith() })
-  assert.deepEqual((await call('GET', '/v1/documents/minutes/position')).body, { ok: true, guid: 'minutes', position: { epoch: 'e', offset: 10 } })
+  assert.deepEqual((await call('GET', '/v1/documents/minutes/position')).body, {
+    ok: true,
+    guid: 'minutes',
+    position: { epoch: 'e', offset: 10 }
+  })
   assert.deepEqual((await call('GET', '/v1/documents/a%2Fb/position')).body, { ok: true, guid: 'a/b', position: null })
 })
 
@@ -52,10 +71,20 @@ test('history after a position has JSON values as they are and msgpack in base64
   assert.ok(text.includes(`"value":${big}`))
   const common = { event: 'edit', source: 'editor' }
   assert.deepEqual(body, {
-    ok: true, guid: 'minutes', position: { epoch: 'e', offset: 10 }, gap: null,
+    ok: true,
+    guid: 'minutes',
+    position: { epoch: 'e', offset: 10 },
+    gap: null,
     records: [
       { offset: 4, traceId: 't4', timestamp: 4, contentType: 'application/json', value: JSON.parse(big), ...common },
-      { offset: 5, traceId: 't5', timestamp: 5, contentType: 'application/msgpack', valueBase64: encodeMsgpack({ offset: 5 }).toString('base64'), ...common }
+      {
+        offset: 5,
+        traceId: 't5',
+        timestamp: 5,
+        contentType: 'application/msgpack',
+        valueBase64: encodeMsgpack({ offset: 5 }).toString('base64'),
+        ...common
+      }
     ]
   })
 })
@@ -64,7 +93,13 @@ test('history without a position has the newest records', async (t) => {
   const { call } = await startApi(t, { bus: logWith() })
   assert.deepEqual(offsets((await call('GET', '/v1/documents/minutes/history?limit=3')).body), [8, 9, 10])
   assert.deepEqual(offsets((await call('GET', '/v1/documents/minutes/history')).body), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
-  assert.deepEqual((await call('GET', '/v1/documents/other/history')).body, { ok: true, guid: 'other', position: null, gap: null, records: [] })
+  assert.deepEqual((await call('GET', '/v1/documents/other/history')).body, {
+    ok: true,
+    guid: 'other',
+    position: null,
+    gap: null,
+    records: []
+  })
 })
 
 test('the newest records of a log that reaches back less far than asked are those that are there', async (t) => {
@@ -86,7 +121,11 @@ test('the newest records of a log that reaches back less far than asked are thos
 
 test('a position that the log cannot go on from is answered with the reason', async (t) => {
   const { call } = await startApi(t, { bus: logWith({ first: 5 }) })
-  for (const [query, gap] of [['epoch=e&offset=2', 'trimmed'], ['epoch=old&offset=7', 'epoch'], ['epoch=e&offset=11', 'epoch']]) {
+  for (const [query, gap] of [
+    ['epoch=e&offset=2', 'trimmed'],
+    ['epoch=old&offset=7', 'epoch'],
+    ['epoch=e&offset=11', 'epoch']
+  ]) {
     const { body } = await call('GET', `/v1/documents/minutes/history?${query}`)
     assert.deepEqual(body, { ok: true, guid: 'minutes', position: { epoch: 'e', offset: 10 }, gap, records: [] })
   }
@@ -118,9 +157,16 @@ test('wrong queries are refused, and say what is wrong', async (t) => {
   const bus = logWith()
   const { call } = await startApi(t, { bus })
   for (const [query, message] of /** @type {[string, RegExp][]} */ ([
-    ['limit=0', /^query limit must be >= 1$/], ['limit=1001', /limit must be <= 1000/], ['limit=x', /limit must be integer/], ['limit=1.5', /limit must be integer/],
-    ['epoch=e', /epoch and offset go together/], ['offset=1', /epoch and offset go together/], ['epoch=e&offset=-1', /offset must be >= 0/], ['epoch=&offset=1', /epoch/],
-    ['epoch=e&epoch=f&offset=1', /epoch must be string/], ['since=1', /must NOT have additional properties/]
+    ['limit=0', /^query limit must be >= 1$/],
+    ['limit=1001', /limit must be <= 1000/],
+    ['limit=x', /limit must be integer/],
+    ['limit=1.5', /limit must be integer/],
+    ['epoch=e', /epoch and offset go together/],
+    ['offset=1', /epoch and offset go together/],
+    ['epoch=e&offset=-1', /offset must be >= 0/],
+    ['epoch=&offset=1', /epoch/],
+    ['epoch=e&epoch=f&offset=1', /epoch must be string/],
+    ['since=1', /must NOT have additional properties/]
   ])) {
     const { status, body } = await call('GET', `/v1/documents/minutes/history?${query}`)
     assert.deepEqual([status, body.error.code], [400, 'bad_request'], query)

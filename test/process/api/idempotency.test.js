@@ -15,8 +15,15 @@ test('a retry with the same key publishes nothing again and gets the same answer
   const { call, published } = await startApi(t, { sink: async () => ({ epoch: 'e', offset: 7 }) })
   const headers = { 'idempotency-key': '"8e03978e-40d5-43dd-bc93-6894a57f9324"' }
   const first = await call('POST', PATH, { body: '{"a":1}', headers: { ...headers, 'x-trace-id': 'trace-1' } })
-  assert.deepEqual([first.status, first.body], [202, { ok: true, traceId: 'trace-1', position: { epoch: 'e', offset: 7 } }])
-  for (const more of /** @type {Record<string, string>[]} */ ([{}, { 'x-trace-id': 'trace-2', 'x-timestamp': '5' }, { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' }])) {
+  assert.deepEqual(
+    [first.status, first.body],
+    [202, { ok: true, traceId: 'trace-1', position: { epoch: 'e', offset: 7 } }]
+  )
+  for (const more of /** @type {Record<string, string>[]} */ ([
+    {},
+    { 'x-trace-id': 'trace-2', 'x-timestamp': '5' },
+    { 'idempotency-key': '8e03978e-40d5-43dd-bc93-6894a57f9324' }
+  ])) {
     const again = await call('POST', PATH, { body: '{"a":1}', headers: { ...headers, ...more } })
     assert.deepEqual([again.status, again.body, again.headers.get('x-trace-id')], [202, first.body, 'trace-1'])
   }
@@ -27,12 +34,20 @@ test('a retry with the same key publishes nothing again and gets the same answer
 test('every operation that publishes takes a key', async (t) => {
   const { call, published } = await startApi(t)
   for (const [method, path, body] of /** @type {const} */ ([
-    ['POST', PATH, '1'], ['POST', '/v1/users/ada/send', '1'], ['POST', '/v1/sockets/s1/send', '1'], ['POST', '/v1/broadcast', '1'],
-    ['DELETE', '/v1/users/ada/connections', undefined], ['DELETE', '/v1/sockets/s1', undefined], ['POST', '/v1/documents/minutes/revoke', '{"uid":"ada"}']
+    ['POST', PATH, '1'],
+    ['POST', '/v1/users/ada/send', '1'],
+    ['POST', '/v1/sockets/s1/send', '1'],
+    ['POST', '/v1/broadcast', '1'],
+    ['DELETE', '/v1/users/ada/connections', undefined],
+    ['DELETE', '/v1/sockets/s1', undefined],
+    ['POST', '/v1/documents/minutes/revoke', '{"uid":"ada"}']
   ])) {
     const before = published.length
     const answers = []
-    for (let i = 0; i < 2; i++) answers.push(await call(method, path, { body, headers: { 'idempotency-key': `${method} ${path}`.replaceAll(' ', '-') } }))
+    for (let i = 0; i < 2; i++)
+      answers.push(
+        await call(method, path, { body, headers: { 'idempotency-key': `${method} ${path}`.replaceAll(' ', '-') } })
+      )
     assert.deepEqual([answers[0].status, answers[1].status, answers[1].body], [202, 202, answers[0].body], path)
     assert.equal(published.length, before + 1, path)
   }
@@ -43,8 +58,11 @@ test('the same key with another target, value or header is refused and publishes
   const headers = { 'idempotency-key': 'k' }
   await call('POST', PATH, { body: '1', headers })
   for (const other of [
-    call('POST', PATH, { body: '2', headers }), call('POST', '/v1/documents/other/broadcast', { body: '1', headers }), call('POST', '/v1/broadcast', { body: '1', headers }),
-    call('POST', PATH, { body: '1', headers: { ...headers, 'x-event': 'edit' } }), call('DELETE', '/v1/users/minutes/connections', { headers })
+    call('POST', PATH, { body: '2', headers }),
+    call('POST', '/v1/documents/other/broadcast', { body: '1', headers }),
+    call('POST', '/v1/broadcast', { body: '1', headers }),
+    call('POST', PATH, { body: '1', headers: { ...headers, 'x-event': 'edit' } }),
+    call('DELETE', '/v1/users/minutes/connections', { headers })
   ]) {
     const { status, body } = await other
     assert.deepEqual([status, body.error.code, body.error.retryable], [422, 'idempotency_mismatch', false])
@@ -55,7 +73,11 @@ test('the same key with another target, value or header is refused and publishes
 test('keys of two callers are two keys', async (t) => {
   const { call, published } = await startApi(t, { tokens: ['editor:0123456789abcdef', 'billing:fedcba9876543210'] })
   for (const [token, body] of [['0123456789abcdef', '1'], ['fedcba9876543210', '2'], ['0123456789abcdef', '1']]) {
-    assert.equal((await call('POST', PATH, { body, headers: { 'idempotency-key': 'k', 'authorization': `Bearer ${token}` } })).status, 202)
+    assert.equal(
+      (await call('POST', PATH, { body, headers: { 'idempotency-key': 'k', authorization: `Bearer ${token}` } }))
+        .status,
+      202
+    )
   }
   assert.deepEqual(published.map(({ value }) => value.toString()), ['1', '2'])
 })
@@ -67,7 +89,10 @@ test('while the first one is in work others are told to come again, and then get
   const first = call('POST', PATH, { body: '1', headers })
   while (published.length === 0) await new Promise((resolve) => { setImmediate(resolve) })
   const second = await call('POST', PATH, { body: '1', headers })
-  assert.deepEqual([second.status, second.headers.get('retry-after'), second.body.error.code, second.body.error.retryable], [409, '1', 'request_in_progress', true])
+  assert.deepEqual(
+    [second.status, second.headers.get('retry-after'), second.body.error.code, second.body.error.retryable],
+    [409, '1', 'request_in_progress', true]
+  )
   finish()
   const { body } = await first
   assert.deepEqual((await call('POST', PATH, { body: '1', headers })).body, body)
@@ -104,7 +129,17 @@ test('a process that dies between publishing and remembering: the retry is in th
   const forgetful = { ...requests, finish: async (/** @type {string} */ id) => requests.release(id) }
   const publish = createPublish({ sink: busSink(bus), limits: { maxRecordBytes: 100 }, requests: forgetful })
   const publication = /** @type {import('../../../src/wire/publication.js').Publication} */ ({
-    operator: 'broadcast', guid: 'minutes', event: 'message', except: [], ephemeral: false, receipt: false, traceId: 't1', timestamp: 1, contentType: 'application/json', value: Buffer.from('1'), idempotencyKey: 'k'
+    operator: 'broadcast',
+    guid: 'minutes',
+    event: 'message',
+    except: [],
+    ephemeral: false,
+    receipt: false,
+    traceId: 't1',
+    timestamp: 1,
+    contentType: 'application/json',
+    value: Buffer.from('1'),
+    idempotencyKey: 'k'
   })
   const first = await publish(publication)
   assert.equal(first.position?.offset, 1)

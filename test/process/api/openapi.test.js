@@ -16,23 +16,45 @@ const { Ajv2020 } = createRequire(createRequire(import.meta.url).resolve('@fasti
  * @property {Record<string, any>} responses
  */
 
-const RECORD = { epoch: 'e', offset: 1, ingestedAt: 1, publication: { event: 'edit', traceId: 't', timestamp: 1, source: 'editor', contentType: 'application/json', value: Buffer.from('{"a":1}') } }
+const RECORD = {
+  epoch: 'e',
+  offset: 1,
+  ingestedAt: 1,
+  publication: {
+    event: 'edit',
+    traceId: 't',
+    timestamp: 1,
+    source: 'editor',
+    contentType: 'application/json',
+    value: Buffer.from('{"a":1}')
+  }
+}
 
 /**
  * @param {import('node:test').TestContext} t
  * @param {import('../../../src/api/publish.js').Sink} [sink]
  */
-async function described (t, sink = async ({ operator }) => operator === 'broadcast' ? { epoch: 'e', offset: 1 } : null) {
+async function described (
+  t,
+  sink = async ({ operator }) => (operator === 'broadcast' ? { epoch: 'e', offset: 1 } : null)
+) {
   const position = { epoch: 'e', offset: 1 }
-  const bus = { positions: async () => [position], history: async () => ({ position, gap: null, records: [/** @type {any} */ (RECORD)] }) }
+  const bus = {
+    positions: async () => [position],
+    history: async () => ({ position, gap: null, records: [/** @type {any} */ (RECORD)] })
+  }
   const api = await startApi(t, { bus, sink })
   const { body: description } = await api.call('GET', '/openapi.json')
   const ajv = new Ajv2020({ strict: false })
   ajv.addSchema({ $id: 'openapi', ...description })
   /** @type {{ method: string, path: string, operation: Operation }[]} */
-  const operations = Object.entries(description.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })))
+  const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))
+  )
   return {
-    ...api, description, operations,
+    ...api,
+    description,
+    operations,
     /** @param {object} schema @param {unknown} value */
     assertValid (schema, value) {
       const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')))
@@ -47,15 +69,28 @@ test('it describes every operation there is, each once, with its parameters', as
   const { operations, description } = await described(t)
   assert.equal(description.openapi, '3.1.0')
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
-    'DELETE /v1/sockets/{sid}', 'DELETE /v1/users/{uid}/connections', 'GET /openapi.json', 'GET /v1/documents/{guid}/history', 'GET /v1/documents/{guid}/position',
-    'GET /v1/documents/{guid}/presence', 'GET /v1/users/{uid}/sessions',
-    'POST /v1/broadcast', 'POST /v1/documents/{guid}/broadcast', 'POST /v1/documents/{guid}/revoke', 'POST /v1/sockets/{sid}/send', 'POST /v1/users/{uid}/send'
+    'DELETE /v1/sockets/{sid}',
+    'DELETE /v1/users/{uid}/connections',
+    'GET /openapi.json',
+    'GET /v1/documents/{guid}/history',
+    'GET /v1/documents/{guid}/position',
+    'GET /v1/documents/{guid}/presence',
+    'GET /v1/users/{uid}/sessions',
+    'POST /v1/broadcast',
+    'POST /v1/documents/{guid}/broadcast',
+    'POST /v1/documents/{guid}/revoke',
+    'POST /v1/sockets/{sid}/send',
+    'POST /v1/users/{uid}/send'
   ])
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length)
   for (const { path, operation } of operations) {
     const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path')
-    assert.deepEqual(inPath.map(({ name, required }) => [name, required]), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true]))
-    for (const parameter of operation.parameters ?? []) assert.equal(typeof parameter.schema, 'object', `${path} ${parameter.name}`)
+    assert.deepEqual(
+      inPath.map(({ name, required }) => [name, required]),
+      [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true])
+    )
+    for (const parameter of operation.parameters ?? [])
+      assert.equal(typeof parameter.schema, 'object', `${path} ${parameter.name}`)
     assert.ok(operation.summary)
   }
 })
@@ -63,7 +98,11 @@ test('it describes every operation there is, each once, with its parameters', as
 test('every operation answers as described', async (t) => {
   const { operations, call, assertValid } = await described(t)
   for (const { method, path, operation } of operations) {
-    const { status, body, headers } = await call(method, filled(path), operation.requestBody?.required ? { body: '{"a":1}' } : { headers: { 'x-uid': 'some-uid' } })
+    const { status, body, headers } = await call(
+      method,
+      filled(path),
+      operation.requestBody?.required ? { body: '{"a":1}' } : { headers: { 'x-uid': 'some-uid' } }
+    )
     const expected = operation.responses[status]
     // a kick of somebody else than the path says is refused
     if (operation.operationId.startsWith('kick') && status === 400) continue
@@ -77,14 +116,19 @@ test('every error that an operation can be answered with is described', async (t
   for (const code of /** @type {const} */ (['unavailable', 'timeout', 'internal'])) {
     const { operations, call, assertValid } = await described(t, async () => { throw new InkcastError(code) })
     for (const { method, path, operation } of operations.filter(({ method }) => method !== 'GET')) {
-      const { status, body } = await call(method, filled(path), operation.requestBody ? { body: '{"uid":"some-uid"}' } : {})
+      const { status, body } = await call(
+        method,
+        filled(path),
+        operation.requestBody ? { body: '{"uid":"some-uid"}' } : {}
+      )
       assert.equal(status, ERRORS[code].status)
       assertValid(operation.responses[status].content['application/json'].schema, body)
     }
   }
   const { operations, call } = await described(t)
   for (const { method, path, operation } of operations) {
-    const value = (/** @type {string} */ body, /** @type {Record<string, string>} */ headers = {}) => operation.requestBody ? { body, headers } : { headers }
+    const value = (/** @type {string} */ body, /** @type {Record<string, string>} */ headers = {}) =>
+      operation.requestBody ? { body, headers } : { headers }
     for (const { status, body } of [
       await call(method, filled(path), { headers: { origin: 'https://evil.example' } }),
       await call(method, path.replace(/\{\w+\}/g, 'x'.repeat(300)), value('1')),
@@ -97,7 +141,11 @@ test('every error that an operation can be answered with is described', async (t
     ]) {
       const response = operation.responses[status]
       assert.ok(response, `${method} ${path}: ${status} ${JSON.stringify(body)}`)
-      if (status >= 400) assert.ok(response.description.includes(`\`${body.error.code}\``), `${method} ${path}: ${body.error.code} is not in ${response.description}`)
+      if (status >= 400)
+        assert.ok(
+          response.description.includes(`\`${body.error.code}\``),
+          `${method} ${path}: ${body.error.code} is not in ${response.description}`
+        )
     }
   }
 })
@@ -105,17 +153,30 @@ test('every error that an operation can be answered with is described', async (t
 test('every header that is described has an effect', async (t) => {
   const { operations, call, published } = await described(t)
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-  /** @type {Record<string, [text: string, field: keyof import('../../../src/wire/publication.js').Publication, value: unknown]>} */
+  /**
+   * @type {Record<string, [text: string, field: keyof import('../../../src/wire/publication.js').Publication, value:
+   *   unknown]>}
+   */
   const samples = {
-    'x-event': ['edit', 'event', 'edit'], 'x-except': ['a,b', 'except', ['a', 'b']], 'x-ephemeral': ['true', 'ephemeral', true], 'x-receipt': ['true', 'receipt', true],
-    'x-trace-id': ['mine', 'traceId', 'mine'], 'x-timestamp': ['1234', 'timestamp', 1234], 'x-uid': ['ada', 'uid', 'ada'], traceparent: [traceparent, 'traceparent', traceparent]
+    'x-event': ['edit', 'event', 'edit'],
+    'x-except': ['a,b', 'except', ['a', 'b']],
+    'x-ephemeral': ['true', 'ephemeral', true],
+    'x-receipt': ['true', 'receipt', true],
+    'x-trace-id': ['mine', 'traceId', 'mine'],
+    'x-timestamp': ['1234', 'timestamp', 1234],
+    'x-uid': ['ada', 'uid', 'ada'],
+    traceparent: [traceparent, 'traceparent', traceparent]
   }
   for (const { method, path, operation } of operations) {
     for (const { name } of (operation.parameters ?? []).filter((parameter) => parameter.in === 'header')) {
       if (name === 'idempotency-key') continue // api-idempotency.test.js
       const [text, field, value] = samples[name]
       const headers = operation.operationId === 'revoke' ? { 'x-uid': 'ada', [name]: text } : { [name]: text }
-      const { status } = await call(method, filled(path), operation.requestBody?.required ? { body: '1', headers } : { headers })
+      const { status } = await call(
+        method,
+        filled(path),
+        operation.requestBody?.required ? { body: '1', headers } : { headers }
+      )
       assert.equal(status, 202)
       assert.deepEqual(published.at(-1)?.[field], value, `${path} ${name}`)
     }

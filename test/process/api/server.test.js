@@ -19,7 +19,10 @@ const post = (/** @type {string} */ rest) => `POST /v1/broadcast HTTP/1.1\r\nhos
 /** @param {string} answer what came over a connection @returns {{ status: number, body: any }} the first response */
 function parse (answer) {
   const [head, body = ''] = answer.split('\r\n\r\n')
-  return { status: Number(head.split(' ')[1]), body: JSON.parse(body.slice(0, Number(/content-length: (\d+)/i.exec(head)?.[1]))) }
+  return {
+    status: Number(head.split(' ')[1]),
+    body: JSON.parse(body.slice(0, Number(/content-length: (\d+)/i.exec(head)?.[1])))
+  }
 }
 
 test('unknown paths, wrong methods and malformed URLs are answered in the same form as all errors', async (t) => {
@@ -35,15 +38,26 @@ test('unknown paths, wrong methods and malformed URLs are answered in the same f
     ['GET', '/%', 400, 'bad_request']
   ])) {
     const answer = await call(method, path)
-    assert.deepEqual([answer.status, answer.body.ok, answer.body.error.code, answer.body.error.retryable], [status, false, code, false], `${method} ${path}`)
+    assert.deepEqual(
+      [answer.status, answer.body.ok, answer.body.error.code, answer.body.error.retryable],
+      [status, false, code, false],
+      `${method} ${path}`
+    )
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
   }
-  await waitFor(async () => (await counted())['unknown 404'] === 5 && (await counted())['unknown 400'] === 3, { message: 'all of them to be counted' })
+  await waitFor(async () => (await counted())['unknown 404'] === 5 && (await counted())['unknown 400'] === 3, {
+    message: 'all of them to be counted'
+  })
 })
 
 test('what is not HTTP is answered in the same form, and the connection is closed', async (t) => {
   const { url, counted } = await startApi(t)
-  for (const bytes of ['nonsense\r\n\r\n', 'GET / HTTP/1.1\r\nconnection: close\r\n\r\n', 'GET / HTTP/1.1\r\nhost: localhost\r\nx: ' + 'x'.repeat(20_000) + '\r\n\r\n', post('content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n')]) {
+  for (const bytes of [
+    'nonsense\r\n\r\n',
+    'GET / HTTP/1.1\r\nconnection: close\r\n\r\n',
+    'GET / HTTP/1.1\r\nhost: localhost\r\nx: ' + 'x'.repeat(20_000) + '\r\n\r\n',
+    post('content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n')
+  ]) {
     const answer = await rawHttp(url, bytes)
     const { status, body } = parse(answer)
     assert.deepEqual([status, body.error.code], [400, 'bad_request'], bytes.slice(0, 30))
@@ -54,12 +68,18 @@ test('what is not HTTP is answered in the same form, and the connection is close
 test('a body that is too large is refused whether it says so beforehand or not', async (t) => {
   const { url, published, counted } = await startApi(t, { maxRecordBytes: 1000 })
   const announced = await rawHttp(url, post(`connection: close\r\ncontent-length: 1001\r\n\r\n${'1'.repeat(1001)}`))
-  assert.deepEqual([parse(announced).status, parse(announced).body.error], [413, { code: 'value_too_large', message: 'the value has 1001 bytes, 1000 are allowed', retryable: false }])
+  assert.deepEqual(
+    [parse(announced).status, parse(announced).body.error],
+    [413, { code: 'value_too_large', message: 'the value has 1001 bytes, 1000 are allowed', retryable: false }]
+  )
   const chunk = `100\r\n${'1'.repeat(256)}\r\n`
   const chunked = await rawHttp(url, post(`transfer-encoding: chunked\r\n\r\n${chunk.repeat(4)}0\r\n\r\n`))
   assert.deepEqual([parse(chunked).status, parse(chunked).body.error.code], [413, 'value_too_large'])
   assert.equal(published.length, 0)
-  assert.match(await rawHttp(url, post(`connection: close\r\ntransfer-encoding: chunked\r\n\r\n${chunk.repeat(3)}0\r\n\r\n`)), /^HTTP\/1.1 202 /)
+  assert.match(
+    await rawHttp(url, post(`connection: close\r\ntransfer-encoding: chunked\r\n\r\n${chunk.repeat(3)}0\r\n\r\n`)),
+    /^HTTP\/1.1 202 /
+  )
   assert.equal(published[0].value.length, 768)
   await waitFor(async () => (await counted())['sendToEveryone 413'] === 2)
 })
@@ -107,15 +127,22 @@ test('requests beyond the bound are asked to come back, and the others go on', a
   const headers = { 'transfer-encoding': 'chunked' }
   const agent = new Agent({ keepAlive: false })
   const statuses = Array.from({ length: 8 }, () => new Promise((done) => {
-    request(`${url}/v1/broadcast`, { method: 'POST', headers, agent }, (response) => done(response.resume().statusCode)).end('1')
+    request(`${url}/v1/broadcast`, { method: 'POST', headers, agent }, (response) =>
+      done(response.resume().statusCode)
+    ).end('1')
   }))
   await waitFor(() => published.length === 8)
   const { status, headers: answered, body } = await call('POST', '/v1/broadcast', { body: '1' })
-  assert.deepEqual([status, answered.get('retry-after'), body.error.code, body.error.retryable], [503, '1', 'unavailable', true])
+  assert.deepEqual(
+    [status, answered.get('retry-after'), body.error.code, body.error.retryable],
+    [503, '1', 'unavailable', true]
+  )
   resolve()
   assert.deepEqual(await Promise.all(statuses), Array(8).fill(202))
   assert.equal((await call('POST', '/v1/broadcast', { body: '1' })).status, 202)
-  await waitFor(async () => (await counted())['sendToEveryone 503'] === 1 && (await counted())['sendToEveryone 202'] === 9)
+  await waitFor(
+    async () => (await counted())['sendToEveryone 503'] === 1 && (await counted())['sendToEveryone 202'] === 9
+  )
 })
 
 test('an operation that takes too long is answered with timeout', async (t) => {
@@ -132,7 +159,10 @@ test('a request that does not arrive in time is answered and its connection clos
   const { url, api } = await startApi(t, { times: { request: 100, check: 20 } })
   for (const bytes of [post('content-length: 5\r\n\r\n1'), post('x-slow')]) {
     const { status, body } = parse(await rawHttp(url, bytes))
-    assert.deepEqual([status, body.error], [400, { code: 'bad_request', message: 'the request did not arrive in time', retryable: false }])
+    assert.deepEqual(
+      [status, body.error],
+      [400, { code: 'bad_request', message: 'the request did not arrive in time', retryable: false }]
+    )
   }
   await waitFor(() => api.inWork() === 0)
 })
@@ -158,7 +188,12 @@ test('a request on an open connection after the stop began is told to go elsewhe
   const { url, published, api } = await startApi(t, { sink: () => promise })
   const begun = deferred()
   // half a request when the stop begins, the rest afterwards
-  const answer = rawHttp(url, 'POST /v1/broadcast HTTP/1.1\r\nhost: localhost\r\n', begun.promise, 'content-length: 1\r\n\r\n1')
+  const answer = rawHttp(
+    url,
+    'POST /v1/broadcast HTTP/1.1\r\nhost: localhost\r\n',
+    begun.promise,
+    'content-length: 1\r\n\r\n1'
+  )
   const inWork = rawHttp(url, post('content-length: 1\r\n\r\n1'))
   await waitFor(() => published.length === 1)
   const stopping = api.stop()
@@ -174,7 +209,13 @@ test('whoever leaves takes no new connection, and goes on answering on those the
   const { url, published, api } = await startApi(t, { times: { leave: 300 } })
   const left = deferred()
   const request = post('content-length: 1\r\n\r\n1')
-  const answer = rawHttp(url, request, waitFor(() => published.length === 1), left.promise, request)
+  const answer = rawHttp(
+    url,
+    request,
+    waitFor(() => published.length === 1),
+    left.promise,
+    request
+  )
   await waitFor(() => published.length === 1)
   const leaving = api.leave()
   await assert.rejects(fetch(url))
@@ -196,7 +237,10 @@ test('stop ends after its time, whatever is in work', async (t) => {
 
 test('a second request on the same connection is served', async (t) => {
   const { url, published } = await startApi(t)
-  const answer = await rawHttp(url, post('content-length: 1\r\n\r\n1') + post('connection: close\r\ncontent-length: 1\r\n\r\n2'))
+  const answer = await rawHttp(
+    url,
+    post('content-length: 1\r\n\r\n1') + post('connection: close\r\ncontent-length: 1\r\n\r\n2')
+  )
   assert.equal(answer.match(/HTTP\/1.1 202 /g)?.length, 2)
   assert.deepEqual(published.map(({ value }) => value.toString()), ['1', '2'])
 })
@@ -206,7 +250,11 @@ test('with a certificate the api speaks TLS', async (t) => {
   const [cert, key] = await Promise.all([readFile(new URL('cert.pem', folder)), readFile(new URL('key.pem', folder))])
   const { url } = await startApi(t, { tls: { cert, key } })
   const status = await new Promise((resolve, reject) => {
-    httpsRequest(`${url}/v1/documents/minutes/position`, { ca: cert, agent: false }, (response) => resolve(response.resume().statusCode)).on('error', reject).end()
+    httpsRequest(`${url}/v1/documents/minutes/position`, { ca: cert, agent: false }, (response) =>
+      resolve(response.resume().statusCode)
+    )
+      .on('error', reject)
+      .end()
   })
   assert.equal(status, 200)
 })

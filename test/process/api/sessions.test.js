@@ -6,9 +6,20 @@ import { startApi } from '../../helpers/api.js'
 
 test('the sessions of a user are told with their time', async (t) => {
   const sid = createSessionIds(7)()
-  const session = { sid, worker: 7, client: 'tab', transport: /** @type {const} */ ('websocket'), lastSeen: 5, documents: ['a', 'b'] }
+  const session = {
+    sid,
+    worker: 7,
+    client: 'tab',
+    transport: /** @type {const} */ ('websocket'),
+    lastSeen: 5,
+    documents: ['a', 'b']
+  }
   const { call } = await startApi(t, { sessions: { sessions: async (uid) => uid === 'a/b' ? [session] : [] } })
-  assert.deepEqual((await call('GET', '/v1/users/a%2Fb/sessions')).body, { ok: true, uid: 'a/b', sessions: [{ ...session, connectedAt: timeOfSid(sid) }] })
+  assert.deepEqual((await call('GET', '/v1/users/a%2Fb/sessions')).body, {
+    ok: true,
+    uid: 'a/b',
+    sessions: [{ ...session, connectedAt: timeOfSid(sid) }]
+  })
   assert.deepEqual((await call('GET', '/v1/users/bob/sessions')).body, { ok: true, uid: 'bob', sessions: [] })
 })
 

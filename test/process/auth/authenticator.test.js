@@ -14,7 +14,12 @@ function authenticatorWith (settings = { secret: SECRET }) {
   const clock = manualClock()
   const { log } = recordingLog()
   const authenticator = createAuthenticator({ settings, log, clock })
-  return { clock, seconds: clock.now() / 1000, authenticator, authenticate: (/** @type {unknown} */ token) => authenticator.authenticate(token) }
+  return {
+    clock,
+    seconds: clock.now() / 1000,
+    authenticator,
+    authenticate: (/** @type {unknown} */ token) => authenticator.authenticate(token)
+  }
 }
 
 const refused = (/** @type {string} */ code, message = /./) => ({ name: 'InkcastError', code, message })
@@ -37,13 +42,36 @@ async function authenticatorWithKey (t, pem) {
 test('a valid token tells the user, the grants and when it ends', async () => {
   const { authenticate, seconds } = authenticatorWith()
   const documents = [{ guid: 'minutes', access: 'write' }, { guid: 'team/*', access: 'read' }]
-  const token = await signToken({ sub: 'ada', exp: seconds + 60, nbf: seconds, iat: seconds - 5, name: 'Ada', tier: 'idle', documents, scope: 'more' })
-  assert.deepEqual(authenticate(token), { uid: 'ada', name: 'Ada', tier: 'idle', grants: documents, issuedAt: seconds - 5, expiresAt: (seconds + 60) * 1000, anonymous: false })
+  const token = await signToken({
+    sub: 'ada',
+    exp: seconds + 60,
+    nbf: seconds,
+    iat: seconds - 5,
+    name: 'Ada',
+    tier: 'idle',
+    documents,
+    scope: 'more'
+  })
+  assert.deepEqual(authenticate(token), {
+    uid: 'ada',
+    name: 'Ada',
+    tier: 'idle',
+    grants: documents,
+    issuedAt: seconds - 5,
+    expiresAt: (seconds + 60) * 1000,
+    anonymous: false
+  })
 })
 
 test('a token without documents leaves the decision to the policy, one with none allows none', async () => {
   const { authenticate } = authenticatorWith()
-  assert.deepEqual(authenticate(await signToken({ sub: 'ada' })), { uid: 'ada', grants: null, issuedAt: null, expiresAt: null, anonymous: false })
+  assert.deepEqual(authenticate(await signToken({ sub: 'ada' })), {
+    uid: 'ada',
+    grants: null,
+    issuedAt: null,
+    expiresAt: null,
+    anonymous: false
+  })
   assert.deepEqual((await authenticate(await signToken({ sub: 'ada', documents: [] }))).grants, [])
 })
 
@@ -56,7 +84,8 @@ test('nobody can change an identity', async () => {
 
 test('all HMAC algorithms verify with the secret', async () => {
   const { authenticate } = authenticatorWith()
-  for (const alg of ['HS256', 'HS384', 'HS512']) assert.equal((await authenticate(await signToken({ sub: alg }, { alg }))).uid, alg)
+  for (const alg of ['HS256', 'HS384', 'HS512'])
+    assert.equal((await authenticate(await signToken({ sub: alg }, { alg }))).uid, alg)
 })
 
 test('a token that somebody else signed, changed or did not sign is refused', async () => {
@@ -95,7 +124,8 @@ test('what was refused once is refused again, and a refusal does not quote the t
 
 test('tokens that are no string, or too long, are refused unread', async () => {
   const { authenticate } = authenticatorWith()
-  for (const token of [1, true, {}, [], Buffer.from(await signToken({ sub: 'ada' }))]) assert.throws(() => authenticate(token), refused('unauthorized', /not a string/))
+  for (const token of [1, true, {}, [], Buffer.from(await signToken({ sub: 'ada' }))])
+    assert.throws(() => authenticate(token), refused('unauthorized', /not a string/))
   const long = await signToken({ sub: 'ada', padding: 'x'.repeat(13_000) })
   assert.throws(() => authenticate(long), refused('unauthorized', /longer than 16384/))
   assert.equal((await authenticate(await signToken({ sub: 'ada', padding: 'x'.repeat(11_000) }))).uid, 'ada')
@@ -103,7 +133,10 @@ test('tokens that are no string, or too long, are refused unread', async () => {
 
 test('a token ends at its exp and 5 s of tolerance, whether it was seen before or not', async () => {
   const { authenticate, clock, seconds } = authenticatorWith()
-  const [seen, unseen] = [await signToken({ sub: 'seen', exp: seconds + 10 }), await signToken({ sub: 'unseen', exp: seconds + 10 })]
+  const [seen, unseen] = [
+    await signToken({ sub: 'seen', exp: seconds + 10 }),
+    await signToken({ sub: 'unseen', exp: seconds + 10 })
+  ]
   authenticate(seen)
   clock.advance(14_999)
   assert.equal((await authenticate(seen)).uid, 'seen')
@@ -141,7 +174,12 @@ test('claims of a wrong kind are refused, and the claim is named', () => {
     ['documents.0', { sub: 'ada', documents: ['minutes'] }],
     ['documents.1.access', { sub: 'ada', documents: [grant, { guid: 'minutes', access: 'admin' }] }],
     ['documents.0.guid', { sub: 'ada', documents: [{ guid: '', access: 'read' }] }]
-  ])) assert.throws(() => authenticate(forgeToken(claims)), refused('unauthorized', new RegExp(`claim ${claim.replaceAll('.', '\\.')}: `)), JSON.stringify(claims).slice(0, 80))
+  ]))
+    assert.throws(
+      () => authenticate(forgeToken(claims)),
+      refused('unauthorized', new RegExp(`claim ${claim.replaceAll('.', '\\.')}: `)),
+      JSON.stringify(claims).slice(0, 80)
+    )
 })
 
 test('without a key, a token is refused with what is missing, and none makes an anonymous user of its own', async () => {
@@ -156,12 +194,16 @@ test('without a key, a token is refused with what is missing, and none makes an 
 test('a token that is given must be valid even where anonymous users are allowed', async () => {
   const { authenticate } = authenticatorWith({ secret: SECRET, allowAnonymous: true })
   assert.equal((await authenticate(undefined)).anonymous, true)
-  for (const token of ['', 'x', await signToken({ sub: 'ada' }, { key: SECRET + '!' })]) assert.throws(() => authenticate(token), refused('unauthorized'))
+  for (const token of ['', 'x', await signToken({ sub: 'ada' }, { key: SECRET + '!' })])
+    assert.throws(() => authenticate(token), refused('unauthorized'))
 })
 
 test('without a token nobody gets in where anonymous users are not allowed', () => {
   for (const settings of [{ secret: SECRET }, { secret: SECRET, allowAnonymous: false }]) {
-    assert.throws(() => authenticatorWith(settings).authenticate(undefined), refused('unauthorized', /a token is needed/))
+    assert.throws(
+      () => authenticatorWith(settings).authenticate(undefined),
+      refused('unauthorized', /a token is needed/)
+    )
   }
 })
 
@@ -172,8 +214,12 @@ for (const alg of ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256'
     const { authenticate } = await authenticatorWithKey(t, pem)
     assert.equal((await authenticate(await signToken({ sub: 'ada' }, { alg, key: privateKey }))).uid, 'ada')
     // the attack: the public key is public, so anybody can make an HMAC with it
-    for (const key of [pem, pem.trim()]) assert.throws(() => authenticate(forgeToken({ sub: 'ada' }, { key })), refused('unauthorized', /algorithm/))
-    assert.throws(() => authenticate(`${tokenPart({ alg: 'none' })}.${tokenPart({ sub: 'ada' })}.`), refused('unauthorized'))
+    for (const key of [pem, pem.trim()])
+      assert.throws(() => authenticate(forgeToken({ sub: 'ada' }, { key })), refused('unauthorized', /algorithm/))
+    assert.throws(
+      () => authenticate(`${tokenPart({ alg: 'none' })}.${tokenPart({ sub: 'ada' })}.`),
+      refused('unauthorized')
+    )
     const other = alg === 'ES256' ? 'RS256' : 'ES256'
     assert.throws(() => authenticate(signedOtherwise(other)), refused('unauthorized', /algorithm/))
     const token = await signToken({ sub: 'ada' }, { alg, key: privateKey })
@@ -191,7 +237,8 @@ test('the public key may come as a certificate', async (t) => {
 })
 
 test('the start fails with the reason when the key file holds no public key for signatures', async (t) => {
-  const pem = (/** @type {import('node:crypto').KeyObject} */ key, /** @type {'spki' | 'pkcs8'} */ type) => key.export({ type, format: 'pem' }).toString()
+  const pem = (/** @type {import('node:crypto').KeyObject} */ key, /** @type {'spki' | 'pkcs8'} */ type) =>
+    key.export({ type, format: 'pem' }).toString()
   for (const [content, reason] of /** @type {[string, RegExp][]} */ ([
     ['', /AUTH_JWT_PUBLIC_KEY_FILE=.*key\.pem: /],
     ['just a secret', /key\.pem: /],
@@ -200,7 +247,10 @@ test('the start fails with the reason when the key file holds no public key for 
     [pem(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).publicKey, 'spki'), /curve secp256k1/],
     [pem(generateKeyPairSync('x25519').publicKey, 'spki'), /type x25519/]
   ])) await assert.rejects(authenticatorWithKey(t, content), reason)
-  await assert.rejects(authenticatorWith({ publicKeyFile: '/nowhere/key.pem' }).authenticator.start(), /AUTH_JWT_PUBLIC_KEY_FILE=\/nowhere\/key\.pem: ENOENT/)
+  await assert.rejects(
+    authenticatorWith({ publicKeyFile: '/nowhere/key.pem' }).authenticator.start(),
+    /AUTH_JWT_PUBLIC_KEY_FILE=\/nowhere\/key\.pem: ENOENT/
+  )
 })
 
 /** @param {string} alg @returns {string} a token with that algorithm and no valid signature */

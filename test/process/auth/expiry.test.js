@@ -26,7 +26,11 @@ function setUp (t) {
         heard,
         /** @type {{ expiresAt: number | null }} */
         identity: { expiresAt: expiresIn === null ? null : START + expiresIn },
-        socket: { emit: (/** @type {string} */ event, /** @type {{ inMs: number }} */ { inMs }) => { heard.push(event, inMs) } },
+        socket: {
+          emit: (/** @type {string} */ event, /** @type {{ inMs: number }} */ { inMs }) => {
+            heard.push(event, inMs)
+          }
+        },
         disconnect (/** @type {string} */ code) {
           heard.push(code)
           expiry.forget(/** @type {any} */ (connection))
@@ -65,7 +69,12 @@ describe('expiry', () => {
 
   test('leaves alone what has no end, has gone, or has got more time', (t) => {
     const { connection, pass, expiry } = setUp(t)
-    const [forever, gone, longer, shorter] = [connection(null), connection(2000), connection(2000), connection(3_600_000)]
+    const [forever, gone, longer, shorter] = [
+      connection(null),
+      connection(2000),
+      connection(2000),
+      connection(3_600_000)
+    ]
     expiry.forget(/** @type {any} */ (gone))
     longer.identity.expiresAt = START + 600_000
     expiry.watch(/** @type {any} */ (longer))
@@ -92,13 +101,17 @@ describe('expiry', () => {
     assert.ok(warned() > 60 && warned() < 140, `${warned()} after half a minute`)
     pass(31_000)
     assert.equal(warned(), 200)
-    for (const { heard } of all) assert.ok(heard.length === 2 && Number(heard[1]) >= 59_000 && Number(heard[1]) <= 120_000, `${heard}`)
+    for (const { heard } of all)
+      assert.ok(heard.length === 2 && Number(heard[1]) >= 59_000 && Number(heard[1]) <= 120_000, `${heard}`)
     const refreshed = all[0]
     refreshed.identity = { expiresAt: START + 3_600_000 }
     expiry.watch(/** @type {any} */ (refreshed))
     pass(60_000)
     assert.deepEqual(new Set(all.slice(1).map(({ heard }) => heard[2])), new Set(['token_expired']))
-    assert.deepEqual([refreshed.heard.length, other.heard, soon.heard], [2, [], ['auth:expiring', 60_000, 'token_expired'].map((word, i) => i === 1 ? soon.heard[1] : word)])
+    assert.deepEqual(
+      [refreshed.heard.length, other.heard, soon.heard],
+      [2, [], ['auth:expiring', 60_000, 'token_expired'].map((word, i) => (i === 1 ? soon.heard[1] : word))]
+    )
 
     const mistaken = [connection(null), connection(3_600_000)]
     const left = /** @type {any} */ ({ withdrawnAt: clock.now() })
@@ -108,9 +121,15 @@ describe('expiry', () => {
     }
     left.withdrawnAt = null
     pass(300_000)
-    assert.deepEqual(mistaken.map(({ heard }) => heard), [[], []])
+    assert.deepEqual(
+      mistaken.map(({ heard }) => heard),
+      [[], []]
+    )
     pass(3_600_000)
-    assert.deepEqual(mistaken.map(({ heard }) => heard.at(-1)), [undefined, 'token_expired'])
+    assert.deepEqual(
+      mistaken.map(({ heard }) => heard.at(-1)),
+      [undefined, 'token_expired']
+    )
   })
 
   test('catches up when ticks were late, with everybody', (t) => {

@@ -68,7 +68,10 @@ describe('a handshake', () => {
     await Promise.all([connectClient(t, open.url), connectClient(t, open.url)])
     assert.equal(users.size, 2)
     for (const uid of users) assert.match(String(uid), /^anonymous:/)
-    assert.equal((await refused(t, { token: await signToken({ sub: 'u' }) }, { address: open.url })).data.code, 'unauthorized')
+    assert.equal(
+      (await refused(t, { token: await signToken({ sub: 'u' }) }, { address: open.url })).data.code,
+      'unauthorized'
+    )
     const both = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: 'true' })
     await connectClient(t, both.url)
     assert.equal((await refused(t, { token: 'x' }, { address: both.url })).data.code, 'unauthorized')
@@ -78,15 +81,38 @@ describe('a handshake', () => {
     const token = await signToken({ sub: 'u' })
     const position = { epoch: 'e', offset: 0 }
     for (const auth of [
-      { token: 5 }, { token: {} }, { token: ['x'] }, { token, client: 5 }, { token, client: '' }, { token, client: 'x'.repeat(257) }, { token, client: 'a\nb' },
-      { token, documents: [] }, { token, documents: 'x' }, { token, documents: { a: 1 } }, { token, documents: { a: { epoch: 'e' } } }, { token, documents: { a: { state: 5 } } }, { token, documents: { a: { ...position, more: 1 } } },
-      { token, documents: { a: { epoch: 'e', offset: -1 } } }, { token, documents: { '': null } }, { token, documents: { ['x'.repeat(257)]: null } }, { token, documents: { 'a\nb': null } }
+      { token: 5 },
+      { token: {} },
+      { token: ['x'] },
+      { token, client: 5 },
+      { token, client: '' },
+      { token, client: 'x'.repeat(257) },
+      { token, client: 'a\nb' },
+      { token, documents: [] },
+      { token, documents: 'x' },
+      { token, documents: { a: 1 } },
+      { token, documents: { a: { epoch: 'e' } } },
+      { token, documents: { a: { state: 5 } } },
+      { token, documents: { a: { ...position, more: 1 } } },
+      { token, documents: { a: { epoch: 'e', offset: -1 } } },
+      { token, documents: { '': null } },
+      { token, documents: { ['x'.repeat(257)]: null } },
+      { token, documents: { 'a\nb': null } }
     ]) {
-      assert.deepEqual((await refused(t, auth)).data, { code: 'bad_request', retryable: false }, JSON.stringify(auth).slice(-60))
+      assert.deepEqual(
+        (await refused(t, auth)).data,
+        { code: 'bad_request', retryable: false },
+        JSON.stringify(auth).slice(-60)
+      )
     }
     const many = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`d${i}`, null]))
-    assert.deepEqual((await refused(t, { token, documents: many })).data, { code: 'too_many_documents', retryable: false })
-    const client = await connectClient(t, url, { auth: { token, client: null, documents: null, other: { more: 1 }, pid: 'x', offset: 'y', constructor: 1 } })
+    assert.deepEqual((await refused(t, { token, documents: many })).data, {
+      code: 'too_many_documents',
+      retryable: false
+    })
+    const client = await connectClient(t, url, {
+      auth: { token, client: null, documents: null, other: { more: 1 }, pid: 'x', offset: 'y', constructor: 1 }
+    })
     client.disconnect()
     await nothingLeft(server, bus)
   })
@@ -96,8 +122,11 @@ describe('a handshake', () => {
     const few = { 'a\nb': 1 }
     const many = { ...few, b: 1, c: 1, d: 1, e: 1, f: 1 }
     for (const [auth, code] of [
-      [{ documents: few }, 'unauthorized'], [{ token: 'x', documents: few }, 'unauthorized'], [{ token, documents: few }, 'bad_request'],
-      [{ documents: many }, 'too_many_documents'], [{ token, documents: many }, 'too_many_documents']
+      [{ documents: few }, 'unauthorized'],
+      [{ token: 'x', documents: few }, 'unauthorized'],
+      [{ token, documents: few }, 'bad_request'],
+      [{ documents: many }, 'too_many_documents'],
+      [{ token, documents: many }, 'too_many_documents']
     ]) {
       assert.equal((await refused(t, auth)).data.code, code)
     }
@@ -105,7 +134,8 @@ describe('a handshake', () => {
   })
 
   test('with more values than its documents need is refused before it is decoded', async (t) => {
-    const fields = (/** @type {number} */ count) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`field ${i}`, 1]))
+    const fields = (/** @type {number} */ count) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`field ${i}`, 1]))
     for (const [auth, code] of /** @type {[object, string][]} */ ([
       [{ documents: fields(6) }, 'too_many_documents'],
       [{ documents: fields(600) }, 'bad_value'],
@@ -123,7 +153,10 @@ describe('a handshake', () => {
       const msgpack = await rawWebSocket(t, url)
       msgpack.send(encodeMsgpack({ type: 0, nsp: '/', data: auth }))
       await waitFor(() => msgpack.received.length === 2)
-      assert.ok(msgpack.received[1].toString('latin1').includes(code), `${code} in ${msgpack.received[1].toString('latin1')}`)
+      assert.ok(
+        msgpack.received[1].toString('latin1').includes(code),
+        `${code} in ${msgpack.received[1].toString('latin1')}`
+      )
       msgpack.ws.close()
     }
     await nothingLeft(server, bus)
@@ -131,16 +164,28 @@ describe('a handshake', () => {
 
   test('joins documents: each is answered by itself', async (t) => {
     const token = await signToken({ sub: 'u', documents: [grant('mine', 'read'), grant('team/*', 'write')] })
-    const client = createClient(t, url, { auth: { token, documents: { 'mine': null, 'team/{ä}': { epoch: 'other', offset: 3 }, 'theirs': null, ['__proto__']: null } } })
+    const client = createClient(t, url, {
+      auth: {
+        token,
+        documents: { mine: null, 'team/{ä}': { epoch: 'other', offset: 3 }, theirs: null, ['__proto__']: null }
+      }
+    })
     const all = () => client.received.filter(({ event }) => event === 'doc:joined' || event === 'doc:refused')
     await waitFor(() => all().length === 4)
     const answers = Object.fromEntries(all().map(({ event, payload }) => [payload.guid, { event, payload }]))
     assert.equal(answers.mine.event, 'doc:joined')
     assert.deepEqual(Object.keys(answers.mine.payload), ['guid', 'position', 'recovered'])
     assert.deepEqual([answers['team/{ä}'].event, answers['team/{ä}'].payload.recovered], ['doc:joined', false])
-    assert.deepEqual(answers.theirs, { event: 'doc:refused', payload: { guid: 'theirs', error: { code: 'forbidden', message: 'not allowed', retryable: false } } })
+    assert.deepEqual(answers.theirs, {
+      event: 'doc:refused',
+      payload: { guid: 'theirs', error: { code: 'forbidden', message: 'not allowed', retryable: false } }
+    })
     const resync = client.received.find(({ event }) => event === 'doc:resync')
-    assert.deepEqual(resync?.payload, { guid: 'team/{ä}', position: answers['team/{ä}'].payload.position, reason: 'epoch' })
+    assert.deepEqual(resync?.payload, {
+      guid: 'team/{ä}',
+      position: answers['team/{ä}'].payload.position,
+      reason: 'epoch'
+    })
     assert.deepEqual([...bus.documents].sort(), ['mine', 'team/{ä}'])
     client.disconnect()
     await nothingLeft(server, bus)
@@ -174,10 +219,21 @@ describe('a handshake', () => {
 
 describe('grants', () => {
   test('decide who may join, send and signal', async (t) => {
-    const token = await signToken({ sub: 'u', documents: [grant('read', 'read'), grant('write', 'write'), grant('a/*', 'read'), grant('a/b', 'write')] })
+    const token = await signToken({
+      sub: 'u',
+      documents: [grant('read', 'read'), grant('write', 'write'), grant('a/*', 'read'), grant('a/b', 'write')]
+    })
     const client = await connectClient(t, url, { auth: { token } })
     /** @type {[string, string, string][]} guid, and what joining and sending is answered with */
-    const cases = [['read', 'ok', 'forbidden'], ['write', 'ok', 'ok'], ['a/x', 'ok', 'forbidden'], ['a/b', 'ok', 'ok'], ['other', 'forbidden', 'not_joined'], ['rea', 'forbidden', 'not_joined'], ['a', 'forbidden', 'not_joined']]
+    const cases = [
+      ['read', 'ok', 'forbidden'],
+      ['write', 'ok', 'ok'],
+      ['a/x', 'ok', 'forbidden'],
+      ['a/b', 'ok', 'ok'],
+      ['other', 'forbidden', 'not_joined'],
+      ['rea', 'forbidden', 'not_joined'],
+      ['a', 'forbidden', 'not_joined']
+    ]
     for (const [guid, join, send] of cases) {
       assert.equal(codeOf(await client.ask('doc:join', { guid })), join, guid)
       assert.equal(codeOf(await client.ask('doc:send', { guid, data: 1 })), send, guid)
@@ -189,13 +245,19 @@ describe('grants', () => {
   })
 
   test('are replaced by auth:refresh, and what they no longer allow is left', async (t) => {
-    const token = await signToken({ sub: 'u', documents: [grant('a', 'write'), grant('b', 'write'), grant('c', 'read')] })
+    const token = await signToken({
+      sub: 'u',
+      documents: [grant('a', 'write'), grant('b', 'write'), grant('c', 'read')]
+    })
     const client = await connectClient(t, url, { auth: { token, documents: { a: null, b: null, c: null } } })
     await waitFor(() => bus.documents.size === 3)
     const exp = seconds() + 600
     const fewer = await signToken({ sub: 'u', exp, documents: [grant('a', 'read'), grant('c', 'read')] })
     assert.deepEqual(await client.ask('auth:refresh', { token: fewer }), { ok: true, expiresAt: exp * 1000 })
-    assert.deepEqual(client.received.filter(({ event }) => event === 'doc:revoked').map(({ payload }) => payload), [{ guid: 'b' }])
+    assert.deepEqual(
+      client.received.filter(({ event }) => event === 'doc:revoked').map(({ payload }) => payload),
+      [{ guid: 'b' }]
+    )
     assert.deepEqual([...bus.documents].sort(), ['a', 'c'])
     assert.equal(codeOf(await client.ask('doc:send', { guid: 'a', data: 1 })), 'forbidden')
     assert.equal(codeOf(await client.ask('doc:send', { guid: 'b', data: 1 })), 'not_joined')
@@ -204,9 +266,16 @@ describe('grants', () => {
   })
 
   test('stay as they are when auth:refresh is refused', async (t) => {
-    const client = await connectClient(t, url, { auth: { token: await signToken({ sub: 'u', documents: [grant('a', 'write')] }) } })
+    const client = await connectClient(t, url, {
+      auth: { token: await signToken({ sub: 'u', documents: [grant('a', 'write')] }) }
+    })
     await client.ask('doc:join', { guid: 'a' })
-    for (const [token, code] of [[await signToken({ sub: 'v' }), 'forbidden'], [await signToken({ sub: 'u', exp: seconds() - 60 }), 'token_expired'], ['x', 'unauthorized'], ['', 'unauthorized']]) {
+    for (const [token, code] of [
+      [await signToken({ sub: 'v' }), 'forbidden'],
+      [await signToken({ sub: 'u', exp: seconds() - 60 }), 'token_expired'],
+      ['x', 'unauthorized'],
+      ['', 'unauthorized']
+    ]) {
       assert.equal(codeOf(await client.ask('auth:refresh', { token })), code)
     }
     assert.equal(codeOf(await client.ask('doc:send', { guid: 'a', data: 1 })), 'ok')
@@ -217,9 +286,13 @@ describe('grants', () => {
 
   test('stay as they are when the access service cannot say what the new token of auth:refresh allows, and nothing is widened', async (t) => {
     let away = true
-    const hook = await httpService(t, ({ body }) => away ? { status: 500, body: '' } : { body: JSON.stringify({ allow: JSON.parse(body).guid !== 'secret' }) })
+    const hook = await httpService(t, ({ body }) =>
+      away ? { status: 500, body: '' } : { body: JSON.stringify({ allow: JSON.parse(body).guid !== 'secret' }) }
+    )
     const own = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, AUTH_ACCESS_URL: hook.url })
-    const client = await connectClient(t, own.url, { auth: { token: await signToken({ sub: 'u', documents: [grant('secret', 'read')] }) } })
+    const client = await connectClient(t, own.url, {
+      auth: { token: await signToken({ sub: 'u', documents: [grant('secret', 'read')] }) }
+    })
     assert.equal(codeOf(await client.ask('doc:join', { guid: 'secret' })), 'ok')
     const token = await signToken({ sub: 'u', exp: seconds() + 600 })
     assert.equal(codeOf(await client.ask('auth:refresh', { token })), 'unavailable')
@@ -241,7 +314,13 @@ test('a token that expires ends its connection, after a warning and with a word'
   await kept.ask('auth:refresh', { token: await signToken({ sub: 'v', exp: seconds() + 30 }) })
   const [reason] = await client.next('disconnect')
   assert.equal(reason, 'io server disconnect')
-  assert.deepEqual(client.received, [{ event: 'gateway:disconnect', payload: { code: 'token_expired', message: 'the token has expired', retryable: false }, meta: undefined }])
+  assert.deepEqual(client.received, [
+    {
+      event: 'gateway:disconnect',
+      payload: { code: 'token_expired', message: 'the token has expired', retryable: false },
+      meta: undefined
+    }
+  ])
   await waitFor(() => kept.received.length > 0)
   const [{ event, payload }] = kept.received
   assert.equal(event, 'auth:expiring')
@@ -255,15 +334,22 @@ test('a connection whose key the issuer withdraws is warned and closed, one of a
   t.mock.method(Math, 'random', () => 0)
   const pairs = ['old', 'new'].map((kid) => ({ kid, pair: keyPairFor('ES256') }))
   let there = pairs
-  const issuer = await httpService(t, () => ({ body: JSON.stringify({ keys: there.map(({ kid, pair }) => ({ kid, ...pair.publicKey.export({ format: 'jwk' }) })) }) }))
+  const issuer = await httpService(t, () => ({
+    body: JSON.stringify({ keys: there.map(({ kid, pair }) => ({ kid, ...pair.publicKey.export({ format: 'jwk' }) })) })
+  }))
   const own = await startEmbedded(t, { AUTH_JWKS_URL: issuer.url })
-  const tokens = await Promise.all(pairs.map(({ kid, pair }) => signToken({ sub: kid }, { alg: 'ES256', key: pair.privateKey, header: { kid } })))
+  const tokens = await Promise.all(
+    pairs.map(({ kid, pair }) => signToken({ sub: kid }, { alg: 'ES256', key: pair.privateKey, header: { kid } }))
+  )
   const [old, kept] = await Promise.all(tokens.map((token) => connectClient(t, own.url, { auth: { token } })))
   there = pairs.slice(1)
   const warning = old.next('auth:expiring')
   // a token of a key that is not known has the set fetched again, 10 s after the last time
   t.mock.method(systemClock, 'monotonic', () => performance.now() + 10_000)
-  const unknown = await signToken({ sub: 'x' }, { alg: 'ES256', key: pairs[0].pair.privateKey, header: { kid: 'unknown' } })
+  const unknown = await signToken(
+    { sub: 'x' },
+    { alg: 'ES256', key: pairs[0].pair.privateKey, header: { kid: 'unknown' } }
+  )
   assert.equal((await refused(t, { token: unknown }, { address: own.url })).data.code, 'unauthorized')
   const [{ inMs }] = await warning
   assert.ok(inMs > 100_000 && inMs <= 120_000, inMs)

@@ -21,7 +21,8 @@ const newKey = (kid, alg = 'ES256') => ({ kid, alg, pair: keyPairFor(alg) })
 const jwk = ({ kid, pair }, more = {}) => ({ kid, ...pair.publicKey.export({ format: 'jwk' }), ...more })
 
 /** @param {IssuerKey} key @param {Record<string, unknown>} [claims] */
-const signedBy = ({ kid, alg, pair }, claims = {}) => signToken({ sub: 'ada', ...claims }, { alg, key: pair.privateKey, header: { kid } })
+const signedBy = ({ kid, alg, pair }, claims = {}) =>
+  signToken({ sub: 'ada', ...claims }, { alg, key: pair.privateKey, header: { kid } })
 
 /**
  * @param {import('node:test').TestContext} t
@@ -37,7 +38,10 @@ async function issuerWith (t, keys) {
   const { log, lines } = recordingLog()
   const authenticator = createAuthenticator({ settings: { jwksUrl: service.url }, log, clock })
   t.after(() => authenticator.stop())
-  return { issuer, service, clock, lines, authenticator, authenticate: async (/** @type {string} */ token) => authenticator.authenticate(token) }
+  return {
+    issuer, service, clock, lines, authenticator,
+    authenticate: async (/** @type {string} */ token) => authenticator.authenticate(token)
+  }
 }
 
 const refused = (/** @type {string} */ code, message = /./) => ({ name: 'InkcastError', code, message })
@@ -72,13 +76,19 @@ test('tokens with made-up key ids make one request in 10 s, and are refused', as
   const { authenticator, authenticate, service, clock } = await issuerWith(t, [jwk(key)])
   await authenticator.start()
   clock.advance(10_000)
-  for (let i = 0; i < 50; i++) await assert.rejects(authenticate(forgeToken({ sub: 'mallory' }, { header: { alg: 'ES256', kid: `made-up-${i}` } })))
+  for (let i = 0; i < 50; i++)
+    await assert.rejects(
+      authenticate(forgeToken({ sub: 'mallory' }, { header: { alg: 'ES256', kid: `made-up-${i}` } }))
+    )
   assert.equal(service.requests, 2)
   clock.advance(9999)
   await assert.rejects(authenticate(forgeToken({ sub: 'mallory' }, { header: { alg: 'ES256', kid: 'made-up' } })))
   assert.equal(service.requests, 2)
   clock.advance(1)
-  await assert.rejects(authenticate(forgeToken({ sub: 'mallory' }, { header: { alg: 'ES256', kid: 'made-up' } })), refused('unauthorized'))
+  await assert.rejects(
+    authenticate(forgeToken({ sub: 'mallory' }, { header: { alg: 'ES256', kid: 'made-up' } })),
+    refused('unauthorized')
+  )
   assert.equal(service.requests, 3)
 })
 
@@ -103,7 +113,8 @@ test('while the issuer is down its old keys go on, and unknown ones are unavaila
   clock.advance(3_600_000)
   assert.equal((await authenticate(await signedBy(key))).uid, 'ada')
   await waitFor(() => lines.some(({ text }) => text.includes('cannot fetch the key set')))
-  for (let i = 0; i < 20; i++) await assert.rejects(authenticate(await signedBy(newKey('other'))), refused('unavailable'))
+  for (let i = 0; i < 20; i++)
+    await assert.rejects(authenticate(await signedBy(newKey('other'))), refused('unavailable'))
   assert.equal(service.requests, 2)
 })
 
@@ -131,7 +142,12 @@ test('a key that the issuer withdrew verifies no more after the next fetch, not 
   // whoever comes then is not kept waiting
   assert.equal((await authenticate(await signedBy(old, { sub: 'bob' }))).uid, 'bob')
   await waitFor(() => service.requests === 2)
-  await waitFor(() => authenticate(token).then(() => false, ({ code }) => code === 'unavailable'))
+  await waitFor(() =>
+    authenticate(token).then(
+      () => false,
+      ({ code }) => code === 'unavailable'
+    )
+  )
   clock.advance(10_000)
   await assert.rejects(authenticate(token), refused('unauthorized'))
 })
@@ -141,7 +157,9 @@ test('a key that is withdrawn where nothing but known tokens comes is noticed by
   const [old, fresh] = [newKey('old'), newKey('fresh')]
   const { authenticator, authenticate, issuer, service, clock } = await issuerWith(t, [jwk(old), jwk(fresh)])
   let withdrawals = 0
-  authenticator.onWithdrawn(() => { withdrawals++ })
+  authenticator.onWithdrawn(() => {
+    withdrawals++
+  })
   await authenticator.start()
   const tokens = [await signedBy(old), await signedBy(fresh)]
   const [gone, kept] = await Promise.all(tokens.map(authenticate))
@@ -205,7 +223,14 @@ test('a key is used with the algorithms of its type only, or the one it names', 
   const [rsa, ec] = [newKey('rsa', 'RS256'), newKey('ec')]
   const { authenticator, authenticate } = await issuerWith(t, [jwk(rsa, { alg: 'RS512' }), jwk(ec)])
   await authenticator.start()
-  assert.equal((await authenticate(await signToken({ sub: 'ada' }, { alg: 'RS512', key: rsa.pair.privateKey, header: { kid: 'rsa' } }))).uid, 'ada')
+  assert.equal(
+    (
+      await authenticate(
+        await signToken({ sub: 'ada' }, { alg: 'RS512', key: rsa.pair.privateKey, header: { kid: 'rsa' } })
+      )
+    ).uid,
+    'ada'
+  )
   await assert.rejects(authenticate(await signedBy(rsa)))
   const pem = ec.pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   for (const alg of ['HS256', 'none', 'RS256', 'constructor']) {
@@ -224,15 +249,25 @@ test('keys that are secret, private, for encryption or unreadable are left out, 
   ])
   await authenticator.start()
   assert.equal((await authenticate(await signedBy(key))).uid, 'ada')
-  for (const other of [encryption, signing, leaked]) await assert.rejects(authenticate(await signedBy(other)), refused('unavailable'), other.kid)
-  await assert.rejects(authenticate(forgeToken({ sub: 'ada' }, { key: '\0\0\0', header: { alg: 'HS256', kid: 'secret' } })))
+  for (const other of [encryption, signing, leaked])
+    await assert.rejects(authenticate(await signedBy(other)), refused('unavailable'), other.kid)
+  await assert.rejects(
+    authenticate(forgeToken({ sub: 'ada' }, { key: '\0\0\0', header: { alg: 'HS256', kid: 'secret' } }))
+  )
 })
 
 test('an answer that is no key set, or too large, changes nothing', async (t) => {
   const key = newKey('one')
   const { authenticator, authenticate, issuer, clock, service } = await issuerWith(t, [jwk(key)])
   await authenticator.start()
-  for (const [index, body] of ['', 'not JSON', '[]', 'null', '{"keys":{}}', `{"keys":[${' '.repeat(1_100_000)}]}`].entries()) {
+  for (const [index, body] of [
+    '',
+    'not JSON',
+    '[]',
+    'null',
+    '{"keys":{}}',
+    `{"keys":[${' '.repeat(1_100_000)}]}`
+  ].entries()) {
     if (index === 0) continue
     issuer.body = body
     clock.advance(600_000)
@@ -246,7 +281,14 @@ test('tokens whose header cannot be read are refused without a fetch', async (t)
   const { authenticator, authenticate, service, clock } = await issuerWith(t, [jwk(newKey('one'))])
   await authenticator.start()
   clock.advance(10_000)
-  for (const token of ['x', '..', 'bm90IGpzb24.x.x', forgeToken({}, { header: { alg: 1 } }), forgeToken({}, { header: { alg: 'ES256', kid: 7 } }), forgeToken({}, { header: { alg: 'ES256', kid: 'x'.repeat(257) } })]) {
+  for (const token of [
+    'x',
+    '..',
+    'bm90IGpzb24.x.x',
+    forgeToken({}, { header: { alg: 1 } }),
+    forgeToken({}, { header: { alg: 'ES256', kid: 7 } }),
+    forgeToken({}, { header: { alg: 'ES256', kid: 'x'.repeat(257) } })
+  ]) {
     await assert.rejects(authenticate(token), refused('unauthorized', /not a well formed JWT/))
   }
   assert.equal(service.requests, 1)

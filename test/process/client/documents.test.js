@@ -50,7 +50,11 @@ describe('an open document', () => {
     await publish('lost', 5)
     await doc.has(5)
     assert.deepEqual(doc.seen, [1, 2, 3, 4, 5])
-    assert.deepEqual(client.states, [['connected', undefined], ['reconnecting', 'disconnected'], ['connected', undefined]])
+    assert.deepEqual(client.states, [
+      ['connected', undefined],
+      ['reconnecting', 'disconnected'],
+      ['connected', undefined]
+    ])
   })
 
   test('is told to resync where the log does not reach back, and what comes meanwhile waits for the reload', async (t) => {
@@ -60,10 +64,14 @@ describe('an open document', () => {
     const seen = []
     /** @type {() => void} */
     let loaded = () => {}
-    doc.on('message', (payload) => { seen.push(payload) })
+    doc.on('message', (payload) => {
+      seen.push(payload)
+    })
     doc.on('resync', ({ reason, position }) => {
       seen.push(`resync ${reason} ${position?.offset}`)
-      return new Promise((resolve) => { loaded = () => resolve(undefined) })
+      return new Promise((resolve) => {
+        loaded = () => resolve(undefined)
+      })
     })
     client.drop(AWAY)
     await client.reaches('reconnecting')
@@ -140,15 +148,19 @@ describe('an open document', () => {
 test('whose connection is lost again and again gets every record once and in order, with either codec and transport', async (t) => {
   const COUNT = 300
   const kinds = [{}, { parser: msgpackParser }, { transports: ['polling'] }]
-  const followers = await Promise.all(kinds.map(async (options) => {
-    const client = startClient(t, calm.url, options)
-    return { client, doc: await openDocument(client, 'storm') }
-  }))
+  const followers = await Promise.all(
+    kinds.map(async (options) => {
+      const client = startClient(t, calm.url, options)
+      return { client, doc: await openDocument(client, 'storm') }
+    })
+  )
   let published = 0
   const publishing = (async () => {
     while (published < COUNT) {
       await calm.gateway.bus.publish([entry('storm', ++published)])
-      await new Promise((resolve) => { setTimeout(resolve, 2) })
+      await new Promise((resolve) => {
+        setTimeout(resolve, 2)
+      })
     }
   })()
   let drops = 0
@@ -156,7 +168,9 @@ test('whose connection is lost again and again gets every record once and in ord
     for (const { client } of followers) client.drop(drops % 3 === 0 ? 0 : 20)
     drops++
     await waitFor(() => followers.some(({ client }) => client.state === 'connected'), { timeout: 20_000 })
-    await new Promise((resolve) => { setTimeout(resolve, drops % 7) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, drops % 7)
+    })
   }
   await publishing
   const all = Array.from({ length: COUNT }, (_, i) => i + 1)

@@ -11,7 +11,8 @@ const open = await startEmbedded({ after })
 const secured = await startEmbedded({ after }, { AUTH_JWT_SECRET: SECRET })
 
 /** A token that is valid for so many seconds. @param {string} sub @param {number} seconds @param {object} [claims] */
-const tokenFor = (sub, seconds, claims = {}) => signToken({ sub, exp: Math.floor(Date.now() / 1000) + seconds, ...claims })
+const tokenFor = (sub, seconds, claims = {}) =>
+  signToken({ sub, exp: Math.floor(Date.now() / 1000) + seconds, ...claims })
 
 test('a gateway that is restarted: clients are told, come back, and load again what its memory has lost', async (t) => {
   const server = await startEmbedded(t)
@@ -29,7 +30,10 @@ test('a gateway that is restarted: clients are told, come back, and load again w
   await next.post('/v1/documents/minutes/broadcast', 'after')
   await doc.has('after')
   assert.deepEqual(doc.seen, ['before', 'resync epoch', 'after'])
-  assert.deepEqual(client.states.map(([state]) => state), ['connected', 'draining', 'reconnecting', 'reconnecting', 'connected'])
+  assert.deepEqual(
+    client.states.map(([state]) => state),
+    ['connected', 'draining', 'reconnecting', 'reconnecting', 'connected']
+  )
 })
 
 describe('a token', () => {
@@ -39,7 +43,9 @@ describe('a token', () => {
     const client = startClient(t, secured.url, {
       token: (why) => {
         asked.push(why)
-        return why === 'connect' ? tokenFor('bob', 30) : tokenFor('bob', 600, { documents: [{ guid: 'minutes', access: 'write' }] })
+        return why === 'connect'
+          ? tokenFor('bob', 30)
+          : tokenFor('bob', 600, { documents: [{ guid: 'minutes', access: 'write' }] })
       }
     })
     const [doc, other] = await Promise.all([openDocument(client, 'minutes'), openDocument(client, 'other')])
@@ -108,5 +114,8 @@ test('where WebSocket is blocked, long polling carries it', async (t) => {
 test('clients that are too many for the moment all come in', async (t) => {
   const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '5' })
   const clients = Array.from({ length: 13 }, () => startClient(t, server.url))
-  await waitFor(() => clients.every(({ state }) => state === 'connected'), { timeout: 30_000, message: () => clients.map(({ state, reason }) => `${state} ${reason?.message}`) })
+  await waitFor(() => clients.every(({ state }) => state === 'connected'), {
+    timeout: 30_000,
+    message: () => clients.map(({ state, reason }) => `${state} ${reason?.message}`)
+  })
 })

@@ -56,11 +56,24 @@ test('a TypeScript program finds the types of the package', (t) => {
   declareClient(join(installed, 'client', 'dist', 'types'))
   writeFileSync(join(folder, 'consumer.ts'), CONSUMER)
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
-    compilerOptions: { strict: true, noEmit: true, module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], types: [] }, files: ['consumer.ts']
-  }))
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        noEmit: true,
+        module: 'nodenext',
+        target: 'es2022',
+        lib: ['es2022', 'dom'],
+        types: []
+      },
+      files: ['consumer.ts']
+    })
+  )
   try {
-    execFileSync(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder], { stdio: 'pipe' })
+    execFileSync(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder], {
+      stdio: 'pipe'
+    })
   } catch (error) {
     assert.fail(String(/** @type {any} */ (error).stdout))
   }

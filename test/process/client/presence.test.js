@@ -8,7 +8,8 @@ import { waitFor } from '../../helpers/wait.js'
 const { url } = await startEmbedded({ after }, { AUTH_JWT_SECRET: SECRET, PRESENCE_GRACE: '500' })
 
 /** @param {import('node:test').TestContext} t @param {string} uid */
-const clientOf = async (t, uid) => startClient(t, url, { token: await signToken({ sub: uid, name: uid.toUpperCase() }) })
+const clientOf = async (t, uid) =>
+  startClient(t, url, { token: await signToken({ sub: uid, name: uid.toUpperCase() }) })
 
 /** @param {import('inkcast/client').Document} doc @param {Record<string, unknown>} states by user */
 const shows = (doc, states) => waitFor(() => {
@@ -25,7 +26,11 @@ describe('presence', () => {
     /** @type {string[]} */
     const told = []
     docOfAda.on('presence', ({ joined, left, changed }) => {
-      told.push(...joined.map(({ uid }) => `+${uid}`), ...left.map(({ uid }) => `-${uid}`), ...changed.map(({ uid }) => `=${uid}`))
+      told.push(
+        ...joined.map(({ uid }) => `+${uid}`),
+        ...left.map(({ uid }) => `-${uid}`),
+        ...changed.map(({ uid }) => `=${uid}`)
+      )
     })
     for (const doc of [docOfAda, docOfBob]) await shows(doc, { ada: { line: 1 }, bob: { line: 2 } })
     assert.equal(docOfAda.presence.get('bob')?.name, 'BOB')
@@ -65,7 +70,10 @@ describe('presence', () => {
   test('of more members than one answer holds is complete', async (t) => {
     const clients = await Promise.all(Array.from({ length: 130 }, (_, i) => clientOf(t, `user-${i}`)))
     const docs = await Promise.all(clients.map((client) => client.open('crowd', { state: {} })))
-    await waitFor(() => docs.every(({ presence }) => presence.size === 130), { timeout: 20_000, message: () => docs.map(({ presence }) => presence.size) })
+    await waitFor(() => docs.every(({ presence }) => presence.size === 130), {
+      timeout: 20_000,
+      message: () => docs.map(({ presence }) => presence.size)
+    })
     const late = await (await clientOf(t, 'late')).open('crowd', { presence: true })
     await waitFor(() => late.presence.size === 131, { timeout: 10_000 })
   })

@@ -24,11 +24,19 @@ describe('a value that is too large', () => {
       const client = startClient(t, url, options)
       const doc = await openDocument(client, `${name} doc`, { state: { line: 1 }, echo: true })
       // what the gateway itself refuses, what it would close the connection for, and the same in UTF-8 only
-      const values = ['x'.repeat(MAX_RECORD_BYTES), 'x'.repeat(MAX_PAYLOAD + 1), '世'.repeat(MAX_PAYLOAD / 3 + 1), new Uint8Array(MAX_PAYLOAD + 1)]
+      const values = [
+        'x'.repeat(MAX_RECORD_BYTES),
+        'x'.repeat(MAX_PAYLOAD + 1),
+        '世'.repeat(MAX_PAYLOAD / 3 + 1),
+        new Uint8Array(MAX_PAYLOAD + 1)
+      ]
       for (const value of values) await assert.rejects(doc.send(value), { code: 'value_too_large', retryable: false })
       assert.throws(() => doc.signal('cursor', values[1]), { code: 'value_too_large', retryable: false })
       await assert.rejects(doc.setState({ text: values[1] }), { code: 'value_too_large', retryable: false })
-      await assert.rejects(client.open('other', { state: { text: values[1] } }), { code: 'value_too_large', retryable: false })
+      await assert.rejects(client.open('other', { state: { text: values[1] } }), {
+        code: 'value_too_large',
+        retryable: false
+      })
       await doc.send('last')
       await doc.has('last')
       assert.deepEqual(doc.seen, ['last'])

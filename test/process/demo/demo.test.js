@@ -10,7 +10,11 @@ const inkcast = await startEmbedded(scope)
 /** @param {string} guid @returns {Promise<any>} */
 const load = async (guid) => (await fetch(`${inkcast.url}/documents/${encodeURIComponent(guid)}`)).json()
 
-/** @param {import('node:test').TestContext} t @param {string} guid @param {Parameters<typeof connectClient>[2]} [options] */
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string} guid
+ * @param {Parameters<typeof connectClient>[2]} [options]
+ */
 async function member (t, guid, options) {
   const client = await connectClient(t, inkcast.url, options)
   assert.equal((await client.ask('doc:join', { guid })).ok, true)
@@ -21,10 +25,16 @@ for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
   test(`a ${codec} client edits the document that pages load`, async (t) => {
     const guid = `plan/${codec}`
     const [writer, reader] = await Promise.all([member(t, guid, { codec }), member(t, guid)])
-    assert.equal((await writer.ask('doc:send', { guid, event: 'sheet:edit', data: { id: '1', cells: { A2: 'Grüße' } } })).ok, true)
+    assert.equal(
+      (await writer.ask('doc:send', { guid, event: 'sheet:edit', data: { id: '1', cells: { A2: 'Grüße' } } })).ok,
+      true
+    )
     await waitFor(() => reader.received.length > 0)
     const [{ event, payload: { changes }, meta }] = reader.received
-    assert.deepEqual([event, changes.length, changes[0].version, changes[0].id, changes[0].cells], ['sheet:changes', 1, 1, '1', { A2: 'Grüße' }])
+    assert.deepEqual(
+      [event, changes.length, changes[0].version, changes[0].id, changes[0].cells],
+      ['sheet:changes', 1, 1, '1', { A2: 'Grüße' }]
+    )
     const { document, position } = await load(guid)
     assert.deepEqual([document.version, document.cells.A2, position.offset], [1, 'Grüße', meta.offset])
   })
@@ -33,7 +43,10 @@ for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
 test('who asks for what cannot be done is told so, and nobody else', async (t) => {
   const guid = 'refused'
   const [writer, reader] = await Promise.all([member(t, guid), member(t, guid)])
-  assert.equal((await writer.ask('doc:send', { guid, event: 'sheet:edit', data: { id: '1', cells: { Z99: 'x' } } })).ok, true)
+  assert.equal(
+    (await writer.ask('doc:send', { guid, event: 'sheet:edit', data: { id: '1', cells: { Z99: 'x' } } })).ok,
+    true
+  )
   await waitFor(() => writer.received.length > 0)
   assert.deepEqual([writer.received[0].event, writer.received[0].payload.code], ['sheet:refused', 'no_such_cell'])
   await writer.ask('doc:send', { guid, data: 'after it' })
@@ -46,7 +59,10 @@ test('what is not about its documents goes the way it always went', async (t) =>
   const [writer, reader] = await Promise.all([member(t, guid), member(t, guid)])
   await writer.ask('doc:send', { guid, event: 'edit', data: { own: true } })
   await waitFor(() => reader.received.length > 0)
-  assert.deepEqual([reader.received[0].event, reader.received[0].payload, reader.received[0].meta.from], ['edit', { own: true }, writer.id])
+  assert.deepEqual(
+    [reader.received[0].event, reader.received[0].payload, reader.received[0].meta.from],
+    ['edit', { own: true }, writer.id]
+  )
 })
 
 test('a document that nobody has touched has no position', async () => {

@@ -5,7 +5,10 @@ import { test } from 'node:test'
 import { createInkcast } from '../../../examples/document-service/inkcast.js'
 import { waitFor } from '../../helpers/wait.js'
 
-/** @param {import('node:test').TestContext} t @param {[status: number, body: unknown][]} answers one for each request, the last for all that follow */
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {[status: number, body: unknown][]} answers one for each request, the last for all that follow
+ */
 async function startApi (t, answers) {
   /** @type {{ url: string | undefined, headers: import('node:http').IncomingHttpHeaders, body: string }[]} */
   const requests = []
@@ -26,20 +29,56 @@ async function startApi (t, answers) {
   /** @type {string[]} */
   const errors = []
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  const inkcast = createInkcast({ url: `http://127.0.0.1:${port}`, token: 'secret', signal: stopping.signal, log: { info () {}, error: (message) => { errors.push(message) } } })
+  const inkcast = createInkcast({
+    url: `http://127.0.0.1:${port}`,
+    token: 'secret',
+    signal: stopping.signal,
+    log: {
+      info () {},
+      error: (message) => {
+        errors.push(message)
+      }
+    }
+  })
   return { ...inkcast, requests, errors, stopping }
 }
 
-const outgoing = { to: { guid: 'a/b' }, event: 'sheet:changes', value: { changes: [] }, key: 'key-1', traceId: 'trace', timestamp: 1000 }
-const refusal = (/** @type {string} */ code, /** @type {boolean} */ retryable) => ({ ok: false, error: { code, message: code, retryable } })
+const outgoing = {
+  to: { guid: 'a/b' },
+  event: 'sheet:changes',
+  value: { changes: [] },
+  key: 'key-1',
+  traceId: 'trace',
+  timestamp: 1000
+}
+const refusal = (/** @type {string} */ code, /** @type {boolean} */ retryable) => ({
+  ok: false,
+  error: { code, message: code, retryable }
+})
 
 test('a publication is tried again under the same key until it is there', async (t) => {
-  const { publish, requests, errors } = await startApi(t, [[503, refusal('unavailable', true)], [502, 'no JSON of inkcast'], [409, refusal('request_in_progress', true)], [401, refusal('unauthorized', false)], [202, { ok: true }]])
+  const { publish, requests, errors } = await startApi(t, [
+    [503, refusal('unavailable', true)],
+    [502, 'no JSON of inkcast'],
+    [409, refusal('request_in_progress', true)],
+    [401, refusal('unauthorized', false)],
+    [202, { ok: true }]
+  ])
   await publish(outgoing)
   assert.equal(requests.length, 5)
   for (const { url, headers, body } of requests) {
     assert.equal(url, '/v1/documents/a%2Fb/broadcast')
-    assert.deepEqual([headers['idempotency-key'], headers['x-event'], headers['x-trace-id'], headers['x-timestamp'], headers.authorization, body], ['key-1', 'sheet:changes', 'trace', '1000', 'Bearer secret', '{"changes":[]}'])
+    assert.deepEqual(
+      [
+        headers['idempotency-key'],
+        headers['x-event'],
+        headers['x-trace-id'],
+        headers['x-timestamp'],
+        headers.authorization,
+        body
+      ],
+      ['key-1', 'sheet:changes', 'trace', '1000', 'Bearer secret', '{"changes":[]}']
+    )
   }
   assert.equal(errors.length, 4)
 })
@@ -65,7 +104,11 @@ test('a stop ends the trying', async (t) => {
 })
 
 test('the position of a document without a log is null', async (t) => {
-  const { position } = await startApi(t, [[200, { ok: true, position: { epoch: 'e', offset: 3 } }], [200, { ok: true, position: null }], [503, refusal('unavailable', true)]])
+  const { position } = await startApi(t, [
+    [200, { ok: true, position: { epoch: 'e', offset: 3 } }],
+    [200, { ok: true, position: null }],
+    [503, refusal('unavailable', true)]
+  ])
   assert.deepEqual(await position('plan'), { epoch: 'e', offset: 3 })
   assert.equal(await position('plan'), null)
   await assert.rejects(position('plan'), /unavailable/)

@@ -7,7 +7,8 @@ import { frameFor } from '../../../src/wire/packet.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
- * What the Autobahn test suite asks of a server (case groups 1 to 7, 9 and 10), in strict mode, of our own WebSockets. Its server echoes.
+ * What the Autobahn test suite asks of a server (case groups 1 to 7, 9 and 10), in strict mode, of our own WebSockets.
+ * Its server echoes.
  */
 
 const MAX_BYTES = 4 * 2 ** 20
@@ -23,16 +24,34 @@ class Echo extends EngineSocket {
   }
 }
 
-const server = net.createServer((socket) => new Echo('id', /** @type {any} */ ({ maxBytes: MAX_BYTES, forget () {}, onFrames () {}, intake: { holds () {} } }), /** @type {any} */ (null), socket))
+const server = net.createServer(
+  (socket) =>
+    new Echo(
+      'id',
+      /** @type {any} */ ({ maxBytes: MAX_BYTES, forget () {}, onFrames () {}, intake: { holds () {} } }),
+      /** @type {any} */ (null),
+      socket
+    )
+)
 await new Promise((resolve) => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
 after(() => server.close())
 const { port } = /** @type {net.AddressInfo} */ (server.address())
 
-/** A frame of a client. @param {number} opcode @param {string | Buffer} [payload] @param {{ fin?: boolean, rsv?: number, mask?: number[] }} [more] */
+/**
+ * A frame of a client.
+ * @param {number} opcode
+ * @param {string | Buffer} [payload]
+ * @param {{ fin?: boolean, rsv?: number, mask?: number[] }} [more]
+ */
 function frame (opcode, payload = '', { fin = true, rsv = 0, mask = [0x37, 0xfa, 0x21, 0x3d] } = {}) {
   const bytes = Buffer.from(payload)
   const { length } = bytes
-  const head = length < 126 ? Buffer.from([0, 0x80 | length]) : length < 65_536 ? Buffer.from([0, 0xfe, length >> 8, length & 255]) : Buffer.alloc(10)
+  const head =
+    length < 126
+      ? Buffer.from([0, 0x80 | length])
+      : length < 65_536
+        ? Buffer.from([0, 0xfe, length >> 8, length & 255])
+        : Buffer.alloc(10)
   if (length >= 65_536) head.writeBigUInt64BE(BigInt(length), 2)
   if (length >= 65_536) head[1] = 0xff
   head[0] = (fin ? 0x80 : 0) | rsv << 4 | opcode
@@ -43,35 +62,62 @@ function frame (opcode, payload = '', { fin = true, rsv = 0, mask = [0x37, 0xfa,
 function fragments (payload, size, opcode = TEXT) {
   const bytes = Buffer.from(payload)
   const count = Math.max(1, Math.ceil(bytes.length / size))
-  return Array.from({ length: count }, (_, i) => frame(i === 0 ? opcode : CONT, bytes.subarray(i * size, (i + 1) * size), { fin: i === count - 1 }))
+  return Array.from({ length: count }, (_, i) =>
+    frame(i === 0 ? opcode : CONT, bytes.subarray(i * size, (i + 1) * size), { fin: i === count - 1 })
+  )
 }
 
 /** @param {number} code @param {string | Buffer} [reason] */
-const close = (code, reason = '') => frame(CLOSE, Buffer.concat([Buffer.from([code >> 8, code & 255]), Buffer.from(reason)]))
+const close = (code, reason = '') =>
+  frame(CLOSE, Buffer.concat([Buffer.from([code >> 8, code & 255]), Buffer.from(reason)]))
 /** One byte after the other. @param {Buffer} bytes */
 const octets = (bytes) => Array.from(bytes, (_, i) => bytes.subarray(i, i + 1))
 
-/** What the server says, as the client reads it: [opcode, payload], the code in place of a close frame's payload. @param {Buffer} bytes */
+/**
+ * What the server says, as the client reads it: [opcode, payload], the code in place of a close frame's payload.
+ * @param {Buffer} bytes
+ */
 function readFrames (bytes) {
   /** @type {unknown[][]} */
   const read = []
   for (let at = 0; at + 2 <= bytes.length;) {
     const short = bytes[at + 1]
-    const [head, length] = short < 126 ? [2, short] : short === 126 ? [4, bytes.readUInt16BE(at + 2)] : [10, Number(bytes.readBigUInt64BE(at + 2))]
+    const [head, length] =
+      short < 126
+        ? [2, short]
+        : short === 126
+          ? [4, bytes.readUInt16BE(at + 2)]
+          : [10, Number(bytes.readBigUInt64BE(at + 2))]
     if (at + head + length > bytes.length) break
     const opcode = bytes[at] & 15
     const payload = bytes.subarray(at + head, at + head + length)
-    read.push([opcode, opcode === CLOSE ? (length === 0 ? null : payload.readUInt16BE(0)) : opcode === TEXT ? payload.toString() : payload.toString('hex')])
+    read.push([
+      opcode,
+      opcode === CLOSE
+        ? length === 0
+          ? null
+          : payload.readUInt16BE(0)
+        : opcode === TEXT
+          ? payload.toString()
+          : payload.toString('hex')
+    ])
     at += head + length
   }
   return read
 }
 
-/** Pings are answered when everything that came with them is read, which is up to the network. @param {unknown[][]} frames */
-const pongsFirst = (frames) => [...frames.filter(([opcode]) => opcode === PONG), ...frames.filter(([opcode]) => opcode !== PONG)]
+/**
+ * Pings are answered when everything that came with them is read, which is up to the network.
+ * @param {unknown[][]} frames
+ */
+const pongsFirst = (frames) => [
+  ...frames.filter(([opcode]) => opcode === PONG),
+  ...frames.filter(([opcode]) => opcode !== PONG)
+]
 
 /**
- * Sends chunks, each by itself, and compares what comes back. What fails has to fail at once: nothing more is sent then.
+ * Sends chunks, each by itself, and compares what comes back. What fails has to fail at once: nothing more is sent
+ * then.
  * @param {Buffer[]} chunks
  * @param {unknown[][]} expected
  */
@@ -86,7 +132,9 @@ async function converse (chunks, expected) {
       socket.write(chunk)
       if (chunks.length > 1) await new Promise((resolve) => setImmediate(resolve))
     }
-    await waitFor(() => readFrames(Buffer.concat(received)).length >= expected.length, { message: () => [readFrames(Buffer.concat(received)), expected] })
+    await waitFor(() => readFrames(Buffer.concat(received)).length >= expected.length, {
+      message: () => [readFrames(Buffer.concat(received)), expected]
+    })
     assert.deepEqual(pongsFirst(readFrames(Buffer.concat(received))), pongsFirst(expected))
   } finally {
     socket.destroy()
@@ -101,59 +149,184 @@ const star = (/** @type {number} */ length) => '*'.repeat(length)
 const pong = (/** @type {string | Buffer} */ payload) => [PONG, Buffer.from(payload).toString('hex')]
 
 /** Valid texts of 6.1 to 6.23, and of 6.22 the noncharacters. */
-const VALID = ['', 'Hello-µ@ßöäüàá-UTF-8!!', 'κόσμε', '\u0000', '\u0080', 'ࠀ', '𐀀', '\u007f', '\u07ff', '\uffff', '\u{10ffff}', '\ud7ff', '\ue000', '\ufffd', '\ufffe', '\u{1fffe}', '\u{fffff}']
+const VALID = [
+  '',
+  'Hello-µ@ßöäüàá-UTF-8!!',
+  'κόσμε',
+  '\u0000',
+  '\u0080',
+  'ࠀ',
+  '𐀀',
+  '\u007f',
+  '\u07ff',
+  '\uffff',
+  '\u{10ffff}',
+  '\ud7ff',
+  '\ue000',
+  '\ufffd',
+  '\ufffe',
+  '\u{1fffe}',
+  '\u{fffff}'
+]
 /** The beginning that is valid, and what makes it invalid: 6.3 to 6.21. */
 const INVALID = [
-  'cebae1bdb9cf83cebcceb5 eda080', 'f8 88808080', 'fc 8480808080', 'f4 90', 'f8', '80', 'bf', '8080', 'c0af', 'c1bf', 'e0 80', 'e0 9f', 'f0 80', 'f0 8f', 'ed a0', 'ed bf', 'fe', 'ff', 'c2 20', 'e1 80 20', 'f1 8080 c0', 'ce ce'
+  'cebae1bdb9cf83cebcceb5 eda080',
+  'f8 88808080',
+  'fc 8480808080',
+  'f4 90',
+  'f8',
+  '80',
+  'bf',
+  '8080',
+  'c0af',
+  'c1bf',
+  'e0 80',
+  'e0 9f',
+  'f0 80',
+  'f0 8f',
+  'ed a0',
+  'ed bf',
+  'fe',
+  'ff',
+  'c2 20',
+  'e1 80 20',
+  'f1 8080 c0',
+  'ce ce'
 ]
 /** The beginning of a character and no more: 6.3, 6.5 to 6.19. */
 const CUT = ['ce', 'e1bd', 'f09f98', 'ceba e1']
 
 /** @type {Record<string, [Buffer[], unknown[][]][]>} */
 const GROUPS = {
-  '1 messages of every length': [0, 125, 126, 127, 128, 65_535, 65_536].flatMap((length) => /** @type {[Buffer[], unknown[][]][]} */ ([
-    [[frame(TEXT, star(length)), bye], echoed(star(length))],
-    [[frame(BINARY, Buffer.alloc(length, 0xfe)), bye], [[BINARY, 'fe'.repeat(length)], [CLOSE, 1000]]],
-    // 1.1.8: in chops of 997 octets
-    [[...Array.from({ length: Math.ceil((length + 14) / 997) }, (_, i) => frame(TEXT, star(length)).subarray(i * 997, (i + 1) * 997)), bye], echoed(star(length))]
-  ])),
+  '1 messages of every length': [0, 125, 126, 127, 128, 65_535, 65_536].flatMap(
+    (length) =>
+      /** @type {[Buffer[], unknown[][]][]} */ ([
+        [[frame(TEXT, star(length)), bye], echoed(star(length))],
+        [
+          [frame(BINARY, Buffer.alloc(length, 0xfe)), bye],
+          [
+            [BINARY, 'fe'.repeat(length)],
+            [CLOSE, 1000]
+          ]
+        ],
+        // 1.1.8: in chops of 997 octets
+        [
+          [
+            ...Array.from({ length: Math.ceil((length + 14) / 997) }, (_, i) =>
+              frame(TEXT, star(length)).subarray(i * 997, (i + 1) * 997)
+            ),
+            bye
+          ],
+          echoed(star(length))
+        ]
+      ])
+  ),
   '2 pings and pongs': [
-    [[frame(PING), bye], [pong(''), [CLOSE, 1000]]],
-    [[frame(PING, 'Hello'), bye], [pong('Hello'), [CLOSE, 1000]]],
-    [[frame(PING, hex('00fffefdfcfb00ff')), bye], [pong(hex('00fffefdfcfb00ff')), [CLOSE, 1000]]],
-    [[frame(PING, Buffer.alloc(125, 0xfe)), bye], [pong(Buffer.alloc(125, 0xfe)), [CLOSE, 1000]]],
+    [
+      [frame(PING), bye],
+      [pong(''), [CLOSE, 1000]]
+    ],
+    [
+      [frame(PING, 'Hello'), bye],
+      [pong('Hello'), [CLOSE, 1000]]
+    ],
+    [
+      [frame(PING, hex('00fffefdfcfb00ff')), bye],
+      [pong(hex('00fffefdfcfb00ff')), [CLOSE, 1000]]
+    ],
+    [
+      [frame(PING, Buffer.alloc(125, 0xfe)), bye],
+      [pong(Buffer.alloc(125, 0xfe)), [CLOSE, 1000]]
+    ],
     [[frame(PING, Buffer.alloc(126, 0xfe))], fails(1002)],
-    [[...octets(frame(PING, Buffer.alloc(125, 0xfe))), bye], [pong(Buffer.alloc(125, 0xfe)), [CLOSE, 1000]]],
-    [[...Array.from({ length: 10 }, (_, i) => frame(PING, `payload-${i}`)), bye], [...Array.from({ length: 10 }, (_, i) => pong(`payload-${i}`)), [CLOSE, 1000]]],
-    [[Buffer.concat([...Array.from({ length: 10 }, (_, i) => frame(PING, `payload-${i}`)), bye])], [...Array.from({ length: 10 }, (_, i) => pong(`payload-${i}`)), [CLOSE, 1000]]],
-    [[frame(PONG), frame(PONG, 'unsolicited'), frame(PING, 'p'), bye], [pong('p'), [CLOSE, 1000]]]
+    [
+      [...octets(frame(PING, Buffer.alloc(125, 0xfe))), bye],
+      [pong(Buffer.alloc(125, 0xfe)), [CLOSE, 1000]]
+    ],
+    [
+      [...Array.from({ length: 10 }, (_, i) => frame(PING, `payload-${i}`)), bye],
+      [...Array.from({ length: 10 }, (_, i) => pong(`payload-${i}`)), [CLOSE, 1000]]
+    ],
+    [
+      [Buffer.concat([...Array.from({ length: 10 }, (_, i) => frame(PING, `payload-${i}`)), bye])],
+      [...Array.from({ length: 10 }, (_, i) => pong(`payload-${i}`)), [CLOSE, 1000]]
+    ],
+    [
+      [frame(PONG), frame(PONG, 'unsolicited'), frame(PING, 'p'), bye],
+      [pong('p'), [CLOSE, 1000]]
+    ]
   ],
-  '3 reserved bits': [1, 2, 3, 4, 5, 6, 7].flatMap((rsv) => /** @type {[Buffer[], unknown[][]][]} */ ([
-    [[frame(TEXT, 'Hello', { rsv })], fails(1002)],
-    [[frame(TEXT, 'before'), frame(PING, '', { rsv })], [[TEXT, 'before'], [CLOSE, 1002]]],
-    [octets(frame(TEXT, 'before')).concat(frame(CLOSE, '', { rsv })), [[TEXT, 'before'], [CLOSE, 1002]]]
-  ])),
-  '4 opcodes that are reserved': [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map((opcode) => [[frame(TEXT, 'before'), frame(opcode, opcode % 2 ? 'x' : '')], [[TEXT, 'before'], [CLOSE, 1002]]]),
+  '3 reserved bits': [1, 2, 3, 4, 5, 6, 7].flatMap(
+    (rsv) =>
+      /** @type {[Buffer[], unknown[][]][]} */ ([
+        [[frame(TEXT, 'Hello', { rsv })], fails(1002)],
+        [
+          [frame(TEXT, 'before'), frame(PING, '', { rsv })],
+          [
+            [TEXT, 'before'],
+            [CLOSE, 1002]
+          ]
+        ],
+        [
+          octets(frame(TEXT, 'before')).concat(frame(CLOSE, '', { rsv })),
+          [
+            [TEXT, 'before'],
+            [CLOSE, 1002]
+          ]
+        ]
+      ])
+  ),
+  '4 opcodes that are reserved': [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map((opcode) => [
+    [frame(TEXT, 'before'), frame(opcode, opcode % 2 ? 'x' : '')],
+    [
+      [TEXT, 'before'],
+      [CLOSE, 1002]
+    ]
+  ]),
   '5 fragments': [
     [[frame(PING, 'fragment1', { fin: false })], fails(1002)],
     [[frame(PONG, 'fragment1', { fin: false })], fails(1002)],
     [[...fragments('fragment1fragment2', 9), bye], echoed('fragment1fragment2')],
     [[Buffer.concat(fragments('fragment1fragment2', 9)), bye], echoed('fragment1fragment2')],
     [[...fragments('fragment1fragment2', 9).flatMap(octets), bye], echoed('fragment1fragment2')],
-    [[frame(TEXT, 'fragment1', { fin: false }), frame(PING, 'between'), frame(CONT, 'fragment2'), bye], [pong('between'), [TEXT, 'fragment1fragment2'], [CLOSE, 1000]]],
-    [[...[frame(TEXT, 'fragment1', { fin: false }), frame(PING, 'between'), frame(CONT, 'fragment2')].flatMap(octets), bye], [pong('between'), [TEXT, 'fragment1fragment2'], [CLOSE, 1000]]],
+    [
+      [frame(TEXT, 'fragment1', { fin: false }), frame(PING, 'between'), frame(CONT, 'fragment2'), bye],
+      [pong('between'), [TEXT, 'fragment1fragment2'], [CLOSE, 1000]]
+    ],
+    [
+      [
+        ...[frame(TEXT, 'fragment1', { fin: false }), frame(PING, 'between'), frame(CONT, 'fragment2')].flatMap(octets),
+        bye
+      ],
+      [pong('between'), [TEXT, 'fragment1fragment2'], [CLOSE, 1000]]
+    ],
     [[frame(CONT, 'nothing to continue')], fails(1002)],
     [[frame(CONT, 'nothing to continue', { fin: false })], fails(1002)],
     [[frame(TEXT, 'fragment1', { fin: false }), frame(TEXT, 'fragment2')], fails(1002)],
-    [[...fragments('fragment1fragment2', 9), frame(CONT, 'late')], [[TEXT, 'fragment1fragment2'], [CLOSE, 1002]]],
-    [[...fragments(Buffer.from('ab'), 1, BINARY), bye], [[BINARY, '6162'], [CLOSE, 1000]]]
+    [
+      [...fragments('fragment1fragment2', 9), frame(CONT, 'late')],
+      [
+        [TEXT, 'fragment1fragment2'],
+        [CLOSE, 1002]
+      ]
+    ],
+    [
+      [...fragments(Buffer.from('ab'), 1, BINARY), bye],
+      [
+        [BINARY, '6162'],
+        [CLOSE, 1000]
+      ]
+    ]
   ],
-  '6 text that is UTF-8': VALID.flatMap((text) => /** @type {[Buffer[], unknown[][]][]} */ ([
-    [[frame(TEXT, text), bye], echoed(text)],
-    [[...fragments(text, 1), bye], echoed(text)],
-    [[...octets(frame(TEXT, text)), bye], echoed(text)],
-    [[...fragments(text, 2).flatMap(octets), bye], echoed(text)]
-  ])),
+  '6 text that is UTF-8': VALID.flatMap(
+    (text) =>
+      /** @type {[Buffer[], unknown[][]][]} */ ([
+        [[frame(TEXT, text), bye], echoed(text)],
+        [[...fragments(text, 1), bye], echoed(text)],
+        [[...octets(frame(TEXT, text)), bye], echoed(text)],
+        [[...fragments(text, 2).flatMap(octets), bye], echoed(text)]
+      ])
+  ),
   // strict: nothing that comes after the first byte that cannot be right is waited for
   '6 text that is not, which fails at once': INVALID.flatMap((digits) => {
     const bytes = hex(digits)
@@ -164,15 +337,21 @@ const GROUPS = {
       [octets(frame(TEXT, whole).subarray(0, 6 + bytes.length)), fails(1007)],
       [[frame(TEXT, bytes, { fin: false })], fails(1007)],
       [fragments(whole, 1).slice(0, bytes.length), fails(1007)],
-      [[frame(TEXT, 'valid ', { fin: false }), frame(PING, 'p'), frame(CONT, whole).subarray(0, 6 + bytes.length)], [pong('p'), [CLOSE, 1007]]]
+      [
+        [frame(TEXT, 'valid ', { fin: false }), frame(PING, 'p'), frame(CONT, whole).subarray(0, 6 + bytes.length)],
+        [pong('p'), [CLOSE, 1007]]
+      ]
     ])
   }),
-  '6 text that ends within a character': CUT.flatMap((digits) => /** @type {[Buffer[], unknown[][]][]} */ ([
-    [[frame(TEXT, hex(digits))], fails(1007)],
-    [octets(frame(TEXT, hex(digits))), fails(1007)],
-    [fragments(hex(digits), 1), fails(1007)],
-    [[frame(TEXT, hex(digits), { fin: false }), frame(CONT, '')], fails(1007)]
-  ])),
+  '6 text that ends within a character': CUT.flatMap(
+    (digits) =>
+      /** @type {[Buffer[], unknown[][]][]} */ ([
+        [[frame(TEXT, hex(digits))], fails(1007)],
+        [octets(frame(TEXT, hex(digits))), fails(1007)],
+        [fragments(hex(digits), 1), fails(1007)],
+        [[frame(TEXT, hex(digits), { fin: false }), frame(CONT, '')], fails(1007)]
+      ])
+  ),
   '7 closing': [
     [[frame(TEXT, 'Hello'), bye, frame(TEXT, 'late'), frame(PING)], echoed('Hello')],
     [[frame(TEXT, 'fragment1', { fin: false }), bye, frame(CONT, 'fragment2')], fails(1000)],
@@ -182,12 +361,22 @@ const GROUPS = {
     [[close(1000, star(123))], fails(1000)],
     [[close(1000, star(124))], fails(1002)],
     [[close(1000, hex('cebae1bdb9cf83cebcceb5eda080656469746564'))], fails(1007)],
-    ...[1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999].map((code) => /** @type {[Buffer[], unknown[][]]} */ ([[close(code)], fails(code)])),
-    ...[0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65_535].map((code) => /** @type {[Buffer[], unknown[][]]} */ ([[close(code)], fails(1002)]))
+    ...[1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999].map(
+      (code) => /** @type {[Buffer[], unknown[][]]} */ ([[close(code)], fails(code)])
+    ),
+    ...[0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65_535].map(
+      (code) => /** @type {[Buffer[], unknown[][]]} */ ([[close(code)], fails(1002)])
+    )
   ],
   '9 and 10 large messages': [
     [[frame(TEXT, star(MAX_BYTES)), bye], echoed(star(MAX_BYTES))],
-    [[frame(BINARY, Buffer.alloc(2 ** 20, 1)), bye], [[BINARY, '01'.repeat(2 ** 20)], [CLOSE, 1000]]],
+    [
+      [frame(BINARY, Buffer.alloc(2 ** 20, 1)), bye],
+      [
+        [BINARY, '01'.repeat(2 ** 20)],
+        [CLOSE, 1000]
+      ]
+    ],
     [[...fragments('世'.repeat(2 ** 18), 65_536), bye], echoed('世'.repeat(2 ** 18))],
     [[Buffer.concat(fragments(star(65_536), 64)), bye], echoed(star(65_536))],
     // as documented: no more than 1,024 fragments
@@ -200,7 +389,9 @@ describe('a WebSocket does what the Autobahn test suite asks for in group', () =
   for (const [group, cases] of Object.entries(GROUPS)) {
     test(group, async () => {
       for (const [i, [chunks, expected]] of cases.entries()) {
-        await converse(chunks, expected).catch((error) => { throw new Error(`case ${i + 1}, ${Buffer.concat(chunks).subarray(0, 40).toString('hex')}: ${error.message}`) })
+        await converse(chunks, expected).catch((error) => {
+          throw new Error(`case ${i + 1}, ${Buffer.concat(chunks).subarray(0, 40).toString('hex')}: ${error.message}`)
+        })
       }
     })
   }

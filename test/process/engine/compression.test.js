@@ -41,18 +41,32 @@ async function member (t, url, perMessageDeflate) {
 describe('compression', () => {
   test('makes one frame for all members that have agreed to it, and the others get the plain one', async (t) => {
     const server = await startEmbedded(t, COMPRESSING)
-    const compressed = [await member(t, server.url, true), await member(t, server.url, true), await member(t, server.url, { clientMaxWindowBits: 10 })]
+    const compressed = [
+      await member(t, server.url, true),
+      await member(t, server.url, true),
+      await member(t, server.url, { clientMaxWindowBits: 10 })
+    ]
     const plain = [await member(t, server.url, false), await member(t, server.url, { serverMaxWindowBits: 9 })]
     const all = [...compressed, ...plain]
     // alone, and joined with others in one turn
-    for (const texts of [[LARGE], [1, LARGE, 2, LARGE]]) server.gateway.bus.publish(texts.map((text, i) => entry('doc', text, { traceId: `trace-${i}` })))
-    await waitFor(() => all.every(({ received }) => received.length === 5), { message: () => all.map(({ received }) => received.length) })
-    for (const { received } of all) assert.deepEqual(received.map((text) => JSON.parse(text.slice(2))[1]), [LARGE, 1, LARGE, 2, LARGE])
+    for (const texts of [[LARGE], [1, LARGE, 2, LARGE]])
+      server.gateway.bus.publish(texts.map((text, i) => entry('doc', text, { traceId: `trace-${i}` })))
+    await waitFor(() => all.every(({ received }) => received.length === 5), {
+      message: () => all.map(({ received }) => received.length)
+    })
+    for (const { received } of all)
+      assert.deepEqual(
+        received.map((text) => JSON.parse(text.slice(2))[1]),
+        [LARGE, 1, LARGE, 2, LARGE]
+      )
     for (const { bytes } of compressed) assert.ok(bytes().equals(compressed[0].bytes()))
     for (const { bytes } of plain) assert.ok(bytes().equals(plain[0].bytes()))
     assert.equal(compressed[0].bytes()[0], 0xc1)
     assert.equal(plain[0].bytes()[0], 0x81)
-    assert.ok(compressed[0].bytes().length < plain[0].bytes().length / 5, `${compressed[0].bytes().length} of ${plain[0].bytes().length} bytes`)
+    assert.ok(
+      compressed[0].bytes().length < plain[0].bytes().length / 5,
+      `${compressed[0].bytes().length} of ${plain[0].bytes().length} bytes`
+    )
     assert.deepEqual(compressed.map(({ ws }) => ws.extensions), Array(3).fill('permessage-deflate'))
   })
 
@@ -64,21 +78,45 @@ describe('compression', () => {
 
   test('changes nothing for stock clients, in either direction, with attachments, acknowledgements and what Socket.IO itself emits', async (t) => {
     const server = await startEmbedded(t, COMPRESSING)
-    const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) => [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports })))
+    const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) =>
+      [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports }))
+    )
     const clients = await Promise.all(kinds.map((kind) => connectClient(t, server.url, kind)))
-    await waitFor(() => clients.every(({ io }, i) => io.engine.transport.name === kinds[i].transports.at(-1)), { message: 'the upgrades' })
+    await waitFor(() => clients.every(({ io }, i) => io.engine.transport.name === kinds[i].transports.at(-1)), {
+      message: 'the upgrades'
+    })
     for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'doc' })).ok, true)
     server.gateway.bus.publish([entry('doc', LARGE), entry('doc', 1), entry('doc', LARGE)])
-    await waitFor(() => clients.every(({ received }) => received.length === 3), { message: () => clients.map(({ received }) => received.length) })
+    await waitFor(() => clients.every(({ received }) => received.length === 3), {
+      message: () => clients.map(({ received }) => received.length)
+    })
     server.gateway.io.emit('own', { bytes: Buffer.alloc(5000, 'own'), LARGE })
-    await waitFor(() => clients.every(({ received }) => received.length === 4), { message: () => clients.map(({ received }) => received.length) })
+    await waitFor(() => clients.every(({ received }) => received.length === 4), {
+      message: () => clients.map(({ received }) => received.length)
+    })
     // stock clients compress what is larger than 1 KB
-    for (const client of clients) assert.equal((await client.ask('doc:signal', { guid: 'doc', event: 'signal', data: { LARGE, bytes: Buffer.alloc(3000) } })).ok, true)
-    await waitFor(() => clients.every(({ received }) => received.length === 4 + clients.length - 1), { message: () => clients.map(({ received }) => received.length) })
+    for (const client of clients)
+      assert.equal(
+        (await client.ask('doc:signal', { guid: 'doc', event: 'signal', data: { LARGE, bytes: Buffer.alloc(3000) } }))
+          .ok,
+        true
+      )
+    await waitFor(() => clients.every(({ received }) => received.length === 4 + clients.length - 1), {
+      message: () => clients.map(({ received }) => received.length)
+    })
     for (const [i, { received }] of clients.entries()) {
-      assert.deepEqual(received.slice(0, 4).map(({ payload }) => payload), [LARGE, 1, LARGE, { bytes: Buffer.alloc(5000, 'own'), LARGE }], JSON.stringify(kinds[i]))
+      assert.deepEqual(
+        received.slice(0, 4).map(({ payload }) => payload),
+        [LARGE, 1, LARGE, { bytes: Buffer.alloc(5000, 'own'), LARGE }],
+        JSON.stringify(kinds[i])
+      )
     }
-    for (const conn of connsOf(server)) assert.equal(conn.transport.socket?._extensions['permessage-deflate']?._inflate ?? null, null, 'zlib state stays with the connection')
+    for (const conn of connsOf(server))
+      assert.equal(
+        conn.transport.socket?._extensions['permessage-deflate']?._inflate ?? null,
+        null,
+        'zlib state stays with the connection'
+      )
   })
 
   test('takes no more from a client than it would take plain', async (t) => {

@@ -20,14 +20,17 @@ function parseFrames (frames) {
   const receiver = new Receiver({ isServer: false, allowSynchronousEvents: true })
   /** @type {{ data: Buffer, isBinary: boolean }[]} */
   const messages = []
-  receiver.on('message', (/** @type {Buffer} */ data, /** @type {boolean} */ isBinary) => messages.push({ data, isBinary }))
+  receiver.on('message', (/** @type {Buffer} */ data, /** @type {boolean} */ isBinary) =>
+    messages.push({ data, isBinary })
+  )
   receiver.on('error', (/** @type {Error} */ error) => { throw error })
   for (const frame of frames) receiver.write(frame)
   return messages
 }
 
 /**
- * What a stock client's decoder makes of a message: from the frame, and from what polling carries, which must be the same.
+ * What a stock client's decoder makes of a message: from the frame, and from what polling carries, which must be the
+ * same.
  * @param {EncodedMessage[]} encoded
  * @param {'json' | 'msgpack'} codec
  * @returns {any[]} the event's arguments
@@ -63,7 +66,11 @@ function decode (encoded, codec) {
  * @param {object} meta
  */
 function check (event, payload, meta) {
-  assert.deepEqual(decode([jsonMessage(event, Buffer.from(JSON.stringify(payload)), meta)], 'json'), [event, payload, meta])
+  assert.deepEqual(decode([jsonMessage(event, Buffer.from(JSON.stringify(payload)), meta)], 'json'), [
+    event,
+    payload,
+    meta
+  ])
   assert.deepEqual(decode([msgpackMessage(event, encodeMsgpack(payload), meta)], 'msgpack'), [event, payload, meta])
 }
 
@@ -94,13 +101,28 @@ describe('frames around a spliced value', () => {
   })
 
   test('carry any event name and any meta', () => {
-    for (const event of ['a', '"', '\\', '"]},', '\'', 'Ereignis äöü', '👩‍👩‍👧', '\u2028', ' ', '42', '__proto__', 'x'.repeat(256)]) check(event, { a: 1 }, META)
+    for (const event of [
+      'a',
+      '"',
+      '\\',
+      '"]},',
+      '\'',
+      'Ereignis äöü',
+      '👩‍👩‍👧',
+      '\u2028',
+      ' ',
+      '42',
+      '__proto__',
+      'x'.repeat(256)
+    ])
+      check(event, { a: 1 }, META)
     check('e', null, {})
     check('e', null, { guid: 'Grüße "und" {mehr}', from: 'x' })
   })
 
   test('carry any value', () => {
-    for (let i = 0; i < 300; i++) check(randomText(), randomValue(4), { guid: randomText(), offset: randomInt(2 ** 40), ts: Date.now() })
+    for (let i = 0; i < 300; i++)
+      check(randomText(), randomValue(4), { guid: randomText(), offset: randomInt(2 ** 40), ts: Date.now() })
   })
 
   test('ask for an acknowledgement where there is an id for it', () => {
@@ -127,24 +149,39 @@ describe('frames around a spliced value', () => {
   })
 
   test('are made of what a stock encoder made as well', () => {
-    assert.deepEqual(decode([plainMessage('51-["e",{"_placeholder":true,"num":0}]'), plainMessage(Buffer.from([0, 1]))], 'json'), ['e', Buffer.from([0, 1])])
+    assert.deepEqual(
+      decode([plainMessage('51-["e",{"_placeholder":true,"num":0}]'), plainMessage(Buffer.from([0, 1]))], 'json'),
+      ['e', Buffer.from([0, 1])]
+    )
   })
 })
 
 /** @returns {string} */
-const randomText = () => Array.from({ length: 1 + randomInt(12) }, () => String.fromCodePoint([randomInt(32, 127), randomInt(0xa0, 0xd7ff), randomInt(0x10000, 0x10ffff)][randomInt(3)])).join('')
+const randomText = () =>
+  Array.from({ length: 1 + randomInt(12) }, () =>
+    String.fromCodePoint([randomInt(32, 127), randomInt(0xa0, 0xd7ff), randomInt(0x10000, 0x10ffff)][randomInt(3)])
+  ).join('')
 
 /** @param {number} depth @returns {unknown} */
 function randomValue (depth) {
   switch (randomInt(depth > 0 ? 9 : 7)) {
-    case 0: return null
-    case 1: return randomInt(2) === 0
-    case 2: return randomInt(-(2 ** 40), 2 ** 40)
-    case 3: return randomInt(-40, 40)
-    case 4: return (randomInt(2 ** 40) - 2 ** 39) / 1000
-    case 5: return ''
-    case 6: return randomText()
-    case 7: return Array.from({ length: randomInt(20) }, () => randomValue(depth - 1))
-    default: return Object.fromEntries(Array.from({ length: randomInt(20) }, () => [randomText(), randomValue(depth - 1)]))
+    case 0:
+      return null
+    case 1:
+      return randomInt(2) === 0
+    case 2:
+      return randomInt(-(2 ** 40), 2 ** 40)
+    case 3:
+      return randomInt(-40, 40)
+    case 4:
+      return (randomInt(2 ** 40) - 2 ** 39) / 1000
+    case 5:
+      return ''
+    case 6:
+      return randomText()
+    case 7:
+      return Array.from({ length: randomInt(20) }, () => randomValue(depth - 1))
+    default:
+      return Object.fromEntries(Array.from({ length: randomInt(20) }, () => [randomText(), randomValue(depth - 1)]))
   }
 }

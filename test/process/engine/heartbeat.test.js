@@ -13,11 +13,19 @@ import { waitFor } from '../../helpers/wait.js'
 const MAX = 2500
 const TIMEOUT = 3000
 const SETTINGS = { HEARTBEAT_MIN: '1000', HEARTBEAT_MAX: String(MAX), HEARTBEAT_TIMEOUT: String(TIMEOUT) }
-/** What a busy machine may add to a time, ms: what is due comes in its order, and no sooner, but how soon is only known of an idle one. */
+/**
+ * What a busy machine may add to a time, ms: what is due comes in its order, and no sooner, but how soon is only known
+ * of an idle one.
+ */
 const PATIENCE = 30_000
 
 const file = { after }
-const server = await startEmbedded(file, { ...SETTINGS, AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: 'true', HEARTBEAT_TIERS: 'editors:1000:1000:1000' })
+const server = await startEmbedded(file, {
+  ...SETTINGS,
+  AUTH_JWT_SECRET: SECRET,
+  AUTH_ALLOW_ANONYMOUS: 'true',
+  HEARTBEAT_TIERS: 'editors:1000:1000:1000'
+})
 const bus = watchBus(server)
 const { url, gateway, metrics } = server
 
@@ -45,14 +53,18 @@ const gaps = (times) => times.slice(1).map((time, i) => time - times[i])
 function endsOf (sids) {
   /** @type {string[]} */
   const ends = []
-  for (const [name, sid] of Object.entries(sids)) gateway.engine.sessionOf(sid).on('close', (/** @type {string} */ reason) => ends.push(`${name}: ${reason}`))
+  for (const [name, sid] of Object.entries(sids))
+    gateway.engine.sessionOf(sid).on('close', (/** @type {string} */ reason) => ends.push(`${name}: ${reason}`))
   return ends
 }
 
 /** @param {() => unknown} condition that a heartbeat brings about */
 const inTime = (condition) => waitFor(condition, { timeout: MAX + TIMEOUT + PATIENCE })
 
-/** @param {Awaited<ReturnType<typeof rawWebSocket>>} client @returns {{ sid: string, pingInterval: number, pingTimeout: number }} */
+/**
+ * @param {Awaited<ReturnType<typeof rawWebSocket>>} client
+ * @returns {{ sid: string, pingInterval: number, pingTimeout: number }}
+ */
 const openOf = (client) => JSON.parse(client.received[0].slice(1).toString())
 
 describe('the heartbeat', { concurrency: true }, () => {
@@ -131,7 +143,8 @@ describe('the heartbeat', { concurrency: true }, () => {
 
   test('is that of the tier', async (t) => {
     const token = await signToken({ sub: 'ada', tier: 'editors' })
-    // side by side: the second one would go after the first, had both the same figures; as it is, the first has 2 s more
+    // side by side: the second one would go after the first, had both the same figures; as it is, the first has 2 s
+    // more
     const [usual, editor] = await Promise.all([undefined, { token }].map(async (auth) => {
       const client = await rawWebSocket(t, url)
       await client.connect(auth)
@@ -152,7 +165,9 @@ describe('the heartbeat', { concurrency: true }, () => {
     t.after(() => child.kill('SIGKILL'))
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output += chunk })
-    const [, port] = /** @type {RegExpExecArray} */ (await waitFor(() => /demo +http:\/\/localhost:(\d+)/.exec(output), { timeout: 30_000, message: () => output }))
+    const [, port] = /** @type {RegExpExecArray} */ (
+      await waitFor(() => /demo +http:\/\/localhost:(\d+)/.exec(output), { timeout: 30_000, message: () => output })
+    )
     const address = `http://127.0.0.1:${port}`
     assert.match(output, /self-test failed/)
     const silent = await rawWebSocket(t, address)

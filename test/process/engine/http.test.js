@@ -21,18 +21,45 @@ const production = await startEmbedded(file, {
 describe('what is not Socket.IO', () => {
   test('is the demo in development', async () => {
     const page = await fetch(`${development.url}/`)
-    assert.deepEqual([page.status, page.headers.get('content-type')?.slice(0, 9), page.headers.get('x-content-type-options')], [200, 'text/html', 'nosniff'])
+    assert.deepEqual(
+      [page.status, page.headers.get('content-type')?.slice(0, 9), page.headers.get('x-content-type-options')],
+      [200, 'text/html', 'nosniff']
+    )
     assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'self'.*frame-ancestors 'none'/)
-    for (const [, path] of (await page.text()).matchAll(/(?:src|href)="(\/?[^":]+\.(?:js|css|svg))"/g)) assert.equal((await fetch(new URL(path, development.url))).status, 200, path)
+    for (const [, path] of (await page.text()).matchAll(/(?:src|href)="(\/?[^":]+\.(?:js|css|svg))"/g))
+      assert.equal((await fetch(new URL(path, development.url))).status, 200, path)
     const settings = /** @type {any} */ (await (await fetch(`${development.url}/settings.json`)).json())
     assert.match(settings.apiUrl, /^http:\/\/localhost:\d+$/)
-    for (const path of ['/nothing', '/..%2f..%2fpackage.json', '/%00', '/%', '/client/../server.js', '/client/..%2fpackage.json', '/client/nothing.js', '/documents/', '/documents/%', '/documents/%00', '/embedded-documents.js', '/socket.io']) {
+    for (const path of [
+      '/nothing',
+      '/..%2f..%2fpackage.json',
+      '/%00',
+      '/%',
+      '/client/../server.js',
+      '/client/..%2fpackage.json',
+      '/client/nothing.js',
+      '/documents/',
+      '/documents/%',
+      '/documents/%00',
+      '/embedded-documents.js',
+      '/socket.io'
+    ]) {
       assert.equal((await fetch(development.url + path)).status, 404, path)
     }
   })
 
   test('is nothing in production', async () => {
-    for (const path of ['/', '/index.html', '/settings.json', '/documents/demo', '/client/index.js', '/client/io.js', '/client/socket.io.esm.min.js', '/socket.io/socket.io.js', '/metrics']) {
+    for (const path of [
+      '/',
+      '/index.html',
+      '/settings.json',
+      '/documents/demo',
+      '/client/index.js',
+      '/client/io.js',
+      '/client/socket.io.esm.min.js',
+      '/socket.io/socket.io.js',
+      '/metrics'
+    ]) {
       const { status, headers } = await fetch(production.url + path)
       assert.ok([400, 404].includes(status), `${path} ${status}`)
       assert.doesNotMatch(headers.get('content-type') ?? '', /html|javascript/)
@@ -51,22 +78,36 @@ test('TLS is spoken where a certificate is set', async (t) => {
     const answer = await client.timeout(5000).emitWithAck('doc:join', { guid: 'doc' })
     assert.equal(answer.ok, true, transports.join())
   }
-  const status = await new Promise((resolve, reject) => https.get(`${url}/`, { ca }, (res) => { res.resume(); resolve(res.statusCode) }).on('error', reject))
+  const status = await new Promise((resolve, reject) =>
+    https
+      .get(`${url}/`, { ca }, (res) => {
+        res.resume()
+        resolve(res.statusCode)
+      })
+      .on('error', reject)
+  )
   assert.equal(status, 200)
   await assert.rejects(fetch(`${server.url}/`), 'no plain HTTP')
-  await assert.rejects(startEmbedded(t, { TLS_CERT_FILE: `${TLS}nothing.pem`, TLS_KEY_FILE: `${TLS}key.pem` }), /nothing\.pem/)
+  await assert.rejects(
+    startEmbedded(t, { TLS_CERT_FILE: `${TLS}nothing.pem`, TLS_KEY_FILE: `${TLS}key.pem` }),
+    /nothing\.pem/
+  )
 })
 
 test('a gateway that stops tells its clients so, closes, and takes no others', async (t) => {
   const server = await startEmbedded(t)
   const clients = [
-    createClient(t, server.url), createClient(t, server.url, { codec: 'msgpack' }), createClient(t, server.url, { transports: ['polling'] })
+    createClient(t, server.url),
+    createClient(t, server.url, { codec: 'msgpack' }),
+    createClient(t, server.url, { transports: ['polling'] })
   ]
   await Promise.all(clients.map((client) => client.next('connect')))
   const between = await rawPolling(server.url)
   await between.connect()
   const { engine } = server.gateway
-  await waitFor(() => engine.sessions().filter(({ transport }) => transport.writable).length === 3, { message: 'a poll to wait for' })
+  await waitFor(() => engine.sessions().filter(({ transport }) => transport.writable).length === 3, {
+    message: 'a poll to wait for'
+  })
   const ends = Promise.all(clients.map((client) => client.next('disconnect')))
   const stopped = server.gateway.stop()
   await createClient(t, server.url).next('connect_error')
@@ -83,20 +124,28 @@ test('a gateway that stops tells its clients so, closes, and takes no others', a
 })
 
 test('a gateway that stops closes a part of its connections at a time, all of them within half of DRAIN_TIMEOUT', async (t) => {
-  for (const [timeout, parts] of [['30000', 24], ['200', 2]]) {
+  for (const [timeout, parts] of [
+    ['30000', 24],
+    ['200', 2]
+  ]) {
     const server = await startEmbedded(t, { DRAIN_TIMEOUT: String(timeout) })
     const clients = await Promise.all(Array.from({ length: 120 }, () => rawWebSocket(t, server.url)))
     await Promise.all(clients.map((client) => client.connect()))
     let closed = 0
     let seen = 0
     const { goAway } = Connection.prototype
-    t.mock.method(Connection.prototype, 'goAway', /** @this {Connection} */ function () {
-      if (closed++ === 0) setImmediate(() => {
-        seen++
-        closed = 0
-      })
-      return goAway.call(this)
-    })
+    t.mock.method(
+      Connection.prototype,
+      'goAway',
+      /** @this {Connection} */ function () {
+        if (closed++ === 0)
+          setImmediate(() => {
+            seen++
+            closed = 0
+          })
+        return goAway.call(this)
+      }
+    )
     await server.gateway.stop()
     await Promise.all(clients.map(({ closed }) => closed))
     assert.equal(seen, parts, `DRAIN_TIMEOUT=${timeout}`)

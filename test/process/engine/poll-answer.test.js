@@ -34,7 +34,8 @@ for (const refused of [false, true]) {
     const { server, client, engine, publish } = await setUp(t)
     const stalling = stalledPoll(t, client.address)
     await waitFor(() => engine.sessionOf(client.sid).transport.writable, { message: 'the poll' })
-    if (refused) assert.equal((await fetch(client.address.replace('transport=polling', 'transport=websocket'))).status, 400)
+    if (refused)
+      assert.equal((await fetch(client.address.replace('transport=polling', 'transport=websocket'))).status, 400)
     await publish()
     const stalled = await stalling
     assert.equal((await client.poll()).status, 400)
@@ -46,7 +47,11 @@ for (const refused of [false, true]) {
 }
 
 test('a last answer that nobody reads goes, however its session has ended', async (t) => {
-  const { client, engine, publish } = await setUp(t, { HEARTBEAT_MIN: '1000', HEARTBEAT_MAX: '1000', HEARTBEAT_TIMEOUT: '1000' })
+  const { client, engine, publish } = await setUp(t, {
+    HEARTBEAT_MIN: '1000',
+    HEARTBEAT_MAX: '1000',
+    HEARTBEAT_TIMEOUT: '1000'
+  })
   await publish()
   // ends the session, and what waits is still sent
   await client.post('41')

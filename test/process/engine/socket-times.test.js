@@ -45,7 +45,10 @@ async function open (t, address) {
   return socket
 }
 
-/** @param {net.Socket} socket @param {string | Buffer} bytes what it goes on saying, also after the server has ended its side */
+/**
+ * @param {net.Socket} socket
+ * @param {string | Buffer} bytes what it goes on saying, also after the server has ended its side
+ */
 function goOn (socket, bytes) {
   const timer = setInterval(() => { if (!socket.destroyed) socket.write(bytes) }, 20)
   socket.once('close', () => clearInterval(timer))
@@ -53,35 +56,61 @@ function goOn (socket, bytes) {
 
 /** What a client does that a server should not wait for. @type {Record<string, (socket: net.Socket) => void>} */
 const UNFINISHED = {
-  'nothing': (socket) => { socket.resume() },
-  'one byte': (socket) => { socket.resume().write('G') },
-  'half a head': (socket) => { socket.resume().write(head()) },
+  nothing: (socket) => {
+    socket.resume()
+  },
+  'one byte': (socket) => {
+    socket.resume().write('G')
+  },
+  'half a head': (socket) => {
+    socket.resume().write(head())
+  },
   'a header now and then': (socket) => {
     socket.resume().write(head())
     goOn(socket, 'x-more: y\r\n')
   },
-  'half a body': (socket) => { socket.resume().write(`${head('/v1/broadcast', 'POST')}Content-Length: 100\r\n\r\nabc`) },
+  'half a body': (socket) => {
+    socket.resume().write(`${head('/v1/broadcast', 'POST')}Content-Length: 100\r\n\r\nabc`)
+  },
   'a byte of a body now and then': (socket) => {
     socket.resume().write(`${head('/v1/broadcast', 'POST')}Content-Length: 100000\r\n\r\n`)
     goOn(socket, 'x')
   },
-  'no HTTP': (socket) => { socket.resume().write('\x16\x03\x01 hello\r\n\r\n') },
-  'an upgrade that nobody takes': (socket) => { socket.resume().write(`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`) },
+  'no HTTP': (socket) => {
+    socket.resume().write('\x16\x03\x01 hello\r\n\r\n')
+  },
+  'an upgrade that nobody takes': (socket) => {
+    socket.resume().write(`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+  },
   'an upgrade that nobody takes, and then more': (socket) => {
     socket.resume().write(`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
     goOn(socket, 'x')
   },
-  'no other request': (socket) => { socket.resume().write(`${head()}\r\n`) },
-  'requests whose answers it does not read': (socket) => { socket.pause().write(`${head('/large')}\r\n`.repeat(20)) },
-  'requests that end the connection, and whose answers it does not read': (socket) => { socket.pause().write(`${`${head('/large')}\r\n`.repeat(20)}${head('/large')}Connection: close\r\n\r\n`) }
+  'no other request': (socket) => {
+    socket.resume().write(`${head()}\r\n`)
+  },
+  'requests whose answers it does not read': (socket) => {
+    socket.pause().write(`${head('/large')}\r\n`.repeat(20))
+  },
+  'requests that end the connection, and whose answers it does not read': (socket) => {
+    socket.pause().write(`${`${head('/large')}\r\n`.repeat(20)}${head('/large')}Connection: close\r\n\r\n`)
+  }
 }
 
 /** @type {any} */
-const answerLarge = (/** @type {any} */ _req, /** @type {import('node:http').ServerResponse} */ res) => res.end(MEGABYTE)
+const answerLarge = (/** @type {any} */ _req, /** @type {import('node:http').ServerResponse} */ res) =>
+  res.end(MEGABYTE)
 /** Takes nothing over. @type {any} */
-const engine = { direct: true, takeWebSocket: () => false, handleRequest: answerLarge, handleUpgrade: (/** @type {any} */ _req, /** @type {net.Socket} */ socket) => socket.destroy() }
+const engine = {
+  direct: true,
+  takeWebSocket: () => false,
+  handleRequest: answerLarge,
+  handleUpgrade: (/** @type {any} */ _req, /** @type {net.Socket} */ socket) => socket.destroy()
+}
 /** Reads the status of many processes. */
-const processes = { read: async () => ({ processes: [{ name: 'x', notReady: [MEGABYTE], metrics: [] }], reasons: [MEGABYTE] }) }
+const processes = {
+  read: async () => ({ processes: [{ name: 'x', notReady: [MEGABYTE], metrics: [] }], reasons: [MEGABYTE] })
+}
 const { log } = recordingLog()
 
 /** @type {Record<string, (t: TestContext) => Promise<Address>>} */
@@ -93,7 +122,14 @@ const LISTENERS = {
     return { host: '127.0.0.1', port: api.port() }
   },
   'the admin server': async (t) => {
-    const server = createAdminServer({ settings: { host: '127.0.0.1', port: 0 }, production: true, processes, log, clock: manualClock(), times: SHORT })
+    const server = createAdminServer({
+      settings: { host: '127.0.0.1', port: 0 },
+      production: true,
+      processes,
+      log,
+      clock: manualClock(),
+      times: SHORT
+    })
     await server.start()
     t.after(() => server.stop())
     return { host: '127.0.0.1', port: server.port() }
@@ -111,14 +147,24 @@ const LISTENERS = {
     return { path: file }
   },
   'the listener for other machines': async (t) => {
-    const listener = createPeerListener({ address: { host: '127.0.0.1', ports: [0] }, metrics: createMetrics({ processMetrics: false }), clock: manualClock(), times: SHORT })
+    const listener = createPeerListener({
+      address: { host: '127.0.0.1', ports: [0] },
+      metrics: createMetrics({ processMetrics: false }),
+      clock: manualClock(),
+      times: SHORT
+    })
     await listener.start()
     t.after(() => listener.stop())
     return { host: '127.0.0.1', port: listener.port() }
   }
 }
 
-/** @param {TestContext} t @param {any} engine @param {typeof TLS} [secure] @param {import('../../../src/process/socket-times.js').Times} [times] */
+/**
+ * @param {TestContext} t
+ * @param {any} engine
+ * @param {typeof TLS} [secure]
+ * @param {import('../../../src/process/socket-times.js').Times} [times]
+ */
 async function gateway (t, engine, secure, times = SHORT) {
   const server = createHttpServer({ engine, fallback: answerLarge, tls: secure, isDraining: () => false, times })
   await listen(server, { host: '127.0.0.1', port: 0 })
@@ -186,17 +232,35 @@ describe('a client that keeps its side open holds no socket', { concurrency: tru
 
     test(`of a gateway that speaks TLS${direct ? '' : ' on Node\'s own'}, after the handshake`, async (t) => {
       const address = await gateway(t, { ...engine, direct }, TLS, { ...SHORT, handshake: TIMES.handshake })
-      await allEnd(t, address, Object.fromEntries(Object.entries(UNFINISHED).map(([kind, use]) => [kind, async (/** @type {net.Socket} */ socket) => {
-        const secure = tls.connect(/** @type {any} */ ({ socket, rejectUnauthorized: false, allowHalfOpen: true }))
-        secure.on('error', () => {})
-        await once(secure, 'secureConnect')
-        use(secure)
-      }])))
+      await allEnd(
+        t,
+        address,
+        Object.fromEntries(
+          Object.entries(UNFINISHED).map(([kind, use]) => [
+            kind,
+            async (/** @type {net.Socket} */ socket) => {
+              const secure = tls.connect(
+                /** @type {any} */ ({ socket, rejectUnauthorized: false, allowHalfOpen: true })
+              )
+              secure.on('error', () => {})
+              await once(secure, 'secureConnect')
+              use(secure)
+            }
+          ])
+        )
+      )
     })
   }
 
   test('of the load agent', async (t) => {
-    const agent = createAgent({ settings: { host: '127.0.0.1', agentPort: 0, agentCapacity: 1 }, workers: 1, processes, log, clock: manualClock(), linger: SHORT.linger })
+    const agent = createAgent({
+      settings: { host: '127.0.0.1', agentPort: 0, agentCapacity: 1 },
+      workers: 1,
+      processes,
+      log,
+      clock: manualClock(),
+      linger: SHORT.linger
+    })
     await agent.start()
     t.after(() => agent.stop())
     await allEnd(t, { host: '127.0.0.1', port: agent.port() }, {
@@ -209,10 +273,15 @@ describe('a client that keeps its side open holds no socket', { concurrency: tru
 
 test('a client that is refused reads why', async (t) => {
   const address = await gateway(t, engine)
-  for (const [request, status] of [['nonsense\r\n\r\n', 400], [`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n${MEGABYTE}`, 404]]) {
+  for (const [request, status] of [
+    ['nonsense\r\n\r\n', 400],
+    [`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n${MEGABYTE}`, 404]
+  ]) {
     const socket = await open(t, address)
     let answer = ''
-    socket.setEncoding('latin1').on('data', (chunk) => { answer += chunk })
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      answer += chunk
+    })
     socket.write(/** @type {string} */ (request))
     await once(socket, 'end')
     assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} .*\r\nConnection: close\r\n`, 's'))

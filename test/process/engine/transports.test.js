@@ -52,22 +52,42 @@ describe('session ids', () => {
   })
 
   test('that nobody has are answered by Engine.IO at once, also those of other workers', async () => {
-    for (const sid of ['AAAAAAAAAAAAAAAAAAAA', createSessionIds(17)(), '__proto__', 'constructor', 'x'.repeat(5000), '%00', '%']) {
+    for (const sid of [
+      'AAAAAAAAAAAAAAAAAAAA',
+      createSessionIds(17)(),
+      '__proto__',
+      'constructor',
+      'x'.repeat(5000),
+      '%00',
+      '%'
+    ]) {
       const answer = await fetch(`${url}/socket.io/?EIO=4&transport=polling&sid=${sid}`)
       assert.equal(answer.status, 400, sid)
       assert.deepEqual(await answer.json(), { code: 1, message: 'Session ID unknown' })
-      assert.match(await rawRequest(upgradeRequest(`/socket.io/?EIO=4&transport=websocket&sid=${sid}`)), /^HTTP\/1.1 400 .*Session ID unknown$/s)
+      assert.match(
+        await rawRequest(upgradeRequest(`/socket.io/?EIO=4&transport=websocket&sid=${sid}`)),
+        /^HTTP\/1.1 400 .*Session ID unknown$/s
+      )
     }
-    const post = await fetch(`${url}/socket.io/?EIO=4&transport=polling&sid=AAAAAAAAAAAAAAAAAAAA`, { method: 'POST', body: '40' })
+    const post = await fetch(`${url}/socket.io/?EIO=4&transport=polling&sid=AAAAAAAAAAAAAAAAAAAA`, {
+      method: 'POST',
+      body: '40'
+    })
     assert.equal(post.status, 400)
   })
 
   test('of a WebSocket cannot be taken over by an upgrade, nor by polling', async (t) => {
     const victim = await connectClient(t, url)
     const { id: sid } = /** @type {any} */ (victim.io.engine)
-    assert.match(await rawRequest(upgradeRequest(`/socket.io/?EIO=4&transport=websocket&sid=${sid}`)), /^HTTP\/1.1 400 /)
+    assert.match(
+      await rawRequest(upgradeRequest(`/socket.io/?EIO=4&transport=websocket&sid=${sid}`)),
+      /^HTTP\/1.1 400 /
+    )
     assert.equal((await fetch(`${url}/socket.io/?EIO=4&transport=polling&sid=${sid}`)).status, 400)
-    assert.equal((await fetch(`${url}/socket.io/?EIO=4&transport=polling&sid=${sid}`, { method: 'POST', body: '41' })).status, 400)
+    assert.equal(
+      (await fetch(`${url}/socket.io/?EIO=4&transport=polling&sid=${sid}`, { method: 'POST', body: '41' })).status,
+      400
+    )
     await stillServed(victim)
   })
 
@@ -77,7 +97,10 @@ describe('session ids', () => {
     const rightful = await rawWebSocket(t, url, `&transport=websocket&sid=${session.sid}`)
     rightful.send('2probe')
     await rightful.text(/^3probe$/)
-    assert.match(await rawRequest(upgradeRequest(`/socket.io/?EIO=4&transport=websocket&sid=${session.sid}`)), /^HTTP\/1.1 400 /)
+    assert.match(
+      await rawRequest(upgradeRequest(`/socket.io/?EIO=4&transport=websocket&sid=${session.sid}`)),
+      /^HTTP\/1.1 400 /
+    )
     rightful.send('5', '420["doc:leave",{"guid":"x"}]')
     await rightful.text(/^430\[\{"ok":false/)
     rightful.send('41')
@@ -101,7 +124,11 @@ describe('session ids', () => {
     for (const transport of ['websocket', 'polling']) {
       for (const method of ['GET', 'POST', 'PUT']) {
         const signal = AbortSignal.timeout(5000)
-        const { status } = await fetch(`${url}/socket.io/?EIO=4&transport=${transport}&sid=${sid}`, { method, signal, ...method === 'POST' ? { body: '40' } : {} })
+        const { status } = await fetch(`${url}/socket.io/?EIO=4&transport=${transport}&sid=${sid}`, {
+          method,
+          signal,
+          ...(method === 'POST' ? { body: '40' } : {})
+        })
         assert.equal(status, method === 'PUT' ? 405 : 400, `${method} ${transport}`)
       }
     }
@@ -111,7 +138,8 @@ describe('session ids', () => {
 
 describe('requests that are not as they should be', () => {
   test('are refused by Engine.IO', async (t) => {
-    const status = async (/** @type {string} */ query, /** @type {RequestInit} */ init = {}) => (await fetch(`${url}/socket.io/${query}`, init)).status
+    const status = async (/** @type {string} */ query, /** @type {RequestInit} */ init = {}) =>
+      (await fetch(`${url}/socket.io/${query}`, init)).status
     assert.equal(await status('?EIO=3&transport=polling'), 400)
     assert.equal(await status('?transport=polling'), 400)
     assert.equal(await status('?EIO=4'), 400)
@@ -131,11 +159,21 @@ describe('requests that are not as they should be', () => {
 
   test('do no harm when their sender resets the connection at once', async () => {
     const begun = '/socket.io/?EIO=4&transport=websocket'
-    for (const path of ['/elsewhere', begun, `${begun}&sid=AAAAAAAAAAAAAAAAAAAA`, '/socket.io/?EIO=3&transport=websocket']) {
-      await Promise.all(Array.from({ length: 5 }, () => rawRequest(upgradeRequest(path) + 'x'.repeat(50_000), { reset: true })))
+    for (const path of [
+      '/elsewhere',
+      begun,
+      `${begun}&sid=AAAAAAAAAAAAAAAAAAAA`,
+      '/socket.io/?EIO=3&transport=websocket'
+    ]) {
+      await Promise.all(
+        Array.from({ length: 5 }, () => rawRequest(upgradeRequest(path) + 'x'.repeat(50_000), { reset: true }))
+      )
     }
     await rawRequest('GET / HTTP/1.1\r\nhost: x\r\n\r\n', { reset: true })
-    await rawRequest(`POST /socket.io/?EIO=4&transport=polling&sid=${(await shortPolling()).sid} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nxxx`, { reset: true })
+    await rawRequest(
+      `POST /socket.io/?EIO=4&transport=polling&sid=${(await shortPolling()).sid} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nxxx`,
+      { reset: true }
+    )
     await stillServed(witness)
   })
 

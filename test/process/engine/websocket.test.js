@@ -12,21 +12,45 @@ import { EngineSocket } from '../../../src/engine/engine-socket.js'
 
 const server = await startEmbedded({ after })
 const { url, gateway } = server
-const REQUEST = ['GET /socket.io/?EIO=4&transport=websocket HTTP/1.1', 'Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', '', ''].join('\r\n')
+const REQUEST = [
+  'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1',
+  'Host: x',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  '',
+  ''
+].join('\r\n')
 const MASK = Buffer.from([1, 2, 3, 4])
 
 /** @param {number} first @param {string | Buffer} payload shorter than 126 bytes @returns {Buffer} */
-const frame = (first, payload) => Buffer.concat([Buffer.from([first, 0x80 | Buffer.byteLength(payload)]), MASK, Buffer.from(payload).map((byte, i) => byte ^ MASK[i & 3])])
+const frame = (first, payload) =>
+  Buffer.concat([
+    Buffer.from([first, 0x80 | Buffer.byteLength(payload)]),
+    MASK,
+    Buffer.from(payload).map((byte, i) => byte ^ MASK[i & 3])
+  ])
 
 /** @returns {any} Engine.IO's socket of whoever came last with a WebSocket */
 const latest = () => gateway.engine.sessions().at(-1)
 
-/** @param {import('node:test').TestContext} t @param {...(string | Buffer)} parts each is sent when the one before has arrived */
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {...(string | Buffer)} parts each is sent when the one before has arrived
+ */
 async function dial (t, ...parts) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setNoDelay()
   t.after(() => socket.destroy())
   const client = { socket, bytes: Buffer.alloc(0), ended: false }
-  socket.on('data', (chunk) => { client.bytes = Buffer.concat([client.bytes, chunk]) }).on('error', () => {}).on('close', () => { client.ended = true })
+  socket
+    .on('data', (chunk) => {
+      client.bytes = Buffer.concat([client.bytes, chunk])
+    })
+    .on('error', () => {})
+    .on('close', () => {
+      client.ended = true
+    })
   await once(socket, 'connect')
   for (const part of parts) {
     socket.write(part)
@@ -45,7 +69,10 @@ describe('a client that begins with a WebSocket', () => {
   })
 
   test('has one as well when its request comes in pieces, or after another one', async (t) => {
-    for (const parts of [[REQUEST.slice(0, 1), REQUEST.slice(1, 30), REQUEST.slice(30)], ['GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n', REQUEST]]) {
+    for (const parts of [
+      [REQUEST.slice(0, 1), REQUEST.slice(1, 30), REQUEST.slice(30)],
+      ['GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n', REQUEST]
+    ]) {
       const client = await dial(t, ...parts)
       await waitFor(() => client.bytes.includes('0{"sid"'), { message: () => client.bytes.toString('latin1') })
       assert.ok(latest() instanceof EngineSocket)
@@ -62,7 +89,10 @@ describe('a client that begins with a WebSocket', () => {
   test('gets the first of the protocols that it offers, and the answer to its key', async (t) => {
     const client = await dial(t, REQUEST.replace('Host: x', 'Host: x\r\nSec-WebSocket-Protocol: one, two'))
     await waitFor(() => client.bytes.includes('0{'), { message: () => client.bytes.toString('latin1') })
-    assert.match(client.bytes.toString('latin1'), /^HTTP\/1\.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\nSec-WebSocket-Protocol: one\r\n\r\n/)
+    assert.match(
+      client.bytes.toString('latin1'),
+      /^HTTP\/1\.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\nSec-WebSocket-Protocol: one\r\n\r\n/
+    )
   })
 
   test('ends with the engine, and is forgotten then', async (t) => {
@@ -89,7 +119,12 @@ describe('what a client sends', () => {
   for (const [what, bytes, code, reason] of /** @type {const} */ ([
     ['frames that are not masked', Buffer.from([0x81, 1, 0x32]), 1002, 'a frame is not masked'],
     ['text that is not UTF-8', frame(0x81, Buffer.from([0x34, 0xff])), 1007, 'text is not valid UTF-8'],
-    ['more than may come before it is admitted', Buffer.concat([Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]), MASK]), 1009, 'message is larger than 65536 bytes']
+    [
+      'more than may come before it is admitted',
+      Buffer.concat([Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]), MASK]),
+      1009,
+      'message is larger than 65536 bytes'
+    ]
   ])) {
     test(`${what}: its WebSocket is closed with ${code} and a reason`, async (t) => {
       const client = await dial(t, REQUEST)
@@ -154,7 +189,8 @@ test('a connection that ends before it has said anything is no longer waited for
 test('connections that say nothing do not keep a gateway from stopping', async (t) => {
   const stopping = await startEmbedded(t)
   const socket = connect(Number(new URL(stopping.url).port), '127.0.0.1').on('error', () => {})
-  const accepted = () => new Promise((resolve) => stopping.gateway.httpServer.getConnections((_, count) => resolve(count === 1)))
+  const accepted = () =>
+    new Promise((resolve) => stopping.gateway.httpServer.getConnections((_, count) => resolve(count === 1)))
   await waitFor(accepted)
   const closed = once(socket, 'close')
   const begin = performance.now()

@@ -36,7 +36,8 @@ const RIGHT = {
 describe('every event of a client', () => {
   test('wants one object', async () => {
     for (const event of Object.keys(RIGHT)) {
-      for (const wrong of [null, 0, true, '', 'text', [], [RIGHT[event]], {}]) assert.equal(await codeOf(event, wrong), 'bad_request', `${event} ${JSON.stringify(wrong)}`)
+      for (const wrong of [null, 0, true, '', 'text', [], [RIGHT[event]], {}])
+        assert.equal(await codeOf(event, wrong), 'bad_request', `${event} ${JSON.stringify(wrong)}`)
       assert.equal(await codeOf(event), 'bad_request')
       assert.equal(await codeOf(event, RIGHT[event], {}), 'bad_request')
       assert.equal(await codeOf(event, {}, RIGHT[event]), 'bad_request')
@@ -48,17 +49,34 @@ describe('every event of a client', () => {
       assert.equal(await codeOf(event, { ...right, other: 1 }), 'bad_request', `${event} with one too many`)
       for (const field of Object.keys(right)) {
         if (field === 'data') continue
-        const isRight = (/** @type {unknown} */ value) => value === undefined || JSON.stringify(value) === JSON.stringify(right[field]) ||
-          (field === 'position' && value === null) || (typeof right[field] === 'string' && typeof value === 'string' && value !== '') ||
+        const isRight = (/** @type {unknown} */ value) =>
+          value === undefined ||
+          JSON.stringify(value) === JSON.stringify(right[field]) ||
+          (field === 'position' && value === null) ||
+          (typeof right[field] === 'string' && typeof value === 'string' && value !== '') ||
           (field === 'state' && typeof value === 'object' && value !== null && !Array.isArray(value))
         for (const wrong of WRONG.filter((value) => !isRight(value))) {
           const expected = field === 'token' && typeof wrong === 'string' ? 'unauthorized' : 'bad_request'
-          assert.equal(await codeOf(event, { ...right, [field]: wrong }), expected, `${event} ${field} ${JSON.stringify(wrong)}`)
+          assert.equal(
+            await codeOf(event, { ...right, [field]: wrong }),
+            expected,
+            `${event} ${field} ${JSON.stringify(wrong)}`
+          )
         }
       }
     }
-    for (const position of [{}, { epoch: 'e' }, { offset: 1 }, { epoch: 'e', offset: -1 }, { epoch: 'e', offset: 0.5 }, { epoch: 'e', offset: '1' }, { epoch: 1, offset: 1 }, { epoch: 'e', offset: 2 ** 60 },
-      { epoch: 'x'.repeat(65), offset: 0 }, { epoch: 'e', offset: 0, more: 1 }]) {
+    for (const position of [
+      {},
+      { epoch: 'e' },
+      { offset: 1 },
+      { epoch: 'e', offset: -1 },
+      { epoch: 'e', offset: 0.5 },
+      { epoch: 'e', offset: '1' },
+      { epoch: 1, offset: 1 },
+      { epoch: 'e', offset: 2 ** 60 },
+      { epoch: 'x'.repeat(65), offset: 0 },
+      { epoch: 'e', offset: 0, more: 1 }
+    ]) {
       assert.equal(await codeOf('doc:join', { guid: 'other', position }), 'bad_request', JSON.stringify(position))
     }
     assert.equal(await codeOf('doc:send', { guid: 'doc' }), 'bad_request', 'without data')
@@ -69,25 +87,69 @@ describe('every event of a client', () => {
     const { error } = await client.ask('doc:join', { guid: 'doc', position: { epoch: 'secret', offset: 'secret' } })
     assert.match(error.message, /^position\.offset: /)
     assert.doesNotMatch(error.message, /secret/)
-    for (const input of [{ guid: 'doc', ['x'.repeat(10_000)]: 1 }, { guid: 'doc', position: { ['x'.repeat(10_000)]: 1 } }]) {
+    for (const input of [
+      { guid: 'doc', ['x'.repeat(10_000)]: 1 },
+      { guid: 'doc', position: { ['x'.repeat(10_000)]: 1 } }
+    ]) {
       assert.ok((await client.ask('doc:join', input)).error.message.length <= 300)
     }
   })
 
   test('takes any text as guid, up to 256 bytes, but no control characters', async () => {
-    for (const guid of ['{a}', 'a/b', '../..', 'Dokument ä', '文档', '👩‍👩‍👧', '*', '"', '\\', '__proto__', 'constructor', 'x'.repeat(256), 'ü'.repeat(128), ' ']) {
+    for (const guid of [
+      '{a}',
+      'a/b',
+      '../..',
+      'Dokument ä',
+      '文档',
+      '👩‍👩‍👧',
+      '*',
+      '"',
+      '\\',
+      '__proto__',
+      'constructor',
+      'x'.repeat(256),
+      'ü'.repeat(128),
+      ' '
+    ]) {
       assert.deepEqual((await client.ask('doc:join', { guid })).guid, guid)
       assert.equal(await codeOf('doc:send', { guid, data: null }), 'ok')
       assert.equal(await codeOf('doc:signal', { guid, event: 'x', data: null }), 'ok')
       assert.equal((await client.ask('doc:leave', { guid })).guid, guid)
     }
-    for (const guid of ['', 'x'.repeat(257), 'ü'.repeat(129), 'a\nb', '\u0000', 'a\u007f', '\u001e', 'x'.repeat(50_000)]) {
-      for (const event of ['doc:join', 'doc:leave', 'doc:send', 'doc:signal']) assert.equal(await codeOf(event, { ...RIGHT[event], guid }), 'bad_request', `${event} ${JSON.stringify(guid).slice(0, 20)}`)
+    for (const guid of [
+      '',
+      'x'.repeat(257),
+      'ü'.repeat(129),
+      'a\nb',
+      '\u0000',
+      'a\u007f',
+      '\u001e',
+      'x'.repeat(50_000)
+    ]) {
+      for (const event of ['doc:join', 'doc:leave', 'doc:send', 'doc:signal'])
+        assert.equal(
+          await codeOf(event, { ...RIGHT[event], guid }),
+          'bad_request',
+          `${event} ${JSON.stringify(guid).slice(0, 20)}`
+        )
     }
   })
 
   test('is answered `unknown_event` if there is none of this name', async () => {
-    for (const event of ['x', 'doc:', 'doc:Join', 'message', 'error', 'toString', '__proto__', 'constructor', 'doc:member', 'x'.repeat(10_000)]) assert.equal(await codeOf(event, {}), 'unknown_event', event.slice(0, 20))
+    for (const event of [
+      'x',
+      'doc:',
+      'doc:Join',
+      'message',
+      'error',
+      'toString',
+      '__proto__',
+      'constructor',
+      'doc:member',
+      'x'.repeat(10_000)
+    ])
+      assert.equal(await codeOf(event, {}), 'unknown_event', event.slice(0, 20))
     const raw = await rawWebSocket(file, server.url)
     await raw.connect()
     raw.send('421[5]', '422[1e999]', '423["x",1,2,3]')
@@ -109,11 +171,22 @@ describe('every event of a client', () => {
 
 describe('what clients send', () => {
   test('reaches the other codec as it was, with the event and who sent it', async () => {
-    const values = [null, 0, '', [], {}, { a: [1, 'ü', null] }, JSON.parse('{"constructor":{"prototype":{"a":1}},"toString":1}')]
+    const values = [
+      null,
+      0,
+      '',
+      [],
+      {},
+      { a: [1, 'ü', null] },
+      JSON.parse('{"constructor":{"prototype":{"a":1}},"toString":1}')
+    ]
     for (const [from, to] of [[client, binary], [binary, client]]) {
       for (const value of values) {
         to.received.length = from.received.length = 0
-        assert.match((await from.ask('doc:send', { guid: 'doc', event: 'edit', data: value })).traceId, /^[0-9a-f]{32}$/)
+        assert.match(
+          (await from.ask('doc:send', { guid: 'doc', event: 'edit', data: value })).traceId,
+          /^[0-9a-f]{32}$/
+        )
         assert.equal((await from.ask('doc:signal', { guid: 'doc', event: 'cursor', data: value })).ok, true)
         await waitFor(() => to.received.length === 2)
         const [kept, signal] = to.received
@@ -156,7 +229,10 @@ describe('what clients send', () => {
     for (const event of ['doc:send', 'doc:signal']) {
       for (const long of ['', 'x'.repeat(5000)]) {
         for (const to of [client, other]) to.received.length = 0
-        assert.equal((await binary.ask(event, { guid: 'doc', event: 'noted', data: { at, long, list: [{ at }] } })).ok, true)
+        assert.equal(
+          (await binary.ask(event, { guid: 'doc', event: 'noted', data: { at, long, list: [{ at }] } })).ok,
+          true
+        )
         await waitFor(() => client.received.length === 1 && other.received.length === 1)
         assert.deepEqual(other.received[0].payload, { at, long, list: [{ at }] })
         assert.deepEqual(client.received[0].payload, { at: at.toISOString(), long, list: [{ at: at.toISOString() }] })
@@ -166,20 +242,35 @@ describe('what clients send', () => {
 
   test('and holds half a surrogate pair is U+FFFD for those who speak msgpack, and what comes after it is not lost', async () => {
     for (const to of [client, binary]) to.received.length = 0
-    const data = { '\ud800key': ['\udfff', 'x'.repeat(2000)], 'short': '\ud83d' }
-    for (const sent of [data, { short: data.short }, 'text \ud83d', { next: 1 }]) assert.equal((await client.ask('doc:send', { guid: 'doc', data: sent })).ok, true)
-    assert.equal((await client.ask('doc:send', { guid: 'doc', data: { binary: Buffer.from('x'), text: '\ud83d' } })).ok, true)
+    const data = { '\ud800key': ['\udfff', 'x'.repeat(2000)], short: '\ud83d' }
+    for (const sent of [data, { short: data.short }, 'text \ud83d', { next: 1 }])
+      assert.equal((await client.ask('doc:send', { guid: 'doc', data: sent })).ok, true)
+    assert.equal(
+      (await client.ask('doc:send', { guid: 'doc', data: { binary: Buffer.from('x'), text: '\ud83d' } })).ok,
+      true
+    )
     await waitFor(() => client.received.length === 5 && binary.received.length === 5)
-    assert.deepEqual(binary.received.map(({ payload }) => payload), [
-      { '\ufffdkey': ['\ufffd', 'x'.repeat(2000)], 'short': '\ufffd' }, { short: '\ufffd' }, 'text \ufffd', { next: 1 }, { binary: Buffer.from('x'), text: '\ufffd' }
-    ])
+    assert.deepEqual(
+      binary.received.map(({ payload }) => payload),
+      [
+        { '\ufffdkey': ['\ufffd', 'x'.repeat(2000)], short: '\ufffd' },
+        { short: '\ufffd' },
+        'text \ufffd',
+        { next: 1 },
+        { binary: Buffer.from('x'), text: '\ufffd' }
+      ]
+    )
   })
 
   test('pollutes no prototype', async () => {
     const raw = await rawWebSocket(file, server.url)
     await raw.connect()
-    raw.send('421["doc:join",{"guid":"doc","__proto__":{"polluted":1}}]', '422["doc:join",{"__proto__":{"guid":"doc"}}]',
-      '423["doc:join",{"guid":"p","state":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}]', '424["__proto__",{}]')
+    raw.send(
+      '421["doc:join",{"guid":"doc","__proto__":{"polluted":1}}]',
+      '422["doc:join",{"__proto__":{"guid":"doc"}}]',
+      '423["doc:join",{"guid":"p","state":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}]',
+      '424["__proto__",{}]'
+    )
     await raw.text(/^433\[\{"ok":true/)
     raw.send('425["doc:send",{"guid":"p","data":{"__proto__":{"polluted":1}}}]')
     await raw.text(/^435\[\{"ok":true/)
@@ -194,7 +285,17 @@ describe('what clients send', () => {
       const right = RIGHT[event]
       assert.equal(await codeOf(event, { ...right, data: 'x'.repeat(100_000 - 2) }), 'ok')
       assert.equal(await codeOf(event, { ...right, data: 'x'.repeat(100_000 - 1) }), tooLarge)
-      for (const name of ['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener', 'doc:x', 'gateway:draining', 'auth:x']) {
+      for (const name of [
+        'connect',
+        'connect_error',
+        'disconnect',
+        'disconnecting',
+        'newListener',
+        'removeListener',
+        'doc:x',
+        'gateway:draining',
+        'auth:x'
+      ]) {
         assert.equal(await codeOf(event, { ...right, event: name }), 'reserved_event', name)
       }
       assert.equal(await codeOf(event, { ...right, event: 'x'.repeat(257) }), 'bad_request')
@@ -208,7 +309,9 @@ describe('what clients send', () => {
     await raw.text(/doc:joined/)
     for (const [id, depth] of [[1, 257], [2, 3000], [3, 45_000]]) {
       for (const [kind, event] of [[1, 'doc:send'], [2, 'doc:signal']]) {
-        raw.send(`42${kind}${id}["${event}",{"guid":"doc","event":"x","data":${'['.repeat(depth)}${']'.repeat(depth)}}]`)
+        raw.send(
+          `42${kind}${id}["${event}",{"guid":"doc","event":"x","data":${'['.repeat(depth)}${']'.repeat(depth)}}]`
+        )
         assert.match(await raw.text(new RegExp(`^43${kind}${id}`)), /"code":"bad_(?:value|request)"/)
       }
     }

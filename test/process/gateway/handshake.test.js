@@ -11,8 +11,10 @@ const { url, gateway } = server
 test('the answer to the upgrade and the first packet come in one piece', async () => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   const piece = new Promise((resolve) => socket.once('data', resolve))
-  socket.write('GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
-    'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n')
+  socket.write(
+    'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n' +
+    'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+  )
   assert.match((await piece).toString('latin1'), /^HTTP\/1.1 101 [^]*\r\n\r\n..[^]*0\{"sid":"[\w-]{20}"/)
   socket.destroy()
 })
@@ -31,7 +33,11 @@ describe('what an extension finds in socket.handshake', () => {
   for (const transport of /** @type {const} */ (['websocket', 'polling'])) {
     test(`${transport}: what Socket.IO documents`, async (t) => {
       const begin = Date.now()
-      await connectClient(t, url, { transports: [transport], auth: { client: 'tab' }, extraHeaders: { 'x-hint': 'yes' } })
+      await connectClient(t, url, {
+        transports: [transport],
+        auth: { client: 'tab' },
+        extraHeaders: { 'x-hint': 'yes' }
+      })
       assert.equal(seen.headers['x-hint'], 'yes')
       assert.equal(seen.query.transport, transport)
       assert.match(seen.url, /^\/socket\.io\/\?.*transport=/)

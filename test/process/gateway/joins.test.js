@@ -16,7 +16,10 @@ async function setUp (t) {
   const client = await connectClient(t, server.url)
   /** @type {((error?: Error) => void)[]} */
   const waiting = []
-  bus.beforeSubscribe = () => new Promise((resolve, reject) => { waiting.push((error) => error ? reject(error) : resolve(undefined)) })
+  bus.beforeSubscribe = () =>
+    new Promise((resolve, reject) => {
+      waiting.push((error) => (error ? reject(error) : resolve(undefined)))
+    })
   return {
     server, bus, client,
     subscribing: () => waitFor(() => waiting.length > 0, { message: 'a subscribe' }),
@@ -90,7 +93,10 @@ describe('a join that is still under way', () => {
   })
 
   test('is of the handshake and left: nothing is said of it, whose guid may be open again', async (t) => {
-    for (const [error, codes] of /** @type {const} */ ([[undefined, ['ok', 'ok']], [new Error('away'), ['unavailable', 'ok']]])) {
+    for (const [error, codes] of /** @type {const} */ ([
+      [undefined, ['ok', 'ok']],
+      [new Error('away'), ['unavailable', 'ok']]
+    ])) {
       const { server, subscribing, goOn } = await setUp(t)
       const client = createClient(t, server.url, { auth: { documents: { doc: null } } })
       await subscribing()
@@ -149,7 +155,8 @@ test('joins and leaves in any order, without awaiting, end as the last one says'
   const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '100000' })
   const bus = watchBus(server)
   const clients = await Promise.all([0, 1, 2].map(() => connectClient(t, server.url)))
-  bus.beforeSubscribe = () => Math.random() < 0.5 ? new Promise((resolve) => setTimeout(resolve, Math.random() * 5)) : undefined
+  bus.beforeSubscribe = () =>
+    Math.random() < 0.5 ? new Promise((resolve) => setTimeout(resolve, Math.random() * 5)) : undefined
   const guids = ['a', 'b', 'c']
 
   /**
@@ -169,14 +176,21 @@ test('joins and leaves in any order, without awaiting, end as the last one says'
   }
 
   for (let round = 0; round < 10; round++) {
-    const open = await Promise.all(clients.map((client) => Promise.all(guids.map((guid) => joinsAndLeaves(client, guid)))))
-    await waitFor(() => guids.every((guid) => bus.documents.has(guid) === open.flat().includes(guid)), { message: () => [[...bus.documents], open] })
+    const open = await Promise.all(
+      clients.map((client) => Promise.all(guids.map((guid) => joinsAndLeaves(client, guid))))
+    )
+    await waitFor(() => guids.every((guid) => bus.documents.has(guid) === open.flat().includes(guid)), {
+      message: () => [[...bus.documents], open]
+    })
     for (const client of clients) client.received.length = 0
     for (const guid of guids) await server.gateway.bus.publish([entry(guid, guid)])
     // the bus delivers in the next turn: what a client asked for from a timer would be answered before
     await new Promise(setImmediate)
     await Promise.all(clients.map((client) => client.ask('nothing')))
-    assert.deepEqual(clients.map(({ received }) => received.map(({ payload }) => payload)), open.map((joined) => joined.filter((guid) => guid !== undefined)))
+    assert.deepEqual(
+      clients.map(({ received }) => received.map(({ payload }) => payload)),
+      open.map((joined) => joined.filter((guid) => guid !== undefined))
+    )
   }
   for (const client of clients) client.disconnect()
   await nothingLeft(server, bus)

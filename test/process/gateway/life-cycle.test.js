@@ -20,7 +20,12 @@ async function start (t) {
     const client = await connectClient(t, server.url, options)
     const [uid] = /** @type {string[]} */ (told.at(-1))
     const own = () => told.filter(([who]) => who === uid).map(([, ...rest]) => rest)
-    return { client, uid, own, ended: () => waitFor(() => own().at(-1)?.[0] === 'disconnected', { message: () => own() }) }
+    return {
+      client,
+      uid,
+      own,
+      ended: () => waitFor(() => own().at(-1)?.[0] === 'disconnected', { message: () => own() })
+    }
   }
   return { server, connect }
 }
@@ -36,14 +41,22 @@ test('listeners are told what a connection opens and closes, in pairs, and that 
   client.disconnect()
   await ended()
   assert.deepEqual(own(), [
-    ['connected'], ['joined', 'a', { name: 'Ada' }], ['joined', 'b', undefined], ['left', 'a', 'left'], ['left', 'b', 'closed'], ['disconnected', 'closed']
+    ['connected'],
+    ['joined', 'a', { name: 'Ada' }],
+    ['joined', 'b', undefined],
+    ['left', 'a', 'left'],
+    ['left', 'b', 'closed'],
+    ['disconnected', 'closed']
   ])
 })
 
 test('a document that is left while it is being joined is neither joined nor left', async (t) => {
   const { connect } = await start(t)
   const { client, own, ended } = await connect()
-  const [joined, left] = await Promise.all([client.ask('doc:join', { guid: 'a' }), client.ask('doc:leave', { guid: 'a' })])
+  const [joined, left] = await Promise.all([
+    client.ask('doc:join', { guid: 'a' }),
+    client.ask('doc:leave', { guid: 'a' })
+  ])
   assert.deepEqual([joined.ok, left.ok], [false, true])
   client.disconnect()
   await ended()
@@ -59,7 +72,11 @@ test('they are told why: revoked, kicked, a socket that broke, a drain', async (
   await waitFor(() => kicked.own().length >= 4, { message: () => kicked.own() })
   await fetch(`${server.apiUrl}/v1/users/${kicked.uid}/connections`, { method: 'DELETE' })
   await kicked.ended()
-  assert.deepEqual(kicked.own().slice(3), [['left', 'a', 'revoked'], ['left', 'b', 'kicked'], ['disconnected', 'kicked']])
+  assert.deepEqual(kicked.own().slice(3), [
+    ['left', 'a', 'revoked'],
+    ['left', 'b', 'kicked'],
+    ['disconnected', 'kicked']
+  ])
 
   const broken = await connect({ transports: ['websocket'] })
   const [connection] = [...server.gateway.io.sockets.sockets.values()]

@@ -19,7 +19,11 @@ const bus = watchBus(server)
  */
 async function fourTabs (t) {
   const tokens = { anna: await signToken({ sub: 'anna' }), ben: await signToken({ sub: 'ben' }) }
-  const auth = (/** @type {string} */ token, /** @type {string} */ client) => ({ token, client, documents: { doc: null } })
+  const auth = (/** @type {string} */ token, /** @type {string} */ client) => ({
+    token,
+    client,
+    documents: { doc: null }
+  })
   const tabs = await Promise.all([
     connectClient(t, server.url, { auth: auth(tokens.anna, 'anna-1') }),
     connectClient(t, server.url, { auth: auth(tokens.anna, 'anna-2'), codec: 'msgpack' }),
@@ -50,7 +54,12 @@ describe('a record', () => {
     await server.post('/v1/users/nobody/send', 'x')
     await server.post('/v1/broadcast', 'mark')
     await waitFor(() => tabs.every(({ received }) => received.at(-1)?.payload === 'mark'))
-    assert.deepEqual(payloads(tabs), [[{ to: 'anna' }, 'mark'], [{ to: 'anna' }, 'mark'], [{ to: 'anna' }, 'mark'], ['mark']])
+    assert.deepEqual(payloads(tabs), [
+      [{ to: 'anna' }, 'mark'],
+      [{ to: 'anna' }, 'mark'],
+      [{ to: 'anna' }, 'mark'],
+      ['mark']
+    ])
     const [{ event, meta }] = tabs[0].received
     assert.equal(event, 'note')
     assert.deepEqual(Object.keys(meta), ['traceId', 'ts'])
@@ -79,13 +88,16 @@ describe('a record', () => {
 
   test('that is ephemeral has no offset, and is not in the log', async (t) => {
     const tabs = await fourTabs(t)
-    const before = /** @type {any} */ (await (await fetch(`${server.apiUrl}/v1/documents/doc/position`)).json()).position
+    const before = /** @type {any} */ (await (await fetch(`${server.apiUrl}/v1/documents/doc/position`)).json())
+      .position
     await server.post('/v1/documents/doc/broadcast', 'gone', { 'x-ephemeral': 'true' })
     await server.post('/v1/documents/doc/broadcast', 'kept')
     await waitFor(() => tabs.every(({ received }) => received.length === 2))
     const [gone, kept] = tabs[0].received
     assert.deepEqual([Object.keys(gone.meta), kept.meta.offset], [['guid', 'traceId', 'ts'], before.offset + 1])
-    const late = await connectClient(t, server.url, { auth: { token: await signToken({ sub: 'late' }), documents: { doc: before } } })
+    const late = await connectClient(t, server.url, {
+      auth: { token: await signToken({ sub: 'late' }), documents: { doc: before } }
+    })
     await waitFor(() => late.received.some(({ event }) => event === 'doc:joined'))
     assert.deepEqual(late.received.map(({ payload }) => payload.guid ?? payload), ['kept', 'doc'])
   })
@@ -93,7 +105,12 @@ describe('a record', () => {
   test('with a reserved event is refused, and reaches nobody', async (t) => {
     const tabs = await fourTabs(t)
     for (const event of ['disconnect', 'connect_error', 'doc:joined', 'gateway:disconnect', 'auth:expiring']) {
-      for (const path of ['/v1/documents/doc/broadcast', '/v1/users/anna/send', `/v1/sockets/${tabs[0].id}/send`, '/v1/broadcast']) {
+      for (const path of [
+        '/v1/documents/doc/broadcast',
+        '/v1/users/anna/send',
+        `/v1/sockets/${tabs[0].id}/send`,
+        '/v1/broadcast'
+      ]) {
         const { status, body } = await server.post(path, 'x', { 'x-event': event })
         assert.deepEqual([status, body.error.code], [400, 'reserved_event'])
       }
@@ -135,7 +152,8 @@ describe('a kick', () => {
   test('is something else than a lost connection', async (t) => {
     const [tab] = await fourTabs(t)
     const end = ended(tab)
-    for (const { conn } of server.gateway.io.sockets.sockets.values()) if (conn.transport.name === 'websocket') /** @type {any} */ (conn.transport).socket.terminate()
+    for (const { conn } of server.gateway.io.sockets.sockets.values())
+      if (conn.transport.name === 'websocket') /** @type {any} */ (conn.transport).socket.terminate()
     assert.deepEqual(await end, { reason: 'transport close', events: [] })
   })
 })

@@ -31,27 +31,39 @@ const VALUES = {
  * @returns {Promise<Record<string, Client>>} by their kind
  */
 async function everyKind (t, url, guid) {
-  const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) => Object.entries(TRANSPORTS).map(([name, transports]) => ({ name: `${codec} ${name}`, codec, transports })))
+  const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) =>
+    Object.entries(TRANSPORTS).map(([name, transports]) => ({ name: `${codec} ${name}`, codec, transports }))
+  )
   return Object.fromEntries(await Promise.all(kinds.map(async ({ name, codec, transports }) => {
     const client = await connectClient(t, url, { codec, transports })
-    if (name.endsWith('upgraded')) await waitFor(() => client.io.engine.transport.name === 'websocket', { message: 'the upgrade' })
+    if (name.endsWith('upgraded'))
+      await waitFor(() => client.io.engine.transport.name === 'websocket', { message: 'the upgrade' })
     assert.equal((await client.ask('doc:join', { guid })).ok, true)
     return [name, client]
   })))
 }
 
 /** @param {Record<string, Client>} clients @param {number} count */
-const allHave = (clients, count) => waitFor(() => Object.values(clients).every(({ received }) => received.length >= count), {
-  message: () => `${count} records: ${Object.entries(clients).map(([name, { received }]) => `${name} ${received.length}`)}`
-})
+const allHave = (clients, count) =>
+  waitFor(() => Object.values(clients).every(({ received }) => received.length >= count), {
+    message: () =>
+      `${count} records: ${Object.entries(clients).map(([name, { received }]) => `${name} ${received.length}`)}`
+  })
 
 describe('every kind of client gets the same', () => {
   test('from JSON and from msgpack, with a meta that tells document, offset, trace and time', async (t) => {
     const server = await startEmbedded(t)
     const clients = await everyKind(t, server.url, 'doc')
-    const published = Object.entries(VALUES).flatMap(([name, value]) => [{ name, value, body: value }, { name: `${name}, msgpack`, value, body: encodeMsgpack(value) }])
+    const published = Object.entries(VALUES).flatMap(([name, value]) => [
+      { name, value, body: value },
+      { name: `${name}, msgpack`, value, body: encodeMsgpack(value) }
+    ])
     for (const [i, { name, body }] of published.entries()) {
-      const answer = await server.post('/v1/documents/doc/broadcast', body, { 'x-event': 'edit', 'x-timestamp': '1700000000000', 'x-trace-id': `trace-${i}` })
+      const answer = await server.post('/v1/documents/doc/broadcast', body, {
+        'x-event': 'edit',
+        'x-timestamp': '1700000000000',
+        'x-trace-id': `trace-${i}`
+      })
       assert.equal(answer.status, 202, `${name}: ${JSON.stringify(answer.body)}`)
     }
     await allHave(clients, published.length)
@@ -60,7 +72,11 @@ describe('every kind of client gets the same', () => {
         const { event, payload, meta } = received[i]
         assert.equal(event, 'edit')
         assert.deepEqual(payload, value, `${name} for ${kind}`)
-        assert.deepEqual(meta, { guid: 'doc', offset: i + 1, traceId: `trace-${i}`, ts: 1700000000000 }, `${name} for ${kind}`)
+        assert.deepEqual(
+          meta,
+          { guid: 'doc', offset: i + 1, traceId: `trace-${i}`, ts: 1700000000000 },
+          `${name} for ${kind}`
+        )
       }
     }
     for (const [name, { io, received }] of Object.entries(clients)) {
@@ -81,7 +97,10 @@ describe('every kind of client gets the same', () => {
       [attachments.ten, attachments.ten],
       [Array(11).fill(bytes), Array(11).fill(bytes.toString('base64'))],
       // what only looks like an attachment would be refused by the client's decoder
-      [{ bytes, fake: { _placeholder: true, num: 7 } }, { bytes: bytes.toString('base64'), fake: { _placeholder: true, num: 7 } }],
+      [
+        { bytes, fake: { _placeholder: true, num: 7 } },
+        { bytes: bytes.toString('base64'), fake: { _placeholder: true, num: 7 } }
+      ],
       [{ fake: { _placeholder: true, num: 0 } }, { fake: { _placeholder: true, num: 0 } }]
     ]
     for (const [i, [value, forJson]] of cases.entries()) {
@@ -103,7 +122,12 @@ describe('every kind of client gets the same', () => {
     const values = [{ text: 'Grüße' }, Buffer.from([1, 2])]
     for (const value of values) await server.post('/v1/documents/doc/broadcast', encodeMsgpack(value))
     await allHave(clients, 2)
-    for (const [kind, { received }] of Object.entries(clients)) assert.deepEqual(received.map(({ payload }) => payload), values, kind)
+    for (const [kind, { received }] of Object.entries(clients))
+      assert.deepEqual(
+        received.map(({ payload }) => payload),
+        values,
+        kind
+      )
   })
 
   test('in order and once each, 500 at a time, also while it changes its transport', async (t) => {
@@ -116,7 +140,11 @@ describe('every kind of client gets the same', () => {
       server.gateway.bus.publish([entry('doc', i)])
       if (i === 50) {
         for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
-          const client = clients[`${codec} upgrading`] = createClient(t, server.url, { codec, transports: TRANSPORTS.upgraded, auth: { documents: { doc: position } } })
+          const client = (clients[`${codec} upgrading`] = createClient(t, server.url, {
+            codec,
+            transports: TRANSPORTS.upgraded,
+            auth: { documents: { doc: position } }
+          }))
           client.on('message', () => transports.add(client.io.engine.transport.name))
         }
       }

@@ -13,7 +13,9 @@ const bus = watchBus(server)
 const { url, gateway } = server
 
 /** @param {string} guid @param {number} count @param {number} [from] */
-const publish = async (guid, count, from = 1) => { for (let i = 0; i < count; i++) await gateway.bus.publish([entry(guid, from + i)]) }
+const publish = async (guid, count, from = 1) => {
+  for (let i = 0; i < count; i++) await gateway.bus.publish([entry(guid, from + i)])
+}
 
 /** @param {Awaited<ReturnType<typeof connectClient>>} client */
 const records = ({ received }) => received.filter(({ event }) => event === 'message')
@@ -36,7 +38,12 @@ describe('a client that comes back with its position', () => {
   test('is told that it missed nothing', async (t) => {
     const { epoch } = await documentWith(t, 'none', 3)
     const client = await connectClient(t, url)
-    assert.deepEqual(await client.ask('doc:join', { guid: 'none', position: { epoch, offset: 3 } }), { ok: true, guid: 'none', position: { epoch, offset: 3 }, recovered: true })
+    assert.deepEqual(await client.ask('doc:join', { guid: 'none', position: { epoch, offset: 3 } }), {
+      ok: true,
+      guid: 'none',
+      position: { epoch, offset: 3 },
+      recovered: true
+    })
     assert.deepEqual(client.received, [])
   })
 
@@ -47,7 +54,10 @@ describe('a client that comes back with its position', () => {
         const client = await connectClient(t, url, { codec, transports })
         const answer = await client.ask('doc:join', { guid: 'some', position: { epoch, offset: 20 } })
         assert.deepEqual(answer.recovered, true)
-        assert.deepEqual(client.received.slice(0, 230).map(({ payload, meta }) => [payload, meta.offset]), range(230, 21).map((i) => [i, i]))
+        assert.deepEqual(
+          client.received.slice(0, 230).map(({ payload, meta }) => [payload, meta.offset]),
+          range(230, 21).map((i) => [i, i])
+        )
         const value = `new for ${codec} over ${transports}`
         await gateway.bus.publish([entry('some', value)])
         await waitFor(() => client.received.at(-1)?.payload === value)
@@ -61,17 +71,37 @@ describe('a client that comes back with its position', () => {
     const { epoch } = await documentWith(t, 'handshake', 10)
     const client = createClient(t, url, { auth: { documents: { handshake: { epoch, offset: 4 } } } })
     await waitFor(() => client.received.length === 7)
-    assert.deepEqual(client.received.map(({ event, payload }) => event === 'message' ? payload : event), [5, 6, 7, 8, 9, 10, 'doc:joined'])
-    assert.deepEqual(client.received[6].payload, { guid: 'handshake', position: { epoch, offset: 10 }, recovered: true })
+    assert.deepEqual(
+      client.received.map(({ event, payload }) => (event === 'message' ? payload : event)),
+      [5, 6, 7, 8, 9, 10, 'doc:joined']
+    )
+    assert.deepEqual(client.received[6].payload, {
+      guid: 'handshake',
+      position: { epoch, offset: 10 },
+      recovered: true
+    })
   })
 
   test('is told to resync where the gap cannot be bridged', async (t) => {
     const { epoch } = await documentWith(t, 'gap', 600)
     const end = { epoch, offset: 600 }
-    for (const [position, reason] of /** @type {const} */ ([[{ epoch, offset: 99 }, 'trimmed'], [{ epoch: 'other', offset: 600 }, 'epoch'], [{ epoch, offset: 601 }, 'epoch'], [{ epoch: '', offset: 0 }, 'epoch']])) {
+    for (const [position, reason] of /** @type {const} */ ([
+      [{ epoch, offset: 99 }, 'trimmed'],
+      [{ epoch: 'other', offset: 600 }, 'epoch'],
+      [{ epoch, offset: 601 }, 'epoch'],
+      [{ epoch: '', offset: 0 }, 'epoch']
+    ])) {
       const client = await connectClient(t, url)
-      assert.deepEqual(await client.ask('doc:join', { guid: 'gap', position }), { ok: true, guid: 'gap', position: end, recovered: false })
-      assert.deepEqual(client.received.map(({ event, payload }) => [event, payload]), [['doc:resync', { guid: 'gap', position: end, reason }]])
+      assert.deepEqual(await client.ask('doc:join', { guid: 'gap', position }), {
+        ok: true,
+        guid: 'gap',
+        position: end,
+        recovered: false
+      })
+      assert.deepEqual(
+        client.received.map(({ event, payload }) => [event, payload]),
+        [['doc:resync', { guid: 'gap', position: end, reason }]]
+      )
     }
     const client = await connectClient(t, url)
     assert.equal((await client.ask('doc:join', { guid: 'gap', position: { epoch, offset: 100 } })).recovered, true)
@@ -102,7 +132,9 @@ function partOfPage (client, { epoch, offset }) {
     part.offset = meta.offset
   })
   // it loads the document again
-  client.on('doc:resync', ({ position }) => { Object.assign(part, { offset: position.offset, missed: [], resyncs: part.resyncs + 1 }) })
+  client.on('doc:resync', ({ position }) => {
+    Object.assign(part, { offset: position.offset, missed: [], resyncs: part.resyncs + 1 })
+  })
   return Object.assign(part, {
     /** @param {string} guid */
     join: (guid) => client.ask('doc:join', { guid, position: { epoch, offset } })
@@ -113,24 +145,55 @@ describe('a position for a document that the connection has open', () => {
   test('says whether something is missing, and is told to resync where it is', async (t) => {
     const { first: client, epoch } = await documentWith(t, 'open', 5)
     const end = { epoch, offset: 5 }
-    for (const [position, reason] of /** @type {const} */ ([[end, null], [{ epoch, offset: 0 }, 'opened'], [{ epoch: 'bogus', offset: 5 }, 'epoch'], [{ epoch, offset: 999 }, 'epoch']])) {
+    for (const [position, reason] of /** @type {const} */ ([
+      [end, null],
+      [{ epoch, offset: 0 }, 'opened'],
+      [{ epoch: 'bogus', offset: 5 }, 'epoch'],
+      [{ epoch, offset: 999 }, 'epoch']
+    ])) {
       client.received.length = 0
-      assert.deepEqual(await client.ask('doc:join', { guid: 'open', position }), { ok: true, guid: 'open', position: end, recovered: reason === null })
-      assert.deepEqual(client.received.map(({ event, payload }) => [event, payload]), reason === null ? [] : [['doc:resync', { guid: 'open', position: end, reason }]])
+      assert.deepEqual(await client.ask('doc:join', { guid: 'open', position }), {
+        ok: true,
+        guid: 'open',
+        position: end,
+        recovered: reason === null
+      })
+      assert.deepEqual(
+        client.received.map(({ event, payload }) => [event, payload]),
+        reason === null ? [] : [['doc:resync', { guid: 'open', position: end, reason }]]
+      )
     }
-    assert.deepEqual(await client.ask('doc:join', { guid: 'open' }), { ok: true, guid: 'open', position: end, recovered: false })
+    assert.deepEqual(await client.ask('doc:join', { guid: 'open' }), {
+      ok: true,
+      guid: 'open',
+      position: end,
+      recovered: false
+    })
   })
 
   test('of a join behind one under way counts as well', async (t) => {
     const { epoch } = await documentWith(t, 'behind', 5)
     const at = (/** @type {number} */ offset, of = epoch) => ({ epoch: of, offset })
     for (const [first, second, recovered, resyncs] of /** @type {const} */ ([
-      [undefined, at(0), false, 1], [undefined, at(5), true, 0], [at(2), at(2), true, 0], [at(2), at(4), true, 0], [at(2), at(1), false, 1],
-      [at(2), at(6), false, 1], [at(2), at(2, 'other'), false, 1], [at(2, 'other'), at(1), false, 1], [at(2), undefined, false, 0]
+      [undefined, at(0), false, 1],
+      [undefined, at(5), true, 0],
+      [at(2), at(2), true, 0],
+      [at(2), at(4), true, 0],
+      [at(2), at(1), false, 1],
+      [at(2), at(6), false, 1],
+      [at(2), at(2, 'other'), false, 1],
+      [at(2, 'other'), at(1), false, 1],
+      [at(2), undefined, false, 0]
     ])) {
       const client = await connectClient(t, url)
-      const [, answer] = await Promise.all([first, second].map((position) => client.ask('doc:join', { guid: 'behind', position })))
-      assert.deepEqual([answer.recovered, client.received.filter(({ event }) => event === 'doc:resync').length], [recovered, resyncs], JSON.stringify([first, second]))
+      const [, answer] = await Promise.all(
+        [first, second].map((position) => client.ask('doc:join', { guid: 'behind', position }))
+      )
+      assert.deepEqual(
+        [answer.recovered, client.received.filter(({ event }) => event === 'doc:resync').length],
+        [recovered, resyncs],
+        JSON.stringify([first, second])
+      )
       assert.deepEqual(answer.position, at(5))
       client.disconnect()
     }
@@ -175,11 +238,17 @@ describe('coming back', () => {
       }
     })()
     // two clients that keep what the protocol page says: the last offset, and drop what is not above it
-    const clients = [{ offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 }, { offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 }]
+    const clients = [
+      { offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 },
+      { offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 }
+    ]
     await Promise.all(clients.map(async (state, i) => {
       for (let round = 0; round < 50; round++) {
         const position = { epoch, offset: state.offset }
-        const client = createClient(t, url, { codec: i === 0 ? 'json' : 'msgpack', auth: round % 2 === 0 ? { documents: { race: position } } : {} })
+        const client = createClient(t, url, {
+          codec: i === 0 ? 'json' : 'msgpack',
+          auth: round % 2 === 0 ? { documents: { race: position } } : {}
+        })
         const seen = new Set()
         client.on('message', (payload, { offset }) => {
           if (seen.has(offset)) state.doubles++
@@ -201,7 +270,10 @@ describe('coming back', () => {
     for (const state of clients) {
       const client = await connectClient(t, url)
       client.on('message', (payload) => state.got.push(payload))
-      assert.equal((await client.ask('doc:join', { guid: 'race', position: { epoch, offset: state.offset } })).recovered, true)
+      assert.equal(
+        (await client.ask('doc:join', { guid: 'race', position: { epoch, offset: state.offset } })).recovered,
+        true
+      )
       assert.deepEqual(state.got, range(published, 1))
       assert.equal(state.doubles, 0)
     }

@@ -9,7 +9,11 @@ import { waitFor } from '../../helpers/wait.js'
 const server = await startEmbedded({ after }, { AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: 'true' })
 
 const seconds = () => Math.floor(Date.now() / 1000)
-const documents = [{ guid: 'minutes', access: 'write' }, { guid: 'team/*', access: 'write' }, { guid: 'other', access: 'read' }]
+const documents = [
+  { guid: 'minutes', access: 'write' },
+  { guid: 'team/*', access: 'write' },
+  { guid: 'other', access: 'read' }
+]
 /** @param {any} answer */
 const codeOf = ({ ok, error }) => ok ? 'ok' : error.code
 
@@ -19,7 +23,11 @@ async function revoke (guid, uid, from = server) {
   assert.equal(status, 202)
 }
 
-/** @param {import('node:test').TestContext} t @param {object | undefined} claims @param {string} guid a client with the document open */
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {object | undefined} claims
+ * @param {string} guid a client with the document open
+ */
 async function member (t, claims, guid) {
   const token = claims && await signToken({ exp: seconds() + 600, ...claims })
   const client = await connectClient(t, server.url, { auth: { token } })
@@ -45,9 +53,14 @@ for (const [what, claims, guid] of /** @type {[string, object, string][]} */ ([
     client.disconnect().connect()
     await client.next('connect')
     assert.equal(codeOf(await client.ask('doc:join', { guid })), 'forbidden')
-    const resuming = await connectClient(t, server.url, { auth: { token, documents: { [guid]: { epoch: 'e', offset: 1 }, other: null } } })
+    const resuming = await connectClient(t, server.url, {
+      auth: { token, documents: { [guid]: { epoch: 'e', offset: 1 }, other: null } }
+    })
     await waitFor(() => resuming.received.length >= 2, { message: () => resuming.received })
-    assert.deepEqual(resuming.received.map(({ event, payload }) => [event, payload.guid, payload.error?.code]).sort(), [['doc:joined', 'other', undefined], ['doc:refused', guid, 'forbidden']])
+    assert.deepEqual(resuming.received.map(({ event, payload }) => [event, payload.guid, payload.error?.code]).sort(), [
+      ['doc:joined', 'other', undefined],
+      ['doc:refused', guid, 'forbidden']
+    ])
   })
 }
 
@@ -64,13 +77,24 @@ test('a token that was issued after the revoke opens the document again, by auth
 
 test('a revoke of a user who is not there holds when the user comes', async (t) => {
   await revoke('minutes', 'gus')
-  const client = await connectClient(t, server.url, { auth: { token: await signToken({ sub: 'gus', iat: seconds() - 5, documents }) } })
-  assert.deepEqual([codeOf(await client.ask('doc:join', { guid: 'minutes' })), codeOf(await client.ask('doc:join', { guid: 'team/x' }))], ['forbidden', 'ok'])
+  const client = await connectClient(t, server.url, {
+    auth: { token: await signToken({ sub: 'gus', iat: seconds() - 5, documents }) }
+  })
+  assert.deepEqual(
+    [
+      codeOf(await client.ask('doc:join', { guid: 'minutes' })),
+      codeOf(await client.ask('doc:join', { guid: 'team/x' }))
+    ],
+    ['forbidden', 'ok']
+  )
 })
 
 test('an anonymous user it was revoked from stays out', async (t) => {
   const { client } = await member(t, undefined, 'minutes')
-  const [uid] = [...server.gateway.io.sockets.sockets.values()].map((socket) => /** @type {any} */ (socket.conn)).flatMap((conn) => Object.getOwnPropertySymbols(conn).map((key) => conn[key]?.uid)).filter((id) => id?.startsWith('anonymous:'))
+  const [uid] = [...server.gateway.io.sockets.sockets.values()]
+    .map((socket) => /** @type {any} */ (socket.conn))
+    .flatMap((conn) => Object.getOwnPropertySymbols(conn).map((key) => conn[key]?.uid))
+    .filter((id) => id?.startsWith('anonymous:'))
   const gone = client.next('doc:revoked')
   await revoke('minutes', uid)
   await gone
@@ -96,11 +120,16 @@ test('a revoke ends answers of the access service that were asked for before: ke
     const { uid, guid, access } = JSON.parse(body)
     asked.push(`${uid} ${guid} ${access}`)
     const said = JSON.stringify({ allow })
-    if (uid === 'slow') await new Promise((resolve) => { answer = () => resolve(undefined) })
+    if (uid === 'slow')
+      await new Promise((resolve) => {
+        answer = () => resolve(undefined)
+      })
     return { body: said }
   })
   const own = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, AUTH_ACCESS_URL: hook.url })
-  const [ada, slow] = await Promise.all(['ada', 'slow'].map(async (sub) => connectClient(t, own.url, { auth: { token: await signToken({ sub }) } })))
+  const [ada, slow] = await Promise.all(
+    ['ada', 'slow'].map(async (sub) => connectClient(t, own.url, { auth: { token: await signToken({ sub }) } }))
+  )
   assert.equal(codeOf(await ada.ask('doc:join', { guid: 'minutes' })), 'ok')
   assert.equal(codeOf(await ada.ask('doc:send', { guid: 'minutes', data: 1 })), 'ok')
   const opening = slow.ask('doc:join', { guid: 'minutes' })
@@ -116,7 +145,13 @@ test('a revoke ends answers of the access service that were asked for before: ke
   answer?.()
   assert.equal(codeOf(await again), 'forbidden')
   opening.catch(() => {})
-  assert.deepEqual(asked, ['ada minutes read', 'ada minutes write', 'slow minutes read', 'ada minutes read', 'slow minutes read'])
+  assert.deepEqual(asked, [
+    'ada minutes read',
+    'ada minutes write',
+    'slow minutes read',
+    'ada minutes read',
+    'slow minutes read'
+  ])
   // the service decides: where it allows again, no new token is needed
   allow = true
   await revoke('minutes', 'ada', own)

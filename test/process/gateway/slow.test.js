@@ -25,7 +25,9 @@ async function setUp (t, env = {}) {
   const other = await connectClient(t, server.url)
   const { position } = await other.ask('doc:join', { guid: 'doc' })
   let published = 0
-  const read = async (/** @type {'waiting_bytes' | 'connections_behind' | 'slow_connections' | 'dropped_ephemerals'} */ name) => {
+  const read = async (
+    /** @type {'waiting_bytes' | 'connections_behind' | 'slow_connections' | 'dropped_ephemerals'} */ name
+  ) => {
     await server.metrics.collect()
     return (await server.metrics[name].get()).values[0].value
   }
@@ -51,10 +53,14 @@ async function setUp (t, env = {}) {
 }
 
 /** @param {Awaited<ReturnType<typeof connectClient>>} client */
-const numbers = ({ received }) => received.filter(({ event }) => event === 'message').map(({ payload }) => parseInt(payload))
+const numbers = ({ received }) =>
+  received.filter(({ event }) => event === 'message').map(({ payload }) => parseInt(payload))
 
 /** @param {Awaited<ReturnType<typeof rawWebSocket>>} client @param {string} event @returns {any[]} payloads */
-const eventsOf = ({ received }, event) => received.filter((data) => data.toString().startsWith(`42["${event}",`)).map((data) => JSON.parse(data.toString().slice(2))[1])
+const eventsOf = ({ received }, event) =>
+  received
+    .filter((data) => data.toString().startsWith(`42["${event}",`))
+    .map((data) => JSON.parse(data.toString().slice(2))[1])
 
 describe('a client that takes nothing', () => {
   test('delays nobody, does not make much wait, and gets every record in order when it reads again', async (t) => {
@@ -119,7 +125,10 @@ describe('a client that takes nothing', () => {
     let offset = 0
     /** @type {number[]} */
     const got = []
-    const client = createClient(t, server.url, { reconnection: true, auth: (/** @type {Function} */ done) => done({ documents: { doc: { epoch, offset } } }) })
+    const client = createClient(t, server.url, {
+      reconnection: true,
+      auth: (/** @type {Function} */ done) => done({ documents: { doc: { epoch, offset } } })
+    })
     client.on('message', (text, meta) => {
       got.push(parseInt(text))
       offset = meta.offset
@@ -142,7 +151,8 @@ describe('a client that takes nothing', () => {
   test('is closed when more waits that is in no log than twice the bound', async (t) => {
     const { server, read, paused } = await setUp(t)
     const { sid } = await paused()
-    for (let i = 0; i < MANY && server.gateway.connections === 2; i++) await server.post(`/v1/sockets/${sid}/send`, FILL)
+    for (let i = 0; i < MANY && server.gateway.connections === 2; i++)
+      await server.post(`/v1/sockets/${sid}/send`, FILL)
     await waitFor(() => server.gateway.connections === 1)
     assert.equal(await read('slow_connections'), 1)
   })
@@ -166,7 +176,9 @@ describe('a client that takes nothing', () => {
     /** @type {string} */
     let text = ''
     const numbersIn = () => [...text.matchAll(/42\["message","(\d+) /g)].map(([, number]) => Number(number))
-    stalled.on('data', (chunk) => { text += chunk })
+    stalled.on('data', (chunk) => {
+      text += chunk
+    })
     await waitFor(() => text.length >= Number(/content-length: (\d+)/i.exec(text)?.[1] ?? Infinity))
     for (let polls = 0; polls < 400 && numbersIn().length < 200; polls++) text += (await slow.poll()).text
     assert.deepEqual(numbersIn(), range(200, 1))
@@ -181,7 +193,10 @@ describe('a client that takes nothing', () => {
     assert.ok(waiting >= 500_000 && waiting < 1_000_000 + slow.length * (2 ** 16 + SIZE), `${waiting} bytes wait`)
     for (const { ws } of slow) ws.resume()
     for (const client of slow) {
-      await waitFor(() => eventsOf(client, 'message').length >= MANY / 2, { timeout: 10_000, message: () => eventsOf(client, 'message').length })
+      await waitFor(() => eventsOf(client, 'message').length >= MANY / 2, {
+        timeout: 10_000,
+        message: () => eventsOf(client, 'message').length
+      })
       assert.deepEqual(eventsOf(client, 'message').map((text) => parseInt(text)), range(MANY / 2, 1))
     }
   })
@@ -208,7 +223,10 @@ describe('a client that asks again and again and reads no answer', () => {
         const conn = /** @type {any} */ (server.gateway.engine.sessions().find((session) => session.id === id))
         // what waits before each packet
         conn.on('packetCreate', () => {
-          const waiting = conn.writeBuffer.reduce((/** @type {number} */ sum, /** @type {any} */ { data }) => sum + (data?.length ?? 0), 0)
+          const waiting = conn.writeBuffer.reduce(
+            (/** @type {number} */ sum, /** @type {any} */ { data }) => sum + (data?.length ?? 0),
+            0
+          )
           most = Math.max(most, waiting)
         })
         return conn
@@ -235,7 +253,7 @@ describe('a client that asks again and again and reads no answer', () => {
       await waitFor(() => members.left)
       assert.ok(members.most > BOUND && members.most <= 2 * BOUND + 2 * members.answer, `${members.most} bytes waited`)
       assert.equal(await members.read('slow_connections'), 1)
-      await waitFor(async () => await members.read('waiting_bytes') === 0)
+      await waitFor(async () => (await members.read('waiting_bytes')) === 0)
     })
   }
 
@@ -341,7 +359,8 @@ describe('a client that asks again and again and reads no answer', () => {
       await waitFor(() => performance.now() - begin >= id * 100)
       if (id % 5 === 0) answers += ((await client.poll()).text.match(/43\d+\[/g) ?? []).length
     }
-    for (let polls = 0; polls < 10 && answers < 35; polls++) answers += ((await client.poll()).text.match(/43\d+\[/g) ?? []).length
+    for (let polls = 0; polls < 10 && answers < 35; polls++)
+      answers += ((await client.poll()).text.match(/43\d+\[/g) ?? []).length
     assert.equal(answers, 35)
     assert.equal(await members.read('slow_connections'), 0)
   })

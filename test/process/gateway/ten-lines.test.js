@@ -10,13 +10,20 @@ import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
- * A page of the lines that docs/protocol.md prints, for two documents, and a gateway whose access service and bus fail when the test says.
+ * A page of the lines that docs/protocol.md prints, for two documents, and a gateway whose access service and bus fail
+ * when the test says.
  * @param {import('node:test').TestContext} t
  */
 async function setUp (t) {
   const failing = { access: 0, users: 0, documents: 0, accessStatus: 500 }
-  const access = await httpService(t, () => failing.access-- > 0 ? { status: failing.accessStatus, body: '{"allow":false}' } : { body: '{"allow":true}' })
-  const server = await startEmbedded(t, { AUTH_JWT_SECRET: SECRET, AUTH_ACCESS_URL: access.url, MAX_EVENTS_PER_SECOND: '10' })
+  const access = await httpService(t, () =>
+    failing.access-- > 0 ? { status: failing.accessStatus, body: '{"allow":false}' } : { body: '{"allow":true}' }
+  )
+  const server = await startEmbedded(t, {
+    AUTH_JWT_SECRET: SECRET,
+    AUTH_ACCESS_URL: access.url,
+    MAX_EVENTS_PER_SECOND: '10'
+  })
   const { bus } = server.gateway
   const { addUser, subscribe } = bus
   bus.addUser = async (uid) => {
@@ -38,8 +45,15 @@ async function setUp (t) {
       const pauses = []
       const socket = runPrintedLines({
         guids: Object.keys(shown),
-        connect: (auth) => io(server.url, { transports: ['websocket'], forceNew: true, auth: (tell) => auth((said) => tell({ token, ...said })) }),
-        show: (guid, payload) => { shown[guid].push(payload) },
+        connect: (auth) =>
+          io(server.url, {
+            transports: ['websocket'],
+            forceNew: true,
+            auth: (tell) => auth((said) => tell({ token, ...said }))
+          }),
+        show: (guid, payload) => {
+          shown[guid].push(payload)
+        },
         wait: (done, ms) => {
           pauses.push(ms)
           setImmediate(done)
@@ -56,12 +70,19 @@ async function setUp (t) {
 }
 
 /** @param {{ shown: Record<string, unknown[]> }} page @param {unknown[]} payloads */
-const shows = ({ shown }, payloads) => waitFor(() => assert.deepEqual(shown, { one: payloads, two: payloads }) ?? true, { message: () => shown })
+const shows = ({ shown }, payloads) =>
+  waitFor(() => assert.deepEqual(shown, { one: payloads, two: payloads }) ?? true, { message: () => shown })
 
 describe('the lines that docs/protocol.md prints', () => {
-  /** @type {[string, { access?: number, users?: number, documents?: number }, { users?: number, documents?: number }][]} */
+  /**
+   * @type {[string, { access?: number, users?: number, documents?: number }, { users?: number, documents?: number }][]}
+   */
   const refusals = [
-    ['documents are refused while the access service or the bus is unavailable', { access: 1, documents: 2 }, { documents: 3 }],
+    [
+      'documents are refused while the access service or the bus is unavailable',
+      { access: 1, documents: 2 },
+      { documents: 3 }
+    ],
     ['the handshake is refused while the bus is unavailable', { users: 2 }, { users: 2 }]
   ]
   for (const [refusal, first, later] of refusals) {
@@ -91,14 +112,23 @@ describe('the lines that docs/protocol.md prints', () => {
   test('are what the clients of the fault runner do, of all kinds', async (t) => {
     const server = await startEmbedded(t)
     const guids = ['one', 'two']
-    const clients = Array.from({ length: 7 }, (_, number) => new StockClient({ url: server.url, number, guids }, () => {}))
+    const clients = Array.from(
+      { length: 7 },
+      (_, number) => new StockClient({ url: server.url, number, guids }, () => {})
+    )
     t.after(() => { for (const client of clients) client.close() })
     let number = 0
     const publish = async () => {
       number++
-      for (const guid of guids) await server.gateway.bus.publish([entry(guid, /** @type {any} */ ({ number, offered: Date.now() }), { event: 'record' })])
+      for (const guid of guids)
+        await server.gateway.bus.publish([
+          entry(guid, /** @type {any} */ ({ number, offered: Date.now() }), { event: 'record' })
+        ])
     }
-    const complete = () => waitFor(() => clients.every((client) => client.ready && client.missing({ one: number, two: number }) === 0), { timeout: 20_000 })
+    const complete = () =>
+      waitFor(() => clients.every((client) => client.ready && client.missing({ one: number, two: number }) === 0), {
+        timeout: 20_000
+      })
     await complete()
     await publish()
     await complete()
@@ -106,17 +136,25 @@ describe('the lines that docs/protocol.md prints', () => {
     for (let i = 0; i < 3; i++) await publish()
     await complete()
     assert.deepEqual(clients.flatMap(({ documents }) => [...documents.values()].flatMap(({ faults }) => faults)), [])
-    assert.deepEqual(clients.flatMap(({ documents }) => [...documents.values()].map(({ received }) => received)), Array(14).fill(4))
+    assert.deepEqual(
+      clients.flatMap(({ documents }) => [...documents.values()].map(({ received }) => received)),
+      Array(14).fill(4)
+    )
   })
 
   test('go on after the gateway has disconnected a client that sent too much, and not after a refusal that is final', async (t) => {
     const { failing, open, publish } = await setUp(t)
     const page = await open('ada')
     let joins = 0
-    page.socket.on('doc:joined', () => { joins++ })
+    page.socket.on('doc:joined', () => {
+      joins++
+    })
     await waitFor(() => joins === 2)
     for (let i = 0; i < 2000; i++) page.socket.emit('doc:leave', { guid: 'x' })
-    await page.socket.timeout(10_000).emitWithAck('nothing').catch(() => {})
+    await page.socket
+      .timeout(10_000)
+      .emitWithAck('nothing')
+      .catch(() => {})
     await waitFor(() => page.pauses.length > 0)
     await publish(1, 3)
     await waitFor(() => joins === 4, { timeout: 20_000 })
@@ -125,7 +163,9 @@ describe('the lines that docs/protocol.md prints', () => {
     Object.assign(failing, { access: 2, accessStatus: 200 })
     const codes = /** @type {string[]} */ ([])
     const other = await open('bob')
-    other.socket.on('doc:refused', ({ error }) => { codes.push(error.code) })
+    other.socket.on('doc:refused', ({ error }) => {
+      codes.push(error.code)
+    })
     await waitFor(() => codes.length > 0)
     assert.deepEqual([new Set(codes), other.pauses], [new Set(['forbidden']), []])
   })

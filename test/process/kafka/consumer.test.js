@@ -6,7 +6,13 @@ import { createConsumer } from '../../../src/kafka/consumer.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
-const EVENTS = { GROUP_JOIN: 'join', REBALANCING: 'rebalancing', FETCH: 'fetch', CRASH: 'crash', END_BATCH_PROCESS: 'end' }
+const EVENTS = {
+  GROUP_JOIN: 'join',
+  REBALANCING: 'rebalancing',
+  FETCH: 'fetch',
+  CRASH: 'crash',
+  END_BATCH_PROCESS: 'end'
+}
 
 /** One of kafkajs's consumers, as far as it is used; the test plays the broker. */
 class FakeConsumer extends EventEmitter {
@@ -33,7 +39,13 @@ class FakeConsumer extends EventEmitter {
   batch (more) {
     return {
       batch: { partition: 0, messages: [{ offset: '5' }, { offset: '6' }], highWatermark: '9', lastOffset: () => '7' },
-      resolveOffset: () => {}, heartbeat: async () => {}, commitOffsetsIfNecessary: async () => {}, isRunning: () => true, isStale: () => false, pause: () => () => {}, ...more
+      resolveOffset: () => {},
+      heartbeat: async () => {},
+      commitOffsetsIfNecessary: async () => {},
+      isRunning: () => true,
+      isStale: () => false,
+      pause: () => () => {},
+      ...more
     }
   }
 }
@@ -52,7 +64,14 @@ function start (t, { make = () => new FakeConsumer(), ...more } = {}) {
     consumer: () => { made.push(make(made.length)); return made.at(-1) },
     admin: () => ({ connect: () => new Promise(() => {}), disconnect: async () => {} })
   })
-  const consumer = createConsumer({ kafka, settings: { topic: 't', groupId: 'g' }, handle: async ({ messages }) => messages.length, onFailure: (error) => failures.push(error), log, ...more })
+  const consumer = createConsumer({
+    kafka,
+    settings: { topic: 't', groupId: 'g' },
+    handle: async ({ messages }) => messages.length,
+    onFailure: (error) => failures.push(error),
+    log,
+    ...more
+  })
   t.after(() => consumer.stop())
   consumer.start()
   const running = async (index = 0) => {
@@ -65,7 +84,14 @@ function start (t, { make = () => new FakeConsumer(), ...more } = {}) {
 test('it is ready when it has joined', async (t) => {
   const { consumer, running } = start(t)
   const fake = await running()
-  assert.deepEqual(consumer.status(), { ready: false, reason: 'the consumer has not joined its group yet', joined: false, partitions: [], pollAge: Infinity, restarts: 0 })
+  assert.deepEqual(consumer.status(), {
+    ready: false,
+    reason: 'the consumer has not joined its group yet',
+    joined: false,
+    partitions: [],
+    pollAge: Infinity,
+    restarts: 0
+  })
   fake.join([1, 3])
   fake.emit('fetch', {})
   const { pollAge, ...status } = consumer.status()
@@ -98,7 +124,11 @@ test('one that crashes, or cannot connect, is replaced; the failure is told once
 
 test('one that gets no answer for long is not ready, then replaced', async (t) => {
   const began = performance.now()
-  const fast = { now: Date.now, monotonic: () => (performance.now() - began) * 40, sleep: (/** @type {number} */ ms) => delay(ms) }
+  const fast = {
+    now: Date.now,
+    monotonic: () => (performance.now() - began) * 40,
+    sleep: (/** @type {number} */ ms) => delay(ms)
+  }
   const { consumer, made, running } = start(t, { clock: fast })
   const fake = await running()
   fake.join()
@@ -126,14 +156,24 @@ test('what is done is committed up to the end of the batch, what is not done is 
 })
 
 test('a batch is aborted when the group does not know this member any more, and kafkajs is told', async (t) => {
-  const { running } = start(t, { handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1))) })
+  const { running } = start(t, {
+    handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1)))
+  })
   const fake = await running()
   fake.join()
   /** @type {object[]} */
   const committed = []
-  await assert.rejects(/** @type {any} */ (fake.eachBatch)(fake.batch({
-    heartbeat: () => Promise.reject(new Error('rebalance in progress')), commitOffsetsIfNecessary: async (/** @type {object} */ offsets) => { committed.push(offsets) }
-  })), /rebalance in progress/)
+  await assert.rejects(
+    /** @type {any} */ (fake.eachBatch)(
+      fake.batch({
+        heartbeat: () => Promise.reject(new Error('rebalance in progress')),
+        commitOffsetsIfNecessary: async (/** @type {object} */ offsets) => {
+          committed.push(offsets)
+        }
+      })
+    ),
+    /rebalance in progress/
+  )
   assert.deepEqual(committed, [{ topics: [{ topic: 't', partitions: [{ partition: 0, offset: '6', metadata: '' }] }] }])
 })
 
@@ -172,17 +212,33 @@ test('it stops while it connects, and one that gets through later is closed: it 
 
 test('a partition whose batch takes long is paused, and resumed when that is done; kafkajs goes on meanwhile', async (t) => {
   let finish = () => {}
-  const { consumer, running } = start(t, { handle: ({ partition }) => partition === 1 ? Promise.resolve(2) : new Promise((resolve) => { finish = () => resolve(2) }) })
+  const { consumer, running } = start(t, {
+    handle: ({ partition }) =>
+      partition === 1
+        ? Promise.resolve(2)
+        : new Promise((resolve) => {
+            finish = () => resolve(2)
+          })
+  })
   const fake = await running()
   fake.join([0, 1])
   /** @type {string[]} */
   const told = []
-  await fake.eachBatch?.(fake.batch({
-    pause: () => { told.push('pause'); return () => told.push('resume') },
-    resolveOffset: (/** @type {string} */ offset) => told.push(offset)
-  }))
+  await fake.eachBatch?.(
+    fake.batch({
+      pause: () => {
+        told.push('pause')
+        return () => told.push('resume')
+      },
+      resolveOffset: (/** @type {string} */ offset) => told.push(offset)
+    })
+  )
   assert.deepEqual(told, ['pause'])
-  await fake.eachBatch?.(fake.batch({ batch: { partition: 1, messages: [{ offset: '1' }, { offset: '2' }], highWatermark: '3', lastOffset: () => '2' } }))
+  await fake.eachBatch?.(
+    fake.batch({
+      batch: { partition: 1, messages: [{ offset: '1' }, { offset: '2' }], highWatermark: '3', lastOffset: () => '2' }
+    })
+  )
   finish()
   await waitFor(() => told.length === 3)
   assert.deepEqual(told, ['pause', '6', 'resume'])
@@ -191,7 +247,9 @@ test('a partition whose batch takes long is paused, and resumed when that is don
 })
 
 test('a batch that takes long is aborted when the group changes, and what is done of it is committed', async (t) => {
-  const { running } = start(t, { handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1))) })
+  const { running } = start(t, {
+    handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1)))
+  })
   const fake = await running()
   fake.join()
   let resumed = 0

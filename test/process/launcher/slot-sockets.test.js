@@ -31,14 +31,19 @@ describe('slot sockets', () => {
   }
 
   for (const reusePort of [false, true]) {
-    test(`a port where somebody listens is taken, ${reusePort ? 'also if' : 'and certainly not if'} he would share it`, skip, async (t) => {
-      const server = createServer()
-      t.after(() => server.close())
-      server.listen({ port: 0, host: '127.0.0.1', reusePort })
-      await once(server, 'listening')
-      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-      for (const host of ['127.0.0.1', '0.0.0.0', '::']) assert.throws(() => bindTogether(host, port, 2), { code: 'EADDRINUSE', port, address: host })
-    })
+    test(
+      `a port where somebody listens is taken, ${reusePort ? 'also if' : 'and certainly not if'} he would share it`,
+      skip,
+      async (t) => {
+        const server = createServer()
+        t.after(() => server.close())
+        server.listen({ port: 0, host: '127.0.0.1', reusePort })
+        await once(server, 'listening')
+        const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+        for (const host of ['127.0.0.1', '0.0.0.0', '::'])
+          assert.throws(() => bindTogether(host, port, 2), { code: 'EADDRINUSE', port, address: host })
+      }
+    )
   }
 
   test('an address that this machine does not have', skip, () => {
@@ -55,7 +60,9 @@ describe('slot sockets', () => {
     const told = []
     const worker = (/** @type {number} */ slot) => ({
       slot,
-      send (/** @type {any} */ { type, slot: other = slot, error }, /** @type {unknown} */ handle) { told.push(`${slot}: ${error?.code ?? type} ${other}${handle ? '' : ', no handle'}`) }
+      send (/** @type {any} */ { type, slot: other = slot, error }, /** @type {unknown} */ handle) {
+        told.push(`${slot}: ${error?.code ?? type} ${other}${handle ? '' : ', no handle'}`)
+      }
     })
     const slots = Array.from({ length: count }, (_, slot) => ({ serving: /** @type {any} */ (worker(slot)) }))
     const sockets = createSlotSockets({ host: 'localhost', port: 0, slots: /** @type {any} */ (slots) })
@@ -69,44 +76,56 @@ describe('slot sockets', () => {
     }
   }
 
-  test('those of slots that nobody serves go to the workers with the fewest of them, and are taken back', skip, async (t) => {
-    const { sockets, slots, worker, told } = await startSockets(t, 4)
-    sockets.cover()
-    for (const { serving } of slots) sockets.give(serving)
-    sockets.cover()
-    assert.deepEqual(told(), ['0: socket 0', '1: socket 1', '2: socket 2', '3: socket 3'])
+  test(
+    'those of slots that nobody serves go to the workers with the fewest of them, and are taken back',
+    skip,
+    async (t) => {
+      const { sockets, slots, worker, told } = await startSockets(t, 4)
+      sockets.cover()
+      for (const { serving } of slots) sockets.give(serving)
+      sockets.cover()
+      assert.deepEqual(told(), ['0: socket 0', '1: socket 1', '2: socket 2', '3: socket 3'])
 
-    slots[1].serving = undefined
-    sockets.cover()
-    slots[3].serving = undefined
-    sockets.cover()
-    sockets.cover()
-    assert.deepEqual(told(), ['0: stand-in 1', '2: stand-in 3'])
+      slots[1].serving = undefined
+      sockets.cover()
+      slots[3].serving = undefined
+      sockets.cover()
+      sockets.cover()
+      assert.deepEqual(told(), ['0: stand-in 1', '2: stand-in 3'])
 
-    slots[1].serving = worker(1)
-    sockets.cover()
-    assert.deepEqual(told(), ['0: stand-down 1, no handle'])
-  })
+      slots[1].serving = worker(1)
+      sockets.cover()
+      assert.deepEqual(told(), ['0: stand-down 1, no handle'])
+    }
+  )
 
-  test('a worker that stands in and goes itself is relieved by those that are left, and by the first that is there again', skip, async (t) => {
-    const { sockets, slots, worker, told } = await startSockets(t, 3)
-    sockets.give(slots[0].serving)
-    slots[0].serving = undefined
-    sockets.cover()
-    assert.deepEqual(told(), ['0: socket 0', '1: stand-in 0'])
-    slots[1].serving = worker(1)
-    sockets.cover()
-    assert.deepEqual(told(), ['1: stand-down 0, no handle', '1: stand-in 0'], 'the one that replaces it has to be told')
-    slots[1].serving = undefined
-    sockets.cover()
-    assert.deepEqual(told(), ['1: stand-down 0, no handle', '2: stand-in 0', '2: stand-in 1'])
-    slots[2].serving = undefined
-    sockets.cover()
-    told()
-    slots[1].serving = worker(1)
-    sockets.cover()
-    assert.deepEqual(told(), ['1: stand-in 0', '1: stand-in 2'])
-  })
+  test(
+    'a worker that stands in and goes itself is relieved by those that are left, and by the first that is there again',
+    skip,
+    async (t) => {
+      const { sockets, slots, worker, told } = await startSockets(t, 3)
+      sockets.give(slots[0].serving)
+      slots[0].serving = undefined
+      sockets.cover()
+      assert.deepEqual(told(), ['0: socket 0', '1: stand-in 0'])
+      slots[1].serving = worker(1)
+      sockets.cover()
+      assert.deepEqual(
+        told(),
+        ['1: stand-down 0, no handle', '1: stand-in 0'],
+        'the one that replaces it has to be told'
+      )
+      slots[1].serving = undefined
+      sockets.cover()
+      assert.deepEqual(told(), ['1: stand-down 0, no handle', '2: stand-in 0', '2: stand-in 1'])
+      slots[2].serving = undefined
+      sockets.cover()
+      told()
+      slots[1].serving = worker(1)
+      sockets.cover()
+      assert.deepEqual(told(), ['1: stand-in 0', '1: stand-in 2'])
+    }
+  )
 
   test('after the stop nobody gets one', skip, async (t) => {
     const { sockets, slots, told } = await startSockets(t, 2)

@@ -8,10 +8,12 @@ import { Slot } from '../../../src/launcher/slot.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /** Parts of a role: what a process does. */
-const READY = 'process.send({ type: "ready", workerNumber: 7 }); process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000)'
+const READY =
+  'process.send({ type: "ready", workerNumber: 7 }); process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000)'
 const FAILS = 'process.send({ type: "failed", message: "port 1 is in use" }, () => process.exit(1))'
 const CRASHES = 'process.send({ type: "ready" }, () => process.exit(3))'
-const NEVER_READY = 'process.send({ type: "handover" }); process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000)'
+const NEVER_READY =
+  'process.send({ type: "handover" }); process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000)'
 const HANGS = 'process.send({ type: "ready" }); process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'
 
 /**
@@ -32,17 +34,21 @@ function startSlot (t, script, { limits, stopTimeout = 5000 } = {}) {
   /** @type {Slot['serving']} */
   let served
   /** @type {Slot} */
-  const slot = new Slot({ role: 'gateway', slot: 3, file, clustered: false, env: { PATH: process.env.PATH }, execArgv: [], stopTimeout }, {
-    onChange: () => {
-      if (slot.serving !== undefined && slot.serving !== served) events.push('ready')
-      served = slot.serving
+  const slot = new Slot(
+    { role: 'gateway', slot: 3, file, clustered: false, env: { PATH: process.env.PATH }, execArgv: [], stopTimeout },
+    {
+      onChange: () => {
+        if (slot.serving !== undefined && slot.serving !== served) events.push('ready')
+        served = slot.serving
+      },
+      onWaits: (message) => events.push({ waits: message }),
+      onListen: () => events.push('listen'),
+      onRestart: (end) => events.push(end),
+      onGiveUp: (reason) => events.push({ gaveUp: reason }),
+      onHandover: () => events.push('begun')
     },
-    onWaits: (message) => events.push({ waits: message }),
-    onListen: () => events.push('listen'),
-    onRestart: (end) => events.push(end),
-    onGiveUp: (reason) => events.push({ gaveUp: reason }),
-    onHandover: () => events.push('begun')
-  }, { backoff: new Backoff({ min: 10, max: 20 }), ...limits })
+    { backoff: new Backoff({ min: 10, max: 20 }), ...limits }
+  )
   t.after(async () => {
     slot.kill()
     await slot.stop()
@@ -77,7 +83,10 @@ test('only one whose predecessor has died is told that clients wait for it', asy
   const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-urgent-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const told = path.join(folder, 'told')
-  const { slot, ready } = startSlot(t, `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(told)}, process.env.INKCAST_URGENT)\n${READY}`)
+  const { slot, ready } = startSlot(
+    t,
+    `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(told)}, process.env.INKCAST_URGENT)\n${READY}`
+  )
   await ready()
   assert.equal(await slot.reload(10_000), null)
   const second = slot.current
@@ -104,7 +113,10 @@ test('one that keeps ending is given up after so many times in a row, with growi
   }
   const { slot, events } = startSlot(t, CRASHES, { limits: { maxCrashes: 4, backoff } })
   await waitFor(() => events.at(-1)?.gaveUp, { timeout: 10_000, message: () => events })
-  assert.match(events.at(-1).gaveUp, /^ended 5 times in a row soon after its start, the last time: ended with exit code 3$/)
+  assert.match(
+    events.at(-1).gaveUp,
+    /^ended 5 times in a row soon after its start, the last time: ended with exit code 3$/
+  )
   assert.equal(events.filter((event) => event.code === 3).length, 4)
   assert.deepEqual(waits, [5, 10, 20], 'the first restart does not wait')
   assert.deepEqual(slot.children, [])
@@ -112,7 +124,10 @@ test('one that keeps ending is given up after so many times in a row, with growi
 
 test('ends that are far apart are no crash loop', async (t) => {
   const { slot, events } = startSlot(t, CRASHES, { limits: { healthy: 0, maxCrashes: 2 } })
-  await waitFor(() => events.filter((event) => event.code === 3).length >= 6, { timeout: 10_000, message: () => events })
+  await waitFor(() => events.filter((event) => event.code === 3).length >= 6, {
+    timeout: 10_000,
+    message: () => events
+  })
   assert.equal(events.some((event) => event.gaveUp), false)
   await slot.stop()
   assert.deepEqual(slot.children, [])
@@ -170,7 +185,9 @@ test('reload: both the old and the new process end, and a third is started', asy
 })
 
 test('reload: a process that waits to be started again is started at once', async (t) => {
-  const { slot, events, change, ready } = startSlot(t, CRASHES, { limits: { backoff: new Backoff({ min: 60_000, max: 60_000 }) } })
+  const { slot, events, change, ready } = startSlot(t, CRASHES, {
+    limits: { backoff: new Backoff({ min: 60_000, max: 60_000 }) }
+  })
   await waitFor(() => events.filter((event) => event.code === 3).length === 2, { message: () => events })
   change(READY)
   assert.equal(await slot.reload(5000), null)

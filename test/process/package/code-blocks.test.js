@@ -20,7 +20,10 @@ const blocks = codeBlocks()
 const of = (/** @type {string} */ language) => blocks.filter((block) => block.language === language)
 
 /** @param {string} text with the addresses of a gateway that runs with its defaults */
-const here = (text) => text.replaceAll(/(?:http:\/\/)?localhost:3000/g, server.url).replaceAll(/(?:http:\/\/)?localhost:3001/g, server.apiUrl)
+const here = (text) =>
+  text
+    .replaceAll(/(?:http:\/\/)?localhost:3000/g, server.url)
+    .replaceAll(/(?:http:\/\/)?localhost:3001/g, server.apiUrl)
 const load = (/** @type {string} */ specifier) => import(specifier)
 
 /** @param {string} guid @param {unknown} value @param {Record<string, string>} [headers] */
@@ -34,7 +37,17 @@ const SCENARIOS = {
   'README.md: await client.open(': async (code, t) => {
     /** @type {any[]} */
     const printed = []
-    const { client } = await runBlock(code, { console: { log: (/** @type {any[]} */ ...args) => { printed.push(args) } } }, load)
+    const { client } = await runBlock(
+      code,
+      {
+        console: {
+          log: (/** @type {any[]} */ ...args) => {
+            printed.push(args)
+          }
+        }
+      },
+      load
+    )
     t.after(() => client.close())
     await publish('demo', { text: 'from a service' })
     await waitFor(() => printed.length === 2, { message: () => printed })
@@ -44,7 +57,17 @@ const SCENARIOS = {
   'docs/client.md: await doc.send({ text': async (code, t) => {
     /** @type {any[]} */
     const printed = []
-    const { client, doc } = await runBlock(code, { console: { log: (/** @type {any[]} */ ...args) => { printed.push(args) } } }, load)
+    const { client, doc } = await runBlock(
+      code,
+      {
+        console: {
+          log: (/** @type {any[]} */ ...args) => {
+            printed.push(args)
+          }
+        }
+      },
+      load
+    )
     t.after(() => client.close())
     await publish('minutes', { text: 'back' })
     await waitFor(() => printed.length === 2, { message: () => printed })
@@ -57,7 +80,18 @@ const SCENARIOS = {
     const shown = []
     let reloads = 0
     await publish('minutes', 'before')
-    const { socket } = await runBlock(code, { show: (/** @type {unknown} */ payload) => { shown.push(payload) }, reload: () => { reloads++ } }, load)
+    const { socket } = await runBlock(
+      code,
+      {
+        show: (/** @type {unknown} */ payload) => {
+          shown.push(payload)
+        },
+        reload: () => {
+          reloads++
+        }
+      },
+      load
+    )
     t.after(() => socket.disconnect())
     await new Promise((resolve) => { socket.once('doc:joined', resolve) })
     await publish('minutes', 1)
@@ -73,7 +107,8 @@ const SCENARIOS = {
     assert.deepEqual(shown, [1, 2, 3, 'a signal', 4])
     assert.equal(reloads, 0)
     socket.disconnect()
-    for (let i = 5; i <= 1100; i++) await server.gateway.bus.publish([{ publication: { ...record, value: Buffer.from(String(i)) } }])
+    for (let i = 5; i <= 1100; i++)
+      await server.gateway.bus.publish([{ publication: { ...record, value: Buffer.from(String(i)) } }])
     socket.connect()
     await waitFor(() => reloads === 1)
     await publish('minutes', 'after')
@@ -87,7 +122,18 @@ const SCENARIOS = {
     /** @type {unknown[]} */
     const seen = []
     const see = (/** @type {any} */ what) => { seen.push(what.version) }
-    await runBlock(code, { client, version: 0, fetch: (/** @type {string} */ path) => fetch(server.url + path), show: see, apply: see, reload: () => {} }, load)
+    await runBlock(
+      code,
+      {
+        client,
+        version: 0,
+        fetch: (/** @type {string} */ path) => fetch(server.url + path),
+        show: see,
+        apply: see,
+        reload: () => {}
+      },
+      load
+    )
     await publish('demo', { changes: [{ version: 0 }, { version: 1 }] }, { 'x-event': 'sheet:changes' })
     await waitFor(() => seen.length === 2)
     assert.deepEqual(seen, [0, 1])
@@ -108,14 +154,24 @@ const SCENARIOS = {
 
 /** @type {import('../../../src/wire/publication.js').Publication} */
 const record = {
-  operator: 'broadcast', guid: 'minutes', event: 'message', except: [], ephemeral: false, receipt: false, traceId: 'a'.repeat(32), timestamp: 0,
-  contentType: 'application/json', value: Buffer.from('0')
+  operator: 'broadcast',
+  guid: 'minutes',
+  event: 'message',
+  except: [],
+  ephemeral: false,
+  receipt: false,
+  traceId: 'a'.repeat(32),
+  timestamp: 0,
+  contentType: 'application/json',
+  value: Buffer.from('0')
 }
 
 describe('JavaScript', () => {
   for (const { file, line, code } of of('js')) {
     test(`${file}:${line} does what it says`, async (t) => {
-      const found = Object.keys(SCENARIOS).filter((key) => key.startsWith(`${file}: `) && code.includes(key.slice(file.length + 2)))
+      const found = Object.keys(SCENARIOS).filter(
+        (key) => key.startsWith(`${file}: `) && code.includes(key.slice(file.length + 2))
+      )
       assert.equal(found.length, 1, `what has to be tried with it? ${found}`)
       await SCENARIOS[found[0]](here(code), t)
     })
@@ -131,13 +187,43 @@ describe('JavaScript', () => {
 
 /** How commands that are not run here are checked. @type {[RegExp, (...words: string[]) => void][]} */
 const COMMANDS = [
-  [/^npm (?:run )?(?:--silent )?(?<script>[\w:]+)/, (script) => { assert.ok(script === 'ci' || script in scripts, `there is no script ${script}`) }],
-  [/^eval "\$\(npm run --silent (?<script>\w+) env\)"$/, (script) => { assert.ok(script in scripts) }],
-  [/^node (?<file>[\w./-]+\.js)/, (file) => { assert.ok(existsSync(ROOT + file), `there is no ${file}`) }],
-  [/^npx pm2 \w+ (?<file>[\w.]+)/, (file) => { assert.ok(existsSync(ROOT + file), `there is no ${file}`) }],
-  [/^npx esbuild (?<file>[\w./-]+)/, (file) => { assert.ok(existsSync(ROOT + file), `there is no ${file}`) }],
+  [
+    /^npm (?:run )?(?:--silent )?(?<script>[\w:]+)/,
+    (script) => {
+      assert.ok(script === 'ci' || script in scripts, `there is no script ${script}`)
+    }
+  ],
+  [
+    /^eval "\$\(npm run --silent (?<script>\w+) env\)"$/,
+    (script) => {
+      assert.ok(script in scripts)
+    }
+  ],
+  [
+    /^node (?<file>[\w./-]+\.js)/,
+    (file) => {
+      assert.ok(existsSync(ROOT + file), `there is no ${file}`)
+    }
+  ],
+  [
+    /^npx pm2 \w+ (?<file>[\w.]+)/,
+    (file) => {
+      assert.ok(existsSync(ROOT + file), `there is no ${file}`)
+    }
+  ],
+  [
+    /^npx esbuild (?<file>[\w./-]+)/,
+    (file) => {
+      assert.ok(existsSync(ROOT + file), `there is no ${file}`)
+    }
+  ],
   [/^npm install (?<packages>[\w. -]+)$/, () => {}],
-  [/^docker compose up/, () => { assert.ok(existsSync(`${ROOT}docker-compose.yml`)) }],
+  [
+    /^docker compose up/,
+    () => {
+      assert.ok(existsSync(`${ROOT}docker-compose.yml`))
+    }
+  ],
   [/^kill -HUP /, () => {}]
 ]
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
@@ -147,10 +233,17 @@ describe('commands', () => {
     test(`${file}:${line} can be run`, async () => {
       for (const command of commandsOf(code)) {
         if (command.startsWith('curl ')) {
-          await promisify(execFile)('sh', ['-ec', `curl () { command curl --fail-with-body -sS "$@"; }\n${here(command)}`])
+          await promisify(execFile)('sh', [
+            '-ec',
+            `curl () { command curl --fail-with-body -sS "$@"; }\n${here(command)}`
+          ])
           continue
         }
-        const match = COMMANDS.map(([pattern, check]) => ({ groups: pattern.exec(command)?.groups, matches: pattern.test(command), check })).find(({ matches }) => matches)
+        const match = COMMANDS.map(([pattern, check]) => ({
+          groups: pattern.exec(command)?.groups,
+          matches: pattern.test(command),
+          check
+        })).find(({ matches }) => matches)
         assert.ok(match, `nobody knows how to check: ${command}`)
         match.check(...Object.values(match.groups ?? {}))
       }
@@ -161,7 +254,12 @@ describe('commands', () => {
 describe('other blocks', () => {
   test('have a language, and one that is known here', () => {
     const KNOWN = ['js', 'sh', 'json', 'env', 'ini', 'mermaid', 'text']
-    assert.deepEqual(blocks.filter(({ language }) => !KNOWN.includes(language)).map(({ file, line, language }) => `${file}:${line} ${language}`), [])
+    assert.deepEqual(
+      blocks
+        .filter(({ language }) => !KNOWN.includes(language))
+        .map(({ file, line, language }) => `${file}:${line} ${language}`),
+      []
+    )
     assert.ok(pages().includes('docs/protocol.md') && blocks.length > 15)
   })
 
@@ -227,7 +325,12 @@ test('links of the pages lead somewhere', () => {
 
 /** @param {string} file @returns {string[]} anchors, as GitHub makes them */
 function headingsOf (file) {
-  return [...readFileSync(ROOT + file, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title]) => title.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-'))
+  return [...readFileSync(ROOT + file, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-')
+  )
 }
 
 /** @param {string} text */

@@ -32,7 +32,10 @@ function run (t, args, env = {}) {
     kill: (/** @type {NodeJS.Signals} */ signal) => child.kill(signal),
     /** @param {RegExp} pattern */
     async stdout (pattern) {
-      const match = await waitFor(() => pattern.exec(output.stdout), { timeout: 30_000, message: () => `${pattern} in ${output.stdout}${output.stderr}` })
+      const match = await waitFor(() => pattern.exec(output.stdout), {
+        timeout: 30_000,
+        message: () => `${pattern} in ${output.stdout}${output.stderr}`
+      })
       return /** @type {RegExpExecArray} */ (match)
     }
   }
@@ -53,9 +56,13 @@ describe('the command', { concurrency: 2 }, () => {
   test('shows help and version', async (t) => {
     const help = await inkcast(t, ['--help']).closed
     assert.deepEqual([help.code, help.stderr], [0, ''])
-    for (const word of ['cluster.js', '--config', '--version', 'REDIS_URL', 'KAFKA_BROKERS', 'docs/configuration.md']) assert.ok(help.stdout.includes(word), word)
+    for (const word of ['cluster.js', '--config', '--version', 'REDIS_URL', 'KAFKA_BROKERS', 'docs/configuration.md'])
+      assert.ok(help.stdout.includes(word), word)
     const version = await inkcast(t, ['--version']).closed
-    assert.deepEqual([version.code, version.stdout, version.stderr], [0, `${JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')).version}\n`, ''])
+    assert.deepEqual(
+      [version.code, version.stdout, version.stderr],
+      [0, `${JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')).version}\n`, '']
+    )
   })
 
   test('refuses an option that it does not know, with help', async (t) => {
@@ -66,9 +73,25 @@ describe('the command', { concurrency: 2 }, () => {
   })
 
   test('tells all settings that are wrong at once', async (t) => {
-    const { code, stdout, stderr } = await inkcast(t, [], { PORT: 'x', LOG_LEVEL: 'loud', MAX_RECORD_BYTES: '-1', HEARTBEAT_MIN: '2000', HEARTBEAT_MAX: '1000', AUTH_JWT_SECRET: 'short and secret', TLS_CERT_FILE: 'a.pem' }).closed
+    const { code, stdout, stderr } = await inkcast(t, [], {
+      PORT: 'x',
+      LOG_LEVEL: 'loud',
+      MAX_RECORD_BYTES: '-1',
+      HEARTBEAT_MIN: '2000',
+      HEARTBEAT_MAX: '1000',
+      AUTH_JWT_SECRET: 'short and secret',
+      TLS_CERT_FILE: 'a.pem'
+    }).closed
     assert.deepEqual([code, stdout], [1, ''])
-    for (const name of ['PORT=x', 'LOG_LEVEL=loud', 'MAX_RECORD_BYTES=-1', 'HEARTBEAT_MIN', 'AUTH_JWT_SECRET', 'TLS_CERT_FILE']) assert.match(stderr, new RegExp(`^ +${name}.*: `, 'm'))
+    for (const name of [
+      'PORT=x',
+      'LOG_LEVEL=loud',
+      'MAX_RECORD_BYTES=-1',
+      'HEARTBEAT_MIN',
+      'AUTH_JWT_SECRET',
+      'TLS_CERT_FILE'
+    ])
+      assert.match(stderr, new RegExp(`^ +${name}.*: `, 'm'))
     assert.doesNotMatch(stderr, /short and secret|^ +at /m)
     assert.match(stderr, /^inkcast: wrong settings:\n/)
   })
@@ -90,16 +113,28 @@ describe('the command', { concurrency: 2 }, () => {
 
   test('names the setting, the file and the cause where a file cannot be read or is none, before anything else', async (t) => {
     for (const [env, expected] of /** @type {[Record<string, string>, string | RegExp][]} */ ([
-      [{ TLS_CERT_FILE: '/nope', TLS_KEY_FILE: 'package.json' }, 'inkcast: wrong setting: TLS_CERT_FILE=/nope: ENOENT: no such file or directory, open \'/nope\'\n'],
-      [{ TLS_CERT_FILE: 'package.json', TLS_KEY_FILE: 'package.json' }, /^inkcast: wrong setting: TLS_CERT_FILE=package.json, TLS_KEY_FILE=package.json: no PEM certificate and its key \(.+\)\n$/],
-      [{ AUTH_JWT_PUBLIC_KEY_FILE: 'src' }, 'inkcast: wrong setting: AUTH_JWT_PUBLIC_KEY_FILE=src: EISDIR: illegal operation on a directory, read\n']
+      [
+        { TLS_CERT_FILE: '/nope', TLS_KEY_FILE: 'package.json' },
+        'inkcast: wrong setting: TLS_CERT_FILE=/nope: ENOENT: no such file or directory, open \'/nope\'\n'
+      ],
+      [
+        { TLS_CERT_FILE: 'package.json', TLS_KEY_FILE: 'package.json' },
+        /^inkcast: wrong setting: TLS_CERT_FILE=package.json, TLS_KEY_FILE=package.json: no PEM certificate and its key \(.+\)\n$/
+      ],
+      [
+        { AUTH_JWT_PUBLIC_KEY_FILE: 'src' },
+        'inkcast: wrong setting: AUTH_JWT_PUBLIC_KEY_FILE=src: EISDIR: illegal operation on a directory, read\n'
+      ]
     ])) {
-      await Promise.all([['cluster.js'], ['src/gateway.js']].map(async (args) => {
-        const { code, stdout, stderr } = await run(t, args, { ...FREE, REDIS_URL: 'redis://127.0.0.1:1', ...env }).closed
-        assert.deepEqual([code, stdout], [1, ''])
-        if (typeof expected === 'string') assert.equal(stderr, expected)
-        else assert.match(stderr, expected)
-      }))
+      await Promise.all(
+        [['cluster.js'], ['src/gateway.js']].map(async (args) => {
+          const { code, stdout, stderr } = await run(t, args, { ...FREE, REDIS_URL: 'redis://127.0.0.1:1', ...env })
+            .closed
+          assert.deepEqual([code, stdout], [1, ''])
+          if (typeof expected === 'string') assert.equal(stderr, expected)
+          else assert.match(stderr, expected)
+        })
+      )
     }
   })
 
@@ -117,20 +152,38 @@ describe('the command', { concurrency: 2 }, () => {
       ['silent', `127.0.0.1:${port}, 127.0.0.1:${port}`, '.+'],
       ['fatal', `127.0.0.1:${hanging}`, '.+']
     ].map(async ([level, address, cause]) => {
-      const started = inkcast(t, [], { ...FREE, LOG_LEVEL: level, WORKERS: '1', REDIS_URL: address.split(', ').map((host) => `redis://user:secret@${host}`).join() })
-      await waitFor(() => started.output.stderr.includes('\n'), { timeout: 30_000, message: () => `a line about ${address}` })
+      const started = inkcast(t, [], {
+        ...FREE,
+        LOG_LEVEL: level,
+        WORKERS: '1',
+        REDIS_URL: address
+          .split(', ')
+          .map((host) => `redis://user:secret@${host}`)
+          .join()
+      })
+      await waitFor(() => started.output.stderr.includes('\n'), {
+        timeout: 30_000,
+        message: () => `a line about ${address}`
+      })
       started.kill('SIGTERM')
       const { stdout, stderr } = await started.closed
       assert.equal(stdout, '')
-      assert.match(stderr, new RegExp(`^inkcast: Redis cannot be used at ${address} \\(REDIS_URL\\): ${cause}; trying again\n$`))
+      assert.match(
+        stderr,
+        new RegExp(`^inkcast: Redis cannot be used at ${address} \\(REDIS_URL\\): ${cause}; trying again\n$`)
+      )
     }))
   })
 
   for (const setting of /** @type {const} */ (['PORT', 'ADMIN_PORT'])) {
     test(`says in one line that ${setting} is in use`, async (t) => {
       const port = await takenPort(t)
-      const { code, stdout, stderr } = await inkcast(t, [], { ...FREE, [setting]: String(port), LOG_LEVEL: 'error' }).closed
-      assert.equal(stderr, `inkcast: port ${port} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one\n`)
+      const { code, stdout, stderr } = await inkcast(t, [], { ...FREE, [setting]: String(port), LOG_LEVEL: 'error' })
+        .closed
+      assert.equal(
+        stderr,
+        `inkcast: port ${port} is in use: stop what uses it, or set PORT, API_PORT or ADMIN_PORT to a free one\n`
+      )
       assert.deepEqual([code, stdout], [1, ''])
     })
   }
@@ -144,7 +197,11 @@ describe('the command', { concurrency: 2 }, () => {
     assert.ok(cpuMs < 3000, `ready after ${cpuMs} ms of CPU time`)
     assert.equal((await fetch(`http://127.0.0.1:${port}/`)).status, 200)
     const [, api] = /POST (\S+)/.exec(command) ?? []
-    assert.equal((await fetch(api, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"text":"Hello"}' })).status, 202)
+    assert.equal(
+      (await fetch(api, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"text":"Hello"}' }))
+        .status,
+      202
+    )
     started.kill('SIGTERM')
     const { code, stderr } = await started.closed
     assert.deepEqual([code, stderr], [0, ''])

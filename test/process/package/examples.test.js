@@ -34,7 +34,11 @@ describe('the examples', () => {
     const folder = temporaryFolder(t)
     const follow = (/** @type {string[]} */ ...flags) => {
       const log = join(folder, `log-${Math.random()}`)
-      const run = spawnGuarded(process.execPath, [...flags, join(EXAMPLES, 'node', 'follow.js'), 'followed', server.url, join(folder, 'position.json')], { log })
+      const run = spawnGuarded(
+        process.execPath,
+        [...flags, join(EXAMPLES, 'node', 'follow.js'), 'followed', server.url, join(folder, 'position.json')],
+        { log }
+      )
       t.after(() => run.stop(1000))
       return run
     }
@@ -42,7 +46,10 @@ describe('the examples', () => {
     const printed = (run) => run.lastOutput().split('\n').filter((line) => line.startsWith('{'))
     const publish = (/** @type {number} */ value) => server.post('/v1/documents/followed/broadcast', value)
     const first = follow()
-    await waitFor(() => existsSync(join(folder, 'position.json')), { timeout: 15_000, message: () => first.lastOutput() })
+    await waitFor(() => existsSync(join(folder, 'position.json')), {
+      timeout: 15_000,
+      message: () => first.lastOutput()
+    })
     await first.stop(0)
     for (let value = 1; value <= 4; value++) await publish(value)
     // all of them have arrived when it is killed, which happens as soon as it has dealt with one
@@ -51,7 +58,11 @@ describe('the examples', () => {
     assert.deepEqual(printed(second), ['{"offset":1,"payload":1}'])
     const third = follow()
     await waitFor(() => printed(third).length === 3, { timeout: 15_000, message: () => third.lastOutput() })
-    assert.deepEqual(printed(third), ['{"offset":2,"payload":2}', '{"offset":3,"payload":3}', '{"offset":4,"payload":4}'])
+    assert.deepEqual(printed(third), [
+      '{"offset":2,"payload":2}',
+      '{"offset":3,"payload":3}',
+      '{"offset":4,"payload":4}'
+    ])
     await publish(5)
     await waitFor(() => printed(third).length === 4, { timeout: 15_000, message: () => third.lastOutput() })
     assert.equal(JSON.parse(readFileSync(join(folder, 'position.json'), 'utf8')).offset, 5)
@@ -59,12 +70,20 @@ describe('the examples', () => {
   })
 
   test('msgpack: binary comes back as it was sent', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [join(EXAMPLES, 'msgpack', 'client.js'), server.url], { timeout: 30_000 })
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [join(EXAMPLES, 'msgpack', 'client.js'), server.url],
+      { timeout: 30_000 }
+    )
     assert.equal(stdout.trim(), 'red Float32Array(3) [ 0.5, 1.5, 2.25 ]')
   })
 
   test('producers: Python can be compiled', { skip: onPath('python3') ? false : 'there is no python3' }, () => {
-    execFileSync('python3', ['-c', 'import ast, sys; ast.parse(open(sys.argv[1]).read())', join(EXAMPLES, 'producers', 'producer.py')])
+    execFileSync('python3', [
+      '-c',
+      'import ast, sys; ast.parse(open(sys.argv[1]).read())',
+      join(EXAMPLES, 'producers', 'producer.py')
+    ])
   })
 
   test('producers: Go is well formed', { skip: onPath('gofmt') ? false : 'there is no gofmt' }, () => {

@@ -12,7 +12,8 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED/
 
 /** @param {string} cwd @param {string[]} args @returns {Promise<{ stdout: string, stderr: string }>} */
-const npm = (cwd, ...args) => promisify(execFile)('npm', [...args, '--no-audit', '--no-fund', '--ignore-scripts'], { cwd, timeout: 100_000 })
+const npm = (cwd, ...args) =>
+  promisify(execFile)('npm', [...args, '--no-audit', '--no-fund', '--ignore-scripts'], { cwd, timeout: 100_000 })
 
 test('the package installs in an empty folder without a warning about this version of Node', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
@@ -22,7 +23,13 @@ test('the package installs in an empty folder without a warning about this versi
   writeFileSync(join(consumer, 'package.json'), '{}')
   try {
     // overrides of a package do not apply where it is a dependency: this is the tree that its users get
-    const { stderr } = await npm(consumer, 'install', join(folder, /** @type {string} */ (stdout.trim().split('\n').at(-1))), '--package-lock-only', '--prefer-offline')
+    const { stderr } = await npm(
+      consumer,
+      'install',
+      join(folder, /** @type {string} */ (stdout.trim().split('\n').at(-1))),
+      '--package-lock-only',
+      '--prefer-offline'
+    )
     assert.doesNotMatch(stderr, /EBADENGINE|ERESOLVE|deprecated/)
   } catch (error) {
     if (!NO_REGISTRY.test(/** @type {any} */ (error).stderr ?? '')) throw error

@@ -29,7 +29,15 @@ const newSid = createSessionIds(OWNER)
 async function startWorker (t, findRoute) {
   const metrics = createMetrics({ processMetrics: false })
   const clock = manualClock()
-  const strays = createStrays({ workerNumber: 1, findRoute, secret: () => 'secret', metrics, log: recordingLog().log, clock, lastWords: 50 })
+  const strays = createStrays({
+    workerNumber: 1,
+    findRoute,
+    secret: () => 'secret',
+    metrics,
+    log: recordingLog().log,
+    clock,
+    lastWords: 50
+  })
   const server = http.createServer()
   let open = 0
   server.on('connection', (socket) => {
@@ -37,7 +45,8 @@ async function startWorker (t, findRoute) {
     socket.on('close', () => { open-- })
   })
   let pending = 0
-  const sidOf = (/** @type {http.IncomingMessage} */ req) => new URLSearchParams(req.url?.split('?')[1]).get('sid') ?? ''
+  const sidOf = (/** @type {http.IncomingMessage} */ req) =>
+    new URLSearchParams(req.url?.split('?')[1]).get('sid') ?? ''
   server.on('request', (req, res) => {
     pending++
     strays.request(sidOf(req), req, res).then((passed) => {
@@ -45,7 +54,11 @@ async function startWorker (t, findRoute) {
       if (!passed) res.writeHead(404).end('nobody')
     })
   })
-  server.on('upgrade', (req, socket, head) => strays.upgrade(sidOf(req), req, /** @type {import('net').Socket} */ (socket), head).then((passed) => { if (!passed) socket.end('HTTP/1.1 404 Not Found\r\n\r\n') }))
+  server.on('upgrade', (req, socket, head) =>
+    strays.upgrade(sidOf(req), req, /** @type {import('net').Socket} */ (socket), head).then((passed) => {
+      if (!passed) socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
+    })
+  )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
@@ -95,7 +108,9 @@ async function startOwner (t, answer, tcp = false) {
     stop()
     rmSync(folder, { recursive: true })
   })
-  const listener = tcp ? { host: '127.0.0.1', port: /** @type {import('node:net').AddressInfo} */ (server.address()).port } : { path: file }
+  const listener = tcp
+    ? { host: '127.0.0.1', port: /** @type {import('node:net').AddressInfo} */ (server.address()).port }
+    : { path: file }
   return { server, route: /** @type {Route} */ ({ listener, handover: false }), stop }
 }
 
@@ -113,7 +128,8 @@ test('a request goes to the owner that its session id names, and the owner is lo
     asked.push(number)
     return owner.route
   })
-  for (let i = 0; i < 3; i++) assert.deepEqual(await worker.ask({ method: 'POST', body: 'body' }), { status: 200, text: 'first body' })
+  for (let i = 0; i < 3; i++)
+    assert.deepEqual(await worker.ask({ method: 'POST', body: 'body' }), { status: 200, text: 'first body' })
   assert.deepEqual(asked, [OWNER])
   worker.clock.advance(1000)
   await worker.ask()
@@ -129,7 +145,10 @@ test('when the owner has gone it is looked up again at once, and the whole reque
   assert.equal((await worker.ask()).text, 'old ')
   old.stop()
   route = young.route
-  assert.deepEqual(await worker.ask({ method: 'POST', body: 'x'.repeat(300_000) }), { status: 200, text: `young ${'x'.repeat(300_000)}` })
+  assert.deepEqual(await worker.ask({ method: 'POST', body: 'x'.repeat(300_000) }), {
+    status: 200,
+    text: `young ${'x'.repeat(300_000)}`
+  })
   assert.deepEqual(await worker.counted(), { forwarded: 2 })
 })
 
@@ -187,7 +206,10 @@ test('an owner that was there is asked while nobody can be looked up, or nobody 
 test('an owner that dies with a request in hand: the session is unknown, as Engine.IO says it', async (t) => {
   const owner = await startOwner(t, (req) => req.socket.destroy())
   const worker = await startWorker(t, async () => owner.route)
-  assert.deepEqual(await worker.ask({ method: 'POST', body: 'body' }), { status: 400, text: '{"code":1,"message":"Session ID unknown"}' })
+  assert.deepEqual(await worker.ask({ method: 'POST', body: 'body' }), {
+    status: 400,
+    text: '{"code":1,"message":"Session ID unknown"}'
+  })
   assert.deepEqual(await worker.counted(), { failed: 1 })
 })
 
@@ -195,10 +217,14 @@ test('only a request to another machine carries a proof, and what a client sends
   /** @type {http.IncomingMessage[]} */
   const seen = []
   for (const tcp of [false, true]) {
-    const owner = await startOwner(t, (req, res) => {
-      seen.push(req)
-      res.end()
-    }, tcp)
+    const owner = await startOwner(
+      t,
+      (req, res) => {
+        seen.push(req)
+        res.end()
+      },
+      tcp
+    )
     const worker = await startWorker(t, async () => owner.route)
     await worker.ask({ headers: { 'x-inkcast-hop': 'forged', te: 'trailers', 'x-other': 'kept' } })
     const req = seen[seen.length - 1]
@@ -228,7 +254,12 @@ test('an upgrade is handed over with what arrived with it and while its owner wa
   const sent = []
   Object.assign(process, {
     connected: true,
-    send: (/** @type {any} */ message, /** @type {any} */ _handle, /** @type {any} */ _options, /** @type {() => void} */ done) => {
+    send: (
+      /** @type {any} */ message,
+      /** @type {any} */ _handle,
+      /** @type {any} */ _options,
+      /** @type {() => void} */ done
+    ) => {
       sent.push(message)
       done()
     }
@@ -258,10 +289,18 @@ test('an upgrade is handed over with what arrived with it and while its owner wa
 
 test('a client that goes while its owner is looked for leaves nothing behind, neither here nor at the owner', async (t) => {
   let asked = 0
-  const { route } = await startOwner(t, () => { asked++ })
+  const { route } = await startOwner(t, () => {
+    asked++
+  })
   /** @type {((route: Route) => void)[]} */
   const lookups = []
-  const worker = await startWorker(t, () => new Promise((resolve) => { lookups.push(resolve) }))
+  const worker = await startWorker(
+    t,
+    () =>
+      new Promise((resolve) => {
+        lookups.push(resolve)
+      })
+  )
   const ask = new AbortController()
   const answer = worker.ask({ signal: ask.signal })
   await waitFor(() => lookups.length === 1, { message: 'it to be looked for' })
@@ -282,7 +321,9 @@ test('a client that keeps its side open when its owner has closed is not kept', 
   const worker = await startWorker(t, async () => owner.route)
   const client = connect({ port: worker.port, host: '127.0.0.1', allowHalfOpen: true })
   t.after(() => client.destroy())
-  client.write(`GET /socket.io/?sid=${newSid()} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n`)
+  client.write(
+    `GET /socket.io/?sid=${newSid()} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n`
+  )
   client.resume()
   await once(client, 'end')
   await waitFor(() => worker.open() === 0, { message: 'the connection to be closed' })

@@ -23,18 +23,28 @@ async function startListener (t, ports = [0]) {
   /** @type {string[]} */
   const served = []
   const engine = /** @type {any} */ ({
-    handleOwnRequest: (/** @type {any} */ req, /** @type {any} */ res) => { served.push(req.url); res.end('ok') },
-    handleOwnUpgrade: (/** @type {any} */ req, /** @type {any} */ socket) => { served.push(req.url); socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n') }
+    handleOwnRequest: (/** @type {any} */ req, /** @type {any} */ res) => {
+      served.push(req.url)
+      res.end('ok')
+    },
+    handleOwnUpgrade: (/** @type {any} */ req, /** @type {any} */ socket) => {
+      served.push(req.url)
+      socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n')
+    }
   })
   return { listener, engine, metrics, clock, served, url: `http://127.0.0.1:${listener.port()}` }
 }
 
-const refused = async (/** @type {import('../../../src/metrics/metrics.js').Metrics} */ metrics) => (await metrics.stray_requests.get()).values.find(({ labels }) => labels.result === 'refused')?.value ?? 0
+const refused = async (/** @type {import('../../../src/metrics/metrics.js').Metrics} */ metrics) =>
+  (await metrics.stray_requests.get()).values.find(({ labels }) => labels.result === 'refused')?.value ?? 0
 
 test('only a request with the proof of a worker is served', async (t) => {
   const { listener, engine, metrics, clock, served, url } = await startListener(t)
-  const get = (/** @type {Record<string, string>} */ headers) => fetch(url + URL_PATH, { headers }).then(({ status }) => status)
-  const proof = (/** @type {string} */ secret, at = clock.now()) => ({ [HOP_HEADER]: hopProof(secret, 'GET', URL_PATH, at) })
+  const get = (/** @type {Record<string, string>} */ headers) =>
+    fetch(url + URL_PATH, { headers }).then(({ status }) => status)
+  const proof = (/** @type {string} */ secret, at = clock.now()) => ({
+    [HOP_HEADER]: hopProof(secret, 'GET', URL_PATH, at)
+  })
   assert.equal(await get(proof(SECRETS[0])), 403, 'nothing before the gateway serves')
   listener.serve(engine, () => SECRETS)
   assert.equal(await get({}), 403)
@@ -48,16 +58,26 @@ test('only a request with the proof of a worker is served', async (t) => {
 test('an upgrade needs the proof as well', async (t) => {
   const { listener, engine, metrics, clock, served, url } = await startListener(t)
   listener.serve(engine, () => SECRETS)
-  const upgrade = (/** @type {string} */ header) => rawHttp(url, `GET ${URL_PATH} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${header}\r\n`)
+  const upgrade = (/** @type {string} */ header) =>
+    rawHttp(url, `GET ${URL_PATH} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${header}\r\n`)
   assert.match(await upgrade(''), /^HTTP\/1\.1 403 /)
   assert.equal(await refused(metrics), 1)
   assert.deepEqual(served, [])
-  assert.match(await upgrade(`${HOP_HEADER}: ${hopProof(SECRETS[0], 'GET', URL_PATH, clock.now())}\r\n`), /^HTTP\/1\.1 101 /)
+  assert.match(
+    await upgrade(`${HOP_HEADER}: ${hopProof(SECRETS[0], 'GET', URL_PATH, clock.now())}\r\n`),
+    /^HTTP\/1\.1 101 /
+  )
 })
 
 test('a proof is of one method, one url and one time', () => {
   const now = 1_700_000_000_000
-  const request = (/** @type {Partial<{ method: string, url: string, value: string | string[] }>} */ { method = 'GET', url = URL_PATH, value }) => /** @type {any} */ ({ method, url, headers: { [HOP_HEADER]: value } })
+  const request = (
+    /** @type {Partial<{ method: string, url: string, value: string | string[] }>} */ {
+      method = 'GET',
+      url = URL_PATH,
+      value
+    }
+  ) => /** @type {any} */ ({ method, url, headers: { [HOP_HEADER]: value } })
   const value = hopProof(SECRETS[0], 'GET', URL_PATH, now)
   assert.equal(isHop(SECRETS, request({ value }), now), true)
   assert.equal(isHop(SECRETS, request({ value }), now + 30_000), true)
@@ -68,7 +88,15 @@ test('a proof is of one method, one url and one time', () => {
   assert.equal(isHop(SECRETS, request({ value, url: URL_PATH.replace('AAAA', 'AAAB') }), now), false)
   assert.equal(isHop([], request({ value }), now), false)
   const [time, signature] = value.split('.')
-  for (const forged of [`${Number(time) + 1}.${signature}`, `${time}.${signature.slice(1)}`, `${time}.${signature}x`, time, `.${signature}`, '', [value, value]]) {
+  for (const forged of [
+    `${Number(time) + 1}.${signature}`,
+    `${time}.${signature.slice(1)}`,
+    `${time}.${signature}x`,
+    time,
+    `.${signature}`,
+    '',
+    [value, value]
+  ]) {
     assert.equal(isHop(SECRETS, request({ value: forged }), now), false, String(forged))
   }
 })

@@ -18,7 +18,10 @@ async function setUp (t, env = {}) {
     server,
     /** @param {string} uid @param {{ codec?: 'json' | 'msgpack', auth?: object }} [options] */
     async client (uid, { codec, auth } = {}) {
-      return connectClient(t, server.url, { codec, auth: { token: await signToken({ sub: uid, name: `name of ${uid}` }), ...auth } })
+      return connectClient(t, server.url, {
+        codec,
+        auth: { token: await signToken({ sub: uid, name: `name of ${uid}` }), ...auth }
+      })
     }
   }
 }
@@ -57,7 +60,10 @@ function follow (client, guid = 'doc') {
 }
 
 /** @param {ReturnType<typeof follow>} view @param {string[]} uids */
-const sees = (view, ...uids) => waitFor(() => view.uids.join() === uids.join() && view.count === uids.length, { message: () => `${uids}: ${view.uids}, ${view.count}` })
+const sees = (view, ...uids) =>
+  waitFor(() => view.uids.join() === uids.join() && view.count === uids.length, {
+    message: () => `${uids}: ${view.uids}, ${view.count}`
+  })
 
 describe('presence', () => {
   test('who joins is told who is there, and they are told of it, with name and state, in both codecs', async (t) => {
@@ -74,11 +80,19 @@ describe('presence', () => {
     const bobSees = follow(bob)
     bobSees.begin(second)
     await sees(seen, 'ada', 'bob')
-    assert.deepEqual(seen.members.get('bob'), { uid: 'bob', id: bob.id, name: 'name of bob', state: { cursor: { row: 1 } } })
+    assert.deepEqual(seen.members.get('bob'), {
+      uid: 'bob',
+      id: bob.id,
+      name: 'name of bob',
+      state: { cursor: { row: 1 } }
+    })
     assert.deepEqual(await ada.ask('doc:state', { guid: 'doc', state: { color: 'blue' } }), { ok: true, guid: 'doc' })
     await waitFor(() => bobSees.members.get('ada').state.color === 'blue')
     assert.deepEqual(seen.gaps + bobSees.gaps, 0)
-    assert.deepEqual((await bob.ask('doc:members', { guid: 'doc' })).members, [seen.members.get('ada'), seen.members.get('bob')])
+    assert.deepEqual((await bob.ask('doc:members', { guid: 'doc' })).members, [
+      seen.members.get('ada'),
+      seen.members.get('bob')
+    ])
   })
 
   test('who leaves, or disconnects on purpose, is gone at once; who was lost, after the grace', async (t) => {
@@ -105,7 +119,10 @@ describe('presence', () => {
     const seen = follow(ada)
     seen.begin(await ada.ask('doc:join', { guid: 'doc', members: true }))
     const token = await signToken({ sub: 'bob' })
-    const bob = createClient(t, server.url, { reconnection: true, auth: { token, client: 'tab', documents: { doc: { state: { n: 1 } } } } })
+    const bob = createClient(t, server.url, {
+      reconnection: true,
+      auth: { token, client: 'tab', documents: { doc: { state: { n: 1 } } } }
+    })
     const [answer] = await bob.next('doc:joined')
     assert.deepEqual(answer.members.map((/** @type {any} */ { uid }) => uid), ['ada', 'bob'])
     await sees(seen, 'ada', 'bob')
@@ -115,7 +132,13 @@ describe('presence', () => {
     assert.notEqual(bob.id, id)
     await waitFor(() => seen.members.get('bob').id === bob.id, { message: 'the new connection' })
     assert.deepEqual(seen.members.get('bob'), { uid: 'bob', id: bob.id, state: { n: 1 } })
-    assert.deepEqual(seen.diffs.map(({ joined, left }) => [joined.length, left.length]), [[1, 0], [0, 0]].slice(0, seen.diffs.length))
+    assert.deepEqual(
+      seen.diffs.map(({ joined, left }) => [joined.length, left.length]),
+      [
+        [1, 0],
+        [0, 0]
+      ].slice(0, seen.diffs.length)
+    )
   })
 
   test('two tabs of a user are one member with two connections', async (t) => {
@@ -139,7 +162,13 @@ describe('presence', () => {
     await sees(seen, 'ada', 'bob')
     first.disconnect()
     await sees(seen, 'ada')
-    assert.deepEqual(seen.diffs.flatMap(({ joined }) => joined).map(({ uid }) => uid).filter((uid) => uid === 'bob').length, 1)
+    assert.deepEqual(
+      seen.diffs
+        .flatMap(({ joined }) => joined)
+        .map(({ uid }) => uid)
+        .filter((uid) => uid === 'bob').length,
+      1
+    )
   })
 
   test('who takes no part is neither listed nor told, but may ask; a state makes it take part', async (t) => {
@@ -164,7 +193,10 @@ describe('presence', () => {
     const bob = await client('bob')
     for (const [event, state] of [['doc:state', { here: true }], ['doc:join', { here: true }]]) {
       if (event === 'doc:state') await bob.ask('doc:join', { guid: 'doc' })
-      const [answer, left] = await Promise.all([bob.ask(/** @type {string} */ (event), { guid: 'doc', state }), bob.ask('doc:leave', { guid: 'doc' })])
+      const [answer, left] = await Promise.all([
+        bob.ask(/** @type {string} */ (event), { guid: 'doc', state }),
+        bob.ask('doc:leave', { guid: 'doc' })
+      ])
       assert.deepEqual([answer.error?.code, left.ok], ['not_joined', true], String(event))
     }
   })
@@ -172,7 +204,8 @@ describe('presence', () => {
   test('what is too large, not JSON, or of a document that is not open is refused with its code', async (t) => {
     const { client, server } = await setUp(t, { PRESENCE_MAX_STATE_BYTES: '100' })
     const ada = await client('ada', { codec: 'msgpack' })
-    const codeOf = async (/** @type {string} */ event, /** @type {object} */ argument) => (await ada.ask(event, argument)).error?.code
+    const codeOf = async (/** @type {string} */ event, /** @type {object} */ argument) =>
+      (await ada.ask(event, argument)).error?.code
     assert.equal(await codeOf('doc:members', { guid: 'doc' }), 'not_joined')
     assert.equal(await codeOf('doc:state', { guid: 'doc', state: {} }), 'not_joined')
     assert.equal(await codeOf('doc:join', { guid: 'doc', state: { text: 'x'.repeat(100) } }), 'state_too_large')
@@ -183,11 +216,15 @@ describe('presence', () => {
     assert.equal(await codeOf('doc:state', { guid: 'doc', state: 'text' }), 'bad_request')
     const documents = { large: { state: { text: 'x'.repeat(100) } }, binary: { state: { bytes: Buffer.from('x') } } }
     const opening = await client('opening', { codec: 'msgpack', auth: { documents } })
-    const codes = () => opening.received.filter(({ event }) => event === 'doc:refused').map(({ payload }) => `${payload.guid} ${payload.error.code}`)
+    const codes = () =>
+      opening.received
+        .filter(({ event }) => event === 'doc:refused')
+        .map(({ payload }) => `${payload.guid} ${payload.error.code}`)
     await waitFor(() => codes().sort().join() === 'binary bad_request,large state_too_large', { message: codes })
     const raw = await rawWebSocket(t, server.url)
     await raw.connect({ token: await signToken({ sub: 'raw' }) })
-    const join = (/** @type {number} */ id, /** @type {number} */ levels) => raw.send(`42${id}["doc:join",{"guid":"doc","state":{"deep":${'['.repeat(levels)}${']'.repeat(levels)}}}]`)
+    const join = (/** @type {number} */ id, /** @type {number} */ levels) =>
+      raw.send(`42${id}["doc:join",{"guid":"doc","state":{"deep":${'['.repeat(levels)}${']'.repeat(levels)}}}]`)
     join(1, 5000)
     assert.match(await raw.text(/^431/), /"code":"state_too_large"/)
     join(2, 20_000)
@@ -230,12 +267,17 @@ describe('presence', () => {
     /** @type {any} */
     let page = {}
     do {
-      page = await ada.ask('doc:members', { guid: 'doc', limit: 3, ...page.cursor === undefined ? {} : { cursor: page.cursor } })
+      page = await ada.ask('doc:members', {
+        guid: 'doc',
+        limit: 3,
+        ...(page.cursor === undefined ? {} : { cursor: page.cursor })
+      })
       found.push(...page.members.map((/** @type {any} */ { uid }) => uid))
       assert.equal(page.count, 7)
     } while (page.cursor !== undefined)
     assert.deepEqual(found, uids)
-    const ask = async (/** @type {string} */ path) => /** @type {any} */ (await (await fetch(`${server.apiUrl}/v1/documents/${path}`)).json())
+    const ask = async (/** @type {string} */ path) =>
+      /** @type {any} */ (await (await fetch(`${server.apiUrl}/v1/documents/${path}`)).json())
     const first = await ask('doc/presence?limit=5')
     assert.deepEqual([first.ok, first.guid, first.count, first.members.length], [true, 'doc', 7, 5])
     const second = await ask(`doc/presence?cursor=${first.cursor}`)

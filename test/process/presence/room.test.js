@@ -12,13 +12,28 @@ test('a room that fills costs messages in proportion to its members, and each cl
   const target = { host: '127.0.0.1', port: Number(new URL(server.url).port) }
   /** @type {RoomClient[]} */
   const clients = []
-  t.after(() => { for (const client of clients) client.close() })
-  await Promise.all(Array.from({ length: MEMBERS }, () => new Promise((resolve, reject) => {
-    clients.push(new RoomClient(target, { source: '127.0.0.1' }, (error) => error === null ? resolve(undefined) : reject(error)))
-  })))
+  t.after(() => {
+    for (const client of clients) client.close()
+  })
+  await Promise.all(
+    Array.from(
+      { length: MEMBERS },
+      () =>
+        new Promise((resolve, reject) => {
+          clients.push(
+            new RoomClient(target, { source: '127.0.0.1' }, (error) =>
+              error === null ? resolve(undefined) : reject(error)
+            )
+          )
+        })
+    )
+  )
   const begin = performance.now()
   await Promise.all(clients.map((client, i) => client.join('room', { n: i })))
-  await waitFor(() => clients.every(({ count }) => count === MEMBERS), { timeout: 20_000, message: () => `all to be told of ${MEMBERS}: ${Math.min(...clients.map(({ count }) => count))}` })
+  await waitFor(() => clients.every(({ count }) => count === MEMBERS), {
+    timeout: 20_000,
+    message: () => `all to be told of ${MEMBERS}: ${Math.min(...clients.map(({ count }) => count))}`
+  })
   const seconds = (performance.now() - begin) / 1000
   const messages = clients.reduce((sum, client) => sum + client.messages, 0)
   // 500 a second, and the first for each

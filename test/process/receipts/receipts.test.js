@@ -8,7 +8,9 @@ import { kConnection } from '../../../src/gateway/connection.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 const ASK = { 'x-receipt': 'true' }
-const KINDS = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) => [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports })))
+const KINDS = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) =>
+  [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports }))
+)
 
 /**
  * @param {import('node:test').TestContext} t
@@ -17,13 +19,21 @@ const KINDS = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) => [['w
 async function setUp (t, env) {
   const { log, lines } = recordingLog()
   const server = await startEmbedded(t, env, log)
-  /** @returns {{ guid?: string, event: string, traceId: string, receipt: import('../../../src/receipts/summary.js').Summary }[]} */
-  const told = () => lines.filter(({ text }) => text.endsWith(' receipt')).map(({ text }) => JSON.parse(text.slice(0, -' receipt'.length)))
+  /**
+   * @returns {{ guid?: string, event: string, traceId: string, receipt:
+   *   import('../../../src/receipts/summary.js').Summary }[]}
+   */
+  const told = () =>
+    lines
+      .filter(({ text }) => text.endsWith(' receipt'))
+      .map(({ text }) => JSON.parse(text.slice(0, -' receipt'.length)))
   return {
     ...server,
     /** @param {number} count */
     async receipts (count) {
-      await waitFor(() => told().length >= count, { message: () => `${count} receipts, there are ${JSON.stringify(told())}` })
+      await waitFor(() => told().length >= count, {
+        message: () => `${count} receipts, there are ${JSON.stringify(told())}`
+      })
       return told()
     },
     told,
@@ -36,7 +46,9 @@ async function setUp (t, env) {
     async counted () {
       await server.metrics.collect()
       const { values } = await server.metrics.receipts.get()
-      return Object.fromEntries(values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.result, value]))
+      return Object.fromEntries(
+        values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.result, value])
+      )
     }
   }
 }
@@ -44,7 +56,13 @@ async function setUp (t, env) {
 test('every kind of client is asked, and its answer counts, whatever it answers with', async (t) => {
   const { join, post, receipts, counted } = await setUp(t)
   const clients = await Promise.all(KINDS.map((kind) => join(kind)))
-  const answers = [[], ['read'], [{ at: 1 }, null], [Buffer.from([1, 2, 3])], [{ deep: [Buffer.from([1]), Buffer.from([2])] }]]
+  const answers = [
+    [],
+    ['read'],
+    [{ at: 1 }, null],
+    [Buffer.from([1, 2, 3])],
+    [{ deep: [Buffer.from([1]), Buffer.from([2])] }]
+  ]
   /** @type {unknown[][]} */
   const seen = []
   for (const [i, client] of clients.entries()) {
@@ -54,13 +72,20 @@ test('every kind of client is asked, and its answer counts, whatever it answers 
     })
   }
   const values = [{ a: 1 }, encodeMsgpack({ b: 2 }), encodeMsgpack({ binary: Buffer.from([7]) })]
-  for (const [i, value] of values.entries()) await post('/v1/documents/doc/broadcast', value, { ...ASK, 'x-event': 'edit', 'x-trace-id': `t${i}` })
+  for (const [i, value] of values.entries())
+    await post('/v1/documents/doc/broadcast', value, { ...ASK, 'x-event': 'edit', 'x-trace-id': `t${i}` })
   const told = await receipts(3)
   assert.equal(seen.length, 3 * clients.length)
   for (const [i, { guid, event, traceId, receipt }] of told.entries()) {
     assert.deepEqual([guid, event, traceId], ['doc', 'edit', `t${i}`])
     const { p50, p99, ...counts } = receipt
-    assert.deepEqual(counts, { delivered: clients.length, acknowledged: clients.length, missing: [], more: 0, unasked: 0 })
+    assert.deepEqual(counts, {
+      delivered: clients.length,
+      acknowledged: clients.length,
+      missing: [],
+      more: 0,
+      unasked: 0
+    })
     assert.ok(p50 !== null && p99 !== null && p50 <= p99 && p99 < 5000)
   }
   assert.deepEqual(await counted(), { acknowledged: 3 * clients.length })
@@ -81,7 +106,12 @@ for (const [name, path] of [['user', '/v1/users/ada/send'], ['socket', ''], ['ev
 
 test('who never answers, has gone, or was not asked does not count, and nobody counts twice', async (t) => {
   const { join, post, receipts, counted, url } = await setUp(t, { RECEIPT_TIMEOUT: '1000' })
-  const [good, silent, leaving, outsider] = await Promise.all([join(), join({ codec: 'msgpack' }), join(), connectClient(t, url)])
+  const [good, silent, leaving, outsider] = await Promise.all([
+    join(),
+    join({ codec: 'msgpack' }),
+    join(),
+    connectClient(t, url)
+  ])
   const sids = [silent.id, leaving.id].sort()
   /** @type {number | undefined} */
   let id
@@ -94,12 +124,16 @@ test('who never answers, has gone, or was not asked does not count, and nobody c
   const spoof = (/** @type {unknown} */ client) => /** @type {any} */ (client).packet({ type: 3, id, data: [] })
   for (const client of [good, outsider]) spoof(client)
   const [{ receipt }] = await receipts(1)
-  assert.deepEqual([receipt.delivered, receipt.acknowledged, receipt.missing.map(({ sid }) => sid).sort()], [3, 1, sids])
+  assert.deepEqual(
+    [receipt.delivered, receipt.acknowledged, receipt.missing.map(({ sid }) => sid).sort()],
+    [3, 1, sids]
+  )
   // after the time-out
   spoof(silent)
   await waitFor(async () => (await counted()).stray === 3)
   assert.deepEqual(await counted(), { acknowledged: 1, missing: 2, stray: 3 })
-  for (const client of [good, silent, outsider]) assert.equal((await client.ask('doc:leave', { guid: 'other' })).error.code, 'not_joined', 'it is still connected')
+  for (const client of [good, silent, outsider])
+    assert.equal((await client.ask('doc:leave', { guid: 'other' })).error.code, 'not_joined', 'it is still connected')
 })
 
 test('what extensions ask clients for goes on as before, beside receipts', async (t) => {
@@ -127,7 +161,10 @@ test('a record that comes out of the log to a client that comes back asks for no
   /** @type {unknown[][]} */
   const got = []
   back.on('message', (...args) => got.push(args))
-  assert.equal((await back.ask('doc:join', { guid: 'doc', position: { epoch: body.position.epoch, offset: 0 } })).recovered, true)
+  assert.equal(
+    (await back.ask('doc:join', { guid: 'doc', position: { epoch: body.position.epoch, offset: 0 } })).recovered,
+    true
+  )
   assert.deepEqual(got.map((args) => args.length), [2])
   assert.equal(told().length, 1)
 })
@@ -141,7 +178,13 @@ test('when too many are pending the record arrives all the same and the summary 
   await post('/v1/documents/doc/broadcast', 1, ASK)
   await post('/v1/documents/doc/broadcast', 2, ASK)
   const [{ receipt }] = await receipts(1)
-  assert.deepEqual(got.map(([payload, , acknowledge]) => [payload, typeof acknowledge]), [[1, 'function'], [2, 'undefined']])
+  assert.deepEqual(
+    got.map(([payload, , acknowledge]) => [payload, typeof acknowledge]),
+    [
+      [1, 'function'],
+      [2, 'undefined']
+    ]
+  )
   assert.deepEqual([receipt.delivered, receipt.unasked], [1, 1])
 })
 
@@ -159,7 +202,8 @@ test('a client is not cut off for answering what it was asked', async (t) => {
 test('without the private hooks everything is acknowledged as well', async (t) => {
   const { join, post, receipts, gateway } = await setUp(t)
   const clients = await Promise.all(KINDS.map((kind) => join(kind)))
-  for (const socket of gateway.io.sockets.sockets.values()) /** @type {any} */ (socket)[kConnection].context.spliced = false
+  for (const socket of gateway.io.sockets.sockets.values())
+    /** @type {any} */ (socket)[kConnection].context.spliced = false
   for (const client of clients) client.on('message', (_payload, _meta, acknowledge) => acknowledge())
   await post('/v1/documents/doc/broadcast', 1, ASK)
   const [{ receipt }] = await receipts(1)

@@ -14,8 +14,18 @@ import { testHooks } from '../../../src/rehearsal/self-test.js'
 import { openStage } from '../../../src/rehearsal/stage.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
-const PRODUCTION = { NODE_ENV: 'production', AUTH_JWT_SECRET: 'x'.repeat(40), API_TOKENS: 'name:0123456789abcdef', ALLOWED_ORIGINS: 'https://example.com' }
-const SMALL = { MAX_WAITING_BYTES: '1024', MAX_WAITING_RECORDS: '1', MAX_DOCUMENTS_PER_CONNECTION: '1', HISTORY_SIZE: '1' }
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  AUTH_JWT_SECRET: 'x'.repeat(40),
+  API_TOKENS: 'name:0123456789abcdef',
+  ALLOWED_ORIGINS: 'https://example.com'
+}
+const SMALL = {
+  MAX_WAITING_BYTES: '1024',
+  MAX_WAITING_RECORDS: '1',
+  MAX_DOCUMENTS_PER_CONNECTION: '1',
+  HISTORY_SIZE: '1'
+}
 const TLS = { TLS_CERT_FILE: certificate.certFile, TLS_KEY_FILE: certificate.keyFile }
 
 /** @param {Record<string, string>} [env] */
@@ -25,10 +35,17 @@ async function runSelfTest (env = {}) {
 }
 
 describe('the self-test of private hooks', () => {
-  for (const [name, env] of Object.entries({ 'as it comes': {}, 'in production': PRODUCTION, 'with TLS': { ...PRODUCTION, ...TLS }, 'with small limits': SMALL })) {
+  for (const [name, env] of Object.entries({
+    'as it comes': {},
+    'in production': PRODUCTION,
+    'with TLS': { ...PRODUCTION, ...TLS },
+    'with small limits': SMALL
+  })) {
     test(`finds nothing wrong ${name}, and leaves nothing behind`, async () => {
       assert.deepEqual(await runSelfTest(env), { ok: true, lines: [] })
-      await waitFor(() => !process.getActiveResourcesInfo().some((name) => /TCP|TLS|Immediate/.test(name)), { message: () => process.getActiveResourcesInfo() })
+      await waitFor(() => !process.getActiveResourcesInfo().some((name) => /TCP|TLS|Immediate/.test(name)), {
+        message: () => process.getActiveResourcesInfo()
+      })
     })
   }
 
@@ -39,7 +56,10 @@ describe('the self-test of private hooks', () => {
         const { ok, lines } = await runSelfTest()
         assert.equal(ok, false)
         assert.deepEqual(lines.map(({ level }) => level), ['warn'])
-        assert.match(lines[0].text, /^self-test failed \(a JSON client: .+\): deliveries and heartbeats take the slower paths of Socket\.IO itself$/)
+        assert.match(
+          lines[0].text,
+          /^self-test failed \(a JSON client: .+\): deliveries and heartbeats take the slower paths of Socket\.IO itself$/
+        )
       } finally {
         mend()
       }
@@ -53,7 +73,10 @@ describe('the self-test of private hooks', () => {
     const client = await stage.connect('json')
     client.send({ type: 0, data: { token: 'guessed' } })
     await client.until(() => client.received.length === 2, 'an answer')
-    assert.deepEqual(client.received[1].data, { message: 'a valid token is needed', data: { code: 'unauthorized', retryable: false } })
+    assert.deepEqual(client.received[1].data, {
+      message: 'a valid token is needed',
+      data: { code: 'unauthorized', retryable: false }
+    })
     assert.equal(stage.gateway.connections, 0)
   })
 })
@@ -73,8 +96,16 @@ describe('without private hooks', () => {
 })
 
 const RECORDS = [
-  { text: 'Grüße, 世界, \u2028 " \\' }, 1.5, null, 'x'.repeat(70_000), Buffer.from('{ "a" :\t1.0 }'),
-  ...[{ bytes: Buffer.from([0, 30, 255]) }, [Buffer.alloc(0), { b: Buffer.from('ü') }], Array(11).fill(Buffer.from('eleven'))].map((value) => encodeMsgpack(value))
+  { text: 'Grüße, 世界, \u2028 " \\' },
+  1.5,
+  null,
+  'x'.repeat(70_000),
+  Buffer.from('{ "a" :\t1.0 }'),
+  ...[
+    { bytes: Buffer.from([0, 30, 255]) },
+    [Buffer.alloc(0), { b: Buffer.from('ü') }],
+    Array(11).fill(Buffer.from('eleven'))
+  ].map((value) => encodeMsgpack(value))
 ]
 
 /** @param {number} i */
@@ -91,8 +122,12 @@ async function deliverToAll (t) {
   const clients = {}
   for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
     for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
-      const client = clients[`${codec} ${transports.join()}`] = await connectClient(t, server.url, { codec, transports })
-      if (transports.length > 1) await waitFor(() => client.io.engine.transport.name === 'websocket', { message: 'the upgrade' })
+      const client = (clients[`${codec} ${transports.join()}`] = await connectClient(t, server.url, {
+        codec,
+        transports
+      }))
+      if (transports.length > 1)
+        await waitFor(() => client.io.engine.transport.name === 'websocket', { message: 'the upgrade' })
       assert.equal((await client.ask('doc:join', { guid: 'doc' })).ok, true)
     }
   }
@@ -106,16 +141,28 @@ async function deliverToAll (t) {
 
   for (const [i, value] of RECORDS.entries()) {
     const isJson = Buffer.isBuffer(value) && value[0] === 0x7b
-    const headers = { authorization: 'Bearer 0123456789abcdef', 'x-timestamp': '1700000000000', 'x-trace-id': `trace-${i}`, 'x-event': 'edit', ...(isJson ? { 'content-type': 'application/json' } : {}) }
+    const headers = {
+      authorization: 'Bearer 0123456789abcdef',
+      'x-timestamp': '1700000000000',
+      'x-trace-id': `trace-${i}`,
+      'x-event': 'edit',
+      ...(isJson ? { 'content-type': 'application/json' } : {})
+    }
     assert.equal((await server.post('/v1/documents/doc/broadcast', value, headers)).status, 202)
   }
   // many in one turn, with something of Socket.IO's own among them
   server.gateway.bus.publish(Array.from({ length: 50 }, (_, i) => traced(i)))
   setImmediate(() => server.gateway.io.emit('own', { bytes: Buffer.from('own') }, {}))
-  await waitFor(() => Object.values(clients).every(({ received }) => received.length >= RECORDS.length + 51), { message: 'what was published before and after something of Socket.IO\'s own' })
+  await waitFor(() => Object.values(clients).every(({ received }) => received.length >= RECORDS.length + 51), {
+    message: 'what was published before and after something of Socket.IO\'s own'
+  })
   server.gateway.bus.publish(Array.from({ length: 49 }, (_, i) => traced(50 + i)))
-  const complete = () => Object.values(clients).every(({ received }) => received.length === RECORDS.length + 100) && raw.received.some((data) => String(data).includes(',98,{'))
-  await waitFor(complete, { message: () => Object.entries(clients).map(([kind, { received }]) => `${kind} ${received.length}`) })
+  const complete = () =>
+    Object.values(clients).every(({ received }) => received.length === RECORDS.length + 100) &&
+    raw.received.some((data) => String(data).includes(',98,{'))
+  await waitFor(complete, {
+    message: () => Object.entries(clients).map(([kind, { received }]) => `${kind} ${received.length}`)
+  })
   let polled = ''
   for (let polls = 0; polls < 20 && !polled.includes(',98,{'); polls++) polled += `${(await polling.poll()).text}\u001e`
   assert.match(polled, /,98,\{/)
@@ -125,16 +172,28 @@ async function deliverToAll (t) {
   return {
     warnings: lines.filter(({ level }) => level === 'warn').map(({ text }) => text),
     events: Object.fromEntries(Object.entries(clients).map(([kind, { received }]) => [kind, received])),
-    bytes: { websocket: from(raw.received.map((data) => typeof data === 'string' ? data : data.toString('base64'))), polling: from(polled.split('\u001e')) }
+    bytes: {
+      websocket: from(raw.received.map((data) => (typeof data === 'string' ? data : data.toString('base64')))),
+      polling: from(polled.split('\u001e'))
+    }
   }
 }
 
-/** They are so long that an assertion would take minutes to show the difference. @param {Record<string, unknown[]>} a @param {Record<string, unknown[]>} b */
+/**
+ * They are so long that an assertion would take minutes to show the difference.
+ * @param {Record<string, unknown[]>} a
+ * @param {Record<string, unknown[]>} b
+ */
 function same (a, b) {
   for (const [kind, list] of Object.entries(a)) {
-    for (const [i, one] of list.entries()) assert.ok(isDeepStrictEqual(one, b[kind][i]), [kind, i, one, b[kind][i]].map((value) => inspect(value).slice(0, 200)).join())
+    for (const [i, one] of list.entries())
+      assert.ok(
+        isDeepStrictEqual(one, b[kind][i]),
+        [kind, i, one, b[kind][i]].map((value) => inspect(value).slice(0, 200)).join()
+      )
   }
 }
 
 /** From the first record on. @param {string[]} messages */
-const from = (messages) => messages.slice(messages.findIndex((text) => text.includes('trace-0'))).filter((text) => text !== '2' && text !== '')
+const from = (messages) =>
+  messages.slice(messages.findIndex((text) => text.includes('trace-0'))).filter((text) => text !== '2' && text !== '')

@@ -11,11 +11,19 @@ import { makeHandshakes, QUICK, warmUp } from '../../../src/rehearsal/warm-up.js
 import { createNullRedis } from '../../../src/rehearsal/null-redis.js'
 import { createRedisParts } from '../../../src/gateway-parts.js'
 
-const PRODUCTION = { NODE_ENV: 'production', AUTH_JWT_SECRET: 'x'.repeat(40), API_TOKENS: 'name:0123456789abcdef', ALLOWED_ORIGINS: 'https://example.com' }
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  AUTH_JWT_SECRET: 'x'.repeat(40),
+  API_TOKENS: 'name:0123456789abcdef',
+  ALLOWED_ORIGINS: 'https://example.com'
+}
 const EXTENT = { handshakes: 100, time: 10_000 }
 const worker = { number: 5, incarnation: 1 }
 
-/** @param {import('node:test').TestContext} t @returns {Promise<{ url: string, connections: number }>} a port that takes connections and says nothing */
+/**
+ * @param {import('node:test').TestContext} t
+ * @returns {Promise<{ url: string, connections: number }>} a port that takes connections and says nothing
+ */
 async function startSilent (t) {
   /** @type {Set<net.Socket>} */
   const sockets = new Set()
@@ -30,7 +38,10 @@ async function startSilent (t) {
 }
 
 describe('the warm-up of a worker', () => {
-  for (const [name, env] of Object.entries({ 'over TCP': {}, 'over TLS': { TLS_CERT_FILE: certificate.certFile, TLS_KEY_FILE: certificate.keyFile } })) {
+  for (const [name, env] of Object.entries({
+    'over TCP': {},
+    'over TLS': { TLS_CERT_FILE: certificate.certFile, TLS_KEY_FILE: certificate.keyFile }
+  })) {
     test(`runs the code of its clients ${name}, sends nothing to Redis and leaves nothing behind`, async (t) => {
       const redis = await startSilent(t)
       const config = loadConfig({ env: { ...PRODUCTION, ...env, REDIS_URL: redis.url } })
@@ -43,7 +54,9 @@ describe('the warm-up of a worker', () => {
         createParts (own) {
           const nothing = createNullRedis({ urls: config.redis.urls, log: own.log })
           const client = /** @type {any} */ (nothing.client)
-          const names = Object.fromEntries(['users', 'hold'].map((script) => [client.scriptsSet[`inkcast_${script}`].sha, script]))
+          const names = Object.fromEntries(
+            ['users', 'hold'].map((script) => [client.scriptsSet[`inkcast_${script}`].sha, script])
+          )
           const send = client.sendCommand
           client.sendCommand = (/** @type {any} */ command) => {
             const name = names[command.args[0]] ?? command.name
@@ -56,14 +69,26 @@ describe('the warm-up of a worker', () => {
       })
       assert.equal(count, EXTENT.handshakes)
       assert.deepEqual(lines, [])
-      assert.deepEqual(Object.entries(calls).filter(([, times]) => !(times > 0)), [], 'what is kept in Redis was not brought there')
+      assert.deepEqual(
+        Object.entries(calls).filter(([, times]) => !(times > 0)),
+        [],
+        'what is kept in Redis was not brought there'
+      )
       assert.equal(redis.connections, 0)
-      await waitFor(() => process.getActiveResourcesInfo().filter((resource) => /TCP|TLS|Immediate/.test(resource)).length === 1, { message: () => process.getActiveResourcesInfo() })
+      await waitFor(
+        () => process.getActiveResourcesInfo().filter((resource) => /TCP|TLS|Immediate/.test(resource)).length === 1,
+        { message: () => process.getActiveResourcesInfo() }
+      )
     })
   }
 
   test('takes no more time than it is given', async () => {
-    const count = await warmUp({ config: loadConfig({ env: PRODUCTION }), extent: { handshakes: 1_000_000, time: 200 }, createParts: () => ({}), log: recordingLog().log })
+    const count = await warmUp({
+      config: loadConfig({ env: PRODUCTION }),
+      extent: { handshakes: 1_000_000, time: 200 },
+      createParts: () => ({}),
+      log: recordingLog().log
+    })
     assert.ok(count > 32 && count < 100_000, `${count} handshakes`)
   })
 
@@ -81,10 +106,21 @@ describe('the warm-up of a worker', () => {
       Object.assign(redis.client, { sendCommand: async () => { throw new Error('refused') } })
       return redis
     }
-    assert.equal(await warmUp({ config, extent: EXTENT, createParts: (own) => createRedisParts({ ...own, redis: refusing(own.log), config, worker }), log }), 0)
+    assert.equal(
+      await warmUp({
+        config,
+        extent: EXTENT,
+        createParts: (own) => createRedisParts({ ...own, redis: refusing(own.log), config, worker }),
+        log
+      }),
+      0
+    )
     assert.deepEqual(lines.map(({ level }) => level), ['debug', 'debug'])
-    for (const [i, reason] of ['no parts', 'another answer than 40{'].entries()) assert.match(lines[i].text, new RegExp(`${reason}.*the worker was not warmed up$`))
-    await waitFor(() => !process.getActiveResourcesInfo().some((resource) => /TCP/.test(resource)), { message: () => process.getActiveResourcesInfo() })
+    for (const [i, reason] of ['no parts', 'another answer than 40{'].entries())
+      assert.match(lines[i].text, new RegExp(`${reason}.*the worker was not warmed up$`))
+    await waitFor(() => !process.getActiveResourcesInfo().some((resource) => /TCP/.test(resource)), {
+      message: () => process.getActiveResourcesInfo()
+    })
   })
 
   test('says what is wrong when nobody is admitted', async (t) => {
@@ -96,6 +132,8 @@ describe('the warm-up of a worker', () => {
   test('gives up where nobody answers', async (t) => {
     const { url } = await startSilent(t)
     const dial = () => net.connect({ host: '127.0.0.1', port: Number(new URL(url).port) })
-    await assert.rejects(makeHandshakes([{ dial, secret: 'x'.repeat(32) }], EXTENT, 100), { message: 'no answer within 100 ms' })
+    await assert.rejects(makeHandshakes([{ dial, secret: 'x'.repeat(32) }], EXTENT, 100), {
+      message: 'no answer within 100 ms'
+    })
   })
 })

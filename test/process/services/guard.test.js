@@ -25,7 +25,9 @@ async function startParent (t, then) {
     const child = spawnGuarded('sh', ['-c', 'sleep 600 & echo $! >forked; wait'], { directory: '${directory}', cwd: '${directory}', log: '${directory}/log' })
     console.log(child.pid)
     ${then}`
-  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
   const exited = once(parent, 'exit')
   const [line] = await once(createInterface({ input: parent.stdout }), 'line')
   const child = identify(Number(line))
@@ -41,7 +43,10 @@ async function startParent (t, then) {
   return { parent, exited, child, forked, directory }
 }
 
-/** @param {{ child: import('../../services/process-identity.js').ProcessIdentity, forked: import('../../services/process-identity.js').ProcessIdentity, directory: string }} family */
+/**
+ * @param {{ child: import('../../services/process-identity.js').ProcessIdentity, forked:
+ *   import('../../services/process-identity.js').ProcessIdentity, directory: string }} family
+ */
 const goneWithAll = ({ child, forked, directory }) => waitUntil('the end of everything', () => {
   assert.equal(isAlive(child), false, 'the child has ended')
   assert.equal(isAlive(forked), false, 'what it forked has ended')
@@ -75,8 +80,14 @@ test('a released process outlives its parent and keeps its directory', async (t)
 test('stop ends the process and what it forked', async (t) => {
   const directory = makeDirectory('guard-test')
   t.after(() => removeDirectory(directory))
-  const child = spawnGuarded('sh', ['-c', 'sleep 600 & echo $! >forked; wait'], { cwd: directory, log: join(directory, 'log') })
-  const forked = await waitUntil('the forked process', () => identify(Number(readFileSync(join(directory, 'forked'), 'utf8'))) ?? assert.fail('not yet'))
+  const child = spawnGuarded('sh', ['-c', 'sleep 600 & echo $! >forked; wait'], {
+    cwd: directory,
+    log: join(directory, 'log')
+  })
+  const forked = await waitUntil(
+    'the forked process',
+    () => identify(Number(readFileSync(join(directory, 'forked'), 'utf8'))) ?? assert.fail('not yet')
+  )
   await child.stop()
   assert.equal(child.running(), false)
   await waitUntil('the end of the forked process', () => assert.equal(isAlive(forked), false))
@@ -86,7 +97,9 @@ test('stop ends the process and what it forked', async (t) => {
 test('stop kills a process that ignores SIGTERM after the grace period', async (t) => {
   const directory = makeDirectory('guard-test')
   t.after(() => removeDirectory(directory))
-  const child = spawnGuarded('sh', ['-c', 'trap "" TERM; echo deaf; while :; do sleep 1; done'], { log: join(directory, 'log') })
+  const child = spawnGuarded('sh', ['-c', 'trap "" TERM; echo deaf; while :; do sleep 1; done'], {
+    log: join(directory, 'log')
+  })
   await waitUntil('the trap', () => assert.equal(child.lastOutput(), 'deaf'))
   await child.stop(100)
   assert.deepEqual(await child.exited, { code: null, signal: 'SIGKILL' })
@@ -134,11 +147,23 @@ test('waiting for a process that ends fails at once, with the end of its log', a
   t.after(() => removeDirectory(directory))
   writeFileSync(join(directory, 'log'), '')
   const child = spawnGuarded('sh', ['-c', 'echo bad option; exit 3'], { log: join(directory, 'log') })
-  await assert.rejects(waitUntil('the port', () => assert.fail('closed'), { processes: [child] }), /the port: the process ended \(exit code 3\)\nbad option/)
+  await assert.rejects(
+    waitUntil('the port', () => assert.fail('closed'), { processes: [child] }),
+    /the port: the process ended \(exit code 3\)\nbad option/
+  )
 })
 
 test('waiting in vain fails with the last reason', async () => {
   let tries = 0
-  await assert.rejects(waitUntil('the port', () => { throw new Error(`try ${++tries}`) }, { timeoutMs: 50, everyMs: 5 }),
-    (/** @type {Error} */ error) => error.message.startsWith(`the port: not ready after 50 ms: try ${tries}`) && tries > 1)
+  await assert.rejects(
+    waitUntil(
+      'the port',
+      () => {
+        throw new Error(`try ${++tries}`)
+      },
+      { timeoutMs: 50, everyMs: 5 }
+    ),
+    (/** @type {Error} */ error) =>
+      error.message.startsWith(`the port: not ready after 50 ms: try ${tries}`) && tries > 1
+  )
 })

@@ -12,7 +12,12 @@ import { waitUntil } from '../../services/wait.js'
 
 const RUNNER = fileURLToPath(new URL('../../../scripts/test.js', import.meta.url))
 // they need not exist: what is given is only passed on
-const GIVEN = { REDIS_URL: 'redis://given', REDIS_CLUSTER_URL: 'redis://a,redis://b', KAFKA_BROKERS: 'given:9092', KAFKA_CLASSPATH: '/given/*' }
+const GIVEN = {
+  REDIS_URL: 'redis://given',
+  REDIS_CLUSTER_URL: 'redis://a,redis://b',
+  KAFKA_BROKERS: 'given:9092',
+  KAFKA_CLASSPATH: '/given/*'
+}
 
 /**
  * A project with these tests.
@@ -25,7 +30,10 @@ function project (t, files) {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(join(root, 'test', path, '..'), { recursive: true })
     writeFileSync(join(root, 'package.json'), '{ "type": "module" }')
-    writeFileSync(join(root, 'test', path), `import { test, describe } from 'node:test'\nimport assert from 'node:assert'\n${text}\n`)
+    writeFileSync(
+      join(root, 'test', path),
+      `import { test, describe } from 'node:test'\nimport assert from 'node:assert'\n${text}\n`
+    )
   }
   return root
 }
@@ -37,7 +45,10 @@ function project (t, files) {
 function start (root, args) {
   const child = spawn(process.execPath, [RUNNER, ...args], { cwd: root, env: { ...process.env, ...GIVEN } })
   const run = { child, output: '' }
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => { run.output += text })
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      run.output += text
+    })
   return run
 }
 
@@ -50,7 +61,8 @@ async function runTests (root, ...args) {
 
 test('all rings run even when one fails, and the counts add up', async (t) => {
   const root = project(t, {
-    'unit/a.test.js': 'test("good", () => {}); test("bad", () => assert.fail("no")); test("later", { skip: true }, () => {})',
+    'unit/a.test.js':
+      'test("good", () => {}); test("bad", () => assert.fail("no")); test("later", { skip: true }, () => {})',
     'contract/b.test.js': 'describe("suite", () => { test("one", () => {}); test("two", { todo: true }, () => {}) })',
     'fault/c.test.js': 'test("not by default", () => assert.fail("ran"))'
   })
@@ -63,13 +75,19 @@ test('all rings run even when one fails, and the counts add up', async (t) => {
 })
 
 test('all passed is exit code 0', async (t) => {
-  const { code, last, output } = await runTests(project(t, { 'unit/deep/a.test.js': 'test("good", (t) => t.test("inner", () => {}))' }))
+  const { code, last, output } = await runTests(
+    project(t, { 'unit/deep/a.test.js': 'test("good", (t) => t.test("inner", () => {}))' })
+  )
   assert.equal(last, '2 passed, 0 failed, 0 skipped', output)
   assert.equal(code, 0)
 })
 
 test('a ring in which no test ran is a failure', async (t) => {
-  const root = project(t, { 'unit/a.test.js': 'test("good", () => {})', 'contract/empty.test.js': '', 'integration/b.test.js': 'test.skip("all skipped", () => {})' })
+  const root = project(t, {
+    'unit/a.test.js': 'test("good", () => {})',
+    'contract/empty.test.js': '',
+    'integration/b.test.js': 'test.skip("all skipped", () => {})'
+  })
   const { code, last, output } = await runTests(root)
   assert.equal(last, '1 passed, 2 failed, 1 skipped', output)
   assert.equal(code, 1)
@@ -81,13 +99,18 @@ test('a ring in which no test ran is a failure', async (t) => {
 })
 
 test('a file that can not be loaded is a failure', async (t) => {
-  const { code, last, output } = await runTests(project(t, { 'unit/a.test.js': 'import "./missing.js"', 'unit/b.test.js': 'test("good", () => {})' }))
+  const { code, last, output } = await runTests(
+    project(t, { 'unit/a.test.js': 'import "./missing.js"', 'unit/b.test.js': 'test("good", () => {})' })
+  )
   assert.equal(last, '1 passed, 1 failed, 0 skipped', output)
   assert.equal(code, 1)
 })
 
 test('a filter reaches the tests, and may leave nothing of one ring but not of all', async (t) => {
-  const root = project(t, { 'unit/a.test.js': 'test("red", () => {}); test("blue", () => {})', 'contract/b.test.js': 'test("red", () => {})' })
+  const root = project(t, {
+    'unit/a.test.js': 'test("red", () => {}); test("blue", () => {})',
+    'contract/b.test.js': 'test("red", () => {})'
+  })
   const blue = await runTests(root, '--test-name-pattern=blue')
   assert.equal(blue.last, '1 passed, 0 failed, 0 skipped', blue.output)
   assert.equal(blue.code, 0)
@@ -98,10 +121,12 @@ test('a filter reaches the tests, and may leave nothing of one ring but not of a
 
 test('service rings get the variables of the services, unit tests none', async (t) => {
   const variables = JSON.stringify(Object.keys(GIVEN))
-  const { code, output } = await runTests(project(t, {
-    'unit/a.test.js': `test("none", () => assert.deepEqual(${variables}.filter((name) => name in process.env), []))`,
-    'contract/b.test.js': `test("all", () => assert.deepEqual(${variables}.map((name) => process.env[name]), ${JSON.stringify(Object.values(GIVEN))}))`
-  }))
+  const { code, output } = await runTests(
+    project(t, {
+      'unit/a.test.js': `test("none", () => assert.deepEqual(${variables}.filter((name) => name in process.env), []))`,
+      'contract/b.test.js': `test("all", () => assert.deepEqual(${variables}.map((name) => process.env[name]), ${JSON.stringify(Object.values(GIVEN))}))`
+    })
+  )
   assert.equal(code, 0, output)
 })
 
@@ -113,10 +138,15 @@ test('an unknown ring is a usage error', async (t) => {
 
 for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGKILL'])) {
   test(`${signal} to the runner ends the tests it runs`, async (t) => {
-    const root = project(t, { 'unit/a.test.js': 'test("done", () => {}); test("long", async () => { console.log("pid", process.pid, "."); await new Promise((r) => setTimeout(r, 60_000)) })' })
+    const root = project(t, {
+      'unit/a.test.js':
+        'test("done", () => {}); test("long", async () => { console.log("pid", process.pid, "."); await new Promise((r) => setTimeout(r, 60_000)) })'
+    })
     const run = start(root, ['unit'])
     const closed = once(run.child, 'exit')
-    const pid = await waitUntil('the test', () => Number(/pid (\d+) \./.exec(run.output)?.[1] ?? assert.fail(run.output)))
+    const pid = await waitUntil('the test', () =>
+      Number(/pid (\d+) \./.exec(run.output)?.[1] ?? assert.fail(run.output))
+    )
     const worker = identify(pid)
     assert.ok(worker)
     run.child.kill(signal)
@@ -133,6 +163,11 @@ test('rings are selected by name, folder or file, in their own order', (t) => {
   assert.deepEqual(selectRings(['fault', 'unit'], root).selections.map(({ name }) => name), ['unit', 'fault'])
   assert.deepEqual(selectRings(['test/unit/'], root).selections, [{ name: 'unit', files }])
   assert.deepEqual(selectRings(['test/unit/b.test.js'], root).selections, [{ name: 'unit', files: files.slice(1) }])
-  assert.deepEqual(selectRings(['unit', '--test-only', '--', '--test-name-pattern', 'x'], root).nodeArgs, ['--test-only', '--test-name-pattern', 'x'])
-  for (const wrong of ['test/unit/helper.js', 'test/unit/none.test.js', 'toString', 'test']) assert.throws(() => selectRings([wrong], root), /neither a ring/)
+  assert.deepEqual(selectRings(['unit', '--test-only', '--', '--test-name-pattern', 'x'], root).nodeArgs, [
+    '--test-only',
+    '--test-name-pattern',
+    'x'
+  ])
+  for (const wrong of ['test/unit/helper.js', 'test/unit/none.test.js', 'toString', 'test'])
+    assert.throws(() => selectRings([wrong], root), /neither a ring/)
 })

@@ -10,7 +10,9 @@ async function startRoom (t) {
   const server = await startEmbedded(t)
   const clients = await Promise.all(KINDS.map((kind) => connectClient(t, server.url, kind)))
   for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'room' })).ok, true)
-  await waitFor(() => clients.every((client, i) => transportOf(client) === KINDS[i].transports.at(-1)), { message: 'the upgrades' })
+  await waitFor(() => clients.every((client, i) => transportOf(client) === KINDS[i].transports.at(-1)), {
+    message: 'the upgrades'
+  })
   return { clients, room: server.gateway.io.to('doc:room') }
 }
 
@@ -32,7 +34,12 @@ test('what an extension emits to the room of a document reaches members of both 
 
 test('an extension gets the answers of members of both codecs', async (t) => {
   const { clients, room } = await startRoom(t)
-  clients.forEach((client, i) => client.on('question', (/** @type {number} */ n, /** @type {Function} */ answer) => answer({ i, n })))
+  clients.forEach((client, i) =>
+    client.on('question', (/** @type {number} */ n, /** @type {Function} */ answer) => answer({ i, n }))
+  )
   const answers = await room.timeout(5000).emitWithAck('question', 7)
-  assert.deepEqual(answers.sort((/** @type {any} */ a, /** @type {any} */ b) => a.i - b.i), clients.map((_, i) => ({ i, n: 7 })))
+  assert.deepEqual(
+    answers.sort((/** @type {any} */ a, /** @type {any} */ b) => a.i - b.i),
+    clients.map((_, i) => ({ i, n: 7 }))
+  )
 })

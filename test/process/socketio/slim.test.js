@@ -37,7 +37,9 @@ for (const [kind, transports] of Object.entries(KINDS)) {
     const tables = two.map(({ _events }) => _events)
     /** @type {string[]} */
     const heard = []
-    one.forEach((emitter, i) => emitter.on('note', () => heard.push(`${i}`)).once('note', () => heard.push(`${i} once`)))
+    one.forEach((emitter, i) =>
+      emitter.on('note', () => heard.push(`${i}`)).once('note', () => heard.push(`${i} once`))
+    )
     one[1].prependListener('close', () => heard.push('close'))
     one[1].on('close', () => heard.push('closed'))
     // Socket.IO's own `emit` is for the client
@@ -70,7 +72,9 @@ for (const [kind, transports] of Object.entries(KINDS)) {
       let count = 0
       socket.on('disconnect', () => count++)
       end(socket)
-      await waitFor(() => !client.connected && gateway.engine.clientsCount === 0, { message: () => `${end} ${gateway.engine.clientsCount}` })
+      await waitFor(() => !client.connected && gateway.engine.clientsCount === 0, {
+        message: () => `${end} ${gateway.engine.clientsCount}`
+      })
       assert.equal(count, 1, String(end))
       assert.equal(socketOf(client), undefined)
     }
@@ -122,7 +126,18 @@ test('a small map is a map', () => {
   assert.deepEqual([map.size, map.get('a'), map.get('b'), map.has('a'), map.has('b')], [1, 1, undefined, true, false])
   assert.deepEqual([...map], [['a', 1]])
   map.set('b', 2).set('a', 3)
-  assert.deepEqual([[...map.keys()], [...map.values()], [...map.entries()], map.size], [['a', 'b'], [3, 2], [['a', 3], ['b', 2]], 2])
+  assert.deepEqual(
+    [[...map.keys()], [...map.values()], [...map.entries()], map.size],
+    [
+      ['a', 'b'],
+      [3, 2],
+      [
+        ['a', 3],
+        ['b', 2]
+      ],
+      2
+    ]
+  )
   /** @type {unknown[]} */
   const seen = []
   map.forEach((value, key) => seen.push(key, value))

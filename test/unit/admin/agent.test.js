@@ -22,7 +22,12 @@ test('the fullest of CPU, event loop and connections decides', () => {
 })
 
 test('a full machine that serves still gets one percent', () => {
-  for (const load of [{ ...idle, cpu: 2 }, { ...idle, lag: 5000 }, { ...idle, connections: 10_000 }]) assert.equal(weightOf(load, 1000), 1)
+  for (const load of [
+    { ...idle, cpu: 2 },
+    { ...idle, lag: 5000 },
+    { ...idle, connections: 10_000 }
+  ])
+    assert.equal(weightOf(load, 1000), 1)
 })
 
 /**
@@ -34,26 +39,46 @@ const processOf = (name, { cpu = 0, lag = 0, websocket = 0, polling = 0, notRead
   name,
   notReady,
   metrics: [
-    { name: 'inkcast_connections', values: [{ value: websocket, labels: { transport: 'websocket' } }, { value: polling, labels: { transport: 'polling' } }] },
-    { name: 'inkcast_event_loop_lag_milliseconds', values: [{ value: 0, labels: { quantile: 'p50' } }, { value: lag, labels: { quantile: 'p99' } }, { value: 999, labels: { quantile: 'max' } }] },
+    {
+      name: 'inkcast_connections',
+      values: [
+        { value: websocket, labels: { transport: 'websocket' } },
+        { value: polling, labels: { transport: 'polling' } }
+      ]
+    },
+    {
+      name: 'inkcast_event_loop_lag_milliseconds',
+      values: [
+        { value: 0, labels: { quantile: 'p50' } },
+        { value: lag, labels: { quantile: 'p99' } },
+        { value: 999, labels: { quantile: 'max' } }
+      ]
+    },
     { name: 'inkcast_process_cpu_seconds_total', values: [{ value: cpu, labels: {} }] }
   ]
 })
 
 test('the load is that of the gateway workers: all connections, the slowest event loop, the share of their cores', () => {
   const before = sampleOf([processOf('gateway-0', { cpu: 10 }), processOf('gateway-1', { cpu: 20 })], 1000)
-  const now = sampleOf([
-    processOf('gateway-0', { cpu: 12, lag: 3, websocket: 5, polling: 1 }),
-    processOf('gateway-1', { cpu: 21, lag: 7, websocket: 4 }),
-    processOf('ingest-0', { cpu: 900, lag: 500 })
-  ], 5000)
+  const now = sampleOf(
+    [
+      processOf('gateway-0', { cpu: 12, lag: 3, websocket: 5, polling: 1 }),
+      processOf('gateway-1', { cpu: 21, lag: 7, websocket: 4 }),
+      processOf('ingest-0', { cpu: 900, lag: 500 })
+    ],
+    5000
+  )
   assert.deepEqual(loadBetween(before, now), { cpu: 0.375, lag: 7, connections: 10 })
 })
 
 test('a worker that was started again does not count with the CPU time of the one before it', () => {
   const before = sampleOf([processOf('gateway-0', { cpu: 1000 })], 0)
   assert.equal(loadBetween(before, sampleOf([processOf('gateway-0', { cpu: 1 })], 1000)).cpu, 0)
-  assert.equal(loadBetween(before, sampleOf([processOf('gateway-0', { cpu: 1000.5 }), processOf('gateway-1', { cpu: 300 })], 1000)).cpu, 0.25)
+  assert.equal(
+    loadBetween(before, sampleOf([processOf('gateway-0', { cpu: 1000.5 }), processOf('gateway-1', { cpu: 300 })], 1000))
+      .cpu,
+    0.25
+  )
   assert.equal(loadBetween(undefined, before).cpu, 0)
 })
 
@@ -64,7 +89,13 @@ test('a worker that was started again does not count with the CPU time of the on
 async function startAgent (t, read) {
   const { log, lines } = recordingLog()
   const clock = manualClock()
-  const agent = createAgent({ settings: { host: '127.0.0.1', agentPort: 0, agentCapacity: 100 }, workers: 2, processes: { read }, log, clock })
+  const agent = createAgent({
+    settings: { host: '127.0.0.1', agentPort: 0, agentCapacity: 100 },
+    workers: 2,
+    processes: { read },
+    log,
+    clock
+  })
   await agent.start()
   t.after(() => agent.stop())
   return {
@@ -82,11 +113,17 @@ async function startAgent (t, read) {
 
 test('the agent answers one line and closes', async (t) => {
   /** @type {any} */
-  let overview = { processes: [processOf('gateway-0', { websocket: 50 }), processOf('gateway-1'), processOf('launcher')], reasons: [] }
+  let overview = {
+    processes: [processOf('gateway-0', { websocket: 50 }), processOf('gateway-1'), processOf('launcher')],
+    reasons: []
+  }
   const agent = await startAgent(t, async () => overview)
   assert.equal(await agent.ask(), 'ready up 75%\n')
 
-  overview = { processes: [processOf('gateway-0', { notReady: ['Redis is away'] })], reasons: ['gateway: 0 of 2 ready', 'gateway-0: Redis\nis away'] }
+  overview = {
+    processes: [processOf('gateway-0', { notReady: ['Redis is away'] })],
+    reasons: ['gateway: 0 of 2 ready', 'gateway-0: Redis\nis away']
+  }
   agent.clock.advance(1000)
   assert.equal(await agent.ask(), 'down #gateway: 0 of 2 ready, gateway-0: Redis is away\n')
 
@@ -96,12 +133,18 @@ test('the agent answers one line and closes', async (t) => {
 })
 
 test('a launcher that stops drains before its processes are told', async (t) => {
-  const agent = await startAgent(t, async () => ({ processes: [processOf('gateway-0'), processOf('launcher', { notReady: ['stopping'] })], reasons: [] }))
+  const agent = await startAgent(t, async () => ({
+    processes: [processOf('gateway-0'), processOf('launcher', { notReady: ['stopping'] })],
+    reasons: []
+  }))
   assert.equal(await agent.ask(), 'drain\n')
 })
 
 test('a process that is being replaced does not drain the machine', async (t) => {
-  const agent = await startAgent(t, async () => ({ processes: [processOf('gateway-0', { notReady: ['stopping'] }), processOf('gateway-0')], reasons: [] }))
+  const agent = await startAgent(t, async () => ({
+    processes: [processOf('gateway-0', { notReady: ['stopping'] }), processOf('gateway-0')],
+    reasons: []
+  }))
   assert.equal(await agent.ask(), 'ready up 100%\n')
 })
 
@@ -123,7 +166,10 @@ test('many balancers at once cost one look', async (t) => {
     looks++
     return { processes: [processOf('gateway-0')], reasons: [] }
   })
-  assert.deepEqual(new Set(await Promise.all(Array.from({ length: 20 }, () => agent.ask()))), new Set(['ready up 100%\n']))
+  assert.deepEqual(
+    new Set(await Promise.all(Array.from({ length: 20 }, () => agent.ask()))),
+    new Set(['ready up 100%\n'])
+  )
   assert.equal(looks, 1)
 })
 
@@ -134,7 +180,13 @@ test('without figures it says nothing, and HAProxy leaves things as they are', a
 })
 
 test('without AGENT_PORT there is no agent', async () => {
-  const agent = createAgent({ settings: { host: '127.0.0.1', agentPort: undefined, agentCapacity: 1 }, workers: 1, processes: { read: () => Promise.reject(new Error('not asked')) }, log: recordingLog().log, clock: manualClock() })
+  const agent = createAgent({
+    settings: { host: '127.0.0.1', agentPort: undefined, agentCapacity: 1 },
+    workers: 1,
+    processes: { read: () => Promise.reject(new Error('not asked')) },
+    log: recordingLog().log,
+    clock: manualClock()
+  })
   await agent.start()
   agent.stop()
 })

@@ -14,16 +14,23 @@ test('a low limit of open files and a short backlog are named with what to set',
   assert.deepEqual(diagnose({}, { production: true }), [], 'where nothing is known, nothing is said')
 })
 
-test('the limits of this machine are read where it tells them', { skip: process.platform !== 'linux' && 'Linux only' }, () => {
-  const { openFiles = 0, backlog = 0 } = readMachine()
-  assert.ok(openFiles > 0 && backlog > 0)
-})
+test(
+  'the limits of this machine are read where it tells them',
+  { skip: process.platform !== 'linux' && 'Linux only' },
+  () => {
+    const { openFiles = 0, backlog = 0 } = readMachine()
+    assert.ok(openFiles > 0 && backlog > 0)
+  }
+)
 
 /** @param {number[]} ages */
 function warningsAfter (ages) {
   /** @type {string[]} */
   const warnings = []
-  const detector = createCutDetector({ pingInterval: 25_000, log: /** @type {any} */ ({ warn: (/** @type {string} */ line) => warnings.push(line) }) })
+  const detector = createCutDetector({
+    pingInterval: 25_000,
+    log: /** @type {any} */ ({ warn: (/** @type {string} */ line) => warnings.push(line) })
+  })
   for (const age of ages) detector.ended(age)
   return warnings
 }

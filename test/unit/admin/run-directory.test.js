@@ -14,7 +14,9 @@ const LISTENER = 'require("node:net").createServer().listen(process.argv[1], () 
 test('what inkcasts that were killed have left behind goes at the next start, and nothing else', async (t) => {
   const parent = mkdtempSync(path.join(tmpdir(), 'inkcast-run-'))
   t.after(() => rmSync(parent, { recursive: true, force: true }))
-  const listener = spawn(process.execPath, ['-e', LISTENER, path.join(parent, 'killed.sock')], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const listener = spawn(process.execPath, ['-e', LISTENER, path.join(parent, 'killed.sock')], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
   t.after(() => { listener.kill('SIGKILL') })
   await once(listener.stdout, 'data')
   listener.kill('SIGKILL')
@@ -38,7 +40,10 @@ test('what inkcasts that were killed have left behind goes at the next start, an
 
   const made = path.basename(await makeRunDirectory(parent))
   assert.match(made, new RegExp(`^inkcast-${process.pid}-`))
-  assert.deepEqual(readdirSync(parent).sort(), [made, `inkcast-${gone}-cccccc`, `inkcast-${process.pid}-dddddd`, `inkcast-redis-${gone}`].sort())
+  assert.deepEqual(
+    readdirSync(parent).sort(),
+    [made, `inkcast-${gone}-cccccc`, `inkcast-${process.pid}-dddddd`, `inkcast-redis-${gone}`].sort()
+  )
 })
 
 test('what another user has left behind stays, also when root starts', async (t) => {
@@ -51,8 +56,15 @@ test('what another user has left behind stays, also when root starts', async (t)
   const uid = process.getuid?.() ?? 0
   t.mock.method(/** @type {any} */ (process), 'getuid', () => uid + 1)
   const first = path.basename(await makeRunDirectory(parent))
-  assert.deepEqual(readdirSync(parent).sort(), [first, `inkcast-${ended.pid}-aaaaaa`, `inkcast-${ended.pid}-bbbbbb`].sort())
+  assert.deepEqual(
+    readdirSync(parent).sort(),
+    [first, `inkcast-${ended.pid}-aaaaaa`, `inkcast-${ended.pid}-bbbbbb`].sort()
+  )
   t.mock.restoreAll()
   const second = path.basename(await makeRunDirectory(parent))
-  assert.deepEqual(readdirSync(parent).sort(), [first, second, `inkcast-${ended.pid}-bbbbbb`].sort(), 'a link is nobody\'s directory')
+  assert.deepEqual(
+    readdirSync(parent).sort(),
+    [first, second, `inkcast-${ended.pid}-bbbbbb`].sort(),
+    'a link is nobody\'s directory'
+  )
 })

@@ -9,14 +9,21 @@ import { manualClock } from '../../helpers/manual-clock.js'
 const req = { headers: {} }
 const connections = { admits: () => true, opened () {} }
 /** @param {number} perSecond */
-const limitOf = (perSecond) => createHandshakeLimit({ perSecond, connections, metrics: createMetrics({ processMetrics: false }), clock: manualClock() })
+const limitOf = (perSecond) =>
+  createHandshakeLimit({
+    perSecond,
+    connections,
+    metrics: createMetrics({ processMetrics: false }),
+    clock: manualClock()
+  })
 const turn = () => new Promise((resolve) => { setImmediate(resolve) })
 
 test('of clients that come in one turn of the event loop some begin, and the others in the next turns, in order', async () => {
   const limit = limitOf(500)
   /** @type {number[]} */
   const begun = []
-  for (let i = 0; i < 400; i++) limit.enter(/** @type {any} */ (new EventEmitter()), undefined, () => begun.push(i), req)
+  for (let i = 0; i < 400; i++)
+    limit.enter(/** @type {any} */ (new EventEmitter()), undefined, () => begun.push(i), req)
   const atOnce = begun.length
   assert.ok(atOnce > 0 && atOnce <= 32, `${atOnce} at once`)
   let turns = 1
@@ -25,7 +32,10 @@ test('of clients that come in one turn of the event loop some begin, and the oth
     await turn()
     assert.ok(begun.length - before <= atOnce, `${begun.length - before} in a turn`)
   }
-  assert.deepEqual(begun, Array.from({ length: 400 }, (_, i) => i))
+  assert.deepEqual(
+    begun,
+    Array.from({ length: 400 }, (_, i) => i)
+  )
   assert.ok(turns >= 400 / atOnce)
   limit.stop()
 })

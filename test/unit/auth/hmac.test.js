@@ -14,7 +14,13 @@ const signed = (alg, key, input) => `${input}.${createHmac(ALGORITHMS[alg], key)
 
 /** What the library says of a token: its claims, or undefined. @param {string} secret */
 function library (secret) {
-  const verify = createVerifier({ key: secret, algorithms: ['HS256', 'HS384', 'HS512'], cache: false, ignoreExpiration: true, ignoreNotBefore: true })
+  const verify = createVerifier({
+    key: secret,
+    algorithms: ['HS256', 'HS384', 'HS512'],
+    cache: false,
+    ignoreExpiration: true,
+    ignoreNotBefore: true
+  })
   return (/** @type {string} */ token) => {
     try {
       return verify(token)
@@ -25,7 +31,16 @@ function library (secret) {
 }
 
 test('tokens as issuers write them are read, with secrets shorter and longer than a block', () => {
-  for (const secret of ['x'.repeat(32), 'x'.repeat(63), 'ü'.repeat(32), 'ü'.repeat(33), 'x'.repeat(127), 'x'.repeat(128), 'x'.repeat(129), '🖋'.repeat(200)]) {
+  for (const secret of [
+    'x'.repeat(32),
+    'x'.repeat(63),
+    'ü'.repeat(32),
+    'ü'.repeat(33),
+    'x'.repeat(127),
+    'x'.repeat(128),
+    'x'.repeat(129),
+    '🖋'.repeat(200)
+  ]) {
     const read = createHmacReader(secret)
     for (const alg of Object.keys(ALGORITHMS)) {
       for (const header of [{ alg }, { alg, typ: 'JWT' }, { typ: 'JWT', alg }]) {
@@ -56,7 +71,8 @@ test('a token is for no other algorithm than the one that its header names', () 
       assert.equal(read(token) !== undefined, alg === other)
     }
   }
-  for (const alg of ['none', 'None', 'RS256', 'hs256', '']) assert.equal(read(forgeToken({ sub: 'ada' }, { header: { alg } })), undefined)
+  for (const alg of ['none', 'None', 'RS256', 'hs256', ''])
+    assert.equal(read(forgeToken({ sub: 'ada' }, { header: { alg } })), undefined)
 })
 
 test('what is signed, but no object in JSON, is left to the library', () => {
@@ -79,7 +95,8 @@ test('whatever is done to a token, it is read only where the library accepts it,
     for (let change = 0; change < changes; change++) {
       const at = random() < 0.3 ? token.length - below(3) : below(token.length)
       const kind = below(3)
-      token = token.slice(0, at) + (kind < 2 ? strange[below(strange.length)] : '') + token.slice(kind === 0 ? at : at + 1)
+      token =
+        token.slice(0, at) + (kind < 2 ? strange[below(strange.length)] : '') + token.slice(kind === 0 ? at : at + 1)
     }
     const claims = read(token)
     if (claims === undefined) {

@@ -4,7 +4,24 @@ import { claims, isPlain } from '../../../src/auth/identity.js'
 import { seededRandom } from '../../helpers/random.js'
 
 const VALUES = {
-  sub: ['ada', 'ada', '', 'a\nb', 'anonymous:ada', 'anonymous', 'x'.repeat(256), 'x'.repeat(257), 'ü'.repeat(128), 'ü'.repeat(129), '\ud800', 7, null, ['ada'], {}, true],
+  sub: [
+    'ada',
+    'ada',
+    '',
+    'a\nb',
+    'anonymous:ada',
+    'anonymous',
+    'x'.repeat(256),
+    'x'.repeat(257),
+    'ü'.repeat(128),
+    'ü'.repeat(129),
+    '\ud800',
+    7,
+    null,
+    ['ada'],
+    {},
+    true
+  ],
   exp: [0, 1_795_301_561, 1.5, -1, 8.64e12, -8.64e12, 8.64e12 + 1, 1e300, Infinity, -Infinity, NaN, '1', null, [1], {}],
   nbf: [0, 1_795_301_561, 1e300, '0', null],
   name: ['Ada', '', 'x'.repeat(256), 'x'.repeat(257), '\ud800', 7, null, {}],
@@ -35,5 +52,9 @@ test('claims that are seen to be valid at a glance are what the schema makes of 
 })
 
 test('claims of most tokens are seen to be valid at a glance', () => {
-  for (const payload of [{ sub: 'ada' }, { sub: 'ada', exp: 1_795_301_561, iat: 1_795_301_560, name: 'Ada', iss: 'inkcast' }]) assert.ok(isPlain(payload))
+  for (const payload of [
+    { sub: 'ada' },
+    { sub: 'ada', exp: 1_795_301_561, iat: 1_795_301_560, name: 'Ada', iss: 'inkcast' }
+  ])
+    assert.ok(isPlain(payload))
 })

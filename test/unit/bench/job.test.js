@@ -17,8 +17,12 @@ for (const membership of [
 ]) {
   test(`each of ${membership.documents} documents gets ${membership.members} of ${membership.clients} clients`, () => {
     const counts = new Map()
-    for (const client of range(membership.clients + 5)) for (const document of documentsOf(membership, client)) counts.set(document, (counts.get(document) ?? 0) + 1)
-    assert.deepEqual([...counts.keys()].sort((a, b) => a - b), range(membership.documents).map((i) => membership.base + i))
+    for (const client of range(membership.clients + 5))
+      for (const document of documentsOf(membership, client)) counts.set(document, (counts.get(document) ?? 0) + 1)
+    assert.deepEqual(
+      [...counts.keys()].sort((a, b) => a - b),
+      range(membership.documents).map((i) => membership.base + i)
+    )
     assert.ok([...counts.values()].every((count) => count === membership.members))
   })
 }

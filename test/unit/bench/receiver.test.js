@@ -6,7 +6,8 @@ import { MESSAGE_BYTES, now, readRecord, valueOf } from '../../../bench/message.
 const QUIET_MS = 300
 
 /** @param {number} document @param {number} sequence @param {string} [meta] */
-const packet = (document, sequence, meta = ',{"guid":"document-1"}') => Buffer.from(`42["message",${valueOf(document, sequence, now())}${meta}]`)
+const packet = (document, sequence, meta = ',{"guid":"document-1"}') =>
+  Buffer.from(`42["message",${valueOf(document, sequence, now())}${meta}]`)
 
 /** @param {number} records of document 1, which the client has */
 function expecting (records) {
@@ -14,7 +15,14 @@ function expecting (records) {
   /** @type {import('../../../bench/client/websocket-client.js').Receiving} */
   const client = { seen: new Map([[1, 0]]) }
   const expected = receiver.expect({ base: 1, documents: 1, records, perSecond: 0 }, [client])
-  return { receiver, client, expected, get: (/** @type {number[]} */ ...sequences) => { for (const sequence of sequences) receiver.onEvent(packet(1, sequence), client) } }
+  return {
+    receiver,
+    client,
+    expected,
+    get: (/** @type {number[]} */ ...sequences) => {
+      for (const sequence of sequences) receiver.onEvent(packet(1, sequence), client)
+    }
+  }
 }
 
 test('the message has 500 bytes, is JSON and keeps its numbers when it is decoded and encoded again', () => {
@@ -44,7 +52,10 @@ test('what is missing, doubled or late is told apart', async () => {
   const { receiver, get } = expecting(6)
   get(1, 3, 2, 3, 6)
   const { missing, doubled, disordered, latencies } = await receiver.receive(QUIET_MS, () => {})
-  assert.deepEqual({ missing, doubled, disordered, times: latencies.length }, { missing: 2, doubled: 1, disordered: 1, times: 4 })
+  assert.deepEqual(
+    { missing, doubled, disordered, times: latencies.length },
+    { missing: 2, doubled: 1, disordered: 1, times: 4 }
+  )
 })
 
 test('documents that a client has not opened do not count', async () => {

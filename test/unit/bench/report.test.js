@@ -6,30 +6,59 @@ import { summarize } from '../../../bench/delivery/summary.js'
 
 /** @param {number} cpuUs @param {Partial<import('../../../bench/delivery/session.js').Delivered>} [more] */
 const delivered = (cpuUs, more = {}) => ({
-  records: 10, deliveries: 1000, missing: 0, doubled: 0, disordered: 0, bytes: 600, perSecond: 10_000, cpuUs, systemUs: 1, redisUs: 0.5, kafkaUs: 0.5,
-  latency: { p50: 1, p99: 4, max: 5 }, lateMs: 0, client: { cpuUs: 1, busy: 0.1 }, others: 0, roles: { gateway: cpuUs }, processes: [], ...more
+  records: 10,
+  deliveries: 1000,
+  missing: 0,
+  doubled: 0,
+  disordered: 0,
+  bytes: 600,
+  perSecond: 10_000,
+  cpuUs,
+  systemUs: 1,
+  redisUs: 0.5,
+  kafkaUs: 0.5,
+  latency: { p50: 1, p99: 4, max: 5 },
+  lateMs: 0,
+  client: { cpuUs: 1, busy: 0.1 },
+  others: 0,
+  roles: { gateway: cpuUs },
+  processes: [],
+  ...more
 })
 
-/** @param {string} system @param {number} cpuUs @param {Partial<import('../../../bench/delivery/session.js').Delivered>} [more] */
+/**
+ * @param {string} system
+ * @param {number} cpuUs
+ * @param {Partial<import('../../../bench/delivery/session.js').Delivered>} [more]
+ */
 const round = (system, cpuUs, more) => ({
-  system, lost: {}, burst: delivered(cpuUs, more), members: [100, 10_000].map((members) => ({ members, delivered: delivered(cpuUs * 2) }))
+  system,
+  lost: {},
+  burst: delivered(cpuUs, more),
+  members: [100, 10_000].map((members) => ({ members, delivered: delivered(cpuUs * 2) }))
 })
 
 test('rounds are averaged, their worst latency is told, and their losses are added up', () => {
-  const [{ burst }] = summarize([round('inkcast', 4), round('inkcast', 6, { missing: 2, latency: { p50: 2, p99: 3, max: 9 } })])
+  const [{ burst }] = summarize([
+    round('inkcast', 4),
+    round('inkcast', 6, { missing: 2, latency: { p50: 2, p99: 3, max: 9 } })
+  ])
   assert.equal(burst?.cpuUs, 5)
   assert.deepEqual([burst?.p50, burst?.p99, burst?.max, burst?.missing], [2, 4, 9, 2])
 })
 
 test('a limit is judged by the ratio to the baseline', () => {
-  const at = (/** @type {number} */ cpuUs) => judge(summarize([round('inkcast', cpuUs), round('baseline', 20)])).map(({ measured, holds }) => [measured, holds])
+  const at = (/** @type {number} */ cpuUs) =>
+    judge(summarize([round('inkcast', cpuUs), round('baseline', 20)])).map(({ measured, holds }) => [measured, holds])
   assert.deepEqual(at(6), [[0.3, true], [1, true]])
   assert.deepEqual(at(7), [[0.35, false], [1, true]])
 })
 
 test('a single missing delivery is a fault, of whichever system', () => {
   assert.deepEqual(faults(summarize([round('inkcast', 4), round('baseline', 20)])), [])
-  assert.deepEqual(faults(summarize([round('inkcast', 4), round('baseline', 20, { missing: 1 })])), ['baseline: 1 deliveries are missing'])
+  assert.deepEqual(faults(summarize([round('inkcast', 4), round('baseline', 20, { missing: 1 })])), [
+    'baseline: 1 deliveries are missing'
+  ])
 })
 
 test('the report has the ratios, and a plot for each sweep that was run', () => {

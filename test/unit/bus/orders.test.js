@@ -4,16 +4,34 @@ import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, Orders, orderName, readOrderName
 
 test('an order is news once, and again when it is given again', () => {
   const orders = new Orders()
-  assert.deepEqual([orders.note('ada', 'rdoc', 5), orders.note('ada', 'rdoc', 5), orders.note('ada', 'rdoc', 4), orders.note('ada', 'rdoc', 6), orders.note('ada', 'k', 1), orders.note('ben', 'rdoc', 1)],
-    [true, false, false, true, true, true])
-  assert.deepEqual([orders.revokedAt('ada', 'doc'), orders.revokedAt('ada', 'k'), orders.revokedAt('ben', 'doc'), orders.revokedAt('cid', 'doc')], [6, 0, 1, 0])
+  assert.deepEqual(
+    [
+      orders.note('ada', 'rdoc', 5),
+      orders.note('ada', 'rdoc', 5),
+      orders.note('ada', 'rdoc', 4),
+      orders.note('ada', 'rdoc', 6),
+      orders.note('ada', 'k', 1),
+      orders.note('ben', 'rdoc', 1)
+    ],
+    [true, false, false, true, true, true]
+  )
+  assert.deepEqual(
+    [
+      orders.revokedAt('ada', 'doc'),
+      orders.revokedAt('ada', 'k'),
+      orders.revokedAt('ben', 'doc'),
+      orders.revokedAt('cid', 'doc')
+    ],
+    [6, 0, 1, 0]
+  )
   assert.deepEqual(orders.of('ada'), [['rdoc', 6], ['k', 1]])
   orders.forget('ada')
   assert.deepEqual([orders.revokedAt('ada', 'doc'), orders.of('ada'), orders.size], [0, [], 1])
 })
 
 test('every document has a name that no other order has', () => {
-  for (const guid of ['k', '*', 'r', 'doc']) assert.deepEqual(readOrderName(orderName({ operator: 'revoke', guid })), { operator: 'revoke', guid })
+  for (const guid of ['k', '*', 'r', 'doc'])
+    assert.deepEqual(readOrderName(orderName({ operator: 'revoke', guid })), { operator: 'revoke', guid })
   assert.deepEqual(readOrderName(orderName({ operator: 'kick' })), { operator: 'kick' })
   assert.equal(readOrderName(EVERY_DOCUMENT), null)
 })

@@ -11,7 +11,12 @@ function positionsOf (away) {
       return keys.flatMap((key) => key === documentMeta('nobody has it') ? [null, null, 0] : ['e', 7, 0])
     }
   }
-  return createRedisPositions({ redis: /** @type {any} */ ({ isCluster: true, scripts }), subscribed: new Map(), rolledBack: async () => {}, openLog: async () => ({ epoch: 'e', offset: 0 }) })
+  return createRedisPositions({
+    redis: /** @type {any} */ ({ isCluster: true, scripts }),
+    subscribed: new Map(),
+    rolledBack: async () => {},
+    openLog: async () => ({ epoch: 'e', offset: 0 })
+  })
 }
 
 test('the ends of logs are told although the node of others is away; of those nothing is known', async () => {

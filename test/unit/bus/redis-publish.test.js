@@ -12,9 +12,14 @@ describe('publish over redis', () => {
   test('bounds what is on its way', async () => {
     /** @type {(() => void)[]} */
     const answers = []
-    const redis = /** @type {any} */ ({ scripts: { publish: (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => new Promise((resolve) => {
-      answers.push(() => resolve(['e', ...range((args.length - 8) / 5, 1)]))
-    }) } })
+    const redis = /** @type {any} */ ({
+      scripts: {
+        publish: (/** @type {string[]} */ _keys, /** @type {any[]} */ args) =>
+          new Promise((resolve) => {
+            answers.push(() => resolve(['e', ...range((args.length - 8) / 5, 1)]))
+          })
+      }
+    })
     const publish = createRedisPublish({ redis, history, clock: systemClock })
     const value = Buffer.alloc(2 ** 24)
     const waiting = range(3).map((i) => publish([entry(`d${i}`, 0, { value })]))
@@ -30,12 +35,16 @@ describe('publish over redis', () => {
   test('stops a long batch at the first call that fails', async () => {
     /** @type {number[]} */
     const calls = []
-    const redis = /** @type {any} */ ({ scripts: { publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
-      const count = (args.length - 8) / 5
-      calls.push(count)
-      if (calls.length === 2) throw new Error('lost')
-      return ['e', ...range(count, 1)]
-    } } })
+    const redis = /** @type {any} */ ({
+      scripts: {
+        publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
+          const count = (args.length - 8) / 5
+          calls.push(count)
+          if (calls.length === 2) throw new Error('lost')
+          return ['e', ...range(count, 1)]
+        }
+      }
+    })
     const publish = createRedisPublish({ redis, history, clock: systemClock })
     await assert.rejects(publish(range(600).map((i) => entry('d', i))), /lost/)
     assert.deepEqual(calls, [256, 256])
@@ -44,11 +53,15 @@ describe('publish over redis', () => {
   test('cuts a batch by its bytes as well', async () => {
     /** @type {number[]} */
     const calls = []
-    const redis = /** @type {any} */ ({ scripts: { publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
-      const count = (args.length - 8) / 5
-      calls.push(count)
-      return ['e', ...range(count, 1)]
-    } } })
+    const redis = /** @type {any} */ ({
+      scripts: {
+        publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
+          const count = (args.length - 8) / 5
+          calls.push(count)
+          return ['e', ...range(count, 1)]
+        }
+      }
+    })
     const publish = createRedisPublish({ redis, history, clock: systemClock })
     await publish(range(5).map(() => entry('d', 0, { value: Buffer.alloc(1.5 * 2 ** 20) })))
     assert.deepEqual(calls, [2, 2, 1])
@@ -61,7 +74,11 @@ describe('messages of redis', () => {
   test('a record keeps its place, up to the largest offset', () => {
     const sent = publication({ guid: 'g', value: Buffer.from('1:2:3') })
     const envelope = encodeEnvelope(sent, 5)
-    for (const [place, epoch, offset] of /** @type {[string, string, number][]} */ ([['ab-_:12:', 'ab-_', 12], [':0:', '', 0], [`e:${Number.MAX_SAFE_INTEGER}:`, 'e', Number.MAX_SAFE_INTEGER]])) {
+    for (const [place, epoch, offset] of /** @type {[string, string, number][]} */ ([
+      ['ab-_:12:', 'ab-_', 12],
+      [':0:', '', 0],
+      [`e:${Number.MAX_SAFE_INTEGER}:`, 'e', Number.MAX_SAFE_INTEGER]
+    ])) {
       const record = decodeRecord(Buffer.concat([Buffer.from(place), envelope]))
       assert.deepEqual(plain(record), plain({ epoch, offset, publication: sent, ingestedAt: 5 }))
     }
@@ -69,7 +86,12 @@ describe('messages of redis', () => {
 
   test('a worker gets several envelopes in one', () => {
     const sent = range(3).map((i) => publication({ operator: 'user', uid: `u${i}`, value: Buffer.alloc(i) }))
-    assert.deepEqual(plain(decodeDirect(encodeDirect(sent.map((each) => encodeEnvelope(each, 1)))).map(({ publication }) => publication)), plain(sent))
+    assert.deepEqual(
+      plain(
+        decodeDirect(encodeDirect(sent.map((each) => encodeEnvelope(each, 1)))).map(({ publication }) => publication)
+      ),
+      plain(sent)
+    )
     assert.deepEqual(decodeDirect(Buffer.alloc(0)), [])
   })
 })

@@ -5,7 +5,10 @@ import { createRedisUsers } from '../../../src/bus/redis-users.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { userOrders, userWorkers } from '../../../src/redis/keys.js'
 
-/** Users with a Redis that notes calls. @param {{ isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][] }} [options] */
+/**
+ * Users with a Redis that notes calls.
+ * @param {{ isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][] }} [options]
+ */
 function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
   /** @type {[string, import('../../../src/bus/orders.js').Order[]][]} */
   const told = []
@@ -18,8 +21,21 @@ function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
       return ordered
     }
   }
-  const redis = /** @type {import('../../../src/redis/client.js').RedisConnection} */ (/** @type {unknown} */ ({ isCluster, ready: true, scripts }))
-  return { calls, told, users: createRedisUsers({ redis, metrics: createMetrics({ processMetrics: false }), workerNumber: 7, onOrders: (uid, orders) => { told.push([uid, orders]) } }) }
+  const redis = /** @type {import('../../../src/redis/client.js').RedisConnection} */ (
+    /** @type {unknown} */ ({ isCluster, ready: true, scripts })
+  )
+  return {
+    calls,
+    told,
+    users: createRedisUsers({
+      redis,
+      metrics: createMetrics({ processMetrics: false }),
+      workerNumber: 7,
+      onOrders: (uid, orders) => {
+        told.push([uid, orders])
+      }
+    })
+  }
 }
 
 describe('users of a worker in Redis', () => {
@@ -45,7 +61,8 @@ describe('users of a worker in Redis', () => {
     assert.ok(calls.every(({ keys, ops }) => ops.length <= 200 && keys.length === 2 * ops.length))
     const sent = calls.flatMap(({ keys, ops }) => [...ops].map((op, i) => op + keys[2 * i]))
     const expected = [`+${userWorkers('first')}`]
-    for (let i = 0; i < 500; i++) for (const op of i % 5 === 0 ? '+-+' : '+') expected.push(op + userWorkers(`user-${i}`))
+    for (let i = 0; i < 500; i++)
+      for (const op of i % 5 === 0 ? '+-+' : '+') expected.push(op + userWorkers(`user-${i}`))
     assert.deepEqual(sent, expected)
     assert.equal(users.size, 501)
   })
@@ -53,7 +70,13 @@ describe('users of a worker in Redis', () => {
   test('of a cluster share a call with those of the same slot only', async () => {
     const { calls, users } = fixture({ isCluster: true })
     await Promise.all(['ada', 'bob'].map((uid) => users.add(uid)))
-    assert.deepEqual(calls.map(({ keys }) => keys), [[userWorkers('ada'), userOrders('ada')], [userWorkers('bob'), userOrders('bob')]])
+    assert.deepEqual(
+      calls.map(({ keys }) => keys),
+      [
+        [userWorkers('ada'), userOrders('ada')],
+        [userWorkers('bob'), userOrders('bob')]
+      ]
+    )
   })
 
   test('are told what was ordered about them before they are there', async () => {

@@ -44,7 +44,13 @@ describe('a connection that was lost', () => {
     socket.disconnects('transport close')
     t.mock.timers.tick(1000)
     assert.equal(socket.attempts.length, 9)
-    assert.deepEqual(states, ['connected', 'reconnecting: disconnected', 'reconnecting: unavailable', 'connected', 'reconnecting: disconnected'])
+    assert.deepEqual(states, [
+      'connected',
+      'reconnecting: disconnected',
+      'reconnecting: unavailable',
+      'connected',
+      'reconnecting: disconnected'
+    ])
   })
 
   test('that never lasts counts as failing', (t) => {
@@ -113,7 +119,8 @@ describe('a connection that was lost', () => {
     /** @type {Map<string, Function>} */
     const listeners = new Map()
     Object.assign(globalThis, {
-      addEventListener: (/** @type {string} */ event, /** @type {Function} */ listener) => listeners.set(event, listener),
+      addEventListener: (/** @type {string} */ event, /** @type {Function} */ listener) =>
+        listeners.set(event, listener),
       removeEventListener: (/** @type {string} */ event) => listeners.delete(event)
     })
     t.after(() => Object.assign(globalThis, { addEventListener: undefined, removeEventListener: undefined }))
@@ -139,7 +146,11 @@ describe('an attempt', () => {
     t.mock.timers.tick(300)
     socket.fails()
     t.mock.timers.tick(2000)
-    assert.deepEqual(socket.attempts, [['websocket', 'polling'], ['polling', 'websocket'], ['websocket', 'polling']])
+    assert.deepEqual(socket.attempts, [
+      ['websocket', 'polling'],
+      ['polling', 'websocket'],
+      ['websocket', 'polling']
+    ])
     assert.deepEqual(states, ['connecting: unavailable'])
   })
 
@@ -171,7 +182,9 @@ describe('an attempt', () => {
   test('that is answered with 503 is followed by one when the answer says', (t) => {
     mockTime(t)
     const { socket } = scriptedClient(t)
-    socket.fails({ context: { status: 503, getResponseHeader: (/** @type {string} */ name) => name === 'retry-after' ? '5' : null } })
+    socket.fails({
+      context: { status: 503, getResponseHeader: (/** @type {string} */ name) => (name === 'retry-after' ? '5' : null) }
+    })
     assertNextAttempt(t, socket, 5000, 6000)
   })
 
@@ -288,7 +301,11 @@ describe('a token', () => {
 })
 
 describe('a page that the gateway refuses', () => {
-  const refusal = { code: 'origin_refused', message: 'pages of http://localhost:5173 may not connect: add this origin to ALLOWED_ORIGINS', retryable: false }
+  const refusal = {
+    code: 'origin_refused',
+    message: 'pages of http://localhost:5173 may not connect: add this origin to ALLOWED_ORIGINS',
+    retryable: false
+  }
   const context = { status: 403, responseText: JSON.stringify(refusal) }
 
   test('is told so with the long polling that follows a refused WebSocket, and goes on no longer', async (t) => {
@@ -312,7 +329,14 @@ describe('a page that the gateway refuses', () => {
   test('is none where something in between answers 403, or with an error that passes', (t) => {
     mockTime(t)
     const { client, socket } = scriptedClient(t)
-    for (const responseText of ['<html>', '', '{}', 'null', '{"code":4,"message":"Forbidden"}', JSON.stringify({ ...refusal, retryable: true })]) {
+    for (const responseText of [
+      '<html>',
+      '',
+      '{}',
+      'null',
+      '{"code":4,"message":"Forbidden"}',
+      JSON.stringify({ ...refusal, retryable: true })
+    ]) {
       socket.fails({ context: { status: 403, responseText } })
       assert.equal(client.state, 'connecting', responseText)
       t.mock.timers.tick(15_000)

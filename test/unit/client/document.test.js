@@ -21,7 +21,8 @@ async function opened (t, options, clientOptions) {
   doc.on('resync', ({ reason }) => { seen.push(`resync ${reason}`) })
   doc.on('joined', ({ recovered }) => { seen.push(`joined ${recovered}`) })
   doc.on('closed', ({ code }) => { seen.push(`closed ${code}`) })
-  const record = (/** @type {any} */ payload, /** @type {number | undefined} */ offset, more = {}) => socket.tells('message', payload, { guid: 'doc', ...offset === undefined ? {} : { offset }, ...more })
+  const record = (/** @type {any} */ payload, /** @type {number | undefined} */ offset, more = {}) =>
+    socket.tells('message', payload, { guid: 'doc', ...(offset === undefined ? {} : { offset }), ...more })
   const back = () => {
     client.connect()
     socket.accepts()
@@ -173,7 +174,10 @@ describe('a document over reconnects', () => {
     await changing
     client.drop(1000)
     back()
-    assert.deepEqual(socket.handshakes.map(({ documents }) => documents), [{ doc: { state: { colour: 'red' } } }, { doc: { ...at(5), state: { colour: 'blue' } } }])
+    assert.deepEqual(
+      socket.handshakes.map(({ documents }) => documents),
+      [{ doc: { state: { colour: 'red' } } }, { doc: { ...at(5), state: { colour: 'blue' } } }]
+    )
   })
 
   test('takes part in the presence only when somebody wants to, also later', async (t) => {
@@ -183,9 +187,27 @@ describe('a document over reconnects', () => {
     doc.on('presence', ({ joined, count }) => { told.push([joined.map(({ uid }) => uid), count]) })
     await client.open('doc', { presence: true })
     assert.deepEqual(socket.last('doc:join').argument, { guid: 'doc', members: true })
-    socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(5), recovered: false, members: [{ uid: 'ada', id: 'a' }], count: 1, version: 1 })
+    socket
+      .last('doc:join')
+      .answer({
+        ok: true,
+        guid: 'doc',
+        position: at(5),
+        recovered: false,
+        members: [{ uid: 'ada', id: 'a' }],
+        count: 1,
+        version: 1
+      })
     await settle()
-    socket.tells('doc:presence', { guid: 'doc', from: 1, version: 2, joined: [{ uid: 'bob', id: 'b' }], left: [], changed: [], count: 2 })
+    socket.tells('doc:presence', {
+      guid: 'doc',
+      from: 1,
+      version: 2,
+      joined: [{ uid: 'bob', id: 'b' }],
+      left: [],
+      changed: [],
+      count: 2
+    })
     assert.deepEqual(told, [[['ada'], 1], [['bob'], 2]])
     assert.deepEqual([...doc.presence.keys()], ['ada', 'bob'])
     client.drop(1000)
@@ -196,7 +218,9 @@ describe('a document over reconnects', () => {
   test('is listed from the first state on', async (t) => {
     const { socket, doc } = await opened(t)
     const listed = doc.setState({ line: 1 })
-    socket.last('doc:state').answer({ ok: true, guid: 'doc', members: [{ uid: 'ada', id: 'a', state: { line: 1 } }], count: 1, version: 1 })
+    socket
+      .last('doc:state')
+      .answer({ ok: true, guid: 'doc', members: [{ uid: 'ada', id: 'a', state: { line: 1 } }], count: 1, version: 1 })
     await listed
     assert.equal(doc.presence.count, 1)
   })
@@ -211,7 +235,10 @@ describe('a document over reconnects', () => {
     const second = await opened(t)
     second.client.drop(1000)
     second.back()
-    second.socket.tells('doc:refused', { guid: 'doc', error: { code: 'forbidden', message: 'not allowed', retryable: false } })
+    second.socket.tells('doc:refused', {
+      guid: 'doc',
+      error: { code: 'forbidden', message: 'not allowed', retryable: false }
+    })
     assert.deepEqual(second.seen, ['closed forbidden'])
     second.client.drop(1000)
     second.back()
@@ -242,7 +269,10 @@ describe('opening', () => {
     const older = await client.open('doc', { position: at(4) })
     /** @type {any[]} */
     const told = []
-    for (const other of [same, older]) other.on('resync', ({ reason }) => { told.push([other === older, reason]) })
+    for (const other of [same, older])
+      other.on('resync', ({ reason }) => {
+        told.push([other === older, reason])
+      })
     t.mock.timers.tick(1)
     assert.deepEqual(told, [[true, 'opened']])
     doc.close()
@@ -274,7 +304,8 @@ describe('opening', () => {
 
   test('what can be no guid is refused here, as the gateway would refuse the handshake', async (t) => {
     const { client } = await opened(t)
-    for (const guid of ['', 'a\nb', 'x'.repeat(257), '世'.repeat(86), 7, undefined]) await assert.rejects(client.open(/** @type {any} */ (guid)), { code: 'bad_request' })
+    for (const guid of ['', 'a\nb', 'x'.repeat(257), '世'.repeat(86), 7, undefined])
+      await assert.rejects(client.open(/** @type {any} */ (guid)), { code: 'bad_request' })
   })
 
   test('very many documents at once joins those that have no place in the handshake after it', async (t) => {
@@ -282,13 +313,18 @@ describe('opening', () => {
     for (let i = 0; i < 120; i++) client.open(`doc-${i}`).catch(() => {})
     socket.accepts()
     assert.equal(Object.keys(socket.handshakes[0].documents).length, 50)
-    assert.deepEqual(socket.sent.map(({ event, argument }) => [event, argument.guid]), Array.from({ length: 70 }, (_, i) => ['doc:join', `doc-${i + 50}`]))
+    assert.deepEqual(
+      socket.sent.map(({ event, argument }) => [event, argument.guid]),
+      Array.from({ length: 70 }, (_, i) => ['doc:join', `doc-${i + 50}`])
+    )
   })
 
   test('is refused with the gateway\'s error', async (t) => {
     const { client, socket } = await opened(t)
     const opening = client.open('secret')
-    socket.last('doc:join').answer({ ok: false, error: { code: 'forbidden', message: 'not allowed', retryable: false } })
+    socket
+      .last('doc:join')
+      .answer({ ok: false, error: { code: 'forbidden', message: 'not allowed', retryable: false } })
     await assert.rejects(opening, { code: 'forbidden', message: 'not allowed' })
   })
 
@@ -326,7 +362,9 @@ describe('sending', () => {
   test('is refused with the gateway\'s error, or with one that says nobody knows', async (t) => {
     const { client, socket, doc } = await opened(t)
     const refused = doc.send('x')
-    socket.last('doc:send').answer({ ok: false, error: { code: 'rate_limited', message: 'too many events', retryable: true } })
+    socket
+      .last('doc:send')
+      .answer({ ok: false, error: { code: 'rate_limited', message: 'too many events', retryable: true } })
     await assert.rejects(refused, { code: 'rate_limited', retryable: true })
     const lost = doc.send('x')
     socket.sendBuffer.push('what Socket.IO would send before the document is joined')

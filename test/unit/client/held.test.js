@@ -54,7 +54,11 @@ describe('what arrives while listeners of resync reload', () => {
     last.reject(new Error('the last'))
     await settle()
     assert.deepEqual(seen, ['resync trimmed', 'ten'])
-    assert.deepEqual(unhandled.map((error) => /** @type {Error} */ (error).message), ['the first', 'the last'], 'the page is told of each')
+    assert.deepEqual(
+      unhandled.map((error) => /** @type {Error} */ (error).message),
+      ['the first', 'the last'],
+      'the page is told of each'
+    )
   })
 })
 
@@ -74,10 +78,20 @@ describe('a record that waits for a listener', () => {
       socket.tells('message', 'three', { guid: 'doc', offset: 3 })
       /** @type {any[]} */
       const seen = []
-      doc.on('message', (payload, { epoch, offset }) => { seen.push([payload, epoch, offset]) })
-      doc.on('resync', ({ position }) => { seen.push(position) })
+      doc.on('message', (payload, { epoch, offset }) => {
+        seen.push([payload, epoch, offset])
+      })
+      doc.on('resync', ({ position }) => {
+        seen.push(position)
+      })
       t.mock.timers.tick(1)
-      assert.deepEqual(seen, [['six', 'e', 6], ['signal', undefined, undefined], ['seven', 'e', 7], at(2, 'f'), ['three', 'f', 3]])
+      assert.deepEqual(seen, [
+        ['six', 'e', 6],
+        ['signal', undefined, undefined],
+        ['seven', 'e', 7],
+        at(2, 'f'),
+        ['three', 'f', 3]
+      ])
     }
   })
 })

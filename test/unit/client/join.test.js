@@ -26,7 +26,9 @@ describe('a join that is not answered in time', () => {
     const doc = await opening
     /** @type {any[]} */
     const seen = []
-    doc.on('message', (payload) => { seen.push(payload) })
+    doc.on('message', (payload) => {
+      seen.push(payload)
+    })
     t.mock.timers.tick(1)
     assert.deepEqual(seen, ['six', 'seven'])
     assert.deepEqual(doc.position, at(7))

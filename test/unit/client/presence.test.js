@@ -15,7 +15,10 @@ function scripted () {
   /** @type {{ cursor: string | undefined, answer: (page: any) => void, fail: () => void }[]} */
   const questions = []
   const presence = new Presence(
-    (cursor) => new Promise((resolve, reject) => { questions.push({ cursor, answer: resolve, fail: () => reject(new Error('no')) }) }),
+    (cursor) =>
+      new Promise((resolve, reject) => {
+        questions.push({ cursor, answer: resolve, fail: () => reject(new Error('no')) })
+      }),
     ({ joined, left, changed }) => told.push({ joined: uids(joined), left: uids(left), changed: uids(changed) })
   )
   return { presence, told, questions, there: () => [...presence.members.keys()] }
@@ -26,7 +29,9 @@ describe('presence', () => {
     const { presence, told, there } = scripted()
     presence.joined({ members: [member('ada')], count: 1, version: 1 })
     presence.apply(update({ joined: [member('bob')], count: 2 }))
-    presence.apply(update({ from: 2, version: 3, changed: [member('ada', { state: { line: 3 } })], left: ['bob1'], count: 1 }))
+    presence.apply(
+      update({ from: 2, version: 3, changed: [member('ada', { state: { line: 3 } })], left: ['bob1'], count: 1 })
+    )
     assert.deepEqual(told, [
       { joined: ['ada'], left: [], changed: [] },
       { joined: ['bob'], left: [], changed: [] },
@@ -39,7 +44,11 @@ describe('presence', () => {
 
   test('keeps a user who has closed one of two tabs', () => {
     const { presence, told, there } = scripted()
-    presence.joined({ members: [{ uid: 'ada', id: 'ada2', connections: [{ id: 'ada1' }, { id: 'ada2' }] }], count: 1, version: 1 })
+    presence.joined({
+      members: [{ uid: 'ada', id: 'ada2', connections: [{ id: 'ada1' }, { id: 'ada2' }] }],
+      count: 1,
+      version: 1
+    })
     presence.apply(update({ changed: [member('ada')], left: ['ada2'], count: 1 }))
     assert.deepEqual(there(), ['ada'])
     assert.deepEqual(told[1], { joined: [], left: [], changed: ['ada'] })
@@ -48,7 +57,9 @@ describe('presence', () => {
   test('takes a diff that begins before what it has, and keeps who has come back within it', () => {
     const { presence, there } = scripted()
     presence.joined({ members: [member('ada'), member('bob')], count: 2, version: 5 })
-    presence.apply(update({ from: 3, version: 6, joined: [member('ada', { id: 'ada2' })], left: ['ada1', 'bob1'], count: 1 }))
+    presence.apply(
+      update({ from: 3, version: 6, joined: [member('ada', { id: 'ada2' })], left: ['ada1', 'bob1'], count: 1 })
+    )
     assert.deepEqual(there(), ['ada'])
     assert.equal(presence.members.get('ada')?.id, 'ada2')
   })
@@ -95,7 +106,10 @@ describe('presence', () => {
     questions[1].answer({ members: [member('cy'), member('dan')], count: 3, version: 3 })
     await settle()
     assert.deepEqual(there(), ['bob', 'cy', 'dan', 'eve'])
-    assert.deepEqual(told.slice(1), [{ joined: ['cy', 'dan'], left: ['ada'], changed: [] }, { joined: ['eve'], left: [], changed: [] }])
+    assert.deepEqual(told.slice(1), [
+      { joined: ['cy', 'dan'], left: ['ada'], changed: [] },
+      { joined: ['eve'], left: [], changed: [] }
+    ])
     assert.equal(questions.length, 2)
     assert.equal(presence.members.count, 4)
   })

@@ -5,7 +5,10 @@ import { Backoff, retry } from '../../../src/common/backoff.js'
 test('waits double from min to max, each between half and all of it', () => {
   for (const [random, share] of /** @type {const} */ ([[() => 0, 0.5], [() => 0.5, 0.75]])) {
     const backoff = new Backoff({ min: 100, max: 1000, random })
-    assert.deepEqual(Array.from({ length: 6 }, () => backoff.next()), [100, 200, 400, 800, 1000, 1000].map((ms) => ms * share))
+    assert.deepEqual(
+      Array.from({ length: 6 }, () => backoff.next()),
+      [100, 200, 400, 800, 1000, 1000].map((ms) => ms * share)
+    )
   }
 })
 
@@ -30,7 +33,14 @@ function sleepless () {
 
 const failing = (/** @type {number} */ times) => {
   const tries = /** @type {number[]} */ ([])
-  return { tries, attempt: async (/** @type {number} */ count) => { tries.push(count); if (tries.length <= times) throw new Error(`failure ${tries.length}`); return 'done' } }
+  return {
+    tries,
+    attempt: async (/** @type {number} */ count) => {
+      tries.push(count)
+      if (tries.length <= times) throw new Error(`failure ${tries.length}`)
+      return 'done'
+    }
+  }
 }
 
 test('retry tries until it succeeds, waits in between and tells of each failure', async () => {
@@ -39,7 +49,14 @@ test('retry tries until it succeeds, waits in between and tells of each failure'
   /** @type {unknown[]} */
   const told = []
   const backoff = new Backoff({ min: 100, random: () => 1 })
-  assert.equal(await retry(attempt, { clock, backoff, onFailure: (error, wait) => told.push([/** @type {Error} */ (error).message, wait]) }), 'done')
+  assert.equal(
+    await retry(attempt, {
+      clock,
+      backoff,
+      onFailure: (error, wait) => told.push([/** @type {Error} */ (error).message, wait])
+    }),
+    'done'
+  )
   assert.deepEqual(tries, [0, 1, 2, 3])
   assert.deepEqual(clock.slept, [100, 200, 400])
   assert.deepEqual(told, [['failure 1', 100], ['failure 2', 200], ['failure 3', 400]])
@@ -58,11 +75,27 @@ test('an abort ends retry with its reason, before a try, during one and while it
   await assert.rejects(retry(never, { signal: AbortSignal.abort(reason) }), reason)
 
   const during = new AbortController()
-  await assert.rejects(retry(async () => { during.abort(reason); throw new Error('failed because of it') }, { signal: during.signal }), reason)
+  await assert.rejects(
+    retry(
+      async () => {
+        during.abort(reason)
+        throw new Error('failed because of it')
+      },
+      { signal: during.signal }
+    ),
+    reason
+  )
 
   const waiting = new AbortController()
   const slow = new Backoff({ min: 60_000 })
-  await assert.rejects(retry(() => Promise.reject(new Error('away')), { signal: waiting.signal, backoff: slow, onFailure: () => setImmediate(() => waiting.abort(reason)) }), reason)
+  await assert.rejects(
+    retry(() => Promise.reject(new Error('away')), {
+      signal: waiting.signal,
+      backoff: slow,
+      onFailure: () => setImmediate(() => waiting.abort(reason))
+    }),
+    reason
+  )
 })
 
 test('a try that succeeds is a success, even if it was aborted meanwhile', async () => {

@@ -4,17 +4,36 @@ import { ERRORS, InkcastError, publicError } from '../../../src/common/errors.js
 
 test('an error has what the table says, and its own message if it is given one', () => {
   const error = new InkcastError('unavailable')
-  assert.deepEqual([error.name, error.code, error.message, error.retryable, error.status], ['InkcastError', 'unavailable', ERRORS.unavailable.message, true, 503])
+  assert.deepEqual(
+    [error.name, error.code, error.message, error.retryable, error.status],
+    ['InkcastError', 'unavailable', ERRORS.unavailable.message, true, 503]
+  )
   const cause = new Error('why')
   const specific = new InkcastError('bad_header', 'x-event is not a valid name', { cause })
-  assert.deepEqual([specific.message, specific.retryable, specific.status, specific.cause], ['x-event is not a valid name', false, 400, cause])
+  assert.deepEqual(
+    [specific.message, specific.retryable, specific.status, specific.cause],
+    ['x-event is not a valid name', false, 400, cause]
+  )
   assert.ok(specific instanceof Error)
 })
 
 test('errors of the table show code, message and whether to try again; all others are internal and show nothing', () => {
-  assert.deepEqual(publicError(new InkcastError('bad_value', 'not JSON', { cause: new Error('secret') })), { code: 'bad_value', message: 'not JSON', retryable: false })
+  assert.deepEqual(publicError(new InkcastError('bad_value', 'not JSON', { cause: new Error('secret') })), {
+    code: 'bad_value',
+    message: 'not JSON',
+    retryable: false
+  })
   const hidden = { code: 'internal', message: ERRORS.internal.message, retryable: true }
-  for (const thrown of [new Error('secret'), new TypeError('secret'), Object.assign(new Error('secret'), { code: 'bad_value' }), 'secret', null, undefined, { code: 'bad_value', message: 'secret' }]) assert.deepEqual(publicError(thrown), hidden)
+  for (const thrown of [
+    new Error('secret'),
+    new TypeError('secret'),
+    Object.assign(new Error('secret'), { code: 'bad_value' }),
+    'secret',
+    null,
+    undefined,
+    { code: 'bad_value', message: 'secret' }
+  ])
+    assert.deepEqual(publicError(thrown), hidden)
 })
 
 test('every entry is complete: an error status, texts for the page, and 5xx exactly where trying again may help', () => {

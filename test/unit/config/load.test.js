@@ -35,46 +35,110 @@ function fileWith (t, text) {
 
 test('with nothing set it is embedded, for this machine, and lets anybody in', () => {
   const config = loadConfig({ env: {} })
-  assert.deepEqual([config.mode, config.production, config.auth.allowAnonymous, config.api.tokens], ['embedded', false, true, []])
-  assert.deepEqual([config.gateway.host, config.gateway.port, config.gateway.workers], ['127.0.0.1', 3000, os.availableParallelism()])
-  assert.deepEqual([config.api.host, config.api.port, config.api.grpcPort, config.admin.port], ['127.0.0.1', 3001, 50051, 9100])
-  assert.deepEqual([config.kafka.groupId, config.kafka.downlinkTopic, config.kafka.uplinkTopic, config.kafka.deadLetterTopic], ['inkcast', 'documents.downlink', 'documents.uplink', 'documents.dead-letter'])
+  assert.deepEqual(
+    [config.mode, config.production, config.auth.allowAnonymous, config.api.tokens],
+    ['embedded', false, true, []]
+  )
+  assert.deepEqual(
+    [config.gateway.host, config.gateway.port, config.gateway.workers],
+    ['127.0.0.1', 3000, os.availableParallelism()]
+  )
+  assert.deepEqual(
+    [config.api.host, config.api.port, config.api.grpcPort, config.admin.port],
+    ['127.0.0.1', 3001, 50051, 9100]
+  )
+  assert.deepEqual(
+    [config.kafka.groupId, config.kafka.downlinkTopic, config.kafka.uplinkTopic, config.kafka.deadLetterTopic],
+    ['inkcast', 'documents.downlink', 'documents.uplink', 'documents.dead-letter']
+  )
   assert.deepEqual(config.history, { size: 1000, ttl: 600 })
 })
 
 test('the mode follows from the services', () => {
   assert.equal(loadConfig({ env: { REDIS_URL: 'redis://localhost:6379' } }).mode, 'redis')
   const config = loadConfig({ env: { REDIS_URL: 'redis://a:1, rediss://b:2,', KAFKA_BROKERS: 'a:9092,b:9092' } })
-  assert.deepEqual([config.mode, config.redis.urls, config.kafka.brokers], ['kafka', ['redis://a:1', 'rediss://b:2'], ['a:9092', 'b:9092']])
+  assert.deepEqual(
+    [config.mode, config.redis.urls, config.kafka.brokers],
+    ['kafka', ['redis://a:1', 'rediss://b:2'], ['a:9092', 'b:9092']]
+  )
 })
 
 test('every problem is told at once, each with the name of its setting', () => {
   const problems = problemsOf({
-    PORT: '65536', API_PORT: 'x', WORKERS: '0', HISTORY_SIZE: '1.5', HEARTBEAT_MIN: '9000', HEARTBEAT_MAX: '8000', KAFKA_SSL: 'yes', LOG_LEVEL: 'loud',
-    KAFKA_BROKERS: 'a:9092', KAFKA_SASL_MECHANISM: 'plain', TLS_CERT_FILE: 'cert.pem', AUTH_JWKS_URL: 'ftp://issuer', API_TOKENS: 'short:token'
+    PORT: '65536',
+    API_PORT: 'x',
+    WORKERS: '0',
+    HISTORY_SIZE: '1.5',
+    HEARTBEAT_MIN: '9000',
+    HEARTBEAT_MAX: '8000',
+    KAFKA_SSL: 'yes',
+    LOG_LEVEL: 'loud',
+    KAFKA_BROKERS: 'a:9092',
+    KAFKA_SASL_MECHANISM: 'plain',
+    TLS_CERT_FILE: 'cert.pem',
+    AUTH_JWKS_URL: 'ftp://issuer',
+    API_TOKENS: 'short:token'
   })
   for (const expected of [
-    'PORT=65536: must be at most 65535', 'API_PORT=x: must be a whole number', 'WORKERS=0: must be at least 1', 'HISTORY_SIZE=1.5: must be a whole number',
-    'HEARTBEAT_MIN=9000: must not be larger than HEARTBEAT_MAX=8000', 'KAFKA_SSL=yes: must be true or false', /^LOG_LEVEL=loud: must be one of fatal, /,
-    /^KAFKA_BROKERS: needs REDIS_URL/, /^KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and/, 'TLS_CERT_FILE, TLS_KEY_FILE: set both or none',
-    'AUTH_JWKS_URL=ftp://issuer: must be a URL that starts with https:// or http://', /^API_TOKENS: each must be name:token/
-  ]) assert.ok(problems.some((problem) => typeof expected === 'string' ? problem === expected : expected.test(problem)), `${expected} in ${problems.join('\n')}`)
+    'PORT=65536: must be at most 65535',
+    'API_PORT=x: must be a whole number',
+    'WORKERS=0: must be at least 1',
+    'HISTORY_SIZE=1.5: must be a whole number',
+    'HEARTBEAT_MIN=9000: must not be larger than HEARTBEAT_MAX=8000',
+    'KAFKA_SSL=yes: must be true or false',
+    /^LOG_LEVEL=loud: must be one of fatal, /,
+    /^KAFKA_BROKERS: needs REDIS_URL/,
+    /^KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and/,
+    'TLS_CERT_FILE, TLS_KEY_FILE: set both or none',
+    'AUTH_JWKS_URL=ftp://issuer: must be a URL that starts with https:// or http://',
+    /^API_TOKENS: each must be name:token/
+  ])
+    assert.ok(
+      problems.some((problem) => (typeof expected === 'string' ? problem === expected : expected.test(problem))),
+      `${expected} in ${problems.join('\n')}`
+    )
   assert.equal(problems.length, 12)
 })
 
 test('heartbeat tiers are read, and none promises more than clients are told', () => {
   const settings = { HEARTBEAT_MAX: '25000', HEARTBEAT_TIMEOUT: '20000' }
-  assert.deepEqual(loadConfig({ env: { ...settings, HEARTBEAT_TIERS: 'editors:1000:5000:5000, readers:25000:25000:20000' } }).heartbeat.tiers, [
-    { name: 'editors', min: 1000, max: 5000, timeout: 5000 }, { name: 'readers', min: 25_000, max: 25_000, timeout: 20_000 }
-  ])
+  assert.deepEqual(
+    loadConfig({ env: { ...settings, HEARTBEAT_TIERS: 'editors:1000:5000:5000, readers:25000:25000:20000' } }).heartbeat
+      .tiers,
+    [
+      { name: 'editors', min: 1000, max: 5000, timeout: 5000 },
+      { name: 'readers', min: 25_000, max: 25_000, timeout: 20_000 }
+    ]
+  )
   assert.deepEqual(loadConfig({ env: {} }).heartbeat.tiers, [])
-  for (const tiers of ['editors', 'editors:1:2', 'editors:1000:2000:3000:4000', 'editors:1s:2s:3s', ':1000:2000:3000', `${'x'.repeat(65)}:1000:2000:3000`]) {
-    assert.match(problemsOf({ HEARTBEAT_TIERS: tiers })[0], /^HEARTBEAT_TIERS=.*: each must be name:min:max:timeout, ms$/)
+  for (const tiers of [
+    'editors',
+    'editors:1:2',
+    'editors:1000:2000:3000:4000',
+    'editors:1s:2s:3s',
+    ':1000:2000:3000',
+    `${'x'.repeat(65)}:1000:2000:3000`
+  ]) {
+    assert.match(
+      problemsOf({ HEARTBEAT_TIERS: tiers })[0],
+      /^HEARTBEAT_TIERS=.*: each must be name:min:max:timeout, ms$/
+    )
   }
-  for (const tiers of ['a:999:5000:5000', 'a:6000:5000:5000', 'a:1000:25001:5000', 'a:1000:5000:999', 'a:1000:5000:20001']) {
-    assert.match(problemsOf({ ...settings, HEARTBEAT_TIERS: tiers }).join(), new RegExp(`^HEARTBEAT_TIERS=${tiers}: min must be from 1000 to max, max at most HEARTBEAT_MAX`))
+  for (const tiers of [
+    'a:999:5000:5000',
+    'a:6000:5000:5000',
+    'a:1000:25001:5000',
+    'a:1000:5000:999',
+    'a:1000:5000:20001'
+  ]) {
+    assert.match(
+      problemsOf({ ...settings, HEARTBEAT_TIERS: tiers }).join(),
+      new RegExp(`^HEARTBEAT_TIERS=${tiers}: min must be from 1000 to max, max at most HEARTBEAT_MAX`)
+    )
   }
-  assert.deepEqual(problemsOf({ HEARTBEAT_TIERS: 'a:1000:5000:5000,a:1000:5000:6000' }), ['HEARTBEAT_TIERS: a tier is there twice'])
+  assert.deepEqual(problemsOf({ HEARTBEAT_TIERS: 'a:1000:5000:5000,a:1000:5000:6000' }), [
+    'HEARTBEAT_TIERS: a tier is there twice'
+  ])
 })
 
 test('no secret is quoted in a problem', () => {
@@ -85,7 +149,10 @@ test('no secret is quoted in a problem', () => {
 })
 
 test('an empty variable is as if it were not set', () => {
-  assert.deepEqual(loadConfig({ env: { PORT: '', AUTH_JWT_SECRET: '', REDIS_URL: '', API_TOKENS: '' } }), loadConfig({ env: {} }))
+  assert.deepEqual(
+    loadConfig({ env: { PORT: '', AUTH_JWT_SECRET: '', REDIS_URL: '', API_TOKENS: '' } }),
+    loadConfig({ env: {} })
+  )
 })
 
 test('settings may stand in a file, and the environment wins over it', (t) => {
@@ -104,10 +171,19 @@ test('production may be told by the file, and has stricter defaults and rules', 
   const config = loadConfig({ env: PRODUCTION })
   assert.deepEqual([config.production, config.gateway.host, config.auth.allowAnonymous], [true, '0.0.0.0', false])
   assert.equal(loadConfig({ env: { ...PRODUCTION, HOST: '10.0.0.1' } }).gateway.host, '10.0.0.1')
-  for (const problems of [problemsOf({ NODE_ENV: 'production' }), problemsOf({ NODE_ENV: '' }, fileWith(t, 'NODE_ENV=production\n'))]) {
-    assert.deepEqual(problems.map((problem) => problem.split(':')[0]), ['AUTH_JWT_SECRET', 'API_TOKENS'])
+  for (const problems of [
+    problemsOf({ NODE_ENV: 'production' }),
+    problemsOf({ NODE_ENV: '' }, fileWith(t, 'NODE_ENV=production\n'))
+  ]) {
+    assert.deepEqual(
+      problems.map((problem) => problem.split(':')[0]),
+      ['AUTH_JWT_SECRET', 'API_TOKENS']
+    )
   }
-  assert.equal(loadConfig({ env: { ...PRODUCTION, AUTH_JWT_SECRET: '', AUTH_ALLOW_ANONYMOUS: 'true' } }).auth.allowAnonymous, true)
+  assert.equal(
+    loadConfig({ env: { ...PRODUCTION, AUTH_JWT_SECRET: '', AUTH_ALLOW_ANONYMOUS: 'true' } }).auth.allowAnonymous,
+    true
+  )
 })
 
 test('anonymous connections are allowed without being asked for only where no key is set', () => {
@@ -118,7 +194,9 @@ test('anonymous connections are allowed without being asked for only where no ke
 })
 
 test('there is one kind of key, and a secret is long enough', () => {
-  assert.deepEqual(problemsOf({ AUTH_JWT_SECRET: SECRET, AUTH_JWKS_URL: 'https://issuer.example' }), ['AUTH_JWT_SECRET, AUTH_JWKS_URL: set one of them'])
+  assert.deepEqual(problemsOf({ AUTH_JWT_SECRET: SECRET, AUTH_JWKS_URL: 'https://issuer.example' }), [
+    'AUTH_JWT_SECRET, AUTH_JWKS_URL: set one of them'
+  ])
   assert.match(problemsOf({ AUTH_JWT_SECRET: 'x'.repeat(31) })[0], /^AUTH_JWT_SECRET: must have at least 32 characters/)
 })
 
@@ -127,6 +205,7 @@ test('nothing in the settings can be changed', () => {
   assert.ok(Object.isFrozen(config))
   for (const block of Object.values(config)) {
     assert.ok(Object.isFrozen(block))
-    if (typeof block === 'object') for (const value of Object.values(block)) assert.ok(Object.isFrozen(value), String(value))
+    if (typeof block === 'object')
+      for (const value of Object.values(block)) assert.ok(Object.isFrozen(value), String(value))
   }
 })

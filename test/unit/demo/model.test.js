@@ -12,7 +12,13 @@ function modelWith (cells = {}) {
 
 test('changes are applied in the order of their versions, each once', () => {
   const model = modelWith({ A1: 'x' })
-  assert.equal(model.apply([{ version: 3, id: 'b:1', cells: { A1: 'old' } }, { version: 4, id: 'b:2', cells: { A1: 'y', B1: 'z' } }]), true)
+  assert.equal(
+    model.apply([
+      { version: 3, id: 'b:1', cells: { A1: 'old' } },
+      { version: 4, id: 'b:2', cells: { A1: 'y', B1: 'z' } }
+    ]),
+    true
+  )
   assert.deepEqual([model.version, model.text('A1'), model.text('B1'), model.duplicates], [4, 'y', 'z', 1])
 })
 
@@ -28,7 +34,10 @@ test('what is typed here stays until the service has confirmed it, whatever othe
   model.pending.set('A1', { id: 'me:1', text: 'mine' })
   model.apply([{ version: 4, id: 'b:1', cells: { A1: 'theirs' } }])
   assert.equal(model.text('A1'), 'mine')
-  model.apply([{ version: 5, id: 'me:1', cells: { A1: 'mine' } }, { version: 6, id: 'b:2', cells: { A1: 'theirs again' } }])
+  model.apply([
+    { version: 5, id: 'me:1', cells: { A1: 'mine' } },
+    { version: 6, id: 'b:2', cells: { A1: 'theirs again' } }
+  ])
   assert.deepEqual([model.text('A1'), model.pending.size], ['theirs again', 0])
 })
 

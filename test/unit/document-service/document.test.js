@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { applyEvent, createDocument, isDocumentEvent, LIMITS, Refusal } from '../../../examples/document-service/document.js'
+import {
+  applyEvent, createDocument, isDocumentEvent, LIMITS, Refusal
+} from '../../../examples/document-service/document.js'
 
 /** @param {string} event @param {unknown} data */
 const asked = (event, data) => ({ event, data, uid: 'ada', traceId: 'trace', timestamp: 1000 })
@@ -9,7 +11,10 @@ test('each change has the next version, and says who asked for it', () => {
   const document = createDocument()
   const first = applyEvent(document, asked('sheet:edit', { id: 'a:1', cells: { B2: 'Grace', C2: '7' } }))
   assert.deepEqual(first, { version: 1, id: 'a:1', by: 'ada', traceId: 'trace', cells: { B2: 'Grace', C2: '7' } })
-  const second = applyEvent(document, asked('sheet:comment', { id: 'a:2', text: 'good', name: 'Ada', color: '#1d3557', cell: 'C2' }))
+  const second = applyEvent(
+    document,
+    asked('sheet:comment', { id: 'a:2', text: 'good', name: 'Ada', color: '#1d3557', cell: 'C2' })
+  )
   assert.deepEqual(second.comment, { id: 'a:2', text: 'good', name: 'Ada', color: '#1d3557', cell: 'C2', at: 1000 })
   const third = applyEvent(document, asked('sheet:resolve', { id: 'a:3', comment: 'a:2' }))
   assert.equal(third.resolved, 'a:2')
@@ -24,7 +29,8 @@ test('an empty text empties a cell', () => {
 
 test('the oldest comments go when there are too many', () => {
   const document = createDocument()
-  for (let i = 0; i < 250; i++) applyEvent(document, asked('sheet:comment', { id: String(i), text: 'x', name: 'Ada', color: '#1d3557' }))
+  for (let i = 0; i < 250; i++)
+    applyEvent(document, asked('sheet:comment', { id: String(i), text: 'x', name: 'Ada', color: '#1d3557' }))
   assert.deepEqual([document.comments.length, document.comments[0].id, document.version], [200, '50', 250])
 })
 
@@ -37,10 +43,20 @@ describe('what is not within the bounds is refused, and nothing has changed', ()
     ['no id', 'sheet:edit', { cells: { A1: 'x' } }, 'bad_data'],
     ['a long id', 'sheet:edit', { id: 'x'.repeat(LIMITS.id + 1), cells: { A1: 'x' } }, 'bad_data'],
     ['no cells', 'sheet:edit', { id: '1', cells: {} }, 'bad_data'],
-    ['too many cells', 'sheet:edit', { id: '1', cells: Object.fromEntries(Array.from({ length: LIMITS.cellsAtOnce + 1 }, (_, i) => [`A${i}`, 'x'])) }, 'bad_data'],
+    [
+      'too many cells',
+      'sheet:edit',
+      { id: '1', cells: Object.fromEntries(Array.from({ length: LIMITS.cellsAtOnce + 1 }, (_, i) => [`A${i}`, 'x'])) },
+      'bad_data'
+    ],
     ['a cell that is not there', 'sheet:edit', { id: '1', cells: { A1: 'x', F1: 'x' } }, 'no_such_cell'],
     ['a row that is not there', 'sheet:edit', { id: '1', cells: { A1: 'x', A13: 'x' } }, 'no_such_cell'],
-    ['a cell named like something of an object', 'sheet:edit', { id: '1', cells: JSON.parse('{"__proto__":"x"}') }, 'no_such_cell'],
+    [
+      'a cell named like something of an object',
+      'sheet:edit',
+      { id: '1', cells: JSON.parse('{"__proto__":"x"}') },
+      'no_such_cell'
+    ],
     ['a number', 'sheet:edit', { id: '1', cells: { A1: 'x', A2: 1 } }, 'bad_data'],
     ['a long text', 'sheet:edit', { id: '1', cells: { A1: 'x', A2: 'x'.repeat(LIMITS.text + 1) } }, 'too_long'],
     ['an empty comment', 'sheet:comment', { ...comment, text: ' ' }, 'bad_data'],
@@ -54,7 +70,10 @@ describe('what is not within the bounds is refused, and nothing has changed', ()
   for (const [name, event, data, code] of cases) {
     test(name, () => {
       const document = createDocument()
-      assert.throws(() => applyEvent(document, asked(event, data)), (error) => error instanceof Refusal && error.code === code)
+      assert.throws(
+        () => applyEvent(document, asked(event, data)),
+        (error) => error instanceof Refusal && error.code === code
+      )
       assert.deepEqual(document, createDocument())
     })
   }

@@ -12,8 +12,16 @@ const decode = (/** @type {Uint8Array} */ bytes) => JSON.parse(Buffer.from(bytes
 
 /** @param {number} sequence @param {unknown} data @param {object} [others] */
 const message = (sequence, data, others) => ({
-  guid: 'plan', event: 'sheet:edit', uid: 'ada', sid: 'connection', traceId: `trace-${sequence}`, timestamp: 1000 + sequence,
-  value: Buffer.from(JSON.stringify(data)), decode, origin: { source: 'uplink/0', sequence }, ...others
+  guid: 'plan',
+  event: 'sheet:edit',
+  uid: 'ada',
+  sid: 'connection',
+  traceId: `trace-${sequence}`,
+  timestamp: 1000 + sequence,
+  value: Buffer.from(JSON.stringify(data)),
+  decode,
+  origin: { source: 'uplink/0', sequence },
+  ...others
 })
 /** @param {number} sequence @param {string} text @param {object} [others] */
 const edit = (sequence, text, others) => message(sequence, { id: `ada:${sequence}`, cells: { A2: text } }, others)
@@ -23,18 +31,36 @@ function startService (dependencies) {
   /** @type {Outgoing[]} */
   const published = []
   let keys = 0
-  const service = createService({ store: createMemoryStore(), publish: async (outgoing) => { published.push(outgoing) }, newKey: () => `key-${++keys}`, ...dependencies })
+  const service = createService({
+    store: createMemoryStore(),
+    publish: async (outgoing) => {
+      published.push(outgoing)
+    },
+    newKey: () => `key-${++keys}`,
+    ...dependencies
+  })
   return { ...service, published }
 }
 
 /** @param {Outgoing[]} published @returns {number[]} */
-const versions = (published) => published.flatMap(({ value }) => /** @type {any} */ (value).changes ?? []).map(({ version }) => version)
+const versions = (published) =>
+  published.flatMap(({ value }) => /** @type {any} */ (value).changes ?? []).map(({ version }) => version)
 
 test('changes that come together are published together, with trace and time of the last', async () => {
   const { receive, published, read } = startService()
   await receive([edit(0, 'a'), edit(1, 'b'), message(2, {}, { event: 'message' })])
   assert.equal(published.length, 1)
-  assert.deepEqual({ ...published[0], value: undefined }, { to: { guid: 'plan' }, event: 'sheet:changes', value: undefined, key: 'key-1', traceId: 'trace-1', timestamp: 1001 })
+  assert.deepEqual(
+    { ...published[0], value: undefined },
+    {
+      to: { guid: 'plan' },
+      event: 'sheet:changes',
+      value: undefined,
+      key: 'key-1',
+      traceId: 'trace-1',
+      timestamp: 1001
+    }
+  )
   assert.deepEqual(versions(published), [1, 2])
   assert.equal((await read('plan')).cells.A2, 'b')
 })
@@ -42,11 +68,19 @@ test('changes that come together are published together, with trace and time of 
 test('what is refused is told to its sender only, and holds up nothing', async () => {
   const { receive, published, read } = startService()
   await receive([edit(0, 'a'), edit(1, 'x'.repeat(1000)), { ...edit(2, ''), value: Buffer.from('{') }, edit(3, 'b')])
-  assert.deepEqual(published.map(({ to, event, value }) => [to, event, /** @type {any} */ (value).id, /** @type {any} */ (value).code]), [
-    [{ guid: 'plan' }, 'sheet:changes', undefined, undefined],
-    [{ sid: 'connection' }, 'sheet:refused', 'ada:1', 'too_long'],
-    [{ sid: 'connection' }, 'sheet:refused', undefined, 'bad_data']
-  ])
+  assert.deepEqual(
+    published.map(({ to, event, value }) => [
+      to,
+      event,
+      /** @type {any} */ (value).id,
+      /** @type {any} */ (value).code
+    ]),
+    [
+      [{ guid: 'plan' }, 'sheet:changes', undefined, undefined],
+      [{ sid: 'connection' }, 'sheet:refused', 'ada:1', 'too_long'],
+      [{ sid: 'connection' }, 'sheet:refused', undefined, 'bad_data']
+    ]
+  )
   assert.deepEqual([(await read('plan')).version, (await read('plan')).cells.A2], [2, 'b'])
 })
 
@@ -79,7 +113,11 @@ test('what was saved and not published is published by the next life, under the 
 test('what could not be saved is not published, and can come again', async () => {
   const memory = createMemoryStore()
   let full = true
-  const store = { load: memory.load, save: async (/** @type {string} */ guid, /** @type {any} */ stored) => full ? Promise.reject(new Error('disk full')) : memory.save(guid, stored) }
+  const store = {
+    load: memory.load,
+    save: async (/** @type {string} */ guid, /** @type {any} */ stored) =>
+      full ? Promise.reject(new Error('disk full')) : memory.save(guid, stored)
+  }
   const { receive, published } = startService({ store })
   await assert.rejects(receive([edit(0, 'a')]), /disk full/)
   assert.deepEqual(published, [])
@@ -126,6 +164,9 @@ test('files hold whatever a guid may be called, and are there for the next life'
   await startService({ store }).receive([edit(0, 'kept', { guid })])
   const { receive, read, published } = startService({ store: createFileStore({ directory: join(directory, 'new') }) })
   await receive([edit(0, 'again', { guid })])
-  assert.deepEqual([(await read(guid)).cells.A2, (await read('unknown')).version, readdirSync(join(directory, 'new')).length], ['kept', 0, 1])
+  assert.deepEqual(
+    [(await read(guid)).cells.A2, (await read('unknown')).version, readdirSync(join(directory, 'new')).length],
+    ['kept', 0, 1]
+  )
   assert.deepEqual(versions(published), [1], 'from the outbox')
 })

@@ -9,7 +9,8 @@ import { waitFor } from '../../helpers/wait.js'
 /** @typedef {import('../../../src/auth/identity.js').Grant} Grant */
 
 /** @param {Grant[] | null} grants @param {string} [uid] */
-const identityWith = (grants, uid = 'ada') => Object.freeze({ uid, grants, issuedAt: null, expiresAt: null, anonymous: false })
+const identityWith = (grants, uid = 'ada') =>
+  Object.freeze({ uid, grants, issuedAt: null, expiresAt: null, anonymous: false })
 
 /** @param {{ accessUrl?: string }} [settings] */
 function accessWith (settings = {}) {
@@ -43,7 +44,8 @@ test('a grant is for exactly its document, and write includes reading', () => {
 
 test('a grant that ends in * is for every document that begins like it', () => {
   const check = bothWays([{ guid: 'team/*', access: 'read' }, { guid: 'team/a*', access: 'write' }])
-  for (const guid of ['team/', 'team/b', 'team/b/c', 'team/*']) assert.deepEqual([check(guid, 'read'), check(guid, 'write')], [true, false], guid)
+  for (const guid of ['team/', 'team/b', 'team/b/c', 'team/*'])
+    assert.deepEqual([check(guid, 'read'), check(guid, 'write')], [true, false], guid)
   assert.deepEqual([check('team/abc', 'read'), check('team/abc', 'write')], [true, true])
   for (const guid of ['team', 'teams/b', 'a/team/b']) assert.equal(check(guid, 'read'), false, guid)
 })
@@ -57,7 +59,10 @@ test('a lone * is for every document, and a * elsewhere is only a character', ()
 
 test('of two grants for one document the wider one holds, in either order', () => {
   for (const order of [['read', 'write'], ['write', 'read']]) {
-    assert.equal(bothWays(order.map((access) => /** @type {Grant} */ ({ guid: 'minutes', access })))('minutes', 'write'), true)
+    assert.equal(
+      bothWays(order.map((access) => /** @type {Grant} */ ({ guid: 'minutes', access })))('minutes', 'write'),
+      true
+    )
   }
 })
 
@@ -68,7 +73,9 @@ test('no grants allow nothing; without the claim everything is allowed where nob
 })
 
 test('the access service is asked when the token has no documents claim, and only then', async (t) => {
-  const service = await httpService(t, ({ body }) => ({ body: JSON.stringify({ allow: JSON.parse(body).access === 'read' }) }))
+  const service = await httpService(t, ({ body }) => ({
+    body: JSON.stringify({ allow: JSON.parse(body).access === 'read' })
+  }))
   const { access } = accessWith({ accessUrl: service.url })
   assert.equal(await access.check(identityWith(null), 'minutes/ü', 'read'), true)
   assert.equal(await access.check(identityWith(null), 'minutes/ü', 'write'), false)
@@ -96,7 +103,9 @@ test('the same question asked at the same time is asked once, and its answer hol
 })
 
 test('answers are kept apart by user, document and access', async (t) => {
-  const service = await httpService(t, ({ body }) => ({ body: JSON.stringify({ allow: JSON.parse(body).uid === 'ada' }) }))
+  const service = await httpService(t, ({ body }) => ({
+    body: JSON.stringify({ allow: JSON.parse(body).uid === 'ada' })
+  }))
   const { access } = accessWith({ accessUrl: service.url })
   assert.equal(await access.check(identityWith(null, 'ada'), 'minutes', 'read'), true)
   assert.equal(await access.check(identityWith(null, 'bob'), 'minutes', 'read'), false)
@@ -108,9 +117,26 @@ test('whatever else the service answers lets nobody in, is retryable, and is not
   let answer = { status: 200, body: '' }
   const service = await httpService(t, () => answer)
   const { access, lines } = accessWith({ accessUrl: service.url })
-  const wrong = [{ status: 500, body: '{"allow":true}' }, { status: 403, body: '{"allow":false}' }, ...['', 'yes', 'true', 'null', '{}', '{"allow":"true"}', '{"allow":1}', `{"allow":true,"more":"${'x'.repeat(5000)}"}`].map((body) => ({ status: 200, body }))]
+  const wrong = [
+    { status: 500, body: '{"allow":true}' },
+    { status: 403, body: '{"allow":false}' },
+    ...[
+      '',
+      'yes',
+      'true',
+      'null',
+      '{}',
+      '{"allow":"true"}',
+      '{"allow":1}',
+      `{"allow":true,"more":"${'x'.repeat(5000)}"}`
+    ].map((body) => ({ status: 200, body }))
+  ]
   for (answer of wrong) {
-    await assert.rejects(Promise.resolve(access.check(identityWith(null), 'minutes', 'read')), { code: 'unavailable', retryable: true }, answer.body)
+    await assert.rejects(
+      Promise.resolve(access.check(identityWith(null), 'minutes', 'read')),
+      { code: 'unavailable', retryable: true },
+      answer.body
+    )
   }
   assert.equal(service.requests, wrong.length)
   assert.equal(lines.length, 1, 'one line in the log, not one per question')
@@ -126,8 +152,13 @@ test('a service that cannot be reached lets nobody in', async () => {
 test('only so many questions are open at a time, and stop ends them', async (t) => {
   const service = await httpService(t, () => new Promise(() => {}))
   const { access } = accessWith({ accessUrl: service.url })
-  const open = Array.from({ length: 200 }, (_, i) => assert.rejects(Promise.resolve(access.check(identityWith(null), `document-${i}`, 'read')), { code: 'unavailable' }))
-  assert.throws(() => access.check(identityWith(null), 'one more', 'read'), { code: 'unavailable', message: /too many/ })
+  const open = Array.from({ length: 200 }, (_, i) =>
+    assert.rejects(Promise.resolve(access.check(identityWith(null), `document-${i}`, 'read')), { code: 'unavailable' })
+  )
+  assert.throws(() => access.check(identityWith(null), 'one more', 'read'), {
+    code: 'unavailable',
+    message: /too many/
+  })
   await waitFor(() => service.requests > 0)
   access.stop()
   await Promise.all(open)

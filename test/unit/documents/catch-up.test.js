@@ -14,7 +14,12 @@ import { createMetrics } from '../../../src/metrics/metrics.js'
 async function setUp () {
   const bus = new ScriptedBus()
   const { log, lines } = recordingLog()
-  const feeds = createFeeds({ bus: /** @type {any} */ (bus), createDelivery: (record) => record, metrics: createMetrics({ processMetrics: false }), log })
+  const feeds = createFeeds({
+    bus: /** @type {any} */ (bus),
+    createDelivery: (record) => record,
+    metrics: createMetrics({ processMetrics: false }),
+    log
+  })
   const fast = new FakeMember('fast')
   const slow = new FakeMember('slow', 'slow client')
   for (const member of [fast, slow]) await feeds.join('doc', member, undefined, () => true)
@@ -26,8 +31,10 @@ async function setUp () {
 }
 
 /** @param {FakeMember} member @param {number} count from offset 1 */
-const has = (member, count) => waitFor(() => member.offsets.length >= count && member.behind === 0, { message: () => member.offsets })
-  .then(() => assert.deepEqual(member.offsets, range(count, 1)))
+const has = (member, count) =>
+  waitFor(() => member.offsets.length >= count && member.behind === 0, { message: () => member.offsets }).then(() =>
+    assert.deepEqual(member.offsets, range(count, 1))
+  )
 const at = (/** @type {number} */ offset) => ({ epoch: 'one', offset })
 
 describe('a member that cannot take a record', () => {
@@ -86,13 +93,21 @@ describe('a member that cannot take a record', () => {
     slow.deliver = (record) => { slow.offsets.push(record.offset) }
     feeds.leave('doc', fast)
     feeds.receive({ epoch: '', offset: 0, publication: publication({ guid: 'doc', ephemeral: true }), ingestedAt: 0 })
-    feeds.receive({ epoch: '', offset: 0, publication: publication({ guid: 'doc', ephemeral: true, except: ['slow'] }), ingestedAt: 0 })
+    feeds.receive({
+      epoch: '',
+      offset: 0,
+      publication: publication({ guid: 'doc', ephemeral: true, except: ['slow'] }),
+      ingestedAt: 0
+    })
     assert.deepEqual(slow.offsets, [0])
     drain()
   })
 
   test('is told to resync when the log no longer reaches back, and goes on from there', async () => {
-    for (const [lose, position, reason] of /** @type {const} */ ([[false, at(20), 'trimmed'], [true, { epoch: 'two', offset: 1 }, 'epoch']])) {
+    for (const [lose, position, reason] of /** @type {const} */ ([
+      [false, at(20), 'trimmed'],
+      [true, { epoch: 'two', offset: 1 }, 'epoch']
+    ])) {
       const { bus, slow, publish } = await setUp()
       publish(2)
       const drain = slow.fill()
@@ -171,7 +186,16 @@ describe('a member that is behind with several documents', () => {
       fallsBehind (guid) {
         const have = at(0)
         missing.set(guid, have)
-        catchUp(/** @type {any} */ ({ guid, position: at(40), missingFrom: () => missing.get(guid), rejoin: () => missing.delete(guid) }), member, have)
+        catchUp(
+          /** @type {any} */ ({
+            guid,
+            position: at(40),
+            missingFrom: () => missing.get(guid),
+            rejoin: () => missing.delete(guid)
+          }),
+          member,
+          have
+        )
       }
     }
   }

@@ -23,26 +23,39 @@ function setUp () {
     onBehind: () => {}
   })
   return {
-    bus, feed, lines,
+    bus,
+    feed,
+    lines,
     deliveries: () => deliveries,
     /** @param {...BusRecord} records */
-    receive (...records) { for (const record of records) feed.receive(record) },
+    receive (...records) {
+      for (const record of records) feed.receive(record)
+    },
     /** @param {FakeMember} [member] @param {number} [offset] */
     async join (member = new FakeMember(), offset) {
       await feed.open()
       feed.add(member, offset ?? feed.position.offset)
       return member
     },
-    repairs: async () => Object.fromEntries((await metrics.feed_repairs.get()).values.map(({ labels, value }) => [labels.result, value])),
+    repairs: async () =>
+      Object.fromEntries((await metrics.feed_repairs.get()).values.map(({ labels, value }) => [labels.result, value])),
     errors: async () => (await metrics.bus_errors.get()).values.map(({ labels, value }) => [labels.operation, value])
   }
 }
 
 /** @param {FakeMember} member @param {number} count from offset 1 */
-const has = (member, count) => waitFor(() => member.offsets.length >= count, { message: () => member.offsets }).then(() => assert.deepEqual(member.offsets, range(count, 1)))
+const has = (member, count) =>
+  waitFor(() => member.offsets.length >= count, { message: () => member.offsets }).then(() =>
+    assert.deepEqual(member.offsets, range(count, 1))
+  )
 
 /** @returns {BusRecord} */
-const ephemeral = () => ({ epoch: '', offset: 0, publication: publication({ guid: 'doc', ephemeral: true }), ingestedAt: 0 })
+const ephemeral = () => ({
+  epoch: '',
+  offset: 0,
+  publication: publication({ guid: 'doc', ephemeral: true }),
+  ingestedAt: 0
+})
 
 describe('a feed', () => {
   test('delivers what comes in order to all members, made once', async () => {
@@ -231,8 +244,17 @@ describe('a feed', () => {
 
   test('leaves out whom a record excepts, by connection and by client', async () => {
     const { bus, join, receive } = setUp()
-    const [a, b, c] = await Promise.all([join(new FakeMember('a', 'one')), join(new FakeMember('b', 'two')), join(new FakeMember('c'))])
-    receive(bus.append({ except: ['a'] }), bus.append({ except: ['two', 'c'] }), bus.append({ except: ['nobody'] }), bus.append())
+    const [a, b, c] = await Promise.all([
+      join(new FakeMember('a', 'one')),
+      join(new FakeMember('b', 'two')),
+      join(new FakeMember('c'))
+    ])
+    receive(
+      bus.append({ except: ['a'] }),
+      bus.append({ except: ['two', 'c'] }),
+      bus.append({ except: ['nobody'] }),
+      bus.append()
+    )
     assert.deepEqual([a.offsets, b.offsets, c.offsets], [[2, 3, 4], [1, 3, 4], [1, 3, 4]])
   })
 
@@ -240,7 +262,10 @@ describe('a feed', () => {
     const { bus, join, receive } = setUp()
     const [author, reader] = await Promise.all([join(new FakeMember('a', 'one')), join(new FakeMember('b'))])
     for (let i = 0; i < 45; i++) receive(bus.append({ except: ['one'] }))
-    assert.deepEqual([author.offsets, author.positions, reader.offsets.length, reader.positions], [[], [20, 40], 45, []])
+    assert.deepEqual(
+      [author.offsets, author.positions, reader.offsets.length, reader.positions],
+      [[], [20, 40], 45, []]
+    )
   })
 
   test('gives nobody twice what they have read ahead', async () => {

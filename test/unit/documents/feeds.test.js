@@ -13,7 +13,10 @@ describe('joining a document', () => {
   test('subscribes once for all, and unsubscribes with the last', async () => {
     const { bus, feeds, join } = setUp()
     const members = range(3).map((i) => new FakeMember(`m${i}`))
-    assert.deepEqual(await Promise.all(members.map((member) => join(member))), Array(3).fill({ position: START, recovered: false }))
+    assert.deepEqual(
+      await Promise.all(members.map((member) => join(member))),
+      Array(3).fill({ position: START, recovered: false })
+    )
     assert.equal(feeds.size, 1)
     for (const member of members.slice(1)) feeds.leave('doc', member)
     feeds.leave('doc', new FakeMember())
@@ -63,7 +66,12 @@ describe('joining a document', () => {
     await join(new FakeMember())
     publish(10)
     bus.trim(5)
-    for (const [since, reason] of /** @type {const} */ ([[{ epoch: 'other', offset: 3 }, 'epoch'], [at(4), 'trimmed'], [at(11), 'epoch'], [at(0), 'trimmed']])) {
+    for (const [since, reason] of /** @type {const} */ ([
+      [{ epoch: 'other', offset: 3 }, 'epoch'],
+      [at(4), 'trimmed'],
+      [at(11), 'epoch'],
+      [at(0), 'trimmed']
+    ])) {
       const member = new FakeMember()
       assert.deepEqual(await join(member, since), { position: at(10), recovered: false })
       assert.deepEqual(member.resyncs, [{ ...at(10), reason }])
@@ -291,7 +299,13 @@ describe('a member that catches up', () => {
     const { deliver } = late
     late.deliver = (record) => {
       deliver.call(late, record)
-      if (late.offsets.length % 5 === 0) late.full = new Promise((resolve) => { drain = () => { late.full = undefined; resolve() } })
+      if (late.offsets.length % 5 === 0)
+        late.full = new Promise((resolve) => {
+          drain = () => {
+            late.full = undefined
+            resolve()
+          }
+        })
     }
     const joining = join(late, START, () => wanted)
     await waitFor(() => late.offsets.length === 5)
@@ -332,7 +346,7 @@ describe('documents whose live delivery was interrupted', () => {
     let away = true
     bus.positions = async (/** @type {string[]} */ guids) => {
       if (away && guids.every((guid) => guid === 'away')) throw new Error('away')
-      return guids.map((guid) => away && guid === 'away' ? undefined : bus.end)
+      return guids.map((guid) => (away && guid === 'away' ? undefined : bus.end))
     }
     t.after(() => feeds.stop())
     const checking = feeds.check(['away', 'there'])

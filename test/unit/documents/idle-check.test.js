@@ -7,7 +7,8 @@ import { FakeMember } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
 
 describe('documents where nothing happens', () => {
-  const losses = async (/** @type {ReturnType<typeof setUp>['metrics']} */ metrics) => (await metrics.silent_losses.get()).values[0].value
+  const losses = async (/** @type {ReturnType<typeof setUp>['metrics']} */ metrics) =>
+    (await metrics.silent_losses.get()).values[0].value
 
   test('get the last record that was lost on the way, though nothing follows it', async (t) => {
     const { bus, feeds, join, publish, metrics } = setUp()
@@ -52,7 +53,11 @@ describe('documents where nothing happens', () => {
     const asked = []
     bus.positions = async (/** @type {string[]} */ guids) => {
       asked.push(guids)
-      feeds.receive({ ...bus.records[0], publication: { ...bus.records[0].publication, guid: 'd7', ephemeral: true }, offset: 0 })
+      feeds.receive({
+        ...bus.records[0],
+        publication: { ...bus.records[0].publication, guid: 'd7', ephemeral: true },
+        offset: 0
+      })
       return guids.map(() => bus.end)
     }
     feeds.start()
@@ -88,7 +93,7 @@ describe('documents where nothing happens', () => {
     let away = true
     bus.positions = async (/** @type {string[]} */ guids) => {
       if (away && guids.every(isAway)) throw new Error('away')
-      return guids.map((guid) => away && isAway(guid) ? undefined : bus.end)
+      return guids.map((guid) => (away && isAway(guid) ? undefined : bus.end))
     }
     bus.append()
     feeds.start()

@@ -15,7 +15,12 @@ function setUp ({ count = 300, maxBytes = Infinity } = {}) {
   const metrics = createMetrics({ processMetrics: false })
   bus.appendMany(count)
   const deliveries = { made: 0 }
-  const replays = createReplays({ bus: /** @type {any} */ (bus), createDelivery: () => ({ number: ++deliveries.made }), maxBytes, metrics })
+  const replays = createReplays({
+    bus: /** @type {any} */ (bus),
+    createDelivery: () => ({ number: ++deliveries.made }),
+    maxBytes,
+    metrics
+  })
   return {
     bus, metrics, deliveries, replays,
     /** @param {number} offset @param {string} [epoch] of the live stream */
@@ -33,11 +38,18 @@ describe('what many clients have missed', () => {
     const reading = Promise.all(range(2000).map((i) => read(100 + i % 50)))
     await waitFor(() => waiting() === 1)
     release()
-    for (const [i, answer] of (await reading).entries()) assert.deepEqual(answer, { offsets: range(200 - i % 50, 101 + i % 50), gap: null })
+    for (const [i, answer] of (await reading).entries())
+      assert.deepEqual(answer, { offsets: range(200 - (i % 50), 101 + (i % 50)), gap: null })
     assert.deepEqual((await read(299)).offsets, [300])
     assert.equal(bus.calls.length, 1)
     assert.equal(deliveries.made, 200)
-    assert.deepEqual((await metrics.replay_pages.get()).values.map(({ labels, value }) => [labels.source, value]).sort(), [['read', 1], ['shared', 2000]])
+    assert.deepEqual(
+      (await metrics.replay_pages.get()).values.map(({ labels, value }) => [labels.source, value]).sort(),
+      [
+        ['read', 1],
+        ['shared', 2000]
+      ]
+    )
   })
 
   test('is read anew where what is kept does not reach, or is of another log than the live stream', async () => {
@@ -68,7 +80,10 @@ describe('what many clients have missed', () => {
     const { bus, read } = setUp()
     bus.trim(120)
     const answers = await Promise.all([read(100), read(100), read(130), read(131)])
-    assert.deepEqual(answers.map(({ gap }) => gap), ['trimmed', 'trimmed', null, null])
+    assert.deepEqual(
+      answers.map(({ gap }) => gap),
+      ['trimmed', 'trimmed', null, null]
+    )
     assert.deepEqual(answers[3].offsets, range(169, 132))
     assert.equal(bus.calls.length, 2)
   })
@@ -100,7 +115,10 @@ describe('what many clients have missed', () => {
     const { bus, replays, metrics } = setUp({ maxBytes: 100_000 })
     await replays.read('doc', at(0), 'one')
     let read = 0
-    for (const i of range(20)) replays.read(`doc${i}`, at(0), 'one', 8).then(({ records }) => { read += records.length })
+    for (const i of range(20))
+      replays.read(`doc${i}`, at(0), 'one', 8).then(({ records }) => {
+        read += records.length
+      })
     for (let i = 0; i < 5; i++) await turn()
     assert.equal(bus.calls.length, 1)
     const { waiting, release } = bus.hold('history')

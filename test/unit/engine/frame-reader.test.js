@@ -7,7 +7,9 @@ import { seededRandom } from '../../helpers/random.js'
 const { Receiver } = createRequire(import.meta.url)('ws')
 const MAX_PAYLOAD = 70_000
 /** What close frames may say, and may not. */
-const CLOSES = [[], [3, 232], [3, 232, 0xe2, 0x82, 0xac], [3], [3, 237], [3, 232, 0xff]].map((bytes) => Buffer.from(bytes))
+const CLOSES = [[], [3, 232], [3, 232, 0xe2, 0x82, 0xac], [3], [3, 237], [3, 232, 0xff]].map((bytes) =>
+  Buffer.from(bytes)
+)
 
 /** @typedef {{ fin?: boolean, rsv?: number, opcode: number, masked?: boolean, payload: Buffer }} Frame */
 
@@ -18,7 +20,11 @@ function encode ({ fin = true, rsv = 0, opcode, masked = true, payload }, mask) 
   else if (length.length === 3) length.writeUInt16BE(payload.length, length.writeUInt8(126))
   else length.writeBigUInt64BE(BigInt(payload.length), length.writeUInt8(127))
   if (masked) length[0] |= 0x80
-  return Buffer.concat([Buffer.from([(fin ? 0x80 : 0) | (rsv << 4) | opcode]), length, ...masked ? [mask, payload.map((byte, i) => byte ^ mask[i & 3])] : [payload]])
+  return Buffer.concat([
+    Buffer.from([(fin ? 0x80 : 0) | (rsv << 4) | opcode]),
+    length,
+    ...(masked ? [mask, payload.map((byte, i) => byte ^ mask[i & 3])] : [payload])
+  ])
 }
 
 /** What is told of chunks, and how it ends. @param {Buffer[]} chunks */
@@ -27,9 +33,15 @@ function ours (chunks) {
   const seen = []
   const reader = new FrameReader()
   const sink = {
-    onMessage: (/** @type {string | Buffer} */ message) => { seen.push(typeof message === 'string' ? message : Buffer.from(message)) },
-    onPing: (/** @type {Buffer} */ payload) => { seen.push({ ping: payload.toString('hex') }) },
-    onCloseFrame: (/** @type {Buffer} */ payload) => { throw Object.assign(new Error('closed'), { payload }) }
+    onMessage: (/** @type {string | Buffer} */ message) => {
+      seen.push(typeof message === 'string' ? message : Buffer.from(message))
+    },
+    onPing: (/** @type {Buffer} */ payload) => {
+      seen.push({ ping: payload.toString('hex') })
+    },
+    onCloseFrame: (/** @type {Buffer} */ payload) => {
+      throw Object.assign(new Error('closed'), { payload })
+    }
   }
   try {
     for (const chunk of chunks) reader.read(Buffer.from(chunk), MAX_PAYLOAD, sink)
@@ -48,7 +60,9 @@ function libraries (chunks) {
   const seen = []
   let over = false
   const receiver = new Receiver({ isServer: true, maxPayload: MAX_PAYLOAD, allowSynchronousEvents: true })
-  receiver.on('message', (/** @type {Buffer} */ data, /** @type {boolean} */ isBinary) => { seen.push(isBinary ? Buffer.from(data) : data.toString()) })
+  receiver.on('message', (/** @type {Buffer} */ data, /** @type {boolean} */ isBinary) => {
+    seen.push(isBinary ? Buffer.from(data) : data.toString())
+  })
   receiver.on('ping', (/** @type {Buffer} */ payload) => { seen.push({ ping: payload.toString('hex') }) })
   receiver.on('conclude', (/** @type {number} */ code) => {
     over = true
@@ -56,7 +70,9 @@ function libraries (chunks) {
   })
   receiver.on('error', (/** @type {any} */ error) => {
     over = true
-    const symbol = Object.getOwnPropertySymbols(error).find(({ description }) => description === 'status-code') ?? assert.fail('no code')
+    const symbol =
+      Object.getOwnPropertySymbols(error).find(({ description }) => description === 'status-code') ??
+      assert.fail('no code')
     seen.push({ error: error[symbol] })
   })
   for (const chunk of chunks) {
@@ -68,11 +84,17 @@ function libraries (chunks) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 const MASK = Buffer.from([0x37, 0xfa, 0x21, 0x3d])
-const text = (/** @type {string} */ payload, more = {}) => encode({ opcode: 1, payload: Buffer.from(payload), ...more }, MASK)
+const text = (/** @type {string} */ payload, more = {}) =>
+  encode({ opcode: 1, payload: Buffer.from(payload), ...more }, MASK)
 
 describe('frames of a client', () => {
   test('are read as ws reads them, whatever they are and however they are cut', async () => {
-    const random = { below: ((next) => (/** @type {number} */ limit) => Math.floor(next() * limit))(seededRandom(20261121)) }
+    const random = {
+      below: (
+        (next) => (/** @type {number} */ limit) =>
+          Math.floor(next() * limit)
+      )(seededRandom(20261121))
+    }
     const pick = (/** @type {readonly any[]} */ list) => list[random.below(list.length)]
     const kinds = { messages: 0, errors: 0, closed: 0 }
     for (let round = 0; round < 200; round++) {
@@ -80,9 +102,13 @@ describe('frames of a client', () => {
       const frames = []
       let open = false
       for (let i = random.below(6) + 1; i > 0; i--) {
-        const length = pick(random.below(8) > 0 ? [0, 1, 2, 5, 124, 125, 126, 127, 300] : [65_535, 65_536, 69_999, 70_001])
+        const length = pick(
+          random.below(8) > 0 ? [0, 1, 2, 5, 124, 125, 126, 127, 300] : [65_535, 65_536, 69_999, 70_001]
+        )
         const isText = random.below(2) === 0
-        const payload = isText ? Buffer.from('aß€🎉'.repeat(length)).subarray(0, length) : Buffer.alloc(length, random.below(256))
+        const payload = isText
+          ? Buffer.from('aß€🎉'.repeat(length)).subarray(0, length)
+          : Buffer.alloc(length, random.below(256))
         // mostly what is allowed
         const odd = random.below(12) === 0
         const control = random.below(5) === 0
@@ -113,7 +139,11 @@ describe('frames of a client', () => {
       // ws looks at a text when all of it has come, and may find something else before
       const early = last?.error === CloseCode.INVALID_TEXT ? expected.splice(seen.length - 1, Infinity, last) : []
       assert.ok(early.every((later) => typeof later !== 'string' && !Buffer.isBuffer(later)), `round ${round}`)
-      assert.deepEqual(seen, expected, `round ${round}: ${frames.map((frame) => frame.subarray(0, 12).toString('hex'))}`)
+      assert.deepEqual(
+        seen,
+        expected,
+        `round ${round}: ${frames.map((frame) => frame.subarray(0, 12).toString('hex'))}`
+      )
       if (last?.error) kinds.errors++
       else if (last?.closed) kinds.closed++
       kinds.messages += seen.length
@@ -131,7 +161,10 @@ describe('frames of a client', () => {
   })
 
   test('in a thousand pieces are one message, in more than 1,024 none', () => {
-    const pieces = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => encode({ opcode: i === 0 ? 1 : 0, fin: i === count - 1, payload: Buffer.from('é') }, MASK))
+    const pieces = (/** @type {number} */ count) =>
+      Array.from({ length: count }, (_, i) =>
+        encode({ opcode: i === 0 ? 1 : 0, fin: i === count - 1, payload: Buffer.from('é') }, MASK)
+      )
     assert.deepEqual(ours(pieces(1000)), ['é'.repeat(1000)])
     assert.deepEqual(ours(pieces(1025)), [{ error: CloseCode.TOO_BIG }])
   })
@@ -147,12 +180,22 @@ describe('frames of a client', () => {
     assert.ok(taken < 2 ** 20, `${taken} bytes for 200 frames of which 16 bytes have come`)
     // of a frame, and of a message in fragments
     const whole = encode({ opcode: 2, payload: Buffer.alloc(200_000, 7) }, MASK)
-    for (const bytes of [whole, Buffer.concat(Array.from({ length: 200 }, (_, i) => encode({ opcode: i === 0 ? 2 : 0, fin: i === 199, payload: Buffer.alloc(1000, 7) }, MASK)))]) {
+    for (const bytes of [
+      whole,
+      Buffer.concat(
+        Array.from({ length: 200 }, (_, i) =>
+          encode({ opcode: i === 0 ? 2 : 0, fin: i === 199, payload: Buffer.alloc(1000, 7) }, MASK)
+        )
+      )
+    ]) {
       const reader = new FrameReader()
       /** @type {Buffer[]} */
       const messages = []
       for (let at = 0; at < bytes.length; at += 777) {
-        reader.read(Buffer.from(bytes.subarray(at, at + 777)), 2 ** 20, { ...sink, onMessage: (message) => messages.push(Buffer.from(message)) })
+        reader.read(Buffer.from(bytes.subarray(at, at + 777)), 2 ** 20, {
+          ...sink,
+          onMessage: (message) => messages.push(Buffer.from(message))
+        })
         assert.ok(reader.held <= 2 * (at + 777) + 1024 + 2 * 777, `${reader.held} bytes are held of ${at + 777}`)
         if (at > 100_000 && at < 190_000) assert.ok(reader.held > at - 10_000, `${reader.held} of ${at}`)
       }
@@ -163,8 +206,15 @@ describe('frames of a client', () => {
 
   test('are counted where they are no message: pings, pongs and fragments', () => {
     const sink = { onMessage () {}, onPing () {}, onCloseFrame () {} }
-    const control = [encode({ opcode: 9, payload: Buffer.alloc(0) }, MASK), encode({ opcode: 10, payload: Buffer.alloc(0) }, MASK)]
-    const [first, middle, last] = [text('a', { fin: false }), encode({ opcode: 0, fin: false, payload: Buffer.alloc(0) }, MASK), encode({ opcode: 0, payload: Buffer.from('b') }, MASK)]
+    const control = [
+      encode({ opcode: 9, payload: Buffer.alloc(0) }, MASK),
+      encode({ opcode: 10, payload: Buffer.alloc(0) }, MASK)
+    ]
+    const [first, middle, last] = [
+      text('a', { fin: false }),
+      encode({ opcode: 0, fin: false, payload: Buffer.alloc(0) }, MASK),
+      encode({ opcode: 0, payload: Buffer.from('b') }, MASK)
+    ]
     const bytes = Buffer.concat([text('whole'), ...control, first, middle, ...control, middle, last, text('whole')])
     assert.equal(new FrameReader().read(Buffer.from(bytes), MAX_PAYLOAD, sink), 7)
     const reader = new FrameReader()
@@ -172,7 +222,13 @@ describe('frames of a client', () => {
   })
 
   test('may come byte by byte, several in one chunk, and after a message in pieces', () => {
-    const bytes = Buffer.concat([text('one'), text('tw', { fin: false }), encode({ opcode: 9, payload: Buffer.from('?') }, MASK), encode({ opcode: 0, payload: Buffer.from('o') }, MASK), text('three')])
+    const bytes = Buffer.concat([
+      text('one'),
+      text('tw', { fin: false }),
+      encode({ opcode: 9, payload: Buffer.from('?') }, MASK),
+      encode({ opcode: 0, payload: Buffer.from('o') }, MASK),
+      text('three')
+    ])
     const expected = ['one', { ping: '3f' }, 'two', 'three']
     assert.deepEqual(ours([bytes]), expected)
     assert.deepEqual(ours([...bytes].map((byte) => Buffer.from([byte]))), expected)

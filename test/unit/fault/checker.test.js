@@ -20,7 +20,10 @@ const faultsOf = (checker) => checker.faults.map(({ fault }) => fault)
 test('what is complete and in order has no fault, from whatever number on', () => {
   const checker = joined()
   get(checker, [7, 1], [8, 2], [9, 3])
-  assert.deepEqual([checker.faults, checker.received, checker.last, checker.resumeFrom], [[], 3, 9, { epoch: EPOCH, offset: 3 }])
+  assert.deepEqual(
+    [checker.faults, checker.received, checker.last, checker.resumeFrom],
+    [[], 3, 9, { epoch: EPOCH, offset: 3 }]
+  )
 })
 
 test('what comes again is dropped by its offset', () => {

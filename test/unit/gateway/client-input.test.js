@@ -6,8 +6,31 @@ import { schema as joinSchema } from '../../../src/gateway/handlers/join.js'
 import { schema as stateSchema } from '../../../src/gateway/handlers/state.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
 
-const NO_OBJECTS = [undefined, null, 0, 1, true, '', 'token', [], ['minutes'], Object.assign([], { guid: 'minutes' }), Buffer.from('x'), () => 1]
-const IDS = ['minutes', 'minutes', 'minutes', '', 'a\nb', 'x'.repeat(256), 'x'.repeat(257), 'ü'.repeat(129), '\ud800', null, 7, {}, ['minutes']]
+const NO_OBJECTS = [
+  undefined, null, 0, 1, true,
+  '',
+  'token',
+  [],
+  ['minutes'],
+  Object.assign([], { guid: 'minutes' }),
+  Buffer.from('x'),
+  () => 1
+]
+const IDS = [
+  'minutes',
+  'minutes',
+  'minutes',
+  '',
+  'a\nb',
+  'x'.repeat(256),
+  'x'.repeat(257),
+  'ü'.repeat(129),
+  '\ud800',
+  null,
+  7,
+  {},
+  ['minutes']
+]
 
 /**
  * Objects with some of these fields, and others now and then.
@@ -19,8 +42,10 @@ function* objectsWith (fields) {
   for (let i = 0; i < 5000; i++) {
     /** @type {Record<string, unknown>} */
     const object = random() < 0.05 ? Object.create({ inherited: 1 }) : {}
-    for (const [field, values] of Object.entries(fields)) if (random() < 0.6) object[field] = values[Math.floor(random() * values.length)]
-    if (random() < 0.1) object[['__proto__', 'constructor', 'other', ''][Math.floor(random() * 4)]] = randomValue(random, { depth: 1 })
+    for (const [field, values] of Object.entries(fields))
+      if (random() < 0.6) object[field] = values[Math.floor(random() * values.length)]
+    if (random() < 0.1)
+      object[['__proto__', 'constructor', 'other', ''][Math.floor(random() * 4)]] = randomValue(random, { depth: 1 })
     // what JSON makes of it has `__proto__` as a field of its own
     yield random() < 0.5 ? object : JSON.parse(JSON.stringify(object).replace('"other"', '"__proto__"'))
   }
@@ -55,12 +80,19 @@ describe('what is seen to be right at a glance', () => {
     for (const auth of [{}, { token: 'x' }, { token: 'x', client: 'tab' }]) assert.ok(isPlainAuth(auth))
     for (const auth of [{ token: null }, { documents: {} }, { more: 1 }, [], null, 'x']) assert.ok(!isPlainAuth(auth))
     assert.ok(isGuidOnly({ guid: 'minutes' }))
-    for (const input of [{ guid: 'minutes', state: {} }, { guid: '' }, {}, [], null, 'minutes']) assert.ok(!isGuidOnly(input))
+    for (const input of [{ guid: 'minutes', state: {} }, { guid: '' }, {}, [], null, 'minutes'])
+      assert.ok(!isGuidOnly(input))
   })
 })
 
 test('what a handshake says of a document cannot name another one', () => {
-  assert.deepEqual(readDocuments({ minutes: { epoch: 'e', offset: 1 }, plan: null }), new Map([['minutes', { position: { epoch: 'e', offset: 1 } }], ['plan', null]]))
+  assert.deepEqual(
+    readDocuments({ minutes: { epoch: 'e', offset: 1 }, plan: null }),
+    new Map([
+      ['minutes', { position: { epoch: 'e', offset: 1 } }],
+      ['plan', null]
+    ])
+  )
   for (const opening of [{ guid: 'other' }, { guid: 'minutes' }, { epoch: 'e', offset: 1, guid: 'other' }]) {
     assert.throws(() => readDocuments({ minutes: opening }), { code: 'bad_request' }, JSON.stringify(opening))
   }
@@ -78,7 +110,10 @@ describe('what a client may make very large is not walked', () => {
       [{ minutes: { epoch: 'e', offset: -1 } }, /^documents\.minutes\.offset: /],
       [{ minutes: { guid: 'other' } }, /^documents\.minutes: .*"guid"/]
     ])) {
-      const documents = Object.defineProperty({ plan: null, ...wrong }, 'last', { enumerable: true, get: () => assert.fail('this was looked at') })
+      const documents = Object.defineProperty({ plan: null, ...wrong }, 'last', {
+        enumerable: true,
+        get: () => assert.fail('this was looked at')
+      })
       assert.throws(() => readDocuments(documents), { code: 'bad_request', message })
     }
   })
@@ -91,7 +126,16 @@ describe('what a client may make very large is not walked', () => {
 })
 
 test('a presence state is an object with fields', () => {
-  for (const state of [null, [], 'text', 5, new Date(), Buffer.from('x'), new ArrayBuffer(1), Object.create({ more: 1 })]) {
+  for (const state of [
+    null,
+    [],
+    'text',
+    5,
+    new Date(),
+    Buffer.from('x'),
+    new ArrayBuffer(1),
+    Object.create({ more: 1 })
+  ]) {
     assert.ok(!stateSchema.safeParse({ guid: 'minutes', state }).success)
   }
 })

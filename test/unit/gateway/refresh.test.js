@@ -12,7 +12,8 @@ import { settle } from '../../helpers/scripted-socket.js'
 const MAX_DOCUMENTS = 3
 
 /**
- * A connection with some documents open under the token `old`, which expires in 10 s. The test answers whether a token allows a document.
+ * A connection with some documents open under the token `old`, which expires in 10 s. The test answers whether a token
+ * allows a document.
  * @param {import('node:test').TestContext} t
  * @param {...string} open
  */
@@ -30,19 +31,31 @@ async function setUp (t, ...open) {
   const identities = Object.fromEntries([['old', 10], ['new', 600], ['newer', 900]].map(([name, seconds]) =>
     [name, { uid: 'u', name, grants: null, anonymous: false, expiresAt: clock.now() + Number(seconds) * 1000 }]))
   const rates = ratesOf({ maxEventsPerSecond: 100, maxBytesPerSecond: 1000, maxRecordBytes: 1000 })
-  const connection = new Connection(/** @type {any} */ (socket), /** @type {any} */ (identities.old), 'json', undefined, /** @type {any} */ ({ maxDocuments: MAX_DOCUMENTS, rates, clock }))
+  const connection = new Connection(
+    /** @type {any} */ (socket),
+    /** @type {any} */ (identities.old),
+    'json',
+    undefined,
+    /** @type {any} */ ({ maxDocuments: MAX_DOCUMENTS, rates, clock })
+  )
   const expiry = createExpiry({ clock })
   expiry.start()
   t.after(() => expiry.stop())
   expiry.watch(connection)
-  /** @type {Map<string, { resolve: (allowed: boolean) => void, reject: (error: Error) => void }>} by token and document */
+  /**
+   * @type {Map<string, { resolve: (allowed: boolean) => void, reject: (error: Error) => void }>} by token and document
+   */
   const asked = new Map()
   /** @type {Promise<void> | undefined} what a join waits for after it was allowed */
   let opening
   const context = /** @type {any} */ ({
     authenticator: { authenticate: (/** @type {string} */ token) => identities[token] },
     access: {
-      check: (/** @type {{ name: string }} */ { name }, /** @type {string} */ guid) => name === 'old' || new Promise((resolve, reject) => { asked.set(`${name} ${guid}`, { resolve, reject }) })
+      check: (/** @type {{ name: string }} */ { name }, /** @type {string} */ guid) =>
+        name === 'old' ||
+        new Promise((resolve, reject) => {
+          asked.set(`${name} ${guid}`, { resolve, reject })
+        })
     },
     feeds: {
       async join () {
@@ -65,7 +78,8 @@ async function setUp (t, ...open) {
     /** @param {string} question @param {boolean | Error} answer */
     async answer (question, answer) {
       await settle()
-      const { resolve, reject } = asked.get(question) ?? assert.fail(`${question} was not asked, but ${[...asked.keys()]}`)
+      const { resolve, reject } =
+        asked.get(question) ?? assert.fail(`${question} was not asked, but ${[...asked.keys()]}`)
       if (typeof answer === 'boolean') resolve(answer)
       else reject(answer)
       await settle()

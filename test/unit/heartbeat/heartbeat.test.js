@@ -78,7 +78,11 @@ describe('the heartbeat', () => {
     const conn = simulation.connect()
     simulation.pass(60_000)
     assert.equal(conn.pings.length, 1, 'a second ping would tell nothing')
-    assert.ok(conn.expiredAt !== undefined && conn.expiredAt - conn.pings[0] >= 20_000 && conn.expiredAt - conn.pings[0] <= 20_100)
+    assert.ok(
+      conn.expiredAt !== undefined &&
+      conn.expiredAt - conn.pings[0] >= 20_000 &&
+      conn.expiredAt - conn.pings[0] <= 20_100
+    )
     assert.equal(await simulation.count('expired_connections'), 1)
     simulation.pass(120_000)
     assert.equal(conn.pings.length, 1)
@@ -95,7 +99,11 @@ describe('the heartbeat', () => {
 
   test('has figures of its own for each tier, from the moment it is known', () => {
     const simulation = simulate({ tiers: [{ name: 'editors', min: 1000, max: 3000, timeout: 2000 }] })
-    const [editor, stranger, nobody] = [simulation.connect('editors'), simulation.connect('strangers'), simulation.connect()]
+    const [editor, stranger, nobody] = [
+      simulation.connect('editors'),
+      simulation.connect('strangers'),
+      simulation.connect()
+    ]
     const begin = simulation.now
     simulation.onPing((conn) => simulation.hear(conn))
     simulation.pass(60_000)
@@ -157,7 +165,12 @@ describe('the heartbeat', () => {
 
   test('lets go of a connection that is closed, whatever it waits for', async () => {
     const simulation = simulate()
-    const [young, pinged, sending, unspoken] = [simulation.connect(), simulation.connect(), simulation.connect(), simulation.connect()]
+    const [young, pinged, sending, unspoken] = [
+      simulation.connect(),
+      simulation.connect(),
+      simulation.connect(),
+      simulation.connect()
+    ]
     const close = (/** @type {import('./simulation.js').Conn} */ conn) => { conn.readyState = 'closed' }
     close(young)
     simulation.heartbeat.forget(young)
@@ -197,7 +210,8 @@ describe('the heartbeat', () => {
     simulation.stall(40)
     simulation.hear(conn)
     const { values } = await simulation.metrics.heartbeat_milliseconds.get()
-    const value = (/** @type {string} */ end) => values.find(({ metricName }) => /** @type {string} */ (metricName).endsWith(end))?.value
+    const value = (/** @type {string} */ end) =>
+      values.find(({ metricName }) => /** @type {string} */ (metricName).endsWith(end))?.value
     assert.deepEqual([value('_sum'), value('_count')], [30, 1])
     simulation.stall(7000)
     assert.equal(simulation.heartbeat.silence(conn), 7000)

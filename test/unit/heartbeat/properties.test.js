@@ -9,7 +9,8 @@ const SEEDS = 60
 const DURATION = 20 * 60_000
 
 /**
- * A client, its network, and the rules by which stock ones give up. Packets arrive in their order, each after a delay of its own.
+ * A client, its network, and the rules by which stock ones give up. Packets arrive in their order, each after a delay
+ * of its own.
  *
  * @param {ReturnType<typeof simulate>} simulation
  * @param {() => number} random
@@ -41,7 +42,8 @@ function createClient (simulation, random, { max, timeout }) {
   return Object.assign(client, {
     /** @param {number} now */
     step (now) {
-      for (; client.seen < conn.pings.length; client.seen++) down.push(lastDown = Math.max(lastDown, conn.pings[client.seen] + delay()))
+      for (; client.seen < conn.pings.length; client.seen++)
+        down.push((lastDown = Math.max(lastDown, conn.pings[client.seen] + delay())))
       if (now < diesAt) {
         while (down.length > 0 && down[0] <= now) {
           lastPing = /** @type {number} */ (down.shift())
@@ -118,5 +120,5 @@ test('with a longest interval of 60 s healthy connections get at most 45 % of th
   simulation.onPing((conn) => simulation.hear(conn))
   const conn = simulation.connect()
   simulation.pass(3_600_000)
-  assert.ok(conn.pings.length <= 0.45 * 3600 / 25, `${conn.pings.length} pings`)
+  assert.ok(conn.pings.length <= (0.45 * 3600) / 25, `${conn.pings.length} pings`)
 })

@@ -2,7 +2,8 @@ import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createHeartbeat } from '../../../src/heartbeat/heartbeat.js'
 
 /**
- * A heartbeat over connections that are nothing but a record of what was done to them, in a time that the test makes pass.
+ * A heartbeat over connections that are nothing but a record of what was done to them, in a time that the test makes
+ * pass.
  *
  * @typedef {FakeConn} Conn
  */
@@ -17,7 +18,10 @@ class FakeConn {
   ownTimers = true
 }
 
-/** @param {{ min?: number, max?: number, timeout?: number, tiers?: { name: string, min: number, max: number, timeout: number }[] }} [settings] */
+/**
+ * @param {{ min?: number, max?: number, timeout?: number, tiers?: { name: string, min: number, max: number, timeout:
+ *   number }[] }} [settings]
+ */
 export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = [] } = {}) {
   let now = 1000
   const metrics = createMetrics({ processMetrics: false })

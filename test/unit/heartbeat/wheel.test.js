@@ -22,7 +22,13 @@ describe('the timing wheel', () => {
   test('gives out what is due, in its order, and only that', () => {
     /** @type {TimingWheel<Named>} */
     const wheel = new TimingWheel(10_000, 0)
-    for (const [name, at] of /** @type {[string, number][]} */ ([['c', 300], ['a', 101], ['b', 200], ['d', 10_000]])) wheel.put(new Named(name), at)
+    for (const [name, at] of /** @type {[string, number][]} */ ([
+      ['c', 300],
+      ['a', 101],
+      ['b', 200],
+      ['d', 10_000]
+    ]))
+      wheel.put(new Named(name), at)
     assert.equal(wheel.advance(199), false)
     assert.equal(wheel.advance(200), true)
     assert.deepEqual(takeAll(wheel), ['a', 'b'])

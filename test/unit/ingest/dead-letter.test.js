@@ -7,34 +7,71 @@ const error = new InkcastError('bad_value')
 
 /** @param {object} [more] */
 const letter = (more) => ({
-  topic: 'documents.downlink', partition: 2, error,
-  message: /** @type {import('kafkajs').KafkaMessage} */ ({ key: Buffer.from('k'), value: Buffer.from('{'), timestamp: '1', offset: '41', attributes: 0, headers: { 'x-operator': 'broadcast', 'x-guid': Buffer.from('d') }, ...more })
+  topic: 'documents.downlink',
+  partition: 2,
+  error,
+  message: /** @type {import('kafkajs').KafkaMessage} */ ({
+    key: Buffer.from('k'),
+    value: Buffer.from('{'),
+    timestamp: '1',
+    offset: '41',
+    attributes: 0,
+    headers: { 'x-operator': 'broadcast', 'x-guid': Buffer.from('d') },
+    ...more
+  })
 })
 
 test('a dead letter is the record with its reason and origin', () => {
   assert.deepEqual(deadLetterRecord(letter(), false), {
-    key: Buffer.from('k'), value: Buffer.from('{'),
-    headers: { 'x-operator': 'broadcast', 'x-guid': Buffer.from('d'), 'x-reason': 'bad_value', 'x-topic': 'documents.downlink', 'x-partition': '2', 'x-offset': '41' }
+    key: Buffer.from('k'),
+    value: Buffer.from('{'),
+    headers: {
+      'x-operator': 'broadcast',
+      'x-guid': Buffer.from('d'),
+      'x-reason': 'bad_value',
+      'x-topic': 'documents.downlink',
+      'x-partition': '2',
+      'x-offset': '41'
+    }
   })
 })
 
 test('what the record says of reason and origin itself does not count', () => {
   const { headers } = deadLetterRecord(letter({ headers: { 'x-reason': 'mine', 'x-offset': ['1', '2'] } }), false)
-  assert.deepEqual(headers, { 'x-reason': 'bad_value', 'x-topic': 'documents.downlink', 'x-partition': '2', 'x-offset': '41' })
+  assert.deepEqual(headers, {
+    'x-reason': 'bad_value',
+    'x-topic': 'documents.downlink',
+    'x-partition': '2',
+    'x-offset': '41'
+  })
 })
 
 test('truncated, it says so and keeps nothing that may be large', () => {
   assert.deepEqual(deadLetterRecord(letter({ headers: { large: 'x'.repeat(1e6) } }), true), {
-    key: null, value: null, headers: { 'x-reason': 'bad_value', 'x-topic': 'documents.downlink', 'x-partition': '2', 'x-offset': '41', 'x-truncated': 'true' }
+    key: null,
+    value: null,
+    headers: {
+      'x-reason': 'bad_value',
+      'x-topic': 'documents.downlink',
+      'x-partition': '2',
+      'x-offset': '41',
+      'x-truncated': 'true'
+    }
   })
 })
 
 test('headers that occur more than once stay so; what cannot be written is left out', () => {
-  const { headers } = deadLetterRecord(letter({ headers: { twice: ['a', Buffer.from('b')], odd: [() => {}, 'c'], none: undefined } }), false)
+  const { headers } = deadLetterRecord(
+    letter({ headers: { twice: ['a', Buffer.from('b')], odd: [() => {}, 'c'], none: undefined } }),
+    false
+  )
   assert.deepEqual([headers.twice, headers.odd, headers.none], [['a', Buffer.from('b')], 'c', undefined])
 })
 
 test('a batch that could not be read names its first record and how many there are', () => {
-  const { headers } = deadLetterRecord(letter({ unreadable: { error: new Error(), firstOffset: '37', records: 5 } }), false)
+  const { headers } = deadLetterRecord(
+    letter({ unreadable: { error: new Error(), firstOffset: '37', records: 5 } }),
+    false
+  )
   assert.deepEqual([headers['x-offset'], headers['x-batch-records']], ['37', '5'])
 })

@@ -3,13 +3,23 @@ import { test } from 'node:test'
 import { InkcastError } from '../../../src/common/errors.js'
 import { createLanes } from '../../../src/ingest/lanes.js'
 
-const clock = { now: Date.now, sleep: async (/** @type {number} */ _ms, /** @type {AbortSignal | undefined} */ signal) => signal?.throwIfAborted() }
+const clock = {
+  now: Date.now,
+  sleep: async (/** @type {number} */ _ms, /** @type {AbortSignal | undefined} */ signal) => signal?.throwIfAborted()
+}
 const never = new AbortController().signal
 
-/** @param {number} index @param {{ operator?: string, guid?: string, bytes?: number }} [options] @returns {import('../../../src/ingest/router.js').Routed} */
+/**
+ * @param {number} index
+ * @param {{ operator?: string, guid?: string, bytes?: number }} [options]
+ * @returns {import('../../../src/ingest/router.js').Routed}
+ */
 const routed = (index, { operator = 'broadcast', guid = 'd', bytes = 10 } = {}) => ({
   index,
-  entry: { origin: { source: 't/0', sequence: index }, publication: /** @type {any} */ ({ operator, guid, value: Buffer.alloc(bytes) }) }
+  entry: {
+    origin: { source: 't/0', sequence: index },
+    publication: /** @type {any} */ ({ operator, guid, value: Buffer.alloc(bytes) })
+  }
 })
 
 /**
@@ -42,7 +52,8 @@ function lanesOver (publish) {
   return { run, told }
 }
 
-const range = (/** @type {number} */ from, /** @type {number} */ to) => Array.from({ length: to - from }, (_, i) => from + i)
+const range = (/** @type {number} */ from, /** @type {number} */ to) =>
+  Array.from({ length: to - from }, (_, i) => from + i)
 
 test('a lane is published in its order, in chunks of at most 64 records or 1 MB', async () => {
   const { run, told } = lanesOver(() => {})
@@ -57,7 +68,10 @@ test('a lane is published in its order, in chunks of at most 64 records or 1 MB'
 
 test('what is revoked is over before what comes after it is published', async () => {
   const { run, told } = lanesOver(() => {})
-  await run([range(0, 6).map((index) => routed(index, { operator: index === 0 || index === 3 ? 'revoke' : 'broadcast' }))], never)
+  await run(
+    [range(0, 6).map((index) => routed(index, { operator: index === 0 || index === 3 ? 'revoke' : 'broadcast' }))],
+    never
+  )
   assert.deepEqual(told.calls, [[0], [1, 2], [3], [4, 5]])
 })
 

@@ -22,7 +22,11 @@ async function ready (store = createMemoryMarks()) {
 test('what is below the mark was carried out, whatever its age; what is above it was not', async () => {
   const { marks } = await ready({ ...createMemoryMarks(), read: async () => ['20.4'] })
   assert.deepEqual([marks.passesOver(at(20, 4), NOW), marks.passesOver(at(0, 1), NOW - WEEK)], [true, true])
-  assert.deepEqual([marks.passesOver(at(21, 4), NOW - WEEK), marks.passesOver(at(11, 5), NOW)], [false, false], 'late is not lost, and a later leader wrote something else')
+  assert.deepEqual(
+    [marks.passesOver(at(21, 4), NOW - WEEK), marks.passesOver(at(11, 5), NOW)],
+    [false, false],
+    'late is not lost, and a later leader wrote something else'
+  )
 })
 
 test('where there is no mark only what is recent is carried out, also after a restart in the middle of the backlog', async () => {
@@ -51,7 +55,16 @@ test('a store that fails is tried again', async () => {
   let failures = 3
   const inner = createMemoryMarks()
   const fail = () => { if (failures-- > 0) throw new Error('away') }
-  const { marks } = await ready({ read: async (sources) => { fail(); return inner.read(sources) }, write: async (changed) => { fail(); return inner.write(changed) } })
+  const { marks } = await ready({
+    read: async (sources) => {
+      fail()
+      return inner.read(sources)
+    },
+    write: async (changed) => {
+      fail()
+      return inner.write(changed)
+    }
+  })
   failures = 2
   marks.done(at(5), { timestamp: NOW, last: true, generation: 'g' })
   await waitFor(async () => (await inner.read(['t/0']))[0] === '5')

@@ -41,8 +41,12 @@ async function watch (t) {
     },
     echo: {
       id: 'me',
-      start: (listener) => { onEcho = listener },
-      send: async (id, text) => { if (world.redis && id === 'me') setImmediate(() => onEcho(text)) },
+      start: (listener) => {
+        onEcho = listener
+      },
+      send: async (id, text) => {
+        if (world.redis && id === 'me') setImmediate(() => onEcho(text))
+      },
       stop: () => {}
     },
     partitions: () => world.partitions,
@@ -50,9 +54,14 @@ async function watch (t) {
     readable: async () => world.readable,
     metrics,
     log: recordingLog().log,
-    clock: { now: () => now, monotonic: () => now - 1_700_000_000_000, sleep: (_ms, signal) => new Promise((resolve, reject) => {
-      wake = () => signal?.aborted ? reject(signal.reason) : resolve()
-    }) }
+    clock: {
+      now: () => now,
+      monotonic: () => now - 1_700_000_000_000,
+      sleep: (_ms, signal) =>
+        new Promise((resolve, reject) => {
+          wake = () => (signal?.aborted ? reject(signal.reason) : resolve())
+        })
+    }
   })
   await watchdog.start()
   t.after(() => {
@@ -68,7 +77,10 @@ async function watch (t) {
       for (let i = 0; i < 6; i++) await turn()
     }
   }
-  const ages = async () => Object.fromEntries((await metrics.canary_age_milliseconds.get()).values.map(({ labels, value }) => [labels.partition, value]))
+  const ages = async () =>
+    Object.fromEntries(
+      (await metrics.canary_age_milliseconds.get()).values.map(({ labels, value }) => [labels.partition, value])
+    )
   return { world, watchdog, pass, ages, now: () => now }
 }
 
@@ -82,7 +94,9 @@ test('each partition that is ours gets a canary each cycle, and nothing is wrong
 test('a partition whose canaries do not come back: not ready, and the consumer is replaced, less and less often', async (t) => {
   const { world, watchdog, pass, ages } = await watch(t)
   await pass(20)
-  world.consume = ({ partition, text }) => { if (partition === 0) watchdog.arrived(text) }
+  world.consume = ({ partition, text }) => {
+    if (partition === 0) watchdog.arrived(text)
+  }
   await pass(15)
   assert.equal(watchdog.problem(), undefined)
   await pass(15)
@@ -103,7 +117,9 @@ test('a partition whose canaries do not come back: not ready, and the consumer i
 test('an open transaction holds back a partition: nothing is wedged while the consumer has all that it can get', async (t) => {
   const { world, watchdog, pass } = await watch(t)
   await pass(20)
-  world.consume = ({ partition, text }) => { if (partition === 0) watchdog.arrived(text) }
+  world.consume = ({ partition, text }) => {
+    if (partition === 0) watchdog.arrived(text)
+  }
   world.readable = 0
   await pass(120)
   assert.deepEqual([watchdog.problem(), world.replaced], [undefined, []])
@@ -122,7 +138,10 @@ test('while Kafka or Redis is away nothing is replaced, also not soon after', as
     await pass(5)
     world[service] = false
     await pass(120)
-    assert.match(String(watchdog.problem()), service === 'redis' ? /does not come back from Redis for 1\d\d s/ : /undefined/)
+    assert.match(
+      String(watchdog.problem()),
+      service === 'redis' ? /does not come back from Redis for 1\d\d s/ : /undefined/
+    )
     world[service] = true
     await pass(10)
     world.consume = consume
@@ -154,10 +173,13 @@ test('a partition that goes to another member is forgotten, and its canaries go 
 test('a canary says whose it is, and nothing else is taken for one', () => {
   const canary = { echo: 'aB-_9', partition: 12, sentAt: 1_700_000_000_000 }
   const { headers } = canaryRecord(canary)
-  const message = /** @type {any} */ ({ headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Buffer.from(String(value))])) })
+  const message = /** @type {any} */ ({
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Buffer.from(String(value))]))
+  })
   assert.equal(canaryOf(message), canaryText(canary))
   assert.deepEqual(readCanary(canaryText(canary)), canary)
   assert.equal(canaryOf(/** @type {any} */ ({ headers: { 'x-operator': 'broadcast', 'x-canary': 'x' } })), undefined)
   assert.equal(canaryOf(/** @type {any} */ ({ headers: { 'x-operator': 'canary' } })), '')
-  for (const text of ['', 'me 1', 'me 1 2 3', '{w:1} 1 2', `${'x'.repeat(41)} 1 2`]) assert.equal(readCanary(text), undefined)
+  for (const text of ['', 'me 1', 'me 1 2 3', '{w:1} 1 2', `${'x'.repeat(41)} 1 2`])
+    assert.equal(readCanary(text), undefined)
 })

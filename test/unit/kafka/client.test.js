@@ -10,10 +10,20 @@ test('a Kafka that cannot be reached is told with its address and the cause, wha
   /** @type {string[]} */
   const told = []
   const settings = /** @type {any} */ ({ brokers: [`127.0.0.1:${port}`], ssl: false })
-  const kafka = createKafka({ settings, log: recordingLog().log, name: 'test', onWaits: (message) => { told.push(message) } })
+  const kafka = createKafka({
+    settings,
+    log: recordingLog().log,
+    name: 'test',
+    onWaits: (message) => {
+      told.push(message)
+    }
+  })
   const ended = assert.rejects(kafka.producer().connect())
   await waitFor(() => told.length > 0)
   closeKafka(kafka)
   await ended
-  assert.deepEqual([...new Set(told)], [`Kafka cannot be used at 127.0.0.1:${port} (KAFKA_BROKERS): connect ECONNREFUSED 127.0.0.1:${port}; trying again`])
+  assert.deepEqual(
+    [...new Set(told)],
+    [`Kafka cannot be used at 127.0.0.1:${port} (KAFKA_BROKERS): connect ECONNREFUSED 127.0.0.1:${port}; trying again`]
+  )
 })

@@ -8,7 +8,8 @@ import { waitFor } from '../../helpers/wait.js'
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {{ ends: () => { partition: number, high: string, low: string }[], progress: () => [number, Progress][], committed?: Record<number, number> }} options
+ * @param {{ ends: () => { partition: number, high: string, low: string }[], progress: () => [number, Progress][],
+ *   committed?: Record<number, number> }} options
  */
 function monitor (t, { ends, progress, committed = {} }) {
   const told = {
@@ -20,26 +21,53 @@ function monitor (t, { ends, progress, committed = {} }) {
     connections: 0
   }
   const admin = {
-    connect: async () => { told.connections++ },
+    connect: async () => {
+      told.connections++
+    },
     disconnect: async () => {},
-    fetchTopicOffsets: async () => { told.polls++; return ends() },
-    fetchOffsets: async () => [{ topic: 't', partitions: Object.entries(committed).map(([partition, offset]) => ({ partition: Number(partition), offset: String(offset), metadata: null })) }]
+    fetchTopicOffsets: async () => {
+      told.polls++
+      return ends()
+    },
+    fetchOffsets: async () => [
+      {
+        topic: 't',
+        partitions: Object.entries(committed).map(([partition, offset]) => ({
+          partition: Number(partition),
+          offset: String(offset),
+          metadata: null
+        }))
+      }
+    ]
   }
   const lag = createLagMonitor({
-    kafka: /** @type {any} */ ({ admin: () => admin }), settings: { topic: 't', groupId: 'g' }, interval: 1,
-    progress: () => new Map(progress()), onLag: (...args) => told.lags.push(args), onStuck: (...args) => told.stuck.push(args), log: recordingLog().log
+    kafka: /** @type {any} */ ({ admin: () => admin }),
+    settings: { topic: 't', groupId: 'g' },
+    interval: 1,
+    progress: () => new Map(progress()),
+    onLag: (...args) => told.lags.push(args),
+    onStuck: (...args) => told.stuck.push(args),
+    log: recordingLog().log
   })
   t.after(() => lag.stop())
   lag.start()
   return told
 }
 
-const end = (/** @type {number} */ partition, /** @type {number} */ high, low = 0) => ({ partition, high: String(high), low: String(low) })
+const end = (/** @type {number} */ partition, /** @type {number} */ high, low = 0) => ({
+  partition,
+  high: String(high),
+  low: String(low)
+})
 
 test('the lag of each partition of ours is told, from what is done or what is committed', async (t) => {
   const told = monitor(t, {
     ends: () => [end(0, 100), end(1, 50), end(2, 30, 20), end(3, 9)],
-    progress: () => [[0, { next: 90, busy: false }], [1, { next: undefined, busy: false }], [2, { next: undefined, busy: false }]],
+    progress: () => [
+      [0, { next: 90, busy: false }],
+      [1, { next: undefined, busy: false }],
+      [2, { next: undefined, busy: false }]
+    ],
     committed: { 1: 45, 2: -1 }
   })
   await waitFor(() => told.lags.length >= 3)
@@ -50,7 +78,12 @@ test('a partition that has records and stands still is stuck; one that moves, is
   let next = 0
   const told = monitor(t, {
     ends: () => [end(0, 1000), end(1, 1000), end(2, 1000), end(3, 7)],
-    progress: () => [[0, { next: 7, busy: false }], [1, { next: next++, busy: false }], [2, { next: 7, busy: true }], [3, { next: 7, busy: false }]]
+    progress: () => [
+      [0, { next: 7, busy: false }],
+      [1, { next: next++, busy: false }],
+      [2, { next: 7, busy: true }],
+      [3, { next: 7, busy: false }]
+    ]
   })
   await waitFor(() => told.stuck.length > 0)
   assert.ok(told.polls >= 7, `after ${told.polls} polls`)

@@ -3,25 +3,65 @@ import { test } from 'node:test'
 import { publicationFromMessage } from '../../../src/kafka/record.js'
 
 /** @param {object} message */
-const messageOf = (message) => /** @type {import('kafkajs').KafkaMessage} */ ({ key: null, value: Buffer.from('{}'), timestamp: '1700000000000', offset: '0', attributes: 0, headers: {}, ...message })
+const messageOf = (message) =>
+  /** @type {import('kafkajs').KafkaMessage} */ ({
+    key: null,
+    value: Buffer.from('{}'),
+    timestamp: '1700000000000',
+    offset: '0',
+    attributes: 0,
+    headers: {},
+    ...message
+  })
 
 test('headers decide everything; they may be text or bytes', () => {
-  const publication = publicationFromMessage(messageOf({
-    value: Buffer.from('{"a":1}'),
-    headers: { 'x-operator': 'broadcast', 'x-guid': Buffer.from('doc-世界'), 'x-event': 'edit', 'x-except': 'a, b', 'x-ephemeral': 'true', 'x-trace-id': 't1', 'x-timestamp': '1700000000123', 'other': 'ignored' }
-  }))
+  const publication = publicationFromMessage(
+    messageOf({
+      value: Buffer.from('{"a":1}'),
+      headers: {
+        'x-operator': 'broadcast',
+        'x-guid': Buffer.from('doc-世界'),
+        'x-event': 'edit',
+        'x-except': 'a, b',
+        'x-ephemeral': 'true',
+        'x-trace-id': 't1',
+        'x-timestamp': '1700000000123',
+        other: 'ignored'
+      }
+    })
+  )
   assert.deepEqual(publication, {
-    operator: 'broadcast', guid: 'doc-世界', uid: undefined, sid: undefined, event: 'edit', except: ['a', 'b'], ephemeral: true, receipt: false,
-    traceId: 't1', traceparent: undefined, idempotencyKey: undefined, timestamp: 1_700_000_000_123, source: undefined, contentType: 'application/json', value: Buffer.from('{"a":1}')
+    operator: 'broadcast',
+    guid: 'doc-世界',
+    uid: undefined,
+    sid: undefined,
+    event: 'edit',
+    except: ['a', 'b'],
+    ephemeral: true,
+    receipt: false,
+    traceId: 't1',
+    traceparent: undefined,
+    idempotencyKey: undefined,
+    timestamp: 1_700_000_000_123,
+    source: undefined,
+    contentType: 'application/json',
+    value: Buffer.from('{"a":1}')
   })
 })
 
 test('without x-timestamp the record\'s own time holds', () => {
-  assert.equal(publicationFromMessage(messageOf({ headers: { 'x-operator': 'everyone' } })).timestamp, 1_700_000_000_000)
+  assert.equal(
+    publicationFromMessage(messageOf({ headers: { 'x-operator': 'everyone' } })).timestamp,
+    1_700_000_000_000
+  )
 })
 
 test('of a header that occurs more than once the last one counts', () => {
-  assert.equal(publicationFromMessage(messageOf({ headers: { 'x-operator': 'broadcast', 'x-guid': ['a', Buffer.from('b')] } })).guid, 'b')
+  assert.equal(
+    publicationFromMessage(messageOf({ headers: { 'x-operator': 'broadcast', 'x-guid': ['a', Buffer.from('b')] } }))
+      .guid,
+    'b'
+  )
 })
 
 test('a header that is not UTF-8 is refused with its name', () => {
@@ -39,9 +79,14 @@ test('a record without headers is of an unknown operator', () => {
 
 test('the value is a copy, a tombstone\'s is empty', () => {
   const answer = Buffer.alloc(1 << 20, 'x')
-  const { value } = publicationFromMessage(messageOf({ headers: { 'x-operator': 'everyone' }, value: answer.subarray(10, 13) }))
+  const { value } = publicationFromMessage(
+    messageOf({ headers: { 'x-operator': 'everyone' }, value: answer.subarray(10, 13) })
+  )
   answer.fill('y')
   assert.equal(value.toString(), 'xxx')
   assert.ok(value.buffer.byteLength < 1 << 20)
-  assert.equal(publicationFromMessage(messageOf({ headers: { 'x-operator': 'kick', 'x-uid': 'u' }, value: null })).value.length, 0)
+  assert.equal(
+    publicationFromMessage(messageOf({ headers: { 'x-operator': 'kick', 'x-uid': 'u' }, value: null })).value.length,
+    0
+  )
 })

@@ -18,10 +18,13 @@ test('what was counted by labels is there whenever somebody looks, together with
   counter.count('doc:join', 'forbidden')
   counter.inc({ event: 'doc:join', result: 'ok' }, 3)
   for (let look = 0; look < 2; look++) {
-    assert.deepEqual((await values()).map(({ labels, value }) => [labels, value]), [
-      [{ event: 'doc:join', result: 'ok' }, 5],
-      [{ event: 'doc:join', result: 'forbidden' }, 1]
-    ])
+    assert.deepEqual(
+      (await values()).map(({ labels, value }) => [labels, value]),
+      [
+        [{ event: 'doc:join', result: 'ok' }, 5],
+        [{ event: 'doc:join', result: 'forbidden' }, 1]
+      ]
+    )
   }
   counter.count('doc:join', 'ok')
   assert.match(await registry.metrics(), /^events_total\{event="doc:join",result="ok"\} 6$/m)

@@ -21,7 +21,13 @@ async function both (use) {
 test('a histogram says what that of prom-client says, with labels in either form and without', async () => {
   const [stock, tallied] = await both((registry, kind) => {
     const Kind = kind === 'stock' ? Histogram : TalliedHistogram
-    const labelled = new Kind({ name: 'stages', help: 'h', labelNames: ['stage'], buckets: BUCKETS, registers: [registry] })
+    const labelled = new Kind({
+      name: 'stages',
+      help: 'h',
+      labelNames: ['stage'],
+      buckets: BUCKETS,
+      registers: [registry]
+    })
     const [first, second] = [labelled.labels('first'), labelled.labels({ stage: 'second' })]
     for (const value of [0.1, 0.5, 0.51, 4, 5]) first.observe(value)
     second.observe(1)
@@ -40,7 +46,8 @@ test('what was handed over once is not handed over again, and more is added', as
     histogram.observe(2)
     await registry.metrics()
     const text = await registry.metrics()
-    for (const line of [`bytes_count ${expected}`, `bytes_sum ${2 * expected}`, `bytes_bucket{le="4"} ${expected}`]) assert.ok(text.includes(line), text)
+    for (const line of [`bytes_count ${expected}`, `bytes_sum ${2 * expected}`, `bytes_bucket{le="4"} ${expected}`])
+      assert.ok(text.includes(line), text)
   }
 })
 

@@ -3,8 +3,23 @@ import { describe, test } from 'node:test'
 import { pauseAfter } from '../../../src/presence/cycle.js'
 import { Merge } from '../../../src/presence/merge.js'
 
-/** @param {number} version @param {Partial<import('../../../src/presence/contract.js').Diff>} [fields] @returns {import('../../../src/presence/contract.js').Diff} */
-const diff = (version, fields = {}) => ({ from: version - 1, version, count: 1, kind: 'diff', joined: [], changed: [], left: [], closed: [], removed: [], ...fields })
+/**
+ * @param {number} version
+ * @param {Partial<import('../../../src/presence/contract.js').Diff>} [fields]
+ * @returns {import('../../../src/presence/contract.js').Diff}
+ */
+const diff = (version, fields = {}) => ({
+  from: version - 1,
+  version,
+  count: 1,
+  kind: 'diff',
+  joined: [],
+  changed: [],
+  left: [],
+  closed: [],
+  removed: [],
+  ...fields
+})
 /** @param {string} uid @param {string} id */
 const member = (uid, id) => ({ uid, id })
 
@@ -20,7 +35,10 @@ describe('diffs of one cycle', () => {
     const merge = new Merge(0)
     merge.add(diff(1, { joined: [member('came', '1')], changed: [member('changed', '2')] }))
     merge.add(diff(2, { changed: [member('came', '3'), member('changed', '4')] }))
-    assert.deepEqual([[...merge.joined.values()], [...merge.changed.values()]], [[member('came', '3')], [member('changed', '4')]])
+    assert.deepEqual(
+      [[...merge.joined.values()], [...merge.changed.values()]],
+      [[member('came', '3')], [member('changed', '4')]]
+    )
   })
 
   test('tell who left, also of those whose coming was not told; who came back has changed', () => {

@@ -13,7 +13,10 @@ function deferred () {
   return { promise, resolve }
 }
 
-/** A store that only reads, over a Redis with one connection of worker 7, and where the first look at that worker's documents waits, to fail. */
+/**
+ * A store that only reads, over a Redis with one connection of worker 7, and where the first look at that worker's
+ * documents waits, to fail.
+ */
 async function setUp () {
   const connections = new Map([['ghost', '7.1']])
   /** @type {Set<string>} */
@@ -31,7 +34,7 @@ async function setUp () {
         taken.add(key)
         return 'OK'
       },
-      del: async (/** @type {string} */ key) => taken.delete(key) ? 1 : 0,
+      del: async (/** @type {string} */ key) => (taken.delete(key) ? 1 : 0),
       async smembers () {
         if (++looks > 1) return ['document']
         looked.resolve()
@@ -41,7 +44,9 @@ async function setUp () {
     },
     scripts: {
       mine: async () => [...connections].flat(),
-      presence: async (/** @type {string[]} */ _keys, /** @type {any[]} */ [,,,,,, op, id]) => { if (op === '~') connections.delete(id) }
+      presence: async (/** @type {string[]} */ _keys, /** @type {any[]} */ [, , , , , , op, id]) => {
+        if (op === '~') connections.delete(id)
+      }
     }
   })
   const store = createRedisPresence({ redis, maxMembers: 500, metrics, log })

@@ -14,13 +14,27 @@ import { createSessionIds } from '../../../src/wire/session-id.js'
 async function setUp ({ maxMembers = 500 } = {}) {
   let time = 0
   // versions begin with the time: after the store has lost everything they must be higher, however quick the test is
-  const hub = createMemoryPresenceHub({ maxMembers, clock: { now: () => 1e12 + time, monotonic: () => time, sleep: () => Promise.reject(new Error('nobody sleeps here')) } })
+  const hub = createMemoryPresenceHub({
+    maxMembers,
+    clock: {
+      now: () => 1e12 + time,
+      monotonic: () => time,
+      sleep: () => Promise.reject(new Error('nobody sleeps here'))
+    }
+  })
   /** @param {number} workerNumber */
   async function worker (workerNumber) {
     const newId = createSessionIds(workerNumber)
     const control = { away: false, deaf: false, updates: /** @type {string[][]} */ ([]), pages: 0 }
-    const onDiff = (/** @type {string} */ _, /** @type {import('../../../src/presence/contract.js').Diff} */ diff) => { if (!control.deaf) room.receive(diff) }
-    const memory = createMemoryPresence({ hub, workerNumber, incarnation: String(workerNumber), handlers: { onDiff, onInterrupted: () => {}, onLost: () => {} } })
+    const onDiff = (/** @type {string} */ _, /** @type {import('../../../src/presence/contract.js').Diff} */ diff) => {
+      if (!control.deaf) room.receive(diff)
+    }
+    const memory = createMemoryPresence({
+      hub,
+      workerNumber,
+      incarnation: String(workerNumber),
+      handlers: { onDiff, onInterrupted: () => {}, onLost: () => {} }
+    })
     const check = () => { if (control.away) throw new Error('away') }
     /** @type {import('../../../src/presence/contract.js').PresenceStore} */
     const store = {
@@ -36,14 +50,30 @@ async function setUp ({ maxMembers = 500 } = {}) {
     }
     await store.start()
     const metrics = createMetrics({ processMetrics: false })
-    const room = new Room('doc', { store, createDelivery: (_, payload) => ({ payload, bytes: 0 }), onBusy: () => {}, gate: { open: true, failed: () => {}, ok: () => {} }, now: () => time, maxMembers, metrics })
+    const room = new Room('doc', {
+      store,
+      createDelivery: (_, payload) => ({ payload, bytes: 0 }),
+      onBusy: () => {},
+      gate: { open: true, failed: () => {}, ok: () => {} },
+      now: () => time,
+      maxMembers,
+      metrics
+    })
     return {
       room, control, metrics,
       /** @param {string} uid @param {string} [client] */
       join (uid, client) {
         /** @type {any[]} */
         const told = []
-        const participant = { id: newId(), uid, client, identity: {}, deliver: (/** @type {any} */ { payload }) => { told.push(payload) } }
+        const participant = {
+          id: newId(),
+          uid,
+          client,
+          identity: {},
+          deliver: (/** @type {any} */ { payload }) => {
+            told.push(payload)
+          }
+        }
         return { told, participant, membership: room.join(participant, '{}') }
       }
     }
@@ -119,7 +149,9 @@ describe('a room', () => {
     await pass()
     /** @type {string[]} */
     const settled = []
-    const wait = (/** @type {ReturnType<typeof one.join>} */ { membership }) => { one.room.written(membership).then(() => settled.push(membership.uid)) }
+    const wait = (/** @type {ReturnType<typeof one.join>} */ { membership }) => {
+      one.room.written(membership).then(() => settled.push(membership.uid))
+    }
     const goer = one.join('goer')
     wait(goer)
     wait(one.join('stays'))
@@ -148,7 +180,10 @@ describe('a room', () => {
     await pass(1000)
     await pass(1000)
     assert.deepEqual(watcher.told.map(({ members }) => uidsOf(members)), [['lost', 'next', 'watcher']])
-    assert.equal((await two.metrics.presence_repairs.get()).values.find(({ labels }) => labels.reason === 'gap')?.value, 1)
+    assert.equal(
+      (await two.metrics.presence_repairs.get()).values.find(({ labels }) => labels.reason === 'gap')?.value,
+      1
+    )
   })
 
   test('goes on when the store is back, with what has happened meanwhile', async () => {
@@ -207,7 +242,13 @@ describe('a room', () => {
     await pass(1000)
     await pass(1000)
     assert.deepEqual(one.control.updates, [['+'], ['=']], 'it is written again, once')
-    assert.deepEqual(watcher.told.map(({ joined, left, count }) => [uidsOf(joined), left, count]), [[[], [participant.id], 1], [['ada'], [], 2]])
+    assert.deepEqual(
+      watcher.told.map(({ joined, left, count }) => [uidsOf(joined), left, count]),
+      [
+        [[], [participant.id], 1],
+        [['ada'], [], 2]
+      ]
+    )
     assert.deepEqual((await two.room.page()).members.map(({ uid }) => uid), ['ada', 'watcher'])
   })
 

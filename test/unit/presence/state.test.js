@@ -16,13 +16,25 @@ const codeOf = (state, maxBytes) => {
 describe('a presence state', () => {
   test('may have as many bytes of JSON as are allowed, whatever it is made of', () => {
     const random = seededRandom(5)
-    const states = [{}, { a: [] }, { a: [[], {}, [1, 2]], b: { c: null } }, { ä: '€😀', '"': '\n' }, { a: undefined, b: [undefined] }, JSON.parse('{"__proto__":{"a":1}}')]
-    for (let i = 0; i < 150; i++) states.push({ value: randomValue(random, { depth: 3 }), more: { value: randomValue(random, { depth: 2 }) } })
+    const states = [
+      {},
+      { a: [] },
+      { a: [[], {}, [1, 2]], b: { c: null } },
+      { ä: '€😀', '"': '\n' },
+      { a: undefined, b: [undefined] },
+      JSON.parse('{"__proto__":{"a":1}}')
+    ]
+    for (let i = 0; i < 150; i++)
+      states.push({ value: randomValue(random, { depth: 3 }), more: { value: randomValue(random, { depth: 2 }) } })
     let checked = 0
     for (const state of states) {
       if (codeOf(state, Infinity) === 'bad_request') continue
       const bytes = Buffer.byteLength(JSON.stringify(state))
-      assert.deepEqual([codeOf(state, bytes), codeOf(state, bytes - 1)], ['ok', 'state_too_large'], JSON.stringify(state))
+      assert.deepEqual(
+        [codeOf(state, bytes), codeOf(state, bytes - 1)],
+        ['ok', 'state_too_large'],
+        JSON.stringify(state)
+      )
       checked++
     }
     assert.ok(checked > 50)
@@ -38,7 +50,8 @@ describe('a presence state', () => {
   })
 
   test('is refused where it holds binary, or is nested deeper than the stack allows', () => {
-    for (const bytes of [Buffer.from('x'), new ArrayBuffer(1)]) assert.equal(codeOf({ in: [{ bytes }] }, 100), 'bad_request')
+    for (const bytes of [Buffer.from('x'), new ArrayBuffer(1)])
+      assert.equal(codeOf({ in: [{ bytes }] }, 100), 'bad_request')
     const deep = JSON.parse(`{"deep":${'['.repeat(50_000)}${']'.repeat(50_000)}}`)
     assert.equal(codeOf(deep, 2 ** 20), 'bad_request')
     assert.equal(codeOf(deep, 2048), 'state_too_large')

@@ -12,6 +12,9 @@ test('the connections of a process leave descriptors for what it needs itself', 
 test('the limit is the one that the process was started with', () => {
   const module = new URL('../../../src/process/descriptors.js', import.meta.url).href
   const program = `import(${JSON.stringify(module)}).then(({ descriptorLimit }) => console.log(descriptorLimit()))`
-  assert.equal(execFileSync('sh', ['-c', 'ulimit -n 222; exec "$0" -e "$1"', process.execPath, program]).toString(), '222\n')
+  assert.equal(
+    execFileSync('sh', ['-c', 'ulimit -n 222; exec "$0" -e "$1"', process.execPath, program]).toString(),
+    '222\n'
+  )
   assert.ok(descriptorLimit() >= 222)
 })

@@ -15,7 +15,12 @@ const STILL = 300
  */
 async function warningOf (t, cpuUsage) {
   const { log, lines } = recordingLog()
-  const monitor = createEventLoopMonitor({ metrics: createMetrics({ processMetrics: false }), log, window: 5 * STILL, cpuUsage })
+  const monitor = createEventLoopMonitor({
+    metrics: createMetrics({ processMetrics: false }),
+    log,
+    window: 5 * STILL,
+    cpuUsage
+  })
   monitor.start()
   t.after(() => monitor.stop())
   const cell = new Int32Array(new SharedArrayBuffer(4))

@@ -44,7 +44,10 @@ test('a part that fails to stop is logged and keeps no other from stopping', asy
 test('a part whose start fails is stopped as well, as it may own something', async () => {
   const { lifecycle, events, part } = created()
   await lifecycle.start('a', part('a'))
-  await assert.rejects(lifecycle.start('b', { ...part('b'), start: () => Promise.reject(new Error('port taken')) }), /port taken/)
+  await assert.rejects(
+    lifecycle.start('b', { ...part('b'), start: () => Promise.reject(new Error('port taken')) }),
+    /port taken/
+  )
   await lifecycle.stop()
   assert.deepEqual(events, ['start a', 'stop b', 'stop a'])
 })

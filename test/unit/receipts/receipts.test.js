@@ -26,7 +26,10 @@ class FakeConnection {
 /** @param {number} count */
 const connections = (count) => Array.from({ length: count }, (_, i) => new FakeConnection(i))
 
-/** What redis-receipts.js does, for workers of this process; the contract ring tests the real one against the same rules. */
+/**
+ * What redis-receipts.js does, for workers of this process; the contract ring tests the real one against the same
+ * rules.
+ */
 class FakeParts {
   /** @type {Map<string, Map<number, object | number>>} */
   all = new Map()
@@ -34,7 +37,11 @@ class FakeParts {
 
   /** @param {number} worker @returns {import('../../../src/receipts/redis-receipts.js').ReceiptParts} */
   of (worker) {
-    const note = async (/** @type {string} */ id, /** @type {object | number} */ part, /** @type {boolean} */ announced) => {
+    const note = async (
+      /** @type {string} */ id,
+      /** @type {object | number} */ part,
+      /** @type {boolean} */ announced
+    ) => {
       if (this.failing) throw new Error('redis is away')
       const parts = this.all.get(id) ?? new Map()
       if (announced && !parts.has(worker)) return []
@@ -66,21 +73,39 @@ function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
   const metrics = createMetrics({ processMetrics: false })
   /** @type {import('../../../src/uplink/contract.js').UplinkRecord[]} */
   const sent = []
-  const uplink = { failing: false, async send (/** @type {import('../../../src/uplink/contract.js').UplinkRecord} */ record) {
-    if (this.failing) throw new Error('kafka is away')
-    sent.push(record)
-  } }
-  const receipts = createReceipts({ settings: { receiptTimeout: TIMEOUT, maxPendingReceipts: max }, uplink, parts, metrics, log: recordingLog().log, clock, now: clock.now })
+  const uplink = {
+    failing: false,
+    async send (/** @type {import('../../../src/uplink/contract.js').UplinkRecord} */ record) {
+      if (this.failing) throw new Error('kafka is away')
+      sent.push(record)
+    }
+  }
+  const receipts = createReceipts({
+    settings: { receiptTimeout: TIMEOUT, maxPendingReceipts: max },
+    uplink,
+    parts,
+    metrics,
+    log: recordingLog().log,
+    clock,
+    now: clock.now
+  })
   return {
     receipts, clock, sent, uplink,
-    /** @param {FakeConnection[]} members @param {Partial<import('../../../src/wire/publication.js').Publication>} [fields] @param {string} [id] */
+    /**
+     * @param {FakeConnection[]} members
+     * @param {Partial<import('../../../src/wire/publication.js').Publication>} [fields]
+     * @param {string} [id]
+     */
     deliver (members, fields, id) {
-      const receipt = /** @type {import('../../../src/receipts/receipt.js').Receipt} */ (receipts.open(publicationWith({ receipt: true, ...fields }), id))
+      const receipt = /** @type {import('../../../src/receipts/receipt.js').Receipt} */ (
+        receipts.open(publicationWith({ receipt: true, ...fields }), id)
+      )
       for (const member of members) receipt.ask(member)
       return receipt
     },
     /** @param {FakeConnection} connection @param {{ ackId: number | undefined }} receipt */
-    acknowledge: (connection, receipt) => receipts.acknowledge(/** @type {any} */ (connection), /** @type {number} */ (receipt.ackId)),
+    acknowledge: (connection, receipt) =>
+      receipts.acknowledge(/** @type {any} */ (connection), /** @type {number} */ (receipt.ackId)),
     /** @param {number} ms */
     pass (ms) {
       clock.advance(ms)
@@ -94,7 +119,9 @@ function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
     async counted () {
       await metrics.collect()
       const { values } = await metrics.receipts.get()
-      return Object.fromEntries(values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.result, value]))
+      return Object.fromEntries(
+        values.filter(({ value }) => value > 0).map(({ labels, value }) => [labels.result, value])
+      )
     }
   }
 }
@@ -120,8 +147,20 @@ describe('the receipt of a record', () => {
     assert.equal(sent.length, 0)
     assert.equal(receipts.pending, 4)
     acknowledge(members[1], receipt)
-    assert.deepEqual(await summaries(1), [{ delivered: 4, acknowledged: 4, p50: 20, p99: 30, missing: [], more: 0, unasked: 0 }])
-    assert.deepEqual(sent[0], { ...sent[0], operator: 'receipt', guid: 'minutes', uid: undefined, sid: undefined, event: 'edit', traceId: 't1', timestamp: clock.now(), contentType: 'application/json' })
+    assert.deepEqual(await summaries(1), [
+      { delivered: 4, acknowledged: 4, p50: 20, p99: 30, missing: [], more: 0, unasked: 0 }
+    ])
+    assert.deepEqual(sent[0], {
+      ...sent[0],
+      operator: 'receipt',
+      guid: 'minutes',
+      uid: undefined,
+      sid: undefined,
+      event: 'edit',
+      traceId: 't1',
+      timestamp: clock.now(),
+      contentType: 'application/json'
+    })
     await waitFor(() => receipts.pending === 0)
     assert.deepEqual(await counted(), { acknowledged: 4 })
   })
@@ -136,7 +175,16 @@ describe('the receipt of a record', () => {
     assert.equal(sent.length, 0)
     pass(2 * TICK)
     const [{ p50, p99, ...summary }] = await summaries(1)
-    assert.deepEqual(summary, { delivered: 3, acknowledged: 1, missing: [{ uid: 'user-0', sid: 'sid-0' }, { uid: 'user-2', sid: 'sid-2' }], more: 0, unasked: 0 })
+    assert.deepEqual(summary, {
+      delivered: 3,
+      acknowledged: 1,
+      missing: [
+        { uid: 'user-0', sid: 'sid-0' },
+        { uid: 'user-2', sid: 'sid-2' }
+      ],
+      more: 0,
+      unasked: 0
+    })
     assert.ok(p50 === p99 && p50 !== null && Math.abs(p50 / (TIMEOUT - TICK) - 1) < 0.03, `${p50} ms`)
     await waitFor(() => receipts.pending === 0)
     assert.deepEqual(await counted(), { acknowledged: 1, missing: 2 })
@@ -153,11 +201,22 @@ describe('the receipt of a record', () => {
   test('names its target as the record does', async () => {
     const { deliver, acknowledge, summaries, sent } = setUp()
     const [member] = connections(1)
-    for (const fields of /** @type {const} */ ([{ operator: 'user', guid: undefined, uid: 'u' }, { operator: 'socket', guid: undefined, sid: 's' }, { operator: 'everyone', guid: undefined }])) {
+    for (const fields of /** @type {const} */ ([
+      { operator: 'user', guid: undefined, uid: 'u' },
+      { operator: 'socket', guid: undefined, sid: 's' },
+      { operator: 'everyone', guid: undefined }
+    ])) {
       acknowledge(member, deliver([member], fields))
     }
     await summaries(3)
-    assert.deepEqual(sent.map(({ guid, uid, sid }) => [guid, uid, sid]), [[undefined, 'u', undefined], [undefined, undefined, 's'], [undefined, undefined, undefined]])
+    assert.deepEqual(
+      sent.map(({ guid, uid, sid }) => [guid, uid, sid]),
+      [
+        [undefined, 'u', undefined],
+        [undefined, undefined, 's'],
+        [undefined, undefined, undefined]
+      ]
+    )
   })
 
   test('counts each member once, only those that were asked, and none after the time-out', async () => {
@@ -166,10 +225,19 @@ describe('the receipt of a record', () => {
     const other = deliver([stranger])
     const receipt = deliver([first, second])
     assert.deepEqual([acknowledge(first, receipt), acknowledge(first, receipt)], [true, false])
-    assert.deepEqual([acknowledge(stranger, receipt), acknowledge(never, receipt), acknowledge(second, { ackId: 5 })], [false, false, false])
+    assert.deepEqual(
+      [acknowledge(stranger, receipt), acknowledge(never, receipt), acknowledge(second, { ackId: 5 })],
+      [false, false, false]
+    )
     pass(TIMEOUT + TICK)
     assert.deepEqual([acknowledge(second, receipt), acknowledge(stranger, other)], [false, false])
-    assert.deepEqual((await summaries(2)).map(({ delivered, acknowledged }) => [delivered, acknowledged]), [[1, 0], [2, 1]])
+    assert.deepEqual(
+      (await summaries(2)).map(({ delivered, acknowledged }) => [delivered, acknowledged]),
+      [
+        [1, 0],
+        [2, 1]
+      ]
+    )
     assert.deepEqual(await counted(), { acknowledged: 1, missing: 2, stray: 6 })
   })
 
@@ -182,7 +250,9 @@ describe('the receipt of a record', () => {
     assert.equal(acknowledge(back, receipt), false)
     acknowledge(members[1], receipt)
     pass(TIMEOUT + TICK)
-    assert.deepEqual((await summaries(2)).find(({ delivered }) => delivered === 2)?.missing, [{ uid: 'user-0', sid: 'sid-0' }])
+    assert.deepEqual((await summaries(2)).find(({ delivered }) => delivered === 2)?.missing, [
+      { uid: 'user-0', sid: 'sid-0' }
+    ])
   })
 
   test('is not told where nobody got the record, and not opened where none is asked for', async () => {
@@ -199,7 +269,10 @@ describe('the receipt of a record', () => {
     deliver(connections(250))
     pass(TIMEOUT + TICK)
     const [summary] = await summaries(1)
-    assert.deepEqual([summary.missing.length, summary.more, new Set(summary.missing.map(({ sid }) => sid)).size], [100, 150, 100])
+    assert.deepEqual(
+      [summary.missing.length, summary.more, new Set(summary.missing.map(({ sid }) => sid)).size],
+      [100, 150, 100]
+    )
   })
 
   test('has p50 and p99 within 3 %, in whatever order members joined and answered', async () => {
@@ -213,7 +286,11 @@ describe('the receipt of a record', () => {
     }
     const [{ acknowledged, p50, p99 }] = await summaries(1)
     assert.equal(acknowledged, 2000)
-    for (const [told, real] of [[p50, 3000], [p99, 5940]]) assert.ok(Math.abs(Number(told) / Number(real) - 1) < 0.03, `${told}, not ${real}`)
+    for (const [told, real] of [
+      [p50, 3000],
+      [p99, 5940]
+    ])
+      assert.ok(Math.abs(Number(told) / Number(real) - 1) < 0.03, `${told}, not ${real}`)
   })
 
   test('ends with the worker', async () => {
@@ -233,7 +310,9 @@ describe('however many receipts are pending', () => {
     const full = deliver(members)
     assert.deepEqual([typeof asked.ackId, full.ackId, receipts.pending], ['number', undefined, 4])
     pass(TICK)
-    assert.deepEqual(await summaries(1), [{ delivered: 3, acknowledged: 0, p50: null, p99: null, missing: [], more: 0, unasked: 3 }])
+    assert.deepEqual(await summaries(1), [
+      { delivered: 3, acknowledged: 0, p50: null, p99: null, missing: [], more: 0, unasked: 3 }
+    ])
     for (const member of members) acknowledge(member, asked)
     await waitFor(() => receipts.pending === 0)
     assert.equal(typeof deliver(members).ackId, 'number')
@@ -272,8 +351,10 @@ describe('a record that reaches several workers', () => {
     const parts = new FakeParts()
     const workers = Array.from({ length: count }, (_, i) => setUp({ clock, parts: parts.of(i) }))
     return {
-      parts, workers,
-      sent: () => workers.flatMap(({ sent }) => sent.map(({ value }) => /** @type {Summary} */ (JSON.parse(value.toString())))),
+      parts,
+      workers,
+      sent: () =>
+        workers.flatMap(({ sent }) => sent.map(({ value }) => /** @type {Summary} */ (JSON.parse(value.toString())))),
       /** @param {number} ms @param {typeof workers} [those] */
       async pass (ms, those = workers) {
         clock.advance(ms)
@@ -286,15 +367,32 @@ describe('a record that reaches several workers', () => {
   test('has one summary, told by the last', async () => {
     const { workers, sent, pass, parts } = setUpWorkers(3)
     const members = connections(5)
-    const receipts = [workers[0].deliver(members.slice(0, 2), {}, 'r1'), workers[1].deliver(members.slice(2, 4), {}, 'r1'), workers[2].deliver(members.slice(4), {}, 'r1')]
+    const receipts = [
+      workers[0].deliver(members.slice(0, 2), {}, 'r1'),
+      workers[1].deliver(members.slice(2, 4), {}, 'r1'),
+      workers[2].deliver(members.slice(4), {}, 'r1')
+    ]
     await turns()
-    for (const [worker, member] of [[0, 0], [0, 1], [1, 2], [2, 4]]) assert.equal(workers[worker].acknowledge(members[member], receipts[worker]), true)
+    for (const [worker, member] of [
+      [0, 0],
+      [0, 1],
+      [1, 2],
+      [2, 4]
+    ])
+      assert.equal(workers[worker].acknowledge(members[member], receipts[worker]), true)
     await pass(SETTLE + TICK)
     assert.deepEqual(sent(), [])
     await pass(TIMEOUT)
     assert.equal(workers[1].sent.length, 1)
     const [summary] = sent()
-    assert.deepEqual(summary, { ...summary, delivered: 5, acknowledged: 4, missing: [{ uid: 'user-3', sid: 'sid-3' }], more: 0, unasked: 0 })
+    assert.deepEqual(summary, {
+      ...summary,
+      delivered: 5,
+      acknowledged: 4,
+      missing: [{ uid: 'user-3', sid: 'sid-3' }],
+      more: 0,
+      unasked: 0
+    })
     await pass(GRACE + TICK)
     assert.equal(sent().length, 1)
     assert.equal(parts.all.size, 0)
@@ -311,7 +409,10 @@ describe('a record that reaches several workers', () => {
     await turns()
     await pass(SETTLE / 2 + TICK)
     await pass(SETTLE / 2 + TICK)
-    assert.deepEqual(sent().map(({ acknowledged }) => acknowledged), [2])
+    assert.deepEqual(
+      sent().map(({ acknowledged }) => acknowledged),
+      [2]
+    )
   })
 
   test('is told without the worker that died, whose members are counted all the same', async () => {
@@ -356,8 +457,15 @@ describe('a record that reaches several workers', () => {
     await pass(0, [workers[1]])
     await pass(GRACE, [workers[0]])
     assert.deepEqual(sent(), [])
-    assert.deepEqual(await Promise.all(workers.map(({ counted }) => counted())), [{ missing: 1, unreported: 1 }, { missing: 3, unreported: 3 }, {}])
-    assert.deepEqual(workers.map(({ receipts }) => receipts.pending), [0, 0, 5])
+    assert.deepEqual(await Promise.all(workers.map(({ counted }) => counted())), [
+      { missing: 1, unreported: 1 },
+      { missing: 3, unreported: 3 },
+      {}
+    ])
+    assert.deepEqual(
+      workers.map(({ receipts }) => receipts.pending),
+      [0, 0, 5]
+    )
   })
 
   test('adds up, whoever answers and in whatever order', async () => {
@@ -368,7 +476,8 @@ describe('a record that reaches several workers', () => {
       for (const [w, worker] of workers.entries()) {
         const those = members[w].filter(() => Math.random() < 0.7)
         const receipt = worker.deliver(those, { traceId: `t${i}` }, `r${i}`)
-        for (const member of those.sort(() => Math.random() - 0.5)) if (Math.random() < 0.9 && worker.acknowledge(member, receipt)) acknowledged++
+        for (const member of those.sort(() => Math.random() - 0.5))
+          if (Math.random() < 0.9 && worker.acknowledge(member, receipt)) acknowledged++
       }
     }
     await turns()

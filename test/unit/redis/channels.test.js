@@ -144,7 +144,11 @@ describe('channels', () => {
     /** @type {string[][]} */
     const told = []
     channels.onRestored((restored) => { told.push(restored) })
-    const subscribed = [channels.subscribe('x', () => {}), channels.subscribe('y', () => {}), channels.subscribe('z', () => {})]
+    const subscribed = [
+      channels.subscribe('x', () => {}),
+      channels.subscribe('y', () => {}),
+      channels.subscribe('z', () => {})
+    ]
     await turn()
     a.open()
     await turn()

@@ -1,9 +1,30 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel } from '../../../src/redis/keys.js'
+import {
+  documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel
+} from '../../../src/redis/keys.js'
 import { slotOf } from '../../../src/redis/slot.js'
 
-const GUIDS = ['a', 'b', '}', '{', '{}', '}{', 'a}', 'a}:log', 'a}:meta', '{d:a}', 'a:b', '文書', '😀', ' ', 'x'.repeat(256), '}:log', '{}:log', 'a}b{c}']
+const GUIDS = [
+  'a',
+  'b',
+  '}',
+  '{',
+  '{}',
+  '}{',
+  'a}',
+  'a}:log',
+  'a}:meta',
+  '{d:a}',
+  'a:b',
+  '文書',
+  '😀',
+  ' ',
+  'x'.repeat(256),
+  '}:log',
+  '{}:log',
+  'a}b{c}'
+]
 
 describe('keys', () => {
   test('what belongs to one document lies in one slot', () => {
@@ -34,8 +55,19 @@ describe('keys', () => {
 describe('slots', () => {
   test('are those of the cluster specification', () => {
     // 0x31C3 is the check value of CRC16 XMODEM; the others were asked from CLUSTER KEYSLOT
-    for (const [key, slot] of /** @type {[string, number][]} */ ([['123456789', 0x31C3], ['', 0], ['a', 15495], ['{a}b', 15495], ['b{a}', 15495],
-      ['{}b', 6680], ['x{y}z{w}', 12222], ['a{b', 13340], ['文書{日}', 13986], ['{{a}}', 10276], ['😀', 2959]])) {
+    for (const [key, slot] of /** @type {[string, number][]} */ ([
+      ['123456789', 0x31c3],
+      ['', 0],
+      ['a', 15495],
+      ['{a}b', 15495],
+      ['b{a}', 15495],
+      ['{}b', 6680],
+      ['x{y}z{w}', 12222],
+      ['a{b', 13340],
+      ['文書{日}', 13986],
+      ['{{a}}', 10276],
+      ['😀', 2959]
+    ])) {
       assert.equal(slotOf(key), slot & 16383, key)
     }
   })

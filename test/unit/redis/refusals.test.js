@@ -9,14 +9,22 @@ function setUp () {
   return { clock, lines, refusals: createRefusals({ log, now: () => clock.time }) }
 }
 /** @param {string} message @param {string} [name] of the command */
-const refusal = (message, name = 'evalsha') => Object.assign(new Error(message), { name: 'ReplyError', command: { name } })
+const refusal = (message, name = 'evalsha') =>
+  Object.assign(new Error(message), { name: 'ReplyError', command: { name } })
 
 test('what Redis refuses its user is told until it is refused no more, and logged once a minute', () => {
   const { clock, lines, refusals } = setUp()
   assert.equal(refusals.reason, null)
   for (let i = 0; i < 8; i++) {
-    refusals.note(refusal('ERR The user executing the script can\'t run this command or subcommand script: 6049387, on @user_script:1.'))
-    assert.equal(refusals.reason, 'Redis refuses what inkcast needs: ERR The user executing the script can\'t run this command or subcommand')
+    refusals.note(
+      refusal(
+        'ERR The user executing the script can\'t run this command or subcommand script: 6049387, on @user_script:1.'
+      )
+    )
+    assert.equal(
+      refusals.reason,
+      'Redis refuses what inkcast needs: ERR The user executing the script can\'t run this command or subcommand'
+    )
     clock.time += 9_999
   }
   assert.notEqual(refusals.reason, null)
@@ -27,7 +35,15 @@ test('what Redis refuses its user is told until it is refused no more, and logge
 
 test('other errors, and what is only asked where it may be, are no refusals', () => {
   const { lines, refusals } = setUp()
-  for (const error of [refusal('LOADING Redis is loading'), refusal('WRONGTYPE'), refusal('NOPERM this user', 'info'), refusal('NOPERM this user', 'client'), 'thrown', undefined]) refusals.note(error)
+  for (const error of [
+    refusal('LOADING Redis is loading'),
+    refusal('WRONGTYPE'),
+    refusal('NOPERM this user', 'info'),
+    refusal('NOPERM this user', 'client'),
+    'thrown',
+    undefined
+  ])
+    refusals.note(error)
   assert.equal(refusals.reason, null)
   assert.deepEqual(lines, [])
   refusals.note(refusal('NOAUTH Authentication required.', 'info'))

@@ -12,7 +12,10 @@ const serverThatSays = (answer) => ({ info: async () => {
 
 describe('the check of the server', () => {
   test('refuses what is older than 7 and says which it is', async () => {
-    await assert.rejects(checkServer(serverThatSays('# Server\r\nredis_version:6.2.14\r\nredis_mode:standalone\r\n'), log), /7 or later .* this is 6\.2\.14/)
+    await assert.rejects(
+      checkServer(serverThatSays('# Server\r\nredis_version:6.2.14\r\nredis_mode:standalone\r\n'), log),
+      /7 or later .* this is 6\.2\.14/
+    )
     await assert.rejects(checkServer(serverThatSays('# Server\r\nsomething:else\r\n'), log), /7 or later/)
   })
 
@@ -23,7 +26,10 @@ describe('the check of the server', () => {
   })
 
   test('refuses a node of a cluster where a single server was named', async () => {
-    await assert.rejects(checkServer(serverThatSays('redis_version:7.2.0\r\nredis_mode:cluster\r\n'), log), /node of Redis Cluster/)
+    await assert.rejects(
+      checkServer(serverThatSays('redis_version:7.2.0\r\nredis_mode:cluster\r\n'), log),
+      /node of Redis Cluster/
+    )
   })
 
   test('lets pass a server that does not let us ask', async () => {

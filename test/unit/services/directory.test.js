@@ -19,7 +19,10 @@ function makeAndDie (temporary, args) {
     writeFileSync(directory + '/data', 'x')
     writeSync(1, directory)
     process.kill(process.pid, 'SIGKILL')`
-  const { pid, stdout, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { env: { ...process.env, TMPDIR: temporary }, encoding: 'utf8' })
+  const { pid, stdout, signal } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...process.env, TMPDIR: temporary },
+    encoding: 'utf8'
+  })
   assert.equal(signal, 'SIGKILL')
   return { pid, directory: stdout }
 }
@@ -38,5 +41,8 @@ test('directories whose maker was killed are removed with the next one, and nobo
   for (const name of others) mkdirSync(join(temporary, name))
   const outliving = makeAndDie(temporary, `"service", ${JSON.stringify(temporary)}`)
   const next = makeAndDie(temporary, '"next"')
-  assert.deepEqual(readdirSync(temporary).sort(), [...others, basename(outliving.directory), basename(next.directory)].sort())
+  assert.deepEqual(
+    readdirSync(temporary).sort(),
+    [...others, basename(outliving.directory), basename(next.directory)].sort()
+  )
 })

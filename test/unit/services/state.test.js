@@ -21,7 +21,10 @@ function scratch (t) {
   return directory
 }
 
-/** @param {import('node:test').TestContext} t @param {Record<string, string | undefined>} variables undefined removes one */
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string | undefined>} variables undefined removes one
+ */
 function withEnv (t, variables) {
   const before = { ...process.env }
   t.after(() => { process.env = before })
@@ -77,7 +80,12 @@ test('a lock is given back when the work fails, and taken over from an owner tha
 
 test('a lock whose owner is busy is not waited for forever', async (t) => {
   const file = join(scratch(t), 'lock')
-  await withLock(file, () => assert.rejects(withLock(file, async () => {}, { timeoutMs: 20, everyMs: 5 }), new RegExp(`process ${process.pid} holds`)))
+  await withLock(file, () =>
+    assert.rejects(
+      withLock(file, async () => {}, { timeoutMs: 20, everyMs: 5 }),
+      new RegExp(`process ${process.pid} holds`)
+    )
+  )
 })
 
 test('free ports are free, different, and below those of outgoing connections', async () => {
@@ -96,7 +104,11 @@ test('only what still runs with all its processes counts as running', async (t) 
   const own = identify(process.pid)
   assert.ok(own)
   writeEntry('redis', { url: 'redis://one', processes: [own], directories: [] })
-  writeEntry('cluster', { url: 'redis://two', processes: [own, { pid: await deadPid(), began: 'earlier' }], directories: [] })
+  writeEntry('cluster', {
+    url: 'redis://two',
+    processes: [own, { pid: await deadPid(), began: 'earlier' }],
+    directories: []
+  })
   assert.deepEqual(Object.keys(readState()), ['redis', 'cluster'])
   assert.deepEqual(Object.keys(runningServices()), ['redis'])
   writeEntry('redis', undefined)
@@ -104,7 +116,13 @@ test('only what still runs with all its processes counts as running', async (t) 
 })
 
 test('tests find the services in the environment, else in the state, else hear what to do', async (t) => {
-  withEnv(t, { INKCAST_SERVICES_DIR: scratch(t), REDIS_URL: 'redis://env', REDIS_CLUSTER_URL: undefined, KAFKA_BROKERS: undefined, KAFKA_CLASSPATH: undefined })
+  withEnv(t, {
+    INKCAST_SERVICES_DIR: scratch(t),
+    REDIS_URL: 'redis://env',
+    REDIS_CLUSTER_URL: undefined,
+    KAFKA_BROKERS: undefined,
+    KAFKA_CLASSPATH: undefined
+  })
   const own = identify(process.pid)
   assert.ok(own)
   writeEntry('redis', { url: 'redis://state', processes: [own], directories: [] })
@@ -152,11 +170,17 @@ test('only the missing programs are installed', async (t) => {
 test('where nothing may be installed the error names everything that is missing or too old', async (t) => {
   withPrograms(t, { java: 'openjdk version "11.0.20" 2023-07-18' })
   const install = async () => assert.fail('installed')
-  await assert.rejects(ensureInstalled(['redis-server', 'java', 'mvn'], { mayInstall: () => false, install }), (/** @type {Error} */ { message }) => {
-    assert.match(message, /Redis 7 or later \(redis-server\); a Java runtime 17 or later \(java\), found version 11; Maven 3 or later \(mvn\)/)
-    assert.match(message, /apt-get install redis-server default-jre-headless maven/)
-    return true
-  })
+  await assert.rejects(
+    ensureInstalled(['redis-server', 'java', 'mvn'], { mayInstall: () => false, install }),
+    (/** @type {Error} */ { message }) => {
+      assert.match(
+        message,
+        /Redis 7 or later \(redis-server\); a Java runtime 17 or later \(java\), found version 11; Maven 3 or later \(mvn\)/
+      )
+      assert.match(message, /apt-get install redis-server default-jre-headless maven/)
+      return true
+    }
+  )
   withPrograms(t, { java: 'openjdk version "1.8.0_402"' })
   await assert.rejects(ensureInstalled(['java'], { mayInstall: () => false, install }), /found version 1/)
 })

@@ -8,7 +8,13 @@ const MODULE = new URL('../../../src/workers/worker-lease.js', import.meta.url).
 
 /** What another process takes for its machine. @param {string[]} command in front of it */
 async function machineOf (command) {
-  const [program, ...args] = [...command, process.execPath, '--input-type=module', '-e', `import { thisMachine } from '${MODULE}'; process.stdout.write(thisMachine())`]
+  const [program, ...args] = [
+    ...command,
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    `import { thisMachine } from '${MODULE}'; process.stdout.write(thisMachine())`
+  ]
   return (await promisify(execFile)(program, args)).stdout
 }
 
@@ -17,8 +23,18 @@ test('processes of one machine agree about it', async () => {
 })
 
 const container = ['unshare', '--pid', '--fork']
-const mayNot = process.platform !== 'linux' ? 'needs Linux' : await promisify(execFile)(container[0], [...container.slice(1), 'true']).then(() => false, (error) => `namespaces are not allowed here: ${error.message}`)
+const mayNot =
+  process.platform !== 'linux'
+    ? 'needs Linux'
+    : await promisify(execFile)(container[0], [...container.slice(1), 'true']).then(
+        () => false,
+        (error) => `namespaces are not allowed here: ${error.message}`
+      )
 
-test('a container that has the name of its host is a machine of its own: their processes cannot see each other', { skip: mayNot }, async () => {
-  assert.notEqual(await machineOf(container), thisMachine())
-})
+test(
+  'a container that has the name of its host is a machine of its own: their processes cannot see each other',
+  { skip: mayNot },
+  async () => {
+    assert.notEqual(await machineOf(container), thisMachine())
+  }
+)

@@ -28,7 +28,12 @@ function cluster () {
   }
   /** The store, which may be away for workers. @type {any} */
   const reached = new Proxy(store, {
-    get: (target, name) => state.storeAway ? async () => { throw new InkcastError('unavailable') } : Reflect.get(target, name)
+    get: (target, name) =>
+      state.storeAway
+        ? async () => {
+          throw new InkcastError('unavailable')
+        }
+        : Reflect.get(target, name)
   })
 
   /** @param {number} number */
@@ -38,13 +43,29 @@ function cluster () {
     const metrics = createMetrics({ processMetrics: false })
     const connectionsOf = (/** @type {string} */ uid) => connections.get(uid) ?? []
     const self = () => ({ number, incarnation: 1000, held: state.held })
-    const sessions = createSessions({ store: reached, uplink, worker: self, connectionsOf, metrics, log, clock, grace: GRACE, silence: 45_000 })
+    const sessions = createSessions({
+      store: reached,
+      uplink,
+      worker: self,
+      connectionsOf, metrics, log, clock,
+      grace: GRACE,
+      silence: 45_000
+    })
     let serial = 0
     /** @param {string} uid @param {string[]} [guids] */
     function connect (uid, guids = []) {
       /** @type {Set<string>} */
       const open = new Set()
-      const connection = { id: `${number}-${uid}-${serial++}`, uid, client: undefined, transport: 'websocket', get lastSeen () { return clock.now() }, openDocuments: () => [...open] }
+      const connection = {
+        id: `${number}-${uid}-${serial++}`,
+        uid,
+        client: undefined,
+        transport: 'websocket',
+        get lastSeen () {
+          return clock.now()
+        },
+        openDocuments: () => [...open]
+      }
       connections.set(uid, (connections.get(uid) ?? new Set()).add(connection))
       sessions.connected(connection)
       const tab = {
@@ -69,7 +90,12 @@ function cluster () {
       for (const guid of guids) tab.join(guid)
       return tab
     }
-    return { sessions, metrics, connect, clean: () => createCleaning({ store, uplink, log, clock })(number, 1000, new AbortController().signal) }
+    return {
+      sessions,
+      metrics,
+      connect,
+      clean: () => createCleaning({ store, uplink, log, clock })(number, 1000, new AbortController().signal)
+    }
   }
 
   const workers = [worker(1), worker(2)]
@@ -83,7 +109,11 @@ function cluster () {
   /** @returns {Promise<string[]>} what was told since the last call */
   async function told () {
     await rounds()
-    return records.splice(0).map(({ operator, uid, guid, value }) => [operator, uid, guid, JSON.parse(value.toString()).reason].filter((part) => part !== undefined).join(' '))
+    return records
+      .splice(0)
+      .map(({ operator, uid, guid, value }) =>
+        [operator, uid, guid, JSON.parse(value.toString()).reason].filter((part) => part !== undefined).join(' ')
+      )
   }
   return { one: workers[0], two: workers[1], store, state, clock, records, rounds, told }
 }
@@ -99,7 +129,13 @@ describe('the business services are told', () => {
     assert.deepEqual(await told(), [])
     other.end('timeout')
     clock.advance(GRACE + 1)
-    assert.deepEqual((await told()).sort(), ['left ada a timeout', 'left ada b timeout', 'offline ada timeout', 'vacated a', 'vacated b'])
+    assert.deepEqual((await told()).sort(), [
+      'left ada a timeout',
+      'left ada b timeout',
+      'offline ada timeout',
+      'vacated a',
+      'vacated b'
+    ])
     assert.equal(one.sessions.size, 0)
   })
 
@@ -112,10 +148,17 @@ describe('the business services are told', () => {
     tab.end()
     clock.advance(GRACE + 1)
     await rounds()
-    const found = Object.fromEntries(records.map(({ operator, sid, timestamp, contentType }) => [operator, { sid, after: timestamp - began, contentType }]))
+    const found = Object.fromEntries(
+      records.map(({ operator, sid, timestamp, contentType }) => [
+        operator,
+        { sid, after: timestamp - began, contentType }
+      ])
+    )
     const contentType = 'application/json'
-    for (const operator of ['online', 'joined']) assert.deepEqual(found[operator], { sid: tab.id, after: 0, contentType })
-    for (const operator of ['offline', 'left']) assert.deepEqual(found[operator], { sid: tab.id, after: 100, contentType })
+    for (const operator of ['online', 'joined'])
+      assert.deepEqual(found[operator], { sid: tab.id, after: 0, contentType })
+    for (const operator of ['offline', 'left'])
+      assert.deepEqual(found[operator], { sid: tab.id, after: 100, contentType })
     assert.equal(found.vacated.sid, undefined)
   })
 
@@ -128,11 +171,23 @@ describe('the business services are told', () => {
     const left = clock.now()
     clock.advance(GRACE + 1)
     await rounds()
-    assert.deepEqual(records.filter(({ uid }) => uid === 'ada').map(({ operator, timestamp }) => [operator, timestamp - left]).sort(), [['left', 0], ['offline', 0]])
+    assert.deepEqual(
+      records
+        .filter(({ uid }) => uid === 'ada')
+        .map(({ operator, timestamp }) => [operator, timestamp - left])
+        .sort(),
+      [
+        ['left', 0],
+        ['offline', 0]
+      ]
+    )
     one.connect('bob', ['a'])
     records.length = 0
     await rounds()
-    assert.deepEqual(records.map(({ operator, timestamp }) => [operator, timestamp - clock.now()]).sort(), [['joined', 0], ['online', 0]])
+    assert.deepEqual(records.map(({ operator, timestamp }) => [operator, timestamp - clock.now()]).sort(), [
+      ['joined', 0],
+      ['online', 0]
+    ])
   })
 
   test('at once of a document that is left on purpose', async () => {
@@ -218,8 +273,15 @@ describe('the store', () => {
     const tab = one.connect('ada', ['a'])
     two.connect('ada', ['b', 'c'])
     await rounds()
-    const sessions = (await store.sessions('ada')).map(({ worker, documents, lastSeen }) => ({ worker, documents, lastSeen }))
-    assert.deepEqual(sessions, [{ worker: 1, documents: ['a'], lastSeen: began }, { worker: 2, documents: ['b', 'c'], lastSeen: began }])
+    const sessions = (await store.sessions('ada')).map(({ worker, documents, lastSeen }) => ({
+      worker,
+      documents,
+      lastSeen
+    }))
+    assert.deepEqual(sessions, [
+      { worker: 1, documents: ['a'], lastSeen: began },
+      { worker: 2, documents: ['b', 'c'], lastSeen: began }
+    ])
     for (let i = 0; i < 61; i++) {
       clock.advance(1000)
       await rounds()
@@ -234,7 +296,10 @@ describe('the store', () => {
     const { one, two, store, clock, rounds } = cluster()
     const tabs = Array.from({ length: 10 }, (_, i) => [one, two][i % 2].connect(`user-${i % 4}`, ['a']))
     await rounds()
-    assert.deepEqual([await store.connections('a'), (await store.members('a')).sort()], [10, ['user-0', 'user-1', 'user-2', 'user-3']])
+    assert.deepEqual(
+      [await store.connections('a'), (await store.members('a')).sort()],
+      [10, ['user-0', 'user-1', 'user-2', 'user-3']]
+    )
     for (const tab of tabs.slice(4)) tab.end()
     await rounds()
     assert.equal(await store.connections('a'), 4)
@@ -263,7 +328,15 @@ describe('the store', () => {
     const { one, store, told, clock } = cluster()
     const tabs = [one.connect('ada', ['a']), one.connect('bob', ['a', 'b'])]
     await told()
-    for (const change of [{ uid: 'ada' }, { uid: 'ada', guid: 'a' }, { uid: 'bob' }, { uid: 'bob', guid: 'a' }, { uid: 'bob', guid: 'b' }, { guid: 'a' }, { guid: 'b' }]) {
+    for (const change of [
+      { uid: 'ada' },
+      { uid: 'ada', guid: 'a' },
+      { uid: 'bob' },
+      { uid: 'bob', guid: 'a' },
+      { uid: 'bob', guid: 'b' },
+      { guid: 'a' },
+      { guid: 'b' }
+    ]) {
       await store.hold('1.1000', [{ ...change, op: '-', told: '' }])
       await store.hold('1.1000', [{ ...change, op: '=', told: '0' }])
     }
@@ -272,10 +345,21 @@ describe('the store', () => {
     one.sessions.lost()
     assert.deepEqual(await told(), [])
     assert.equal((await store.sessions('ada')).length, 1)
-    assert.deepEqual([(await store.members('a')).sort(), await store.connections('a'), await store.connections('b')], [['ada', 'bob'], 2, 1])
+    assert.deepEqual(
+      [(await store.members('a')).sort(), await store.connections('a'), await store.connections('b')],
+      [['ada', 'bob'], 2, 1]
+    )
     for (const tab of tabs) tab.end()
     clock.advance(GRACE + 1)
-    assert.deepEqual((await told()).sort(), ['left ada a closed', 'left bob a closed', 'left bob b closed', 'offline ada closed', 'offline bob closed', 'vacated a', 'vacated b'])
+    assert.deepEqual((await told()).sort(), [
+      'left ada a closed',
+      'left bob a closed',
+      'left bob b closed',
+      'offline ada closed',
+      'offline bob closed',
+      'vacated a',
+      'vacated b'
+    ])
   })
 
   test('has nothing left of users who have gone', async () => {
@@ -302,11 +386,33 @@ describe('a worker that has ended', () => {
     await one.clean()
     const events = await told()
     const offline = events.filter((event) => event.startsWith('offline'))
-    assert.deepEqual(offline.sort(), [...Array.from({ length: 999 }, (_, i) => `offline user-${i + 1} worker_gone`), 'offline gone timeout'].sort())
+    assert.deepEqual(
+      offline.sort(),
+      [...Array.from({ length: 999 }, (_, i) => `offline user-${i + 1} worker_gone`), 'offline gone timeout'].sort()
+    )
     const left = events.filter((event) => event.startsWith('left'))
-    assert.deepEqual([left.length, new Set(left).size, left.includes('left user-0 doc-0 worker_gone'), left.includes('left gone doc-0 timeout')], [1000, 1000, false, true])
-    assert.deepEqual(events.filter((event) => event.startsWith('vacated')).sort(), Array.from({ length: 8 }, (_, i) => `vacated doc-${i + 2}`))
-    assert.deepEqual([await store.members('doc-0'), await store.connections('doc-0'), await store.members('doc-2'), await store.connections('doc-2')], [['user-0'], 1, [], 0])
+    assert.deepEqual(
+      [
+        left.length,
+        new Set(left).size,
+        left.includes('left user-0 doc-0 worker_gone'),
+        left.includes('left gone doc-0 timeout')
+      ],
+      [1000, 1000, false, true]
+    )
+    assert.deepEqual(
+      events.filter((event) => event.startsWith('vacated')).sort(),
+      Array.from({ length: 8 }, (_, i) => `vacated doc-${i + 2}`)
+    )
+    assert.deepEqual(
+      [
+        await store.members('doc-0'),
+        await store.connections('doc-0'),
+        await store.members('doc-2'),
+        await store.connections('doc-2')
+      ],
+      [['user-0'], 1, [], 0]
+    )
     await one.clean()
     assert.deepEqual(await told(), [])
   })
@@ -348,10 +454,19 @@ describe('a worker that has ended', () => {
     bob.end()
     await told()
     await one.clean()
-    assert.deepEqual((await told()).sort(), ['left ada a worker_gone', 'left bob a closed', 'offline ada worker_gone', 'offline bob closed', 'vacated a'])
+    assert.deepEqual((await told()).sort(), [
+      'left ada a worker_gone',
+      'left bob a closed',
+      'offline ada worker_gone',
+      'offline bob closed',
+      'vacated a'
+    ])
     one.sessions.reborn(2000)
     assert.deepEqual((await told()).sort(), ['joined ada a', 'online ada'])
-    assert.deepEqual([await store.members('a'), await store.connections('a'), (await store.sessions('ada')).length], [['ada'], 1, 1])
+    assert.deepEqual(
+      [await store.members('a'), await store.connections('a'), (await store.sessions('ada')).length],
+      [['ada'], 1, 1]
+    )
     ada.end()
     clock.advance(GRACE + 1)
     assert.deepEqual((await told()).sort(), ['left ada a closed', 'offline ada closed', 'vacated a'])

@@ -26,17 +26,71 @@ function decodeAll (decoder, messages) {
 
 const HELLO = '0{"token":"x"}'
 const MESSAGES = [
-  HELLO, '0', '0{}', '0[]', '0null', '0{', '0/admin,{}', '0/,{}', '01{}', '0 {}', '0{} ', '0"x"', '0{"__proto__":{"token":"x"}}',
-  '1', '1{}', '2', '2[]', '2["a"]', '2["a",1]', '2["a",{"__proto__":1}]', '2[5]', '2[null]', '2["connect"]', '2["disconnect"]', '2["newListener"]', '2{}', '2"a"', '2["a"', '2["a"]]',
-  '20["a"]', '2007["a"]', '2 7["a"]', '27 ["a"]', '2-7["a"]', '21e3["a"]', '20x1["a"]', '2999999999999999["a"]', '29007199254740993["a"]', `2${'9'.repeat(40)}["a"]`,
-  '2/,["a"]', '2/admin,7["a"]', '2\n["a"]', '2["a"]\n', '2["\ud800"]',
-  '3["a"]', '31["a"]', '35000000000[]', '4{}', '4"x"', '51-["a",{"_placeholder":true,"num":0}]', '51-7["a",{"_placeholder":true,"num":0}]', '5["a"]', '61-1[{"_placeholder":true,"num":0}]', '7', 'x', '', ' 2["a"]'
+  HELLO,
+  '0',
+  '0{}',
+  '0[]',
+  '0null',
+  '0{',
+  '0/admin,{}',
+  '0/,{}',
+  '01{}',
+  '0 {}',
+  '0{} ',
+  '0"x"',
+  '0{"__proto__":{"token":"x"}}',
+  '1',
+  '1{}',
+  '2',
+  '2[]',
+  '2["a"]',
+  '2["a",1]',
+  '2["a",{"__proto__":1}]',
+  '2[5]',
+  '2[null]',
+  '2["connect"]',
+  '2["disconnect"]',
+  '2["newListener"]',
+  '2{}',
+  '2"a"',
+  '2["a"',
+  '2["a"]]',
+  '20["a"]',
+  '2007["a"]',
+  '2 7["a"]',
+  '27 ["a"]',
+  '2-7["a"]',
+  '21e3["a"]',
+  '20x1["a"]',
+  '2999999999999999["a"]',
+  '29007199254740993["a"]',
+  `2${'9'.repeat(40)}["a"]`,
+  '2/,["a"]',
+  '2/admin,7["a"]',
+  '2\n["a"]',
+  '2["a"]\n',
+  '2["\ud800"]',
+  '3["a"]',
+  '31["a"]',
+  '35000000000[]',
+  '4{}',
+  '4"x"',
+  '51-["a",{"_placeholder":true,"num":0}]',
+  '51-7["a",{"_placeholder":true,"num":0}]',
+  '5["a"]',
+  '61-1[{"_placeholder":true,"num":0}]',
+  '7',
+  'x',
+  '',
+  ' 2["a"]'
 ]
 
 describe('the decoder', () => {
   test('reads each message as Socket.IO\'s does, or refuses it as that does', () => {
     for (const message of MESSAGES) {
-      const [own, stock] = [new parser.Decoder(), new json.Decoder()].map((decoder) => decodeAll(decoder, [HELLO, message]))
+      const [own, stock] = [new parser.Decoder(), new json.Decoder()].map((decoder) =>
+        decodeAll(decoder, [HELLO, message])
+      )
       assert.deepEqual(own, stock, JSON.stringify(message))
     }
   })
@@ -50,8 +104,16 @@ describe('the decoder', () => {
       /** @type {(string | Buffer)[]} */
       const messages = [HELLO]
       for (let j = 0; j < 4; j++) {
-        const data = [pick(['doc:join', 'a', '', 'connect']), randomValue(random, { depth: 2, others: [Buffer.from('x'), Buffer.alloc(0)] })]
-        const encoded = encoder.encode({ type: json.PacketType.EVENT, nsp: pick(['/', '/', '/admin']), id: pick([undefined, 0, 7, 123456]), data })
+        const data = [
+          pick(['doc:join', 'a', '', 'connect']),
+          randomValue(random, { depth: 2, others: [Buffer.from('x'), Buffer.alloc(0)] })
+        ]
+        const encoded = encoder.encode({
+          type: json.PacketType.EVENT,
+          nsp: pick(['/', '/', '/admin']),
+          id: pick([undefined, 0, 7, 123456]),
+          data
+        })
         if (random() < 0.05) encoded.splice(Math.floor(random() * encoded.length), 1)
         if (random() < 0.2) encoded.splice(Math.floor(random() * 3), 0, pick(MESSAGES.slice(1)))
         messages.push(...encoded)
@@ -66,7 +128,12 @@ describe('the decoder', () => {
 
   test('reads what nearly all clients send without asking Socket.IO\'s', () => {
     assert.deepEqual(readPlain(HELLO), { type: 0, nsp: '/', data: { token: 'x' } })
-    assert.deepEqual(readPlain('20["doc:join",{"guid":"minutes"}]'), { type: 2, nsp: '/', id: 0, data: ['doc:join', { guid: 'minutes' }] })
+    assert.deepEqual(readPlain('20["doc:join",{"guid":"minutes"}]'), {
+      type: 2,
+      nsp: '/',
+      id: 0,
+      data: ['doc:join', { guid: 'minutes' }]
+    })
     assert.deepEqual(readPlain('2["doc:signal",{}]'), { type: 2, nsp: '/', data: ['doc:signal', {}] })
   })
 
@@ -84,13 +151,33 @@ describe('the encoder', () => {
     const random = seededRandom(5)
     const stock = new json.Encoder()
     const others = [
-      Buffer.from('x'), new Uint8Array(3), new ArrayBuffer(2), new Blob(['x']), new Date(0), new Map([[1, 2]]), undefined, NaN, () => 1,
-      { toJSON: () => Buffer.from('x') }, { toJSON: () => 7 }, Object.create({ inherited: Buffer.from('x') }), Object.create(null), new (class { value = Buffer.from('x') })(), [[Buffer.from('x')]]
+      Buffer.from('x'),
+      new Uint8Array(3),
+      new ArrayBuffer(2),
+      new Blob(['x']),
+      new Date(0),
+      new Map([[1, 2]]),
+      undefined,
+      NaN,
+      () => 1,
+      { toJSON: () => Buffer.from('x') },
+      { toJSON: () => 7 },
+      Object.create({ inherited: Buffer.from('x') }),
+      Object.create(null),
+      new (class {
+        value = Buffer.from('x')
+      })(),
+      [[Buffer.from('x')]]
     ]
     for (let i = 0; i < 2000; i++) {
       const type = [0, 1, 2, 3, 4][Math.floor(random() * 5)]
       const value = randomValue(random, { depth: 2, others })
-      const packet = { type, nsp: random() < 0.8 ? '/' : '/admin', id: random() < 0.5 ? undefined : Math.floor(random() * 100), data: type === 2 || type === 3 ? ['a', value] : random() < 0.2 ? undefined : value }
+      const packet = {
+        type,
+        nsp: random() < 0.8 ? '/' : '/admin',
+        id: random() < 0.5 ? undefined : Math.floor(random() * 100),
+        data: type === 2 || type === 3 ? ['a', value] : random() < 0.2 ? undefined : value
+      }
       assert.deepEqual(encodePacket('json', packet), stock.encode(packet))
     }
   })
@@ -112,10 +199,30 @@ describe('a client that was let in', () => {
     decoder.on('decoded', (/** @type {any} */ packet) => packets.push(packet))
     decoder.add(hello)
     packets.length = 0
-    decoder.connection = { mayHandle: () => false, overworked: true, decoded (/** @type {number} */ ms) { decoded.ms += ms; decoded.times++ }, ...connection }
+    decoder.connection = {
+      mayHandle: () => false,
+      overworked: true,
+      decoded (/** @type {number} */ ms) {
+        decoded.ms += ms
+        decoded.times++
+      },
+      ...connection
+    }
     return { packets, decoded, add: (/** @type {string | Buffer} */ data) => decoder.add(data) }
   }
-  const refused = (/** @type {any} */ { data: [name, { error: { code } }, event], id, ...rest }) => ({ known: name === kRefused, code, event, id, ...rest })
+  const refused = (
+    /** @type {any} */ {
+      data: [
+        name,
+        {
+          error: { code }
+        },
+        event
+      ],
+      id,
+      ...rest
+    }
+  ) => ({ known: name === kRefused, code, event, id, ...rest })
 
   test('and sends too much is answered without decoding it', () => {
     // none of these could be decoded
@@ -127,8 +234,16 @@ describe('a client that was let in', () => {
     add(Buffer.from('one'))
     add(Buffer.from('two'))
     add('29["doc:leave"]]')
-    assert.deepEqual(packets.map(refused), [[7, 'doc:send'], [undefined, 'doc:signal'], [12, ''], [8, 'doc:send'], [9, 'doc:leave']]
-      .map(([id, event]) => ({ known: true, code: 'rate_limited', event, id, type: 2, nsp: '/' })))
+    assert.deepEqual(
+      packets.map(refused),
+      [
+        [7, 'doc:send'],
+        [undefined, 'doc:signal'],
+        [12, ''],
+        [8, 'doc:send'],
+        [9, 'doc:leave']
+      ].map(([id, event]) => ({ known: true, code: 'rate_limited', event, id, type: 2, nsp: '/' }))
+    )
     add('51-["a",1]')
     assert.throws(() => add('2["a"]'), /attachment/)
   })
@@ -140,7 +255,13 @@ describe('a client that was let in', () => {
     add(`27["doc:signal",{"data":"\\\\\\"","more":${deep}`)
     add(`51-8["doc:send",${deep}`)
     add(Buffer.from('one'))
-    assert.deepEqual(packets.map(refused), [[7, 'doc:signal'], [8, 'doc:send']].map(([id, event]) => ({ known: true, code: 'bad_value', event, id, type: 2, nsp: '/' })))
+    assert.deepEqual(
+      packets.map(refused),
+      [
+        [7, 'doc:signal'],
+        [8, 'doc:send']
+      ].map(([id, event]) => ({ known: true, code: 'bad_value', event, id, type: 2, nsp: '/' }))
+    )
     packets.length = 0
     const flat = [{ text: '['.repeat(20_000), '"': '\\"['.repeat(5000) }, '[]'.repeat(10_000)]
     add(`2${JSON.stringify(['doc:signal', ...flat])}`)
@@ -165,7 +286,12 @@ describe('a client that was let in', () => {
     /** @type {number[]} */
     const acknowledged = []
     let cutOff = 0
-    const connection = { acknowledged: (/** @type {number} */ id) => acknowledged.push(id), disconnect: () => { cutOff++ } }
+    const connection = {
+      acknowledged: (/** @type {number} */ id) => acknowledged.push(id),
+      disconnect: () => {
+        cutOff++
+      }
+    }
     const id = 2 ** 32 - 1
     const json = decoderOf(connection, HELLO)
     json.add(`3${id}[{{`)
@@ -178,7 +304,10 @@ describe('a client that was let in', () => {
     binary.add(msgpack({ type: 2, nsp: '/admin', id, data: [LONG] }))
     assert.equal(cutOff, 2)
     assert.deepEqual([...json.packets, ...binary.packets], [])
-    assert.equal(acknowledged.every((receipt) => receipt === id), true)
+    assert.equal(
+      acknowledged.every((receipt) => receipt === id),
+      true
+    )
   })
 
   test('is charged for what its large packets take', () => {
@@ -194,12 +323,23 @@ describe('a client that was let in', () => {
   })
 
   test('may send fifty thousand values with msgpack, and is told when there are more', () => {
-    const { packets, add } = decoderOf({ mayHandle: () => true, overworked: false }, msgpack({ type: 0, nsp: '/', data: {} }))
-    const event = (/** @type {number} */ values, /** @type {object} */ rest = {}) => msgpack({ type: 2, nsp: '/', id: 3, data: ['doc:send', Array(values).fill(0)], ...rest })
+    const { packets, add } = decoderOf(
+      { mayHandle: () => true, overworked: false },
+      msgpack({ type: 0, nsp: '/', data: {} })
+    )
+    const event = (/** @type {number} */ values, /** @type {object} */ rest = {}) =>
+      msgpack({ type: 2, nsp: '/', id: 3, data: ['doc:send', Array(values).fill(0)], ...rest })
     add(event(49_000))
     assert.equal(packets.length, 1)
     add(event(50_000))
-    assert.deepEqual(refused(packets[1]), { known: true, code: 'bad_value', event: 'doc:send', id: 3, type: 2, nsp: '/' })
+    assert.deepEqual(refused(packets[1]), {
+      known: true,
+      code: 'bad_value',
+      event: 'doc:send',
+      id: 3,
+      type: 2,
+      nsp: '/'
+    })
     assert.throws(() => add(event(50_000, { nsp: '/admin' })), /too many|more than/)
     assert.throws(() => add(event(50_000, { type: 3 })), /more than/)
   })

@@ -4,12 +4,29 @@ import { decodeEnvelope, encodeEnvelope } from '../../../src/wire/envelope.js'
 import { publicationWith } from '../../helpers/publication.js'
 
 const EVERYTHING = publicationWith({
-  operator: 'revoke', guid: 'minutes/ü🖋', uid: 'ada', sid: 's1', event: 'änderung', except: ['tab-1', 'ü'], ephemeral: true, receipt: true, traceId: 'trace "1"',
-  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', source: 'editor', from: 's2', contentType: 'application/msgpack', value: Buffer.from([0, 0xff, 0xc1])
+  operator: 'revoke',
+  guid: 'minutes/ü🖋',
+  uid: 'ada',
+  sid: 's1',
+  event: 'änderung',
+  except: ['tab-1', 'ü'],
+  ephemeral: true,
+  receipt: true,
+  traceId: 'trace "1"',
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  source: 'editor',
+  from: 's2',
+  contentType: 'application/msgpack',
+  value: Buffer.from([0, 0xff, 0xc1])
 })
 
 test('a publication is the same after it was put in an envelope and taken out', () => {
-  for (const publication of [publicationWith(), EVERYTHING, publicationWith({ value: Buffer.alloc(0) }), publicationWith({ operator: 'everyone', guid: undefined })]) {
+  for (const publication of [
+    publicationWith(),
+    EVERYTHING,
+    publicationWith({ value: Buffer.alloc(0) }),
+    publicationWith({ operator: 'everyone', guid: undefined })
+  ]) {
     const decoded = decodeEnvelope(encodeEnvelope(publication, 99))
     assert.equal(decoded.ingestedAt, 99)
     assert.deepEqual(withoutUndefined(decoded.publication), withoutUndefined(publication))
@@ -39,10 +56,15 @@ test('a value that is a slice of something larger is copied, and one that was ta
 test('what is not an envelope of this version is an error', () => {
   const envelope = encodeEnvelope(publicationWith(), 1)
   const headEnd = 4 + envelope.readUInt32BE(0)
-  for (const length of [0, 1, 3, 4, 10, headEnd - 1]) assert.throws(() => decodeEnvelope(envelope.subarray(0, length)), Error, String(length))
+  for (const length of [0, 1, 3, 4, 10, headEnd - 1])
+    assert.throws(() => decodeEnvelope(envelope.subarray(0, length)), Error, String(length))
   assert.throws(() => decodeEnvelope(Buffer.from([0xff, 0xff, 0xff, 0xff, 0x7b, 0x7d])), /head is longer/)
-  assert.throws(() => decodeEnvelope(Buffer.from(envelope.toString('latin1').replace('"v":1', '"v":2'), 'latin1')), /version 2, this worker reads 1/)
+  assert.throws(
+    () => decodeEnvelope(Buffer.from(envelope.toString('latin1').replace('"v":1', '"v":2'), 'latin1')),
+    /version 2, this worker reads 1/
+  )
 })
 
 /** @param {object} object */
-const withoutUndefined = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
+const withoutUndefined = (object) =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))

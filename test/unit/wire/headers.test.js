@@ -16,8 +16,20 @@ test('what has no header has its default', () => {
   const { traceId, ...publication } = broadcast({})
   assert.match(traceId, /^[0-9a-f]{32}$/)
   assert.deepEqual(publication, {
-    operator: 'broadcast', guid: 'minutes', uid: undefined, sid: undefined, event: 'message', except: [], ephemeral: false, receipt: false,
-    traceparent: undefined, idempotencyKey: undefined, timestamp: 1234, source: undefined, contentType: 'application/json', value: VALUE
+    operator: 'broadcast',
+    guid: 'minutes',
+    uid: undefined,
+    sid: undefined,
+    event: 'message',
+    except: [],
+    ephemeral: false,
+    receipt: false,
+    traceparent: undefined,
+    idempotencyKey: undefined,
+    timestamp: 1234,
+    source: undefined,
+    contentType: 'application/json',
+    value: VALUE
   })
 })
 
@@ -25,7 +37,19 @@ test('a publication is the same after it was written to headers and read again',
   for (const publication of [
     publicationWith({ value: VALUE }),
     publicationWith({ operator: 'everyone', guid: undefined, event: 'edit', value: VALUE }),
-    publicationWith({ operator: 'revoke', uid: 'ada', sid: 's1', except: ['tab-1', 'tab 2'], ephemeral: true, receipt: true, traceparent: TRACEPARENT, source: 'editor', idempotencyKey: 'key', contentType: 'application/msgpack', value: VALUE })
+    publicationWith({
+      operator: 'revoke',
+      uid: 'ada',
+      sid: 's1',
+      except: ['tab-1', 'tab 2'],
+      ephemeral: true,
+      receipt: true,
+      traceparent: TRACEPARENT,
+      source: 'editor',
+      idempotencyKey: 'key',
+      contentType: 'application/msgpack',
+      value: VALUE
+    })
   ]) {
     const headers = headersFromPublication(publication)
     assert.ok(Object.entries(headers).every(([name, text]) => name === name.toLowerCase() && typeof text === 'string'))
@@ -35,34 +59,52 @@ test('a publication is the same after it was written to headers and read again',
 
 test('the operator must be one there is', () => {
   assert.throws(() => read({}), { code: 'unknown_operator', message: 'x-operator is missing' })
-  for (const operator of ['', 'BROADCAST', 'broadcast ', 'toString']) assert.throws(() => read({ 'x-operator': operator }), { code: 'unknown_operator', message: 'unknown x-operator' })
+  for (const operator of ['', 'BROADCAST', 'broadcast ', 'toString'])
+    assert.throws(() => read({ 'x-operator': operator }), { code: 'unknown_operator', message: 'unknown x-operator' })
 })
 
 test('x-except is a list of at most 100 ids', () => {
   assert.deepEqual(broadcast({ 'x-except': ' a, b ,c' }).except, ['a', 'b', 'c'])
   assert.deepEqual(broadcast({ 'x-except': ' ' }).except, [])
   assert.equal(broadcast({ 'x-except': Array(100).fill('a').join(',') }).except.length, 100)
-  for (const text of ['a,', ',a', 'a,,b', Array(101).fill('a').join(','), 'x'.repeat(257)]) assert.throws(() => broadcast({ 'x-except': text }), { code: 'bad_header', message: /x-except/ }, text)
+  for (const text of ['a,', ',a', 'a,,b', Array(101).fill('a').join(','), 'x'.repeat(257)])
+    assert.throws(() => broadcast({ 'x-except': text }), { code: 'bad_header', message: /x-except/ }, text)
 })
 
 test('flags are true or false', () => {
   for (const [header, field] of /** @type {const} */ ([['x-ephemeral', 'ephemeral'], ['x-receipt', 'receipt']])) {
     assert.equal(broadcast({ [header]: 'true' })[field], true)
     assert.equal(broadcast({ [header]: 'false' })[field], false)
-    for (const text of ['', '1', 'TRUE', 'yes']) assert.throws(() => broadcast({ [header]: text }), { code: 'bad_header', message: `${header} must be true or false` })
+    for (const text of ['', '1', 'TRUE', 'yes'])
+      assert.throws(() => broadcast({ [header]: text }), {
+        code: 'bad_header',
+        message: `${header} must be true or false`
+      })
   }
 })
 
 test('the trace id is x-trace-id, else that of traceparent, else a new one', () => {
   assert.equal(broadcast({ 'x-trace-id': 'mine', traceparent: TRACEPARENT }).traceId, 'mine')
-  assert.deepEqual([broadcast({ traceparent: TRACEPARENT }).traceId, broadcast({ traceparent: TRACEPARENT }).traceparent], [TRACE, TRACEPARENT])
-  for (const text of ['', 'a\nb', 'x'.repeat(257)]) assert.throws(() => broadcast({ 'x-trace-id': text }), { code: 'bad_header', message: /x-trace-id/ })
+  assert.deepEqual(
+    [broadcast({ traceparent: TRACEPARENT }).traceId, broadcast({ traceparent: TRACEPARENT }).traceparent],
+    [TRACE, TRACEPARENT]
+  )
+  for (const text of ['', 'a\nb', 'x'.repeat(257)])
+    assert.throws(() => broadcast({ 'x-trace-id': text }), { code: 'bad_header', message: /x-trace-id/ })
   assert.notEqual(newTraceId(), newTraceId())
 })
 
 test('a traceparent that is not one is passed over, as its specification asks', () => {
   // https://www.w3.org/TR/trace-context/#traceparent-header: all zeros and version ff are not valid
-  for (const traceparent of ['', 'x', TRACEPARENT.toUpperCase(), `${TRACEPARENT}0`, TRACEPARENT.replace(TRACE, '0'.repeat(32)), TRACEPARENT.replace('b7ad6b7169203331', '0'.repeat(16)), `ff${TRACEPARENT.slice(2)}`]) {
+  for (const traceparent of [
+    '',
+    'x',
+    TRACEPARENT.toUpperCase(),
+    `${TRACEPARENT}0`,
+    TRACEPARENT.replace(TRACE, '0'.repeat(32)),
+    TRACEPARENT.replace('b7ad6b7169203331', '0'.repeat(16)),
+    `ff${TRACEPARENT.slice(2)}`
+  ]) {
     const publication = broadcast({ traceparent })
     assert.equal(publication.traceparent, undefined, traceparent)
     assert.match(publication.traceId, /^(?!0+$)[0-9a-f]{32}$/, traceparent)
@@ -71,13 +113,15 @@ test('a traceparent that is not one is passed over, as its specification asks', 
 
 test('x-timestamp is a whole number of milliseconds', () => {
   assert.equal(broadcast({ 'x-timestamp': '1700000000123' }).timestamp, 1700000000123)
-  for (const text of ['', '-1', '1.5', '1e3', '0x10', 'now', '1'.repeat(16)]) assert.throws(() => broadcast({ 'x-timestamp': text }), { code: 'bad_header', message: /x-timestamp/ }, text)
+  for (const text of ['', '-1', '1.5', '1e3', '0x10', 'now', '1'.repeat(16)])
+    assert.throws(() => broadcast({ 'x-timestamp': text }), { code: 'bad_header', message: /x-timestamp/ }, text)
 })
 
 test('the content type may have parameters and capitals, and is one of two', () => {
   assert.equal(broadcast({ 'content-type': 'Application/JSON; charset=utf-8' }).contentType, 'application/json')
   assert.equal(broadcast({ 'content-type': 'application/msgpack' }).contentType, 'application/msgpack')
-  for (const text of ['', 'text/plain', 'application/jsonx', 'application/x-msgpack']) assert.throws(() => broadcast({ 'content-type': text }), { code: 'bad_content_type' }, text)
+  for (const text of ['', 'text/plain', 'application/jsonx', 'application/x-msgpack'])
+    assert.throws(() => broadcast({ 'content-type': text }), { code: 'bad_content_type' }, text)
 })
 
 test('x-source is an id', () => {
@@ -86,4 +130,5 @@ test('x-source is an id', () => {
 })
 
 /** @param {object} object */
-const withoutUndefined = (object) => Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
+const withoutUndefined = (object) =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))

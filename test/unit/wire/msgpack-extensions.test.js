@@ -5,10 +5,15 @@ import { decode, encode, ExtData } from '@msgpack/msgpack'
 import { decodeMsgpack } from '../../../src/wire/msgpack.js'
 import { withoutArrayBuffers, withStandardDates } from '../../../src/wire/msgpack-extensions.js'
 
-/** What msgpack clients of Socket.IO encode and decode with. @type {{ encode: (value: unknown) => Buffer, decode: (bytes: Uint8Array) => unknown }} */
+/**
+ * What msgpack clients of Socket.IO encode and decode with.
+ * @type {{ encode: (value: unknown) => Buffer, decode: (bytes: Uint8Array) => unknown }}
+ */
 const notepack = createRequire(createRequire(import.meta.url).resolve('socket.io-msgpack-parser'))('notepack.io')
 
-const DATES = [0, 1, -1, 1_700_000_000_123, -62_135_596_800_000, 8.64e15, -8.64e15, 2 ** 32 * 1000, 2 ** 34 * 1000].map((ms) => new Date(ms))
+const DATES = [0, 1, -1, 1_700_000_000_123, -62_135_596_800_000, 8.64e15, -8.64e15, 2 ** 32 * 1000, 2 ** 34 * 1000].map(
+  (ms) => new Date(ms)
+)
 
 test('Dates of stock clients stay what they are to them, are timestamps to services and text in JSON', () => {
   const value = { at: DATES, in: [{ date: DATES[3], missing: undefined }], text: 'x' }
@@ -16,7 +21,10 @@ test('Dates of stock clients stay what they are to them, are timestamps to servi
   assert.deepEqual(notepack.decode(sent), value)
   assert.deepEqual(decode(withStandardDates(sent)), { ...value, in: [{ date: DATES[3], missing: null }] })
   assert.deepEqual(JSON.parse(JSON.stringify(decodeMsgpack(sent))), JSON.parse(JSON.stringify(value)))
-  assert.deepEqual(JSON.parse(JSON.stringify(/** @type {any} */ (decodeMsgpack(withStandardDates(sent))).at)), JSON.parse(JSON.stringify(DATES)))
+  assert.deepEqual(
+    JSON.parse(JSON.stringify(/** @type {any} */ (decodeMsgpack(withStandardDates(sent))).at)),
+    JSON.parse(JSON.stringify(DATES))
+  )
 })
 
 test('a Date that JavaScript cannot hold is nothing', () => {
@@ -30,7 +38,11 @@ test('ArrayBuffers become binary, of any length, beside other extensions and wha
     const { buffer } = new Uint8Array(length).fill(0xc7)
     const value = { a: [buffer, 'Ç\u0000', DATES[3]], b: { buffer } }
     const bytes = Buffer.from(new Uint8Array(buffer))
-    assert.deepEqual(notepack.decode(withoutArrayBuffers(notepack.encode(value))), { a: [bytes, 'Ç\u0000', DATES[3]], b: { buffer: bytes } }, String(length))
+    assert.deepEqual(
+      notepack.decode(withoutArrayBuffers(notepack.encode(value))),
+      { a: [bytes, 'Ç\u0000', DATES[3]], b: { buffer: bytes } },
+      String(length)
+    )
   }
 })
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OPERATORS, SOCKET_IO_EVENTS, checkPublication, isId, isReservedEvent, laneOf } from '../../../src/wire/publication.js'
+import {
+  OPERATORS, SOCKET_IO_EVENTS, checkPublication, isId, isReservedEvent, laneOf
+} from '../../../src/wire/publication.js'
 import { publicationWith } from '../../helpers/publication.js'
 
 /** @typedef {import('../../../src/wire/publication.js').Publication} Publication */
@@ -10,7 +12,8 @@ const COMPLETE = {
   broadcast: { guid: 'minutes' }, user: { guid: undefined, uid: 'ada' }, socket: { guid: undefined, sid: 's1' },
   everyone: { guid: undefined }, kick: { guid: undefined, uid: 'ada' }, revoke: { guid: 'minutes', uid: 'ada' }
 }
-const check = (/** @type {Partial<Publication>} */ more, maxBytes = 100) => checkPublication(publicationWith(more), { maxBytes })
+const check = (/** @type {Partial<Publication>} */ more, maxBytes = 100) =>
+  checkPublication(publicationWith(more), { maxBytes })
 
 test('every operator passes with its targets, as the same object', () => {
   assert.deepEqual(Object.keys(COMPLETE), [...OPERATORS])
@@ -25,7 +28,10 @@ test('an operator without one of its targets is refused, and the message names t
   for (const [operator, targets] of Object.entries(COMPLETE)) {
     for (const target of /** @type {const} */ (['guid', 'uid', 'sid'])) {
       if (targets[target] === undefined) continue
-      assert.throws(() => check({ operator: /** @type {Publication['operator']} */ (operator), ...targets, [target]: undefined }), { code: 'missing_target', message: new RegExp(`${operator} needs .*x-${target}`) })
+      assert.throws(
+        () => check({ operator: /** @type {Publication['operator']} */ (operator), ...targets, [target]: undefined }),
+        { code: 'missing_target', message: new RegExp(`${operator} needs .*x-${target}`) }
+      )
     }
   }
 })
@@ -39,7 +45,10 @@ test('an unknown operator is refused', () => {
 test('a target that is no id is refused, also where the operator does not need it', () => {
   for (const target of /** @type {const} */ (['guid', 'uid', 'sid'])) {
     for (const id of ['', 'a\nb', 'x'.repeat(257), 7]) {
-      assert.throws(() => check({ operator: 'everyone', [target]: id }), { code: 'bad_target', message: `x-${target} is not a valid id` })
+      assert.throws(() => check({ operator: 'everyone', [target]: id }), {
+        code: 'bad_target',
+        message: `x-${target} is not a valid id`
+      })
     }
   }
 })
@@ -49,27 +58,69 @@ test('reserved event names are refused, and names that only look like them are n
     assert.equal(isReservedEvent(event), true)
     assert.throws(() => check({ event }), { code: 'reserved_event' }, event)
   }
-  for (const event of ['message', 'Connect', 'connected', 'document:join', 'doc', 'xdoc:join', 'DOC:join', 'constructor', '__proto__']) check({ event })
+  for (const event of [
+    'message',
+    'Connect',
+    'connected',
+    'document:join',
+    'doc',
+    'xdoc:join',
+    'DOC:join',
+    'constructor',
+    '__proto__'
+  ])
+    check({ event })
   for (const event of ['', 'a\u0000b', 'x'.repeat(257)]) assert.throws(() => check({ event }), { code: 'bad_header' })
 })
 
 test('a value may be as large as allowed and no larger, whatever the operator', () => {
   check({ value: Buffer.from('1'.repeat(100)) })
   for (const operator of /** @type {const} */ (['broadcast', 'kick'])) {
-    assert.throws(() => check({ operator, uid: 'ada', value: Buffer.from('1'.repeat(101)) }), { code: 'value_too_large', message: 'the value has 101 bytes, 100 are allowed' })
+    assert.throws(() => check({ operator, uid: 'ada', value: Buffer.from('1'.repeat(101)) }), {
+      code: 'value_too_large',
+      message: 'the value has 101 bytes, 100 are allowed'
+    })
   }
 })
 
 test('the value is checked, except where it reaches nobody', () => {
   const broken = { value: Buffer.from('{'), uid: 'ada' }
-  for (const operator of /** @type {const} */ (['broadcast', 'user', 'everyone'])) assert.throws(() => check({ operator, ...broken }), { code: 'bad_value' })
+  for (const operator of /** @type {const} */ (['broadcast', 'user', 'everyone']))
+    assert.throws(() => check({ operator, ...broken }), { code: 'bad_value' })
   for (const operator of /** @type {const} */ (['kick', 'revoke'])) check({ operator, ...broken })
   assert.throws(() => check({ contentType: /** @type {any} */ ('text/plain') }), { code: 'bad_content_type' })
 })
 
 test('an id has 1 to 256 bytes of UTF-8 and no control characters', () => {
-  for (const id of ['a', ' ', 'a/b*?#&', 'x'.repeat(85), 'x'.repeat(86), 'x'.repeat(256), 'ü'.repeat(128), '文'.repeat(85), '🖋'.repeat(64)]) assert.equal(isId(id), true, id)
-  for (const id of ['', 'x'.repeat(257), 'ü'.repeat(128) + 'x', '文'.repeat(86), '🖋'.repeat(64) + 'x', 'a\u0000', '\n', '\u001f', '\u007f', 7, null, undefined, {}, ['a']]) assert.equal(isId(id), false, String(id))
+  for (const id of [
+    'a',
+    ' ',
+    'a/b*?#&',
+    'x'.repeat(85),
+    'x'.repeat(86),
+    'x'.repeat(256),
+    'ü'.repeat(128),
+    '文'.repeat(85),
+    '🖋'.repeat(64)
+  ])
+    assert.equal(isId(id), true, id)
+  for (const id of [
+    '',
+    'x'.repeat(257),
+    'ü'.repeat(128) + 'x',
+    '文'.repeat(86),
+    '🖋'.repeat(64) + 'x',
+    'a\u0000',
+    '\n',
+    '\u001f',
+    '\u007f',
+    7,
+    null,
+    undefined,
+    {},
+    ['a']
+  ])
+    assert.equal(isId(id), false, String(id))
 })
 
 test('half a surrogate pair is no id: encoded, it would be the same bytes as another one', () => {
@@ -84,6 +135,12 @@ test('publications that must keep their order are of one lane, others of another
   assert.equal(lane({ operator: 'user', uid: 'ada' }), lane({ operator: 'kick', uid: 'ada' }))
   assert.equal(lane({ operator: 'user', uid: 'ada' }), lane({ operator: 'revoke', uid: 'ada', guid: 'a' }))
   assert.equal(lane({ operator: 'socket', sid: 's1' }), lane({ operator: 'kick', sid: 's1' }))
-  const different = [lane({ operator: 'broadcast', guid: 'a' }), lane({ operator: 'broadcast', guid: 'b' }), lane({ operator: 'user', uid: 'a' }), lane({ operator: 'socket', sid: 'a' }), lane({ operator: 'everyone' })]
+  const different = [
+    lane({ operator: 'broadcast', guid: 'a' }),
+    lane({ operator: 'broadcast', guid: 'b' }),
+    lane({ operator: 'user', uid: 'a' }),
+    lane({ operator: 'socket', sid: 'a' }),
+    lane({ operator: 'everyone' })
+  ]
   assert.equal(new Set(different).size, different.length)
 })

@@ -19,19 +19,31 @@ test('the data of an event is found in its JSON as it was written', () => {
   for (const [packet, data] of [
     ['2["e",{"data":{"a":1}}]', '{"a":1}'],
     ['2["e",{"guid":"data","data":[],"event":"x"}]', '[]'],
-    ['217["e" , { "x" : { "data" : [ 1 ] } ,\n"data"\t:\r[ "\\"]", {"}":"{"} , 1.0e2 ] }]', '[ "\\"]", {"}":"{"} , 1.0e2 ]'],
+    [
+      '217["e" , { "x" : { "data" : [ 1 ] } ,\n"data"\t:\r[ "\\"]", {"}":"{"} , 1.0e2 ] }]',
+      '[ "\\"]", {"}":"{"} , 1.0e2 ]'
+    ],
     ['2["[\\\\",{"a":"\\\\\\"","b":-1e5,"c":null,"data":{"d":"\\\\"}}]', '{"d":"\\\\"}'],
     // the last one counts, however it is written
     ['2["e",{"data":[1],"d\\u0061ta":[2]}]', '[2]'],
     ['2["e",{"data":[1],"data":[2],"dat\\\\a":[3]}]', '[2]'],
     [`2["e",{"data":${'['.repeat(256)}${']'.repeat(256)}}]`, '['.repeat(256) + ']'.repeat(256)]
-  ]) assert.equal(rawOf(packet), data, packet)
+  ])
+    assert.equal(rawOf(packet), data, packet)
 })
 
 test('what is nested too deep, no object, or was not remembered is not found', () => {
   assert.equal(rawOf(`2["e",{"data":${'['.repeat(257)}${']'.repeat(257)}}]`), undefined)
   assert.equal(rawOf('2["e",{"data":"text"}]'), undefined)
-  for (const packet of ['2["e"]', '2["e",null]', '2["e",5]', '2["e",{}]', '2["e",{"data":null}]', '2["e",[{"data":{}}]]']) rememberPacket(JSON.parse(packet.slice(1)), packet)
+  for (const packet of [
+    '2["e"]',
+    '2["e",null]',
+    '2["e",5]',
+    '2["e",{}]',
+    '2["e",{"data":null}]',
+    '2["e",[{"data":{}}]]'
+  ])
+    rememberPacket(JSON.parse(packet.slice(1)), packet)
   assert.equal(rawValue({}), undefined)
   assert.equal(rawValue(undefined), undefined)
 })
@@ -40,7 +52,11 @@ test('whatever a client sends is found, in JSON and in msgpack', () => {
   const random = seededRandom(7)
   for (let i = 0; i < 200; i++) {
     const data = [randomValue(random, { depth: 3, others: [true, '"\\', '{"data":[1]}'] })]
-    const argument = { ...random() < 0.5 ? { guid: 'g', event: 'e' } : {}, data, ...random() < 0.5 ? { after: randomValue(random, { depth: 2 }) } : {} }
+    const argument = {
+      ...(random() < 0.5 ? { guid: 'g', event: 'e' } : {}),
+      data,
+      ...(random() < 0.5 ? { after: randomValue(random, { depth: 2 }) } : {})
+    }
     const text = `2${random() < 0.5 ? i : ''}${JSON.stringify(['e', argument], undefined, Math.floor(random() * 3))}`
     const raw = rawOf(text)
     assert.ok(raw !== undefined, text)

@@ -16,7 +16,10 @@ describe('session ids', () => {
   })
 
   test('have the layout of the contract: worker, time, sequence, random', () => {
-    const next = createSessionIds(64 * 2 + 3, { clock: stopped(64 ** 6 + 5), random: (bytes) => bytes.fill(0b11000001) })
+    const next = createSessionIds(64 * 2 + 3, {
+      clock: stopped(64 ** 6 + 5),
+      random: (bytes) => bytes.fill(0b11000001)
+    })
     assert.equal(next(), 'CD' + 'BAAAAAF' + 'AB' + 'BBBBBBBBB')
     assert.equal(next(), 'CD' + 'BAAAAAF' + 'AC' + 'BBBBBBBBB')
   })
@@ -55,7 +58,8 @@ describe('session ids', () => {
     const counts = Array.from({ length: 9 }, () => new Map())
     for (let i = 0; i < 20_000; i++) {
       const random = next().slice(11)
-      for (let place = 0; place < 9; place++) counts[place].set(random[place], (counts[place].get(random[place]) ?? 0) + 1)
+      for (let place = 0; place < 9; place++)
+        counts[place].set(random[place], (counts[place].get(random[place]) ?? 0) + 1)
     }
     for (const count of counts) {
       assert.equal(count.size, 64)
@@ -65,7 +69,18 @@ describe('session ids', () => {
   })
 
   test('what is none is recognised', () => {
-    for (const wrong of ['', 'abc', 'A'.repeat(19), 'A'.repeat(21), 'A'.repeat(19) + '+', 'A'.repeat(19) + '\n', undefined, null, 20, {}]) {
+    for (const wrong of [
+      '',
+      'abc',
+      'A'.repeat(19),
+      'A'.repeat(21),
+      'A'.repeat(19) + '+',
+      'A'.repeat(19) + '\n',
+      undefined,
+      null,
+      20,
+      {}
+    ]) {
       assert.equal(isSessionId(wrong), false)
       assert.equal(workerOfSid(/** @type {any} */ (wrong)), undefined)
     }

@@ -8,28 +8,71 @@ const SEED = Number(process.env.TEST_SEED ?? 20_262)
 const json = (/** @type {string | Buffer} */ text) => checkValue(Buffer.from(text), 'application/json')
 
 test('any JSON text passes, with whatever white space and escapes', () => {
-  for (const text of ['1', '""', 'null', 'true', '[]', '{}', ' {\n"a" : [ 1.5e3 , "\\u00fc\\n\\"" ]\t}\r\n', '"\u2028"', '12345678901234567890', '{"a":1,"a":2}', '{"__proto__":1}', '"\\ud800"']) json(text)
+  for (const text of [
+    '1',
+    '""',
+    'null',
+    'true',
+    '[]',
+    '{}',
+    ' {\n"a" : [ 1.5e3 , "\\u00fc\\n\\"" ]\t}\r\n',
+    '"\u2028"',
+    '12345678901234567890',
+    '{"a":1,"a":2}',
+    '{"__proto__":1}',
+    '"\\ud800"'
+  ])
+    json(text)
   const random = seededRandom(SEED)
   for (let i = 0; i < 300; i++) json(JSON.stringify(randomValue(random), null, i % 3))
 })
 
 test('what is not exactly one JSON text is refused', () => {
-  for (const text of ['', ' ', '1,"x"', '1 2', '{', '[1,]', '{\'a\':1}', '{a:1}', 'NaN', 'undefined', '01', '"\n"', '"\u001e"', '\u001e', '\ufeff1', '1\u0000', '"abc', '//\n1', '"\\x"']) {
+  for (const text of [
+    '',
+    ' ',
+    '1,"x"',
+    '1 2',
+    '{',
+    '[1,]',
+    '{\'a\':1}',
+    '{a:1}',
+    'NaN',
+    'undefined',
+    '01',
+    '"\n"',
+    '"\u001e"',
+    '\u001e',
+    '\ufeff1',
+    '1\u0000',
+    '"abc',
+    '//\n1',
+    '"\\x"'
+  ]) {
     assert.throws(() => json(text), { code: 'bad_value' }, JSON.stringify(text))
   }
 })
 
 test('bytes that are not UTF-8 are refused, wherever they stand', () => {
-  for (const bytes of [[0x22, 0xff, 0x22], [0x22, 0xc3, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0xff, 0xfe, 0x31, 0], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xf8, 0x88, 0x80, 0x80, 0x80, 0x22]]) {
+  for (const bytes of [
+    [0x22, 0xff, 0x22],
+    [0x22, 0xc3, 0x22],
+    [0x22, 0xed, 0xa0, 0x80, 0x22],
+    [0xff, 0xfe, 0x31, 0],
+    [0x22, 0xc0, 0x80, 0x22],
+    [0x22, 0xf8, 0x88, 0x80, 0x80, 0x80, 0x22]
+  ]) {
     assert.throws(() => json(Buffer.from(bytes)), { code: 'bad_utf8' })
   }
 })
 
 test('JSON may be nested 256 levels deep; brackets in strings are none', () => {
-  const nested = (/** @type {number} */ levels, open = '[', close = ']') => open.repeat(levels) + '1' + close.repeat(levels)
+  const nested = (/** @type {number} */ levels, open = '[', close = ']') =>
+    open.repeat(levels) + '1' + close.repeat(levels)
   json(nested(256))
   json(nested(256, '{"a":', '}'))
-  for (const text of [nested(257), nested(257, '{"a":', '}'), nested(129, '[{"a":', '}]'), nested(500_000)]) assert.throws(() => json(text), { code: 'bad_value', message: /deeper than 256/ })
+  for (const text of [nested(257), nested(257, '{"a":', '}'), nested(129, '[{"a":', '}]'), nested(500_000)])
+    assert.throws(() => json(text), { code: 'bad_value', message: /deeper than 256/ })
   json(JSON.stringify('['.repeat(1000)))
   json(JSON.stringify([`"${'['.repeat(1000)}`, `\\"${'{'.repeat(1000)}\\`]))
   json(`[${'[],{},'.repeat(1000)}[]]`)
@@ -46,7 +89,10 @@ test('JSON texts with bytes changed at random are refused by an error of the tab
       json(bytes)
       JSON.parse(bytes.toString())
     } catch (error) {
-      assert.ok(error instanceof InkcastError && ['bad_value', 'bad_utf8'].includes(error.code), `seed ${SEED}, change ${i}: ${error}`)
+      assert.ok(
+        error instanceof InkcastError && ['bad_value', 'bad_utf8'].includes(error.code),
+        `seed ${SEED}, change ${i}: ${error}`
+      )
     }
   }
 })
@@ -54,9 +100,16 @@ test('JSON texts with bytes changed at random are refused by an error of the tab
 test('msgpack that a client of the other codec could not be given is refused', () => {
   const check = (/** @type {number[]} */ ...bytes) => checkValue(Buffer.from(bytes), 'application/msgpack')
   check(0x81, 0xa1, 0x61, 1)
-  for (const bytes of [[0x81, 0x80, 1], [0x81, 0xc0, 1], [0x81, 0xc4, 1, 0x61, 1], [0xd5, 0xff, 0, 0]]) assert.throws(() => check(...bytes), { code: 'bad_value' })
+  for (const bytes of [
+    [0x81, 0x80, 1],
+    [0x81, 0xc0, 1],
+    [0x81, 0xc4, 1, 0x61, 1],
+    [0xd5, 0xff, 0, 0]
+  ])
+    assert.throws(() => check(...bytes), { code: 'bad_value' })
 })
 
 test('other content types are refused', () => {
-  for (const type of ['', 'text/plain', 'application/JSON', 'application/json; charset=utf-8']) assert.throws(() => checkValue(Buffer.from('1'), type), { code: 'bad_content_type' })
+  for (const type of ['', 'text/plain', 'application/JSON', 'application/json; charset=utf-8'])
+    assert.throws(() => checkValue(Buffer.from('1'), type), { code: 'bad_content_type' })
 })

@@ -8,9 +8,22 @@ test('numbers that clients make up cost Redis one question in a tenth of a secon
   const clock = manualClock()
   let numbers = ['7', '1023']
   let asked = 0
-  const taken = createTakenNumbers({ clock, redis: { scripts: { numbers: async () => { asked++; return numbers } } } })
+  const taken = createTakenNumbers({
+    clock,
+    redis: {
+      scripts: {
+        numbers: async () => {
+          asked++
+          return numbers
+        }
+      }
+    }
+  })
   const all = Array.from({ length: MAX_WORKERS }, (_, number) => number)
-  const found = async () => (await Promise.all(all.map(async (number) => await taken.has(number) ? number : -1))).filter((number) => number >= 0)
+  const found = async () =>
+    (await Promise.all(all.map(async (number) => ((await taken.has(number)) ? number : -1)))).filter(
+      (number) => number >= 0
+    )
   assert.deepEqual([await found(), asked], [[7, 1023], 1])
   numbers = ['8']
   assert.deepEqual([await found(), asked], [[7, 1023], 1])
@@ -21,7 +34,17 @@ test('numbers that clients make up cost Redis one question in a tenth of a secon
 test('while Redis is away that is said to all who ask, and it is asked again', async () => {
   const clock = manualClock()
   let away = true
-  const taken = createTakenNumbers({ clock, redis: { scripts: { numbers: async () => { if (away) throw new Error('away'); return ['1'] } } } })
+  const taken = createTakenNumbers({
+    clock,
+    redis: {
+      scripts: {
+        numbers: async () => {
+          if (away) throw new Error('away')
+          return ['1']
+        }
+      }
+    }
+  })
   for (let i = 0; i < 3; i++) await assert.rejects(taken.has(1), /away/)
   away = false
   clock.advance(100)

@@ -31,7 +31,13 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
     if (text === '') return
     submit.disabled = true
     try {
-      await send('sheet:comment', { id: newId(), text, name: me.name, color: me.color, ...(cell === null ? {} : { cell }) })
+      await send('sheet:comment', {
+        id: newId(),
+        text,
+        name: me.name,
+        color: me.color,
+        ...(cell === null ? {} : { cell })
+      })
       field.value = ''
       setCell(null)
       tell('')
@@ -67,13 +73,45 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
 
   /** @param {any} comment */
   function itemOf ({ id, text, name, color, at, cell: where, outside }) {
-    const item = h('li', { 'data-id': id, class: outside ? 'comment outside' : 'comment' },
-      h('p', { class: 'comment-head' },
+    const item = h(
+      'li',
+      { 'data-id': id, class: outside ? 'comment outside' : 'comment' },
+      h(
+        'p',
+        { class: 'comment-head' },
         h('strong', {}, name),
-        ...where === undefined ? [] : [h('button', { type: 'button', class: 'chip', 'aria-label': `Show cell ${where}`, onclick: () => onShow(where) }, where)],
-        h('time', { dateTime: new Date(at).toISOString() }, new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })),
-        ...outside ? [] : [h('button', { type: 'button', class: 'resolve', title: 'Resolve', 'aria-label': `Resolve the comment of ${name}`, onclick: () => resolve(id) }, '✓')]),
-      h('p', {}, text))
+        ...(where === undefined
+          ? []
+          : [
+              h(
+                'button',
+                { type: 'button', class: 'chip', 'aria-label': `Show cell ${where}`, onclick: () => onShow(where) },
+                where
+              )
+            ]),
+        h(
+          'time',
+          { dateTime: new Date(at).toISOString() },
+          new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+        ),
+        ...(outside
+          ? []
+          : [
+              h(
+                'button',
+                {
+                  type: 'button',
+                  class: 'resolve',
+                  title: 'Resolve',
+                  'aria-label': `Resolve the comment of ${name}`,
+                  onclick: () => resolve(id)
+                },
+                '✓'
+              )
+            ])
+      ),
+      h('p', {}, text)
+    )
     item.style.setProperty('--color', color)
     return item
   }
@@ -84,10 +122,24 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
   }
 
   return {
-    /** A record that is no change of the document: somebody published to it directly. @param {unknown} payload @param {{ traceId?: string, offset?: number }} meta */
+    /**
+     * A record that is no change of the document: somebody published to it directly.
+     * @param {unknown} payload
+     * @param {{ traceId?: string, offset?: number }} meta
+     */
     onMessage (payload, { traceId }) {
-      const text = typeof (/** @type {any} */ (payload)?.text) === 'string' ? /** @type {any} */ (payload).text : JSON.stringify(payload)
-      messages.push({ id: traceId ?? newId(), text: text.slice(0, 500), name: 'from outside', color: '#475569', at: Date.now(), outside: true })
+      const text =
+        typeof (/** @type {any} */ (payload)?.text) === 'string'
+          ? /** @type {any} */ (payload).text
+          : JSON.stringify(payload)
+      messages.push({
+        id: traceId ?? newId(),
+        text: text.slice(0, 500),
+        name: 'from outside',
+        color: '#475569',
+        at: Date.now(),
+        outside: true
+      })
       if (messages.length > MAX_MESSAGES) messages.shift()
       draw()
     },

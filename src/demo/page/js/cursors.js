@@ -20,7 +20,10 @@ const TELL_AGAIN = 1500
  */
 export function createCursors ({ sheet, people, signal }) {
   const layer = byId('pointers')
-  /** @typedef {{ x: number, y: number, at: number, pointer: { element: HTMLElement, name: HTMLElement } | null, cell: string | null }} Cursor */
+  /**
+   * @typedef {{ x: number, y: number, at: number, pointer: { element: HTMLElement, name: HTMLElement } | null, cell:
+   *   string | null }} Cursor
+   */
   /** @type {Map<string, Cursor>} by connection id; of no more than are here */
   const cursors = new Map()
   /** @type {Set<string>} */
@@ -32,7 +35,10 @@ export function createCursors ({ sheet, people, signal }) {
   let telling = 0
 
   const pause = () => PAUSE + PAUSE_PER_PERSON * people.others().length
-  const point = withPauses((x, y) => signal('pointer', { x: Math.round(x * 1000) / 1000, y: Math.round(y * 1000) / 1000 }), pause)
+  const point = withPauses(
+    (x, y) => signal('pointer', { x: Math.round(x * 1000) / 1000, y: Math.round(y * 1000) / 1000 }),
+    pause
+  )
   const select = withPauses(() => signal('select', { cell: selected }), pause)
 
   sheet.table.addEventListener('pointermove', (/** @type {PointerEvent} */ { clientX, clientY, pointerType }) => {
@@ -76,7 +82,10 @@ export function createCursors ({ sheet, people, signal }) {
   function drawMark (cell) {
     const box = sheet.box(cell)
     if (box === null) return
-    const here = [...cursors].filter(([, cursor]) => cursor.cell === cell).map(([connection]) => people.at(connection)).filter((person) => person !== undefined)
+    const here = [...cursors]
+      .filter(([, cursor]) => cursor.cell === cell)
+      .map(([connection]) => people.at(connection))
+      .filter((person) => person !== undefined)
     const label = box.querySelector('.mark')
     box.classList.toggle('selected-by-other', here.length > 0)
     if (here.length === 0) return void label?.remove()
@@ -100,7 +109,8 @@ export function createCursors ({ sheet, people, signal }) {
     draw()
   })
   people.addEventListener('follow', () => {
-    for (const [connection, { cell }] of cursors) if (cell !== null && people.at(connection)?.id === people.following) sheet.bringIntoView(cell)
+    for (const [connection, { cell }] of cursors)
+      if (cell !== null && people.at(connection)?.id === people.following) sheet.bringIntoView(cell)
   })
   setInterval(() => {
     const now = performance.now()

@@ -1,7 +1,8 @@
 /**
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
- * @param {Record<string, any>} [properties] `class`, `data-…`, `aria-…`, `role` and `for` become attributes, `on…` listeners, the others properties
+ * @param {Record<string, any>} [properties] `class`, `data-…`, `aria-…`, `role` and `for` become attributes, `on…`
+ *   listeners, the others properties
  * @param {...(Node | string)} children
  * @returns {HTMLElementTagNameMap[T]}
  */
@@ -17,7 +18,12 @@ export function h (tag, properties = {}, ...children) {
   return element
 }
 
-/** @param {string} name @param {Record<string, string | number>} attributes @param {...Node | string} children @returns {SVGElement} */
+/**
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ * @param {...Node | string} children
+ * @returns {SVGElement}
+ */
 export function svg (name, attributes, ...children) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', name)
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, String(value))
@@ -39,7 +45,8 @@ export function byId (id, type = /** @type {any} */ (HTMLElement)) {
 }
 
 /**
- * Makes a list hold these items in this order. What is there already is not touched: it would lose the focus, and begin its animation anew.
+ * Makes a list hold these items in this order. What is there already is not touched: it would lose the focus, and begin
+ * its animation anew.
  *
  * @param {Element} list
  * @param {Element[]} items

@@ -4,8 +4,8 @@ import { byId } from './dom.js'
 const AWAY = 4
 
 /**
- * The button that cuts the connection and then counts what came after: every record has a number, so it can be shown that
- * none is missing.
+ * The button that cuts the connection and then counts what came after: every record has a number, so it can be shown
+ * that none is missing.
  *
  * @param {object} dependencies
  * @param {any} dependencies.client
@@ -35,7 +35,12 @@ export function createDrop ({ client, doc }) {
     if (seconds > 0) timer = setTimeout(() => count(seconds - 1), 1000)
   }
 
-  doc.on('resync', () => end('resynced', 'The gap was too long for the log, so the page has loaded the document again: nothing is missing either.'))
+  doc.on('resync', () =>
+    end(
+      'resynced',
+      'The gap was too long for the log, so the page has loaded the document again: nothing is missing either.'
+    )
+  )
   doc.on('joined', (/** @type {{ position: { epoch: string, offset: number } }} */ { position }) => {
     if (away === null) return
     const { from, seen } = away
@@ -43,9 +48,12 @@ export function createDrop ({ client, doc }) {
     let caught = 0
     for (let offset = from.offset + 1; offset <= position.offset; offset++) if (seen.has(offset)) caught++
     const missed = due - caught
-    end(missed === 0 ? 'whole' : 'missed', due === 0
-      ? 'Back. Nothing happened meanwhile; bring in guests, or type in another tab, and try again.'
-      : `Back: ${caught} ${caught === 1 ? 'record' : 'records'} caught up (${from.offset + 1} to ${position.offset}), ${missed} missed.`)
+    end(
+      missed === 0 ? 'whole' : 'missed',
+      due === 0
+        ? 'Back. Nothing happened meanwhile; bring in guests, or type in another tab, and try again.'
+        : `Back: ${caught} ${caught === 1 ? 'record' : 'records'} caught up (${from.offset + 1} to ${position.offset}), ${missed} missed.`
+    )
   })
 
   /** @param {string} result @param {string} text */

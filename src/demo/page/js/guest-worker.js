@@ -1,9 +1,37 @@
 import { connect } from '/client/index.js'
 import { COLORS } from './me.js'
 
-const NAMES = ['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Tim', 'Radia', 'Ken', 'Frances', 'Donald', 'Margaret', 'Leslie']
-const NOTES = ['looks good to me', 'asked the press office', 'needs one more day', 'moved to Friday', 'done, please check', 'who takes this?', 'see the wiki', 'cake is ordered']
-const COMMENTS = ['Can we finish this today?', 'I like it.', 'Let us rehearse at three.', 'Numbers are from this morning.', 'Ship it!']
+const NAMES = [
+  'Ada',
+  'Grace',
+  'Alan',
+  'Edsger',
+  'Barbara',
+  'Tim',
+  'Radia',
+  'Ken',
+  'Frances',
+  'Donald',
+  'Margaret',
+  'Leslie'
+]
+const NOTES = [
+  'looks good to me',
+  'asked the press office',
+  'needs one more day',
+  'moved to Friday',
+  'done, please check',
+  'who takes this?',
+  'see the wiki',
+  'cake is ordered'
+]
+const COMMENTS = [
+  'Can we finish this today?',
+  'I like it.',
+  'Let us rehearse at three.',
+  'Numbers are from this morning.',
+  'Ship it!'
+]
 const STATUS = ['to do', 'in progress', 'done']
 
 const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -14,18 +42,24 @@ const between = (/** @type {number} */ low, /** @type {number} */ high) => low +
 const guests = []
 
 addEventListener('message', ({ data: { guid, origin, count } }) => {
-  while (guests.length < count) guests.push(visit(guests.length, guid, origin).catch((error) => console.warn('a guest has left', error)))
+  while (guests.length < count)
+    guests.push(visit(guests.length, guid, origin).catch((error) => console.warn('a guest has left', error)))
 })
 
 /** @param {number} index @param {string} guid @param {string} origin */
 async function visit (index, guid, origin) {
-  const me = { id: `guest-${index}-${Math.random().toString(36).slice(2, 8)}`, name: NAMES[index % NAMES.length], color: COLORS[index % COLORS.length] }
+  const me = {
+    id: `guest-${index}-${Math.random().toString(36).slice(2, 8)}`,
+    name: NAMES[index % NAMES.length],
+    color: COLORS[index % COLORS.length]
+  }
   const client = connect(origin, { id: me.id })
   const doc = await client.open(guid, { state: me })
   const row = 2 + index % 11
   const at = { x: Math.random(), y: Math.random() }
   let number = 0
-  const send = (/** @type {string} */ event, /** @type {object} */ data) => doc.send({ id: `${me.id}:${++number}`, ...data }, { event }).catch(() => {})
+  const send = (/** @type {string} */ event, /** @type {object} */ data) =>
+    doc.send({ id: `${me.id}:${++number}`, ...data }, { event }).catch(() => {})
 
   /** @param {number} x @param {number} y */
   async function moveTo (x, y) {

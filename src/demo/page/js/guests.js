@@ -5,8 +5,8 @@ const STEP = 3
 const MAX = 12
 
 /**
- * Guests who type, point and comment, each with a connection of its own, so that there is something to see for who is alone. They live
- * in a worker: what they do costs this page nothing but what it receives.
+ * Guests who type, point and comment, each with a connection of its own, so that there is something to see for who is
+ * alone. They live in a worker: what they do costs this page nothing but what it receives.
  *
  * @param {{ guid: string }} settings
  */
@@ -32,7 +32,8 @@ export function createGuests ({ guid }) {
   })
 
   function show () {
-    button.textContent = count === 0 ? `Bring in ${STEP} guests` : count < MAX ? `${STEP} more guests` : `${count} guests are here`
+    button.textContent =
+      count === 0 ? `Bring in ${STEP} guests` : count < MAX ? `${STEP} more guests` : `${count} guests are here`
     button.disabled = count >= MAX
     leave.hidden = count === 0
   }

@@ -4,8 +4,9 @@ import { connect } from '/client/index.js'
 const PAUSE = 2000
 
 /**
- * Where a document comes from and how it stays up to date: the document service has it and says where the log stood; from there on
- * the gateway sends what happens. When the gateway cannot bridge a gap (`resync`), the document is loaded again.
+ * Where a document comes from and how it stays up to date: the document service has it and says where the log stood;
+ * from there on the gateway sends what happens. When the gateway cannot bridge a gap (`resync`), the document is loaded
+ * again.
  *
  * @param {object} dependencies
  * @param {string} dependencies.guid
@@ -20,19 +21,32 @@ export async function openLink ({ guid, me, onLoad, onProblem, onState, transpor
   // another build of the same library, which is no module
   const other = '/client/socket.io.msgpack.min.js'
   if (msgpack) await import(other)
-  const client = connect(location.origin, { id: me.id, ...transports && { transports }, ...msgpack && { io: /** @type {any} */ (globalThis).io } })
+  const client = connect(location.origin, {
+    id: me.id,
+    ...(transports && { transports }),
+    ...(msgpack && { io: /** @type {any} */ (globalThis).io })
+  })
   client.on('state', onState)
 
   /** @returns {Promise<{ epoch: string, offset: number } | null>} */
   async function load () {
     for (;;) {
-      const answer = await fetch(`/documents/${encodeURIComponent(guid)}`).then((response) => response.ok ? response.json() : null, () => null)
+      const answer = await fetch(`/documents/${encodeURIComponent(guid)}`).then(
+        (response) => (response.ok ? response.json() : null),
+        () => null
+      )
       if (answer !== null) {
-        onProblem(answer.kept === false ? 'No document service runs here, so nobody keeps this document: changes reach whoever has it open.' : '')
+        onProblem(
+          answer.kept === false
+            ? 'No document service runs here, so nobody keeps this document: changes reach whoever has it open.'
+            : ''
+        )
         onLoad(answer)
         return answer.position
       }
-      onProblem('The document service does not answer. With Kafka it is a program of its own: node examples/document-service/main.js')
+      onProblem(
+        'The document service does not answer. With Kafka it is a program of its own: node examples/document-service/main.js'
+      )
       await new Promise((resolve) => setTimeout(resolve, PAUSE))
     }
   }

@@ -33,7 +33,10 @@ let state = { ...me }
 const model = new Model()
 const people = new People({ me, presence: () => link?.doc.presence ?? new Map() })
 const underneath = createUnderneath({ model })
-const send = (/** @type {string} */ event, /** @type {object} */ data) => link === null ? Promise.reject(Object.assign(new Error('not connected yet'), { retryable: true })) : link.doc.send(data, { event })
+const send = (/** @type {string} */ event, /** @type {object} */ data) =>
+  link === null
+    ? Promise.reject(Object.assign(new Error('not connected yet'), { retryable: true }))
+    : link.doc.send(data, { event })
 const signal = (/** @type {string} */ event, /** @type {object} */ data) => link?.doc.signal(event, data) ?? false
 
 const edits = createEdits({ model, send, newId, onSent: underneath.sent })
@@ -47,7 +50,11 @@ const sheet = createSheet({
   colorOf: (id) => personOf(id) === me.id ? undefined : people.colorOf(personOf(id))
 })
 const cursors = createCursors({ sheet, people, signal })
-const comments = createComments({ model, me, send, newId, selected: () => lastCell, onShow: (cell) => sheet.bringIntoView(cell) })
+const comments = createComments({
+  model, me, send, newId,
+  selected: () => lastCell,
+  onShow: (cell) => sheet.bringIntoView(cell)
+})
 const stage = createStage({ model, people, signal, tell: (presenting) => setState({ presenting }) })
 
 /** @param {Record<string, any>} change */
@@ -112,7 +119,9 @@ function arrived ({ offset }) {
 doc.on('sheet:changes', ({ changes }, meta) => apply(changes, meta))
 // without a document service what others sent comes as it is
 doc.on('sheet:edit', ({ id, cells }, meta) => apply([{ id, cells }], meta))
-doc.on('sheet:comment', ({ id, text, name, color, cell }, meta) => apply([{ id, comment: { id, text, name, color, cell, at: meta.ts } }], meta))
+doc.on('sheet:comment', ({ id, text, name, color, cell }, meta) =>
+  apply([{ id, comment: { id, text, name, color, cell, at: meta.ts } }], meta)
+)
 doc.on('sheet:resolve', ({ id, comment }, meta) => apply([{ id, resolved: comment }], meta))
 doc.on('message', (payload, meta) => {
   comments.onMessage(payload, meta)
@@ -122,7 +131,11 @@ client.on('sheet:refused', ({ id, message }) => {
   model.refuse(id)
   comments.tell(message)
 })
-for (const [event, listener] of Object.entries({ pointer: cursors.onPointer, select: cursors.onSelect, laser: stage.onLaser })) {
+for (const [event, listener] of Object.entries({
+  pointer: cursors.onPointer,
+  select: cursors.onSelect,
+  laser: stage.onLaser
+})) {
   doc.on(event, (payload, meta) => {
     underneath.signal()
     if (payload !== null && typeof payload === 'object' && meta.from !== client.connectionId) listener(payload, meta)

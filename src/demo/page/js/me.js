@@ -1,7 +1,31 @@
 /** Dark enough for white text (WCAG AA), and apart from each other. */
-export const COLORS = ['#b3202c', '#1f6f50', '#1d4ed8', '#7c3aed', '#9a3412', '#0e7490', '#be185d', '#4d7c0f', '#6d4c41', '#475569']
+export const COLORS = [
+  '#b3202c',
+  '#1f6f50',
+  '#1d4ed8',
+  '#7c3aed',
+  '#9a3412',
+  '#0e7490',
+  '#be185d',
+  '#4d7c0f',
+  '#6d4c41',
+  '#475569'
+]
 
-const FIRST = ['Amber', 'Brisk', 'Calm', 'Clever', 'Gentle', 'Golden', 'Lucky', 'Merry', 'Noble', 'Quiet', 'Sunny', 'Witty']
+const FIRST = [
+  'Amber',
+  'Brisk',
+  'Calm',
+  'Clever',
+  'Gentle',
+  'Golden',
+  'Lucky',
+  'Merry',
+  'Noble',
+  'Quiet',
+  'Sunny',
+  'Witty'
+]
 const SECOND = ['Badger', 'Crane', 'Falcon', 'Fox', 'Heron', 'Lynx', 'Marten', 'Otter', 'Owl', 'Robin', 'Swift', 'Wren']
 
 const KEY = 'inkcast demo me'

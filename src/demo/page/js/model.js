@@ -1,8 +1,10 @@
 /**
- * The document as this page knows it: what the document service has confirmed, and on top of it what was typed here and is on its way.
+ * The document as this page knows it: what the document service has confirmed, and on top of it what was typed here and
+ * is on its way.
  *
  * @typedef {{ id: string, text: string, name: string, color: string, at: number, cell?: string }} Comment
- * @typedef {{ version?: number, id: string, by?: string, cells?: Record<string, string>, comment?: Comment, resolved?: string }} Change
+ * @typedef {{ version?: number, id: string, by?: string, cells?: Record<string, string>, comment?: Comment, resolved?:
+ *   string }} Change
  * @typedef {{ id: string | null, text: string }} Pending id of the request it is in; null: not sent yet
  */
 export class Model extends EventTarget {
@@ -65,7 +67,8 @@ export class Model extends EventTarget {
     }
     if (comment !== undefined) this.comments.push(comment)
     if (resolved !== undefined) this.comments = this.comments.filter(({ id }) => id !== resolved)
-    if (comment !== undefined || resolved !== undefined) this.dispatchEvent(new CustomEvent('comments', { detail: { comment } }))
+    if (comment !== undefined || resolved !== undefined)
+      this.dispatchEvent(new CustomEvent('comments', { detail: { comment } }))
   }
 
   /** @param {Change} change what was typed here is on its way no longer */

@@ -14,7 +14,10 @@ export class People extends EventTarget {
   /** @type {string | null} id of the person that this page follows */
   following = null
 
-  /** @param {{ me: import('./me.js').Me, presence: () => ReadonlyMap<string, import('/client/index.js').Member> }} dependencies */
+  /**
+   * @param {{ me: import('./me.js').Me, presence: () => ReadonlyMap<string, import('/client/index.js').Member> }}
+   *   dependencies
+   */
   constructor ({ me, presence }) {
     super()
     this.me = me
@@ -27,11 +30,20 @@ export class People extends EventTarget {
   update () {
     this.#byConnection.clear()
     // a user of several tabs is one member with several connections
-    for (const { id: connection, state } of [...this.presence().values()].flatMap((member) => member.connections ?? [member])) {
+    for (const { id: connection, state } of [...this.presence().values()].flatMap(
+      (member) => member.connections ?? [member]
+    )) {
       // a state is whatever its client says: take from it only what fits
-      if (typeof state?.id !== 'string' || typeof state.name !== 'string' || !/^#[0-9a-f]{6}$/.test(state.color)) continue
+      if (typeof state?.id !== 'string' || typeof state.name !== 'string' || !/^#[0-9a-f]{6}$/.test(state.color))
+        continue
       const { id, name, color, presenting } = state
-      this.#byConnection.set(connection, { id, name: name.slice(0, 40), color, connection, ...Number.isInteger(presenting?.slide) ? { presenting } : {} })
+      this.#byConnection.set(connection, {
+        id,
+        name: name.slice(0, 40),
+        color,
+        connection,
+        ...(Number.isInteger(presenting?.slide) ? { presenting } : {})
+      })
     }
     this.dispatchEvent(new Event('change'))
     this.draw()
@@ -66,12 +78,39 @@ export class People extends EventTarget {
     const shown = others.length > SHOWN ? others.slice(0, SHOWN - 1) : others
     const known = new Map(Array.from(this.list.children, (item) => [item.getAttribute('data-id'), item]))
     const items = shown.map((person) => {
-      const item = known.get(person.id) ?? h('li', { 'data-id': person.id }, h('button', { type: 'button', class: 'avatar', onclick: () => this.follow(person.id) },
-        h('span', {}), h('span', { class: 'visually-hidden' })))
+      const item =
+        known.get(person.id) ??
+        h(
+          'li',
+          { 'data-id': person.id },
+          h(
+            'button',
+            { type: 'button', class: 'avatar', onclick: () => this.follow(person.id) },
+            h('span', {}),
+            h('span', { class: 'visually-hidden' })
+          )
+        )
       dress(item.children[0], person, person.id === this.following)
       return item
     })
-    if (others.length > shown.length) items.push(h('li', {}, h('span', { class: 'avatar more', title: others.slice(shown.length).map(({ name }) => name).join(', ') }, `+${others.length - shown.length}`)))
+    if (others.length > shown.length)
+      items.push(
+        h(
+          'li',
+          {},
+          h(
+            'span',
+            {
+              class: 'avatar more',
+              title: others
+                .slice(shown.length)
+                .map(({ name }) => name)
+                .join(', ')
+            },
+            `+${others.length - shown.length}`
+          )
+        )
+      )
     arrange(this.list, items)
     byId('people-count').textContent = others.length === 0 ? 'only you' : `${others.length + 1} here`
   }

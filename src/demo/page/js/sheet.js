@@ -21,12 +21,25 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
   build()
 
   function build () {
-    const head = h('tr', {}, h('td', { class: 'corner' }), ...COLUMNS.map((column) => h('th', { scope: 'col' }, column)))
+    const head = h(
+      'tr',
+      {},
+      h('td', { class: 'corner' }),
+      ...COLUMNS.map((column) => h('th', { scope: 'col' }, column))
+    )
     const rows = Array.from({ length: ROWS }, (_, index) => {
       const row = index + 1
       return h('tr', {}, h('th', { scope: 'row' }, String(row)), ...COLUMNS.map((column, i) => {
         const cell = column + row
-        const field = h('input', { type: 'text', maxLength: MAX_TEXT, autocomplete: 'off', spellcheck: false, enterKeyHint: 'next', 'aria-label': `${cell}, ${COLUMN_NAMES[i]}`, 'data-cell': cell })
+        const field = h('input', {
+          type: 'text',
+          maxLength: MAX_TEXT,
+          autocomplete: 'off',
+          spellcheck: false,
+          enterKeyHint: 'next',
+          'aria-label': `${cell}, ${COLUMN_NAMES[i]}`,
+          'data-cell': cell
+        })
         fields.set(cell, field)
         return h('td', { 'data-cell': cell, class: `column-${column.toLowerCase()}` }, field)
       }))
@@ -47,7 +60,16 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
   table.addEventListener('focusout', ({ relatedTarget }) => { if (cellOf(relatedTarget) === undefined) onSelect(null) })
   table.addEventListener('keydown', (event) => {
     const cell = cellOf(event.target)
-    const step = event.key === 'Enter' ? (event.shiftKey ? -1 : 1) : event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : undefined
+    const step =
+      event.key === 'Enter'
+        ? event.shiftKey
+          ? -1
+          : 1
+        : event.key === 'ArrowDown'
+          ? 1
+          : event.key === 'ArrowUp'
+            ? -1
+            : undefined
     if (cell === undefined || step === undefined || event.isComposing) return
     const next = fields.get(cell[0] + (Number(cell.slice(1)) + step))
     if (next === undefined) return
@@ -90,7 +112,10 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
   function flash (cell, color) {
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) return
     const box = fields.get(cell)?.parentElement
-    box?.animate([{ backgroundColor: `${color}55` }, { backgroundColor: `${color}00` }], { duration: 900, easing: 'ease-out' })
+    box?.animate([{ backgroundColor: `${color}55` }, { backgroundColor: `${color}00` }], {
+      duration: 900,
+      easing: 'ease-out'
+    })
   }
 
   return {
@@ -98,6 +123,8 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
     /** @param {string} cell @returns {HTMLElement | null} */
     box: (cell) => fields.get(cell)?.parentElement ?? null,
     /** @param {string} cell */
-    bringIntoView (cell) { fields.get(cell)?.parentElement?.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'smooth' }) }
+    bringIntoView (cell) {
+      fields.get(cell)?.parentElement?.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'smooth' })
+    }
   }
 }

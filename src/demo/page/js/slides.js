@@ -1,7 +1,8 @@
 import { h } from './dom.js'
 
 /**
- * What is presented: four slides, drawn from the document as it is at the moment, so that an edit shows on the slide as well.
+ * What is presented: four slides, drawn from the document as it is at the moment, so that an edit shows on the slide as
+ * well.
  *
  * @typedef {object} Source
  * @property {import('./model.js').Model} model
@@ -14,14 +15,25 @@ export const SLIDES = [opening, hours, voices, route]
 /** @param {Source} source */
 function opening ({ model, people }) {
   const names = [people.me, ...people.others()].slice(0, 24)
-  return h('article', { class: 'slide opening' },
+  return h(
+    'article',
+    { class: 'slide opening' },
     h('h2', {}, model.title),
-    h('p', {}, names.length === 1 ? 'Only you are here yet.' : `${people.others().length + 1} people look at this together.`),
-    h('p', { class: 'faces', 'aria-hidden': 'true' }, ...names.map(({ name, color }) => {
-      const face = h('span', {}, name.split(' ')[0])
-      face.style.setProperty('--color', color)
-      return face
-    })))
+    h(
+      'p',
+      {},
+      names.length === 1 ? 'Only you are here yet.' : `${people.others().length + 1} people look at this together.`
+    ),
+    h(
+      'p',
+      { class: 'faces', 'aria-hidden': 'true' },
+      ...names.map(({ name, color }) => {
+        const face = h('span', {}, name.split(' ')[0])
+        face.style.setProperty('--color', color)
+        return face
+      })
+    )
+  )
 }
 
 /** @param {Source} source */
@@ -32,29 +44,57 @@ function hours ({ model }) {
     if (value > 0) rows.push({ task: model.text(`A${row}`) || `row ${row}`, value })
   }
   const most = Math.max(1, ...rows.map(({ value }) => value))
-  return h('article', { class: 'slide hours' },
+  return h(
+    'article',
+    { class: 'slide hours' },
     h('h2', {}, 'Hours by task'),
-    h('ul', { class: 'bars' }, ...rows.slice(0, 8).map(({ task, value }) => {
-      const bar = h('span', { class: 'length' })
-      bar.style.setProperty('--share', String(value / most))
-      return h('li', {}, h('span', { class: 'task' }, task), bar, h('span', { class: 'value' }, String(value)))
-    })),
-    h('p', {}, rows.length === 0 ? 'Column C of the sheet has no numbers yet.' : `${rows.reduce((sum, { value }) => sum + value, 0)} hours in all. Change a number in the sheet and watch.`))
+    h(
+      'ul',
+      { class: 'bars' },
+      ...rows.slice(0, 8).map(({ task, value }) => {
+        const bar = h('span', { class: 'length' })
+        bar.style.setProperty('--share', String(value / most))
+        return h('li', {}, h('span', { class: 'task' }, task), bar, h('span', { class: 'value' }, String(value)))
+      })
+    ),
+    h(
+      'p',
+      {},
+      rows.length === 0
+        ? 'Column C of the sheet has no numbers yet.'
+        : `${rows.reduce((sum, { value }) => sum + value, 0)} hours in all. Change a number in the sheet and watch.`
+    )
+  )
 }
 
 /** @param {Source} source */
 function voices ({ model }) {
-  return h('article', { class: 'slide voices' },
+  return h(
+    'article',
+    { class: 'slide voices' },
     h('h2', {}, 'What people say'),
-    ...model.comments.length === 0 ? [h('p', {}, 'Nobody has said anything yet.')] : model.comments.slice(-4).reverse().map(({ text, name, color }) => {
-      const quote = h('blockquote', {}, h('p', {}, text), h('footer', {}, name))
-      quote.style.setProperty('--color', color)
-      return quote
-    }))
+    ...(model.comments.length === 0
+      ? [h('p', {}, 'Nobody has said anything yet.')]
+      : model.comments
+          .slice(-4)
+          .reverse()
+          .map(({ text, name, color }) => {
+            const quote = h('blockquote', {}, h('p', {}, text), h('footer', {}, name))
+            quote.style.setProperty('--color', color)
+            return quote
+          }))
+  )
 }
 
 function route () {
-  const stops = [['A browser', 'doc:send'], ['Gateway', 'who may, how much'], ['Kafka', 'documents.uplink'], ['Document service', 'checks and keeps'], ['The log', 'offset + 1'], ['Everyone', 'one frame for all']]
+  const stops = [
+    ['A browser', 'doc:send'],
+    ['Gateway', 'who may, how much'],
+    ['Kafka', 'documents.uplink'],
+    ['Document service', 'checks and keeps'],
+    ['The log', 'offset + 1'],
+    ['Everyone', 'one frame for all']
+  ]
   return h('article', { class: 'slide route' },
     h('h2', {}, 'The way of a change'),
     h('ol', {}, ...stops.map(([name, what]) => h('li', {}, h('strong', {}, name), h('span', {}, what)))),

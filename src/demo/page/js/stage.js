@@ -7,8 +7,8 @@ const LASER_STAYS = 1500
 const LASER_PAUSE = 33
 
 /**
- * Presenting and following. Who presents says so in the presence state, with the slide: whoever comes later sees it at once, and when the
- * presenter's connection ends for good, so does the presentation. The laser is a signal.
+ * Presenting and following. Who presents says so in the presence state, with the slide: whoever comes later sees it at
+ * once, and when the presenter's connection ends for good, so does the presentation. The laser is a signal.
  *
  * @param {object} dependencies
  * @param {import('./model.js').Model} dependencies.model
@@ -20,7 +20,10 @@ export function createStage ({ model, people, tell, signal }) {
   const dialog = byId('stage', HTMLDialogElement)
   const screen = byId('slide')
   const laser = byId('laser')
-  /** What this page does: null, present, or follow somebody. @type {{ role: 'presenter' } | { role: 'follower', connection: string } | null} */
+  /**
+   * What this page does: null, present, or follow somebody.
+   * @type {{ role: 'presenter' } | { role: 'follower', connection: string } | null}
+   */
   let role = null
   let slide = 0
   /** The slide that is on the screen. @type {number | null} */
@@ -133,7 +136,8 @@ export function createStage ({ model, people, tell, signal }) {
   return {
     /** @param {{ x: unknown, y: unknown }} payload @param {{ from?: string }} meta */
     onLaser ({ x, y }, { from }) {
-      if (role?.role !== 'follower' || role.connection !== from || typeof x !== 'number' || typeof y !== 'number') return
+      if (role?.role !== 'follower' || role.connection !== from || typeof x !== 'number' || typeof y !== 'number')
+        return
       laser.hidden = false
       laser.style.transform = `translate(${x * screen.clientWidth}px, ${y * screen.clientHeight}px)`
       clearTimeout(laserTimer)

@@ -10,7 +10,12 @@ const MAX_WAITING = 200
 
 /** @type {Record<string, string>} */
 const SENTENCES = {
-  connecting: 'connecting', connected: 'connected', reconnecting: 'reconnecting', draining: 'moving to another worker', refused: 'refused', closed: 'closed'
+  connecting: 'connecting',
+  connected: 'connected',
+  reconnecting: 'reconnecting',
+  draining: 'moving to another worker',
+  refused: 'refused',
+  closed: 'closed'
 }
 
 /**
@@ -22,7 +27,10 @@ const SENTENCES = {
 export function createUnderneath ({ model }) {
   /** @type {{ client: any, doc: any } | null} */
   let link = null
-  /** @type {number[]} ms from a key to this screen: of own changes to their return, of others' by the clocks of both machines */
+  /**
+   * @type {number[]} ms from a key to this screen: of own changes to their return, of others' by the clocks of both
+   *   machines
+   */
   const latencies = []
   /** @type {Map<string, number>} when an own change was sent, by its id */
   const waiting = new Map()
@@ -44,7 +52,9 @@ export function createUnderneath ({ model }) {
     show('joined', joined)
     const median = [...latencies].sort((a, b) => a - b)[latencies.length >> 1]
     show('latency', median === undefined ? '–' : `${median < 10 ? median.toFixed(1) : Math.round(median)} ms`)
-    byId('curve', SVGElement).replaceChildren(...latencies.length < 2 ? [] : [svg('polyline', { points: curve(latencies) })])
+    byId('curve', SVGElement).replaceChildren(
+      ...(latencies.length < 2 ? [] : [svg('polyline', { points: curve(latencies) })])
+    )
   })
 
   /** @param {string} id @param {string} text */
@@ -104,5 +114,7 @@ export function createUnderneath ({ model }) {
 /** @param {number[]} values @returns {string} points in a box of 100 by 24 */
 function curve (values) {
   const top = Math.max(20, ...values)
-  return values.map((value, i) => `${(100 * i / (KEPT - 1)).toFixed(1)},${(23 - 21 * value / top).toFixed(1)}`).join(' ')
+  return values
+    .map((value, i) => `${((100 * i) / (KEPT - 1)).toFixed(1)},${(23 - (21 * value) / top).toFixed(1)}`)
+    .join(' ')
 }

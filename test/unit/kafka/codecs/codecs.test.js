@@ -5,14 +5,20 @@ import { DECOMPRESS } from '../../../../src/kafka/codecs/codecs.js'
 import { decompressZstdInJs } from '../../../../src/kafka/codecs/zstd-js.js'
 import { createZstdThreads } from '../../../../src/kafka/codecs/zstd-threads.js'
 
-const TEXT = '{"text":"Grüße, 世界 🌍"}'.repeat(40) + 'x'.repeat(300) + Array.from({ length: 40 }, (_, i) => `line ${i * 7919 % 101}`).join(',')
+const TEXT =
+  '{"text":"Grüße, 世界 🌍"}'.repeat(40) +
+  'x'.repeat(300) +
+  Array.from({ length: 40 }, (_, i) => `line ${(i * 7919) % 101}`).join(',')
 
 // the same text by other implementations: lz4_flex with both checksums, snappy in Rust, libzstd
-const LZ4 = 'BCJNGHRAvd0AAAD/EHsidGV4dCI6Ikdyw7zDn2UsIOS4lueVjCDwn4yNIn0fAP////+qH3gBAP8ZcWxpbmUgMCwHACI0MQgAIjgyCAATMggAIjYzEAADBwAiNDQPACI4NQgAEzIIACI2NhAAAwcA' +
+const LZ4 =
+  'BCJNGHRAvd0AAAD/EHsidGV4dCI6Ikdyw7zDn2UsIOS4lueVjCDwn4yNIn0fAP////+qH3gBAP8ZcWxpbmUgMCwHACI0MQgAIjgyCAATMggAIjYzEAADBwAiNDQPACI4NQgAEzIIACI2NhAAAwcA' +
   'IjQ3DwAiODgIABMyCAAiNjkQAAMHABM1fQATOX0AEzMIABM3fQATMQgAEzV+ABM5fgATMwgAEzd+ABMxCAATNX8AEzl/ABMzCAATN38AEzEIABM1gAAjMTCBABM0CAATOIEAEzIIABM2gQADBwCgNDMsbGluZSA4NMuvdFgAAAAAIMwwiQ=='
-const SNAPPY = 'vw54eyJ0ZXh0IjoiR3LDvMOfZSwg5LiW55WMIPCfjI0iff4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAOIfAAB4/gEA/gEA/gEA/gEAqgEAGGxpbmUgMCwFBwQ0' +
+const SNAPPY =
+  'vw54eyJ0ZXh0IjoiR3LDvMOfZSwg5LiW55WMIPCfjI0iff4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAP4fAOIfAAB4/gEA/gEA/gEA/gEAqgEAGGxpbmUgMCwFBwQ0' +
   'MQkIBDgyCQgAMg0IBDYzCRANBwQ0NAkPBDg1CQgAMg0IBDY2CRANBwQ0NwkPBDg4CQgAMg0IBDY5CRANBwA1DX0AOQ19ADMNCAA3DX0AMQ0IADUNfgA5DX4AMw0IADcNfgAxDQgANQ1/ADkNfwAzDQgANw1/ADENCAA1DYAEMTANgQA0DQgAOA2BADINCAA2DYENByQ0MyxsaW5lIDg0'
-const ZSTD = 'KLUv/WA/Bk0FALQFeyJ0ZXh0IjoiR3LDvMOfZSwg5LiW55WMIPCfjI0ifXhsaW5lIDAsNDE4MjI2MzQ0ODUyNjY0Nzg4MjY5NTkzMTcxMjU5MzQ3MTU1OTM3NzE4NTEwMDExMjIzNCkgYINKCg9Z5BtMlvlAZgEhbTALAzM7mrMI5DtwZkdDloB8B87saMgCUD7JgQM3s9GMPiwyLrM+mhot24Ey62jDNMVrURgq2xbxtzw='
+const ZSTD =
+  'KLUv/WA/Bk0FALQFeyJ0ZXh0IjoiR3LDvMOfZSwg5LiW55WMIPCfjI0ifXhsaW5lIDAsNDE4MjI2MzQ0ODUyNjY0Nzg4MjY5NTkzMTcxMjU5MzQ3MTU1OTM3NzE4NTEwMDExMjIzNCkgYINKCg9Z5BtMlvlAZgEhbTALAzM7mrMI5DtwZkdDloB8B87saMgCUD7JgQM3s9GMPiwyLrM+mhot24Ey62jDNMVrURgq2xbxtzw='
 
 const GZIP = zlib.gzipSync(TEXT)
 const snappy = Buffer.from(SNAPPY, 'base64')
@@ -54,7 +60,10 @@ for (const [name, decompress, sample] of SAMPLES) {
     test('ends with an error where it is cut off', async () => {
       for (let length = 0; length < sample.length; length += 7) {
         const result = await decompress(sample.subarray(0, length)).catch((error) => error)
-        assert.ok(result instanceof Error || result.length < Buffer.byteLength(TEXT), `${length} bytes of ${sample.length}`)
+        assert.ok(
+          result instanceof Error || result.length < Buffer.byteLength(TEXT),
+          `${length} bytes of ${sample.length}`
+        )
       }
     })
 
@@ -80,13 +89,18 @@ test('several snappy blocks and several lz4 frames are one value', async () => {
 })
 
 test('lz4 reads blocks that are stored as they are, blocks that look back, and skips frames of others', async () => {
-  const frame = (/** @type {number} */ flags, /** @type {string[]} */ ...blocks) => Buffer.from(`04224d18${flags.toString(16)}4000${blocks.join('')}00000000`, 'hex')
+  const frame = (/** @type {number} */ flags, /** @type {string[]} */ ...blocks) =>
+    Buffer.from(`04224d18${flags.toString(16)}4000${blocks.join('')}00000000`, 'hex')
   const stored = '03000080' + '616263' // "abc"
   assert.equal((await DECOMPRESS.lz4(frame(0x60, stored, stored))).toString(), 'abcabc')
   // no literal, then 4 bytes from 3 back, then the literal "!" that must end a block
   const lookingBack = '05000000' + '000300' + '1021'
   assert.equal((await DECOMPRESS.lz4(frame(0x40, stored, lookingBack))).toString(), 'abcabca!')
-  await assert.rejects(DECOMPRESS.lz4(frame(0x60, stored, lookingBack)), /corrupt/, 'an independent block must not look back')
+  await assert.rejects(
+    DECOMPRESS.lz4(frame(0x60, stored, lookingBack)),
+    /corrupt/,
+    'an independent block must not look back'
+  )
   const skipped = Buffer.from('502a4d18' + '02000000' + 'ffff', 'hex')
   assert.equal((await DECOMPRESS.lz4(Buffer.concat([skipped, frame(0x60, stored)]))).toString(), 'abc')
   await assert.rejects(DECOMPRESS.lz4(frame(0x61, stored)), /dictionary/)
@@ -101,18 +115,37 @@ describe('a bomb', () => {
   }
 
   test('in gzip is refused', () => small(DECOMPRESS.gzip(zlib.gzipSync(Buffer.alloc(LIMIT * 4)), LIMIT)))
-  test('in snappy is refused by what it says', () => small(DECOMPRESS.snappy(Buffer.from('ffffffff0f' + 'fe0100'.repeat(10), 'hex'), LIMIT)))
+  test('in snappy is refused by what it says', () =>
+    small(DECOMPRESS.snappy(Buffer.from('ffffffff0f' + 'fe0100'.repeat(10), 'hex'), LIMIT)))
   test('in lz4 is refused', () => {
     // one literal, then a match whose length goes on and on
-    const block = Buffer.concat([Buffer.from('1f61', 'hex'), Buffer.from('0100', 'hex'), Buffer.alloc(300_000, 0xff), Buffer.from('00', 'hex'), Buffer.from('1021', 'hex')])
+    const block = Buffer.concat([
+      Buffer.from('1f61', 'hex'),
+      Buffer.from('0100', 'hex'),
+      Buffer.alloc(300_000, 0xff),
+      Buffer.from('00', 'hex'),
+      Buffer.from('1021', 'hex')
+    ])
     const size = Buffer.alloc(4)
     size.writeUInt32LE(block.length)
-    return small(DECOMPRESS.lz4(Buffer.concat([Buffer.from('04224d18604000', 'hex'), size, block, Buffer.alloc(4)]), LIMIT))
+    return small(
+      DECOMPRESS.lz4(Buffer.concat([Buffer.from('04224d18604000', 'hex'), size, block, Buffer.alloc(4)]), LIMIT)
+    )
   })
   test('in zstd is refused, be it in its blocks or its window', async () => {
     // a frame without a size: window 1 MB, 1,000 blocks of 128 KB that repeat one byte, the last one marked
-    const block = (/** @type {boolean} */ last) => Buffer.from([(131072 << 3 | 2 | Number(last)) & 0xff, (131072 << 3) >> 8 & 0xff, (131072 << 3) >> 16 & 0xff, 0x61])
-    const bomb = Buffer.concat([Buffer.from('28b52ffd0050', 'hex'), ...Array.from({ length: 999 }, () => block(false)), block(true)])
+    const block = (/** @type {boolean} */ last) =>
+      Buffer.from([
+        ((131072 << 3) | 2 | Number(last)) & 0xff,
+        ((131072 << 3) >> 8) & 0xff,
+        ((131072 << 3) >> 16) & 0xff,
+        0x61
+      ])
+    const bomb = Buffer.concat([
+      Buffer.from('28b52ffd0050', 'hex'),
+      ...Array.from({ length: 999 }, () => block(false)),
+      block(true)
+    ])
     await small(DECOMPRESS.zstd(bomb, LIMIT))
     await small((async () => decompressZstdInJs(bomb, LIMIT))())
     const window = Buffer.from('28b52ffd00a8' + '010000', 'hex') // 2 GB, and an empty last block
@@ -129,10 +162,21 @@ describe('zstd in JavaScript has a bound for its work', () => {
   test('thousands of empty frames are refused before the first window is made', () => {
     const frame = (/** @type {string} */ window) => Buffer.from(`28b52ffd00${window}010000`, 'hex')
     const before = cpu()
-    assert.throws(() => decompressZstdInJs(Buffer.concat(Array(5000).fill(frame('80'))), 2 ** 26), /too large/, '64 MB each: 34 s')
-    assert.throws(() => decompressZstdInJs(Buffer.concat(Array(100_000).fill(frame('00'))), 2 ** 28), /more than 1000 frames/, '1 KB each')
+    assert.throws(
+      () => decompressZstdInJs(Buffer.concat(Array(5000).fill(frame('80'))), 2 ** 26),
+      /too large/,
+      '64 MB each: 34 s'
+    )
+    assert.throws(
+      () => decompressZstdInJs(Buffer.concat(Array(100_000).fill(frame('00'))), 2 ** 28),
+      /more than 1000 frames/,
+      '1 KB each'
+    )
     assert.ok(cpu() - before < 2, `${cpu() - before} s of CPU`)
-    assert.equal(Buffer.from(decompressZstdInJs(Buffer.concat(Array(100).fill(zstd)), 2 ** 26)).toString(), TEXT.repeat(100))
+    assert.equal(
+      Buffer.from(decompressZstdInJs(Buffer.concat(Array(100).fill(zstd)), 2 ** 26)).toString(),
+      TEXT.repeat(100)
+    )
   })
 
   /** One block of 32,038 sequences that repeat 65,539 bytes each: seconds to minutes. */

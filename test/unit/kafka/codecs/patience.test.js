@@ -10,7 +10,9 @@ function manual () {
     calls,
     decompress: (/** @type {Buffer} */ _source) => {
       calls.count++
-      return new Promise((/** @type {(plain: Buffer) => void} */ resolve, reject) => Object.assign(calls, { resolve, reject }))
+      return new Promise((/** @type {(plain: Buffer) => void} */ resolve, reject) =>
+        Object.assign(calls, { resolve, reject })
+      )
     }
   }
 }
@@ -81,6 +83,14 @@ test('a partition whose batch is not ready is not in the response, and the other
     const text = payload.toString('latin1', at + 4, end)
     return text === 'slow' ? undefined : [{ text }]
   })
-  const { responses: [{ partitions }] } = await decode(Buffer.concat([head, partition(0, 'first'), partition(1, 'slow'), partition(2, 'last')]))
-  assert.deepEqual(partitions.map(({ partition, messages }) => [partition, /** @type {any} */ (messages)[0].text]), [[0, 'first'], [2, 'last']])
+  const {
+    responses: [{ partitions }]
+  } = await decode(Buffer.concat([head, partition(0, 'first'), partition(1, 'slow'), partition(2, 'last')]))
+  assert.deepEqual(
+    partitions.map(({ partition, messages }) => [partition, /** @type {any} */ (messages)[0].text]),
+    [
+      [0, 'first'],
+      [2, 'last']
+    ]
+  )
 })

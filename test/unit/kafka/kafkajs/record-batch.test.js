@@ -16,7 +16,10 @@ const stock = load('kafkajs/src/protocol/requests/fetch/v4/decodeMessages')
 
 const NOW = 1_700_000_000_000
 
-/** @typedef {{ key?: string | null, value: string | Buffer | null, headers?: Record<string, unknown>, timestampDelta?: number }} Sample */
+/**
+ * @typedef {{ key?: string | null, value: string | Buffer | null, headers?: Record<string, unknown>, timestampDelta?:
+ *   number }} Sample
+ */
 
 /**
  * @param {Sample[]} samples
@@ -24,9 +27,18 @@ const NOW = 1_700_000_000_000
  * @returns {Promise<Buffer>}
  */
 async function batchOf (samples, { firstOffset = 0, transactional = false } = {}) {
-  const records = samples.map(({ key = null, value, headers = {}, timestampDelta = 0 }, offsetDelta) => Record({ key, value, headers, timestampDelta, offsetDelta }))
+  const records = samples.map(({ key = null, value, headers = {}, timestampDelta = 0 }, offsetDelta) =>
+    Record({ key, value, headers, timestampDelta, offsetDelta })
+  )
   const batch = await RecordBatch({
-    records, firstOffset, firstTimestamp: NOW, maxTimestamp: NOW + 5, lastOffsetDelta: samples.length - 1, firstSequence: 0, transactional, producerId: 4711
+    records,
+    firstOffset,
+    firstTimestamp: NOW,
+    maxTimestamp: NOW + 5,
+    lastOffsetDelta: samples.length - 1,
+    firstSequence: 0,
+    transactional,
+    producerId: 4711
   })
   return batch.buffer
 }
@@ -46,22 +58,35 @@ function compressed (batch, codec, compress) {
 }
 
 /** @param {any[]} messages what matters of them, with headers as text */
-const plain = (messages) => messages.map(({ offset, timestamp, key, value, headers, isControlRecord, batchContext, attributes, magicByte }) => ({
-  offset, timestamp, key, value, isControlRecord, attributes, magicByte, producerId: batchContext.producerId, inTransaction: batchContext.inTransaction,
-  headers: Object.fromEntries(Object.entries(headers).map(([name, held]) => [name, [held].flat().map((one) => String(one))]))
-}))
+const plain = (messages) =>
+  messages.map(({ offset, timestamp, key, value, headers, isControlRecord, batchContext, attributes, magicByte }) => ({
+    offset, timestamp, key, value, isControlRecord, attributes, magicByte,
+    producerId: batchContext.producerId,
+    inTransaction: batchContext.inTransaction,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, held]) => [name, [held].flat().map((one) => String(one))])
+    )
+  }))
 
 /** @type {Sample[]} */
 const SAMPLES = [
   { key: 'k', value: 'v', headers: { 'x-guid': 'd1', 'x-event': 'edit' } },
   { key: null, value: null, timestampDelta: 3 },
-  { key: 'ключ', value: Buffer.from([0, 255, 0xfe]), headers: { 'x-guid': 'doc-世界', long: 'y'.repeat(300) }, timestampDelta: -70_000 },
+  {
+    key: 'ключ',
+    value: Buffer.from([0, 255, 0xfe]),
+    headers: { 'x-guid': 'doc-世界', long: 'y'.repeat(300) },
+    timestampDelta: -70_000
+  },
   { value: 'x'.repeat(70_000), headers: { twice: ['a', 'b', 'c'], empty: '' }, timestampDelta: 2 ** 33 }
 ]
 
 describe('record batches are read as kafkajs reads them', () => {
   test('plain ones, several in a row', async () => {
-    const bytes = Buffer.concat([await batchOf(SAMPLES), await batchOf([...SAMPLES].reverse(), { firstOffset: 2 ** 40, transactional: true })])
+    const bytes = Buffer.concat([
+      await batchOf(SAMPLES),
+      await batchOf([...SAMPLES].reverse(), { firstOffset: 2 ** 40, transactional: true })
+    ])
     const whole = new Encoder().writeInt32(bytes.length).writeBuffer(bytes).buffer
     assert.deepEqual(plain(await readRecordBatches(bytes)), plain(await stock(new Decoder(whole))))
   })
@@ -73,7 +98,12 @@ describe('record batches are read as kafkajs reads them', () => {
       batch.writeInt32BE(epoch, 12)
       return batch
     }))
-    assert.deepEqual((await readRecordBatches(Buffer.concat(batches))).map(leaderEpochOf), [0, 7, 2 ** 31 - 1, undefined])
+    assert.deepEqual((await readRecordBatches(Buffer.concat(batches))).map(leaderEpochOf), [
+      0,
+      7,
+      2 ** 31 - 1,
+      undefined
+    ])
   })
 
   test('the last one cut off', async () => {
@@ -92,12 +122,17 @@ describe('record batches are read as kafkajs reads them', () => {
 
   test('compressed ones', async () => {
     const batch = await batchOf(SAMPLES)
-    assert.deepEqual(plain(await readRecordBatches(compressed(batch, 1, (records) => zlib.gzipSync(records)))), plain(await readRecordBatches(batch)).map((one) => ({ ...one })))
+    assert.deepEqual(
+      plain(await readRecordBatches(compressed(batch, 1, (records) => zlib.gzipSync(records)))),
+      plain(await readRecordBatches(batch)).map((one) => ({ ...one }))
+    )
   })
 })
 
 test('compressed batches that become too much at once are left for the next time, but never all of them', async () => {
-  const batch = compressed(await batchOf([{ value: Buffer.alloc(MAX_BYTES - 1000) }]), 1, (records) => zlib.gzipSync(records))
+  const batch = compressed(await batchOf([{ value: Buffer.alloc(MAX_BYTES - 1000) }]), 1, (records) =>
+    zlib.gzipSync(records)
+  )
   const batches = [0n, 1n, 2n, 3n].map((firstOffset) => {
     const copy = Buffer.from(batch)
     copy.writeBigInt64BE(firstOffset)
@@ -107,7 +142,11 @@ test('compressed batches that become too much at once are left for the next time
   assert.deepEqual((await readRecordBatches(Buffer.concat(batches.slice(2)))).map(({ offset }) => offset), ['2', '3'])
   const empty = Buffer.from(batch)
   empty.writeInt32BE(0, 57)
-  assert.deepEqual((await readRecordBatches(Buffer.concat([empty, empty, batches[2]]))).map(({ offset }) => offset), ['2'], 'nothing of those before it is kept')
+  assert.deepEqual(
+    (await readRecordBatches(Buffer.concat([empty, empty, batches[2]]))).map(({ offset }) => offset),
+    ['2'],
+    'nothing of those before it is kept'
+  )
 })
 
 describe('headers', () => {
@@ -127,12 +166,20 @@ describe('headers', () => {
   })
 
   test('no name of a header is special', async () => {
-    const [message] = await readRecordBatches(await batchOf([{ value: '', headers: { constructor: 'a', toString: 'b', ['__proto__']: 'c' } }]))
-    assert.deepEqual(Object.entries(message.headers ?? {}), [['constructor', 'a'], ['toString', 'b'], ['__proto__', 'c']])
+    const [message] = await readRecordBatches(
+      await batchOf([{ value: '', headers: { constructor: 'a', toString: 'b', ['__proto__']: 'c' } }])
+    )
+    assert.deepEqual(Object.entries(message.headers ?? {}), [
+      ['constructor', 'a'],
+      ['toString', 'b'],
+      ['__proto__', 'c']
+    ])
   })
 
   test('are Buffers when they are not ASCII, so that what is not UTF-8 is seen', async () => {
-    const [{ headers = {} }] = await readRecordBatches(await batchOf([{ value: '', headers: { a: Buffer.from([0xc3]), b: 'x' } }]))
+    const [{ headers = {} }] = await readRecordBatches(
+      await batchOf([{ value: '', headers: { a: Buffer.from([0xc3]), b: 'x' } }])
+    )
     assert.deepEqual({ ...headers }, { a: Buffer.from([0xc3]), b: Buffer.from('x') })
   })
 })
@@ -150,7 +197,9 @@ describe('a batch that cannot be read is one message in its place', () => {
     const bytes = Buffer.concat([await batchOf(SAMPLES), bad, await batchOf(SAMPLES, { firstOffset: 4 + records })])
     const messages = await readRecordBatches(bytes)
     assert.equal(messages.length, SAMPLES.length * 2 + 1)
-    const found = /** @type {import('../../../../src/kafka/kafkajs/record-batch.js').UnreadableBatch} */ (messages[SAMPLES.length])
+    const found = /** @type {import('../../../../src/kafka/kafkajs/record-batch.js').UnreadableBatch} */ (
+      messages[SAMPLES.length]
+    )
     assert.match(found.unreadable.error.message, reason)
     assert.deepEqual({ ...found.unreadable, error: undefined }, { error: undefined, firstOffset: '4', records })
     assert.equal(found.offset, String(4 + records - 1))
@@ -160,11 +209,18 @@ describe('a batch that cannot be read is one message in its place', () => {
 
   test('when its compression is corrupt', async () => {
     const batch = await batchOf(SAMPLES, { firstOffset: 4 })
-    for (const codec of [1, 2, 3, 4]) await between(compressed(batch, codec, () => Buffer.from('this is not compressed')), /gzip|snappy|lz4|zstd/, 4)
+    for (const codec of [1, 2, 3, 4])
+      await between(
+        compressed(batch, codec, () => Buffer.from('this is not compressed')),
+        /gzip|snappy|lz4|zstd/,
+        4
+      )
   })
 
   test('when it is a bomb', async () => {
-    const bomb = compressed(await batchOf(SAMPLES, { firstOffset: 4 }), 1, () => zlib.gzipSync(Buffer.alloc(65 * 2 ** 20)))
+    const bomb = compressed(await batchOf(SAMPLES, { firstOffset: 4 }), 1, () =>
+      zlib.gzipSync(Buffer.alloc(65 * 2 ** 20))
+    )
     await between(bomb, /gzip: it decompresses to more than 67108864 bytes/, 4)
   })
 
@@ -198,7 +254,13 @@ test('bytes that are no batch are an error: nobody knows where the next one begi
 describe('the decoder given to kafkajs', () => {
   test('reads the records and leaves the decoder after them', async () => {
     const batch = await batchOf(SAMPLES)
-    const decoder = new Decoder(Buffer.concat([Buffer.from('ab'), new Encoder().writeInt32(batch.length).writeBuffer(batch).buffer, Buffer.from('rest')]))
+    const decoder = new Decoder(
+      Buffer.concat([
+        Buffer.from('ab'),
+        new Encoder().writeInt32(batch.length).writeBuffer(batch).buffer,
+        Buffer.from('rest')
+      ])
+    )
     decoder.offset = 2
     assert.equal((await decoderWith(stock)(decoder)).length, SAMPLES.length)
     assert.equal(decoder.readAll().toString(), 'rest')
@@ -209,7 +271,11 @@ describe('the decoder given to kafkajs', () => {
     const asked = []
     const decode = decoderWith(async (decoder) => { asked.push(decoder); return [] })
     const older = Buffer.alloc(60) // magic 0
-    for (const bytes of [new Encoder().writeInt32(0).buffer, new Encoder().writeInt32(1000).writeBuffer(older).buffer, new Encoder().writeInt32(older.length).writeBuffer(older).buffer]) {
+    for (const bytes of [
+      new Encoder().writeInt32(0).buffer,
+      new Encoder().writeInt32(1000).writeBuffer(older).buffer,
+      new Encoder().writeInt32(older.length).writeBuffer(older).buffer
+    ]) {
       const decoder = new Decoder(bytes)
       await decode(decoder)
       assert.equal(asked.pop(), decoder)

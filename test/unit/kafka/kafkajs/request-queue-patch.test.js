@@ -16,15 +16,26 @@ function freshRequestQueue () {
  * @param {any} RequestQueue
  * @param {object} [options]
  */
-const queueOf = (RequestQueue, options) => new RequestQueue({
-  maxInFlightRequests: null, requestTimeout: 5000, enforceRequestTimeout: true, clientId: 'c', broker: 'b', isConnected: () => true,
-  logger: { debug () {}, warn () {} }, ...options
-})
+const queueOf = (RequestQueue, options) =>
+  new RequestQueue({
+    maxInFlightRequests: null,
+    requestTimeout: 5000,
+    enforceRequestTimeout: true,
+    clientId: 'c',
+    broker: 'b',
+    isConnected: () => true,
+    logger: { debug () {}, warn () {} },
+    ...options
+  })
 
 /** @param {any} queue @param {number} correlationId @param {() => void} sendRequest */
-const push = (queue, correlationId, sendRequest) => queue.push({
-  entry: { correlationId, apiKey: 1, apiVersion: 1, apiName: 'Test', resolve () {}, reject () {} }, expectResponse: true, sendRequest, requestTimeout: null
-})
+const push = (queue, correlationId, sendRequest) =>
+  queue.push({
+    entry: { correlationId, apiKey: 1, apiVersion: 1, apiName: 'Test', resolve () {}, reject () {} },
+    expectResponse: true,
+    sendRequest,
+    requestTimeout: null
+  })
 
 test('an idle queue sets no timer, where the stock one sets one each millisecond', (t) => {
   const timers = () => {
@@ -79,9 +90,14 @@ test('a request that is not answered times out', async () => {
   const queue = queueOf(RequestQueue, { requestTimeout: 50 })
   queue.scheduleRequestTimeoutCheck()
   const keepAlive = setInterval(() => {}, 1000)
-  const error = await new Promise((resolve) => queue.push({
-    entry: { correlationId: 1, apiKey: 1, apiVersion: 1, apiName: 'Test', resolve () {}, reject: resolve }, expectResponse: true, sendRequest () {}, requestTimeout: null
-  }))
+  const error = await new Promise((resolve) =>
+    queue.push({
+      entry: { correlationId: 1, apiKey: 1, apiVersion: 1, apiName: 'Test', resolve () {}, reject: resolve },
+      expectResponse: true,
+      sendRequest () {},
+      requestTimeout: null
+    })
+  )
   clearInterval(keepAlive)
   queue.destroy()
   assert.equal(error.name, 'KafkaJSRequestTimeoutError')
