@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { block, choice, flag, integer, list, port, text, url } from './setting.js'
+
+export const auth = block('Authentication', {
+  AUTH_JWT_SECRET: {
+    as: 'secret',
+    type: z.string().min(32, 'must have at least 32 characters (RFC 7518, 3.2)'),
+    secret: true,
+    describe: 'Shared secret of HS256, HS384 or HS512 tokens.'
+  },
+  AUTH_JWT_PUBLIC_KEY_FILE: {
+    as: 'publicKeyFile',
+    type: text(),
+    describe: 'PEM public key of RS256, PS256, ES256 or EdDSA tokens.'
+  },
+  AUTH_JWKS_URL: {
+    as: 'jwksUrl',
+    type: url('https:', 'http:'),
+    describe: 'Key set of the token issuer; fetched again when a token names an unknown key.'
+  },
+  AUTH_ALLOW_ANONYMOUS: {
+    as: 'allowAnonymous',
+    type: flag(),
+    defaultText: '`true` if no key is set and not in production',
+    describe: 'Connections without a token; each gets a user id of its own that starts with `anonymous:`.'
+  },
+  AUTH_ACCESS_URL: {
+    as: 'accessUrl',
+    type: url('https:', 'http:'),
+    describe:
+      'Asked (POST) whether a user may open a document when the token has no `documents` claim. Default: every document may be read and written.'
+  }
+})
+
+export const api = block('API', {
+  API_HOST: { as: 'host', type: text(), default: '127.0.0.1', describe: 'Address of the api for business services.' },
+  API_PORT: { as: 'port', type: port(), default: '3001', describe: 'Port of the HTTP api.' },
+  GRPC_PORT: {
+    as: 'grpcPort',
+    type: port(),
+    default: '50051',
+    describe: 'Kept for a gRPC api; nothing listens there.'
+  },
+  API_TOKENS: {
+    as: 'tokens',
+    type: list(),
+    secret: true,
+    default: '',
+    describe:
+      'Callers as `name:token`, comma separated; each sends `Authorization: Bearer <token>`. Required in production; otherwise, when none is set, callers on this machine need none.'
+  }
+})
+
+export const admin = block('Administration', {
+  ADMIN_HOST: {
+    as: 'host',
+    type: text(),
+    default: '127.0.0.1',
+    describe: 'Address of `/metrics`, `/live` and `/ready`.'
+  },
+  ADMIN_PORT: { as: 'port', type: port(), default: '9100', describe: 'Port of `/metrics`, `/live` and `/ready`.' },
+  AGENT_PORT: {
+    as: 'agentPort',
+    type: port(),
+    describe:
+      'Port on `ADMIN_HOST` where HAProxy\'s `agent-check` learns how loaded this machine is. Not set: there is none.'
+  },
+  AGENT_CAPACITY: {
+    as: 'agentCapacity',
+    type: integer(1, 10_000_000),
+    default: '20000',
+    describe: 'Connections per gateway worker at which the agent calls this machine full.'
+  },
+  LOG_LEVEL: {
+    as: 'logLevel',
+    type: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    default: 'info',
+    describe: 'Least severe level that is logged.'
+  }
+})
