@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { documentMeta, userOrders, userWorkers } from '../../src/redis/keys.js'
+import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { arrived, createFixture, entry, fresh, publication, range } from './bus-fixture.js'
+import { createRedisPair } from './bus-redis-pair.js'
+
+/** What lies in Redis about users: their workers, and the kicks and revokes kept for them. */
+for (const [name, url] of /** @type {[string, () => string][]} */ ([
+  ['redis', redisUrl],
+  ['redis cluster', redisClusterUrl]
+])) {
+  describe(`routing and orders of the bus in ${name}`, () => {
+    /** @type {Awaited<ReturnType<typeof createRedisPair>>} */
+    let redisPair
+    const fixture = createFixture((options) => createRedisPair(url(), options))
+    before(async () => {
+      await fixture.start()
+      redisPair = /** @type {typeof redisPair} */ (/** @type {unknown} */ (fixture.pair))
+    })
+    after(() => fixture.stop())
+    const client = () => redisPair.connections[0].client
+
+    test('a worker that is dead for long is not among the workers of a user any more', async () => {
+      const { first, second } = fixture.pair
+      const uid = fresh('user')
+      await first.addUser(uid)
+      await second.addUser(uid)
+      const key = userWorkers(uid)
+      assert.deepEqual((await client().zrange(key, '0', '-1')).sort(), fixture.workers.map(String).sort())
+      const ttl = await client().ttl(key)
+      assert.ok(ttl > 600 && ttl <= 900, `${ttl} s`)
+      await client().zadd(key, 1, '77')
+      await first.addUser(uid)
+      assert.ok(!(await client().zrange(key, '0', '-1')).includes('77'))
+    })
+
+    test('where channels of worker and document may be on two nodes, a revoke is among the records of its document too', async () => {
+      const { first, publisher, one } = fixture.pair
+      const [uid, guid] = [fresh('user'), fresh()]
+      await first.addUser(uid)
+      await first.subscribe(guid)
+      // as if the worker's channel were late
+      await client().del(userWorkers(uid))
+      await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid }) }])
+      await publisher.publish([entry(guid, 'behind')])
+      await arrived(one, guid, 1)
+      assert.equal(
+        one.directs.filter((direct) => direct.uid === uid).length,
+        redisPair.connections[0].isCluster ? 1 : 0
+      )
+    })
+
+    test('orders about a user are bounded: the oldest give way to one about every document, and end after seven days', async () => {
+      const { first, publisher, one } = fixture.pair
+      const uid = fresh('user')
+      const key = userOrders(uid)
+      const now = Date.now()
+      await client().zadd(key, ...range(1000).flatMap((i) => [now - 1000 + i, `rdoc-${i}`]))
+      await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid: 'one-more' }) }])
+      assert.equal(await client().zcard(key), 1000)
+      assert.deepEqual(await client().zrange(key, '0', '1', 'WITHSCORES'), [
+        '*',
+        String(now - 999),
+        'rdoc-2',
+        String(now - 998)
+      ])
+      await publisher.publish([{ publication: publication({ operator: 'revoke', uid, guid: 'and-more' }) }])
+      assert.deepEqual(await client().zrange(key, '0', '0', 'WITHSCORES'), ['*', String(now - 998)])
+      const week = 7 * 86_400
+      assert.ok((await client().ttl(key)) > week - 60 && (await client().ttl(key)) <= week)
+      await client().zadd(key, now - week * 1000 - 1000, 'rdoc-500')
+      await publisher.publish([{ publication: publication({ operator: 'kick', uid }) }])
+      assert.equal(await client().zscore(key, 'rdoc-500'), null)
+      await first.addUser(uid)
+      const told = new Map(one.orders.find((told) => told.uid === uid)?.orders)
+      assert.equal(told.size, 1000)
+      assert.equal(told.get('*'), now - 998)
+    })
+
+    test('a key of another kind in the way is an error that is not called temporary', async () => {
+      const guid = fresh()
+      await client().set(documentMeta(guid), 'x')
+      await assert.rejects(
+        fixture.pair.publisher.publish([entry(guid, 1)]),
+        (/** @type {any} */ error) =>
+          error.code === 'internal' && !JSON.stringify(error.cause.command ?? {}).includes('args')
+      )
+      const other = fresh()
+      const position = await fixture.pair.first.subscribe(other)
+      assert.deepEqual(
+        await fixture.pair.first.positions([guid, other]),
+        [null, position],
+        'it is not in the way of others'
+      )
+      await client().del(documentMeta(guid))
+      await fixture.pair.publisher.publish([{ publication: publication({ guid }) }])
+    })
+  })
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { incarnationName } from '../../../src/workers/worker-watch.js'
+import { GRACE, cluster } from './sessions-fixture.js'
+
+describe('a worker that has ended', () => {
+  test('is cleaned up: each of its users is told to be offline once, and each of its documents to be vacated', async () => {
+    const { one, two, store, told } = cluster()
+    for (let i = 0; i < 1000; i++) one.connect(`user-${i}`, [`doc-${i % 10}`])
+    two.connect('user-0', ['doc-0', 'doc-1'])
+    const gone = one.connect('gone', ['doc-0'])
+    await told()
+    gone.end('timeout')
+    // still held, for the grace
+    await told()
+    await one.clean()
+    const events = await told()
+    const offline = events.filter((event) => event.startsWith('offline'))
+    assert.deepEqual(
+      offline.sort(),
+      [...Array.from({ length: 999 }, (_, i) => `offline user-${i + 1} worker_gone`), 'offline gone timeout'].sort()
+    )
+    const left = events.filter((event) => event.startsWith('left'))
+    assert.deepEqual(
+      [
+        left.length,
+        new Set(left).size,
+        left.includes('left user-0 doc-0 worker_gone'),
+        left.includes('left gone doc-0 timeout')
+      ],
+      [1000, 1000, false, true]
+    )
+    assert.deepEqual(
+      events.filter((event) => event.startsWith('vacated')).sort(),
+      Array.from({ length: 8 }, (_, i) => `vacated doc-${i + 2}`)
+    )
+    assert.deepEqual(
+      [
+        await store.members('doc-0'),
+        await store.connections('doc-0'),
+        await store.members('doc-2'),
+        await store.connections('doc-2')
+      ],
+      [['user-0'], 1, [], 0]
+    )
+    await one.clean()
+    assert.deepEqual(await told(), [])
+  })
+
+  test('is cleaned up to the end by the next one when the uplink fails midway', async () => {
+    const { one, state, told } = cluster()
+    for (let i = 0; i < 20; i++) one.connect(`user-${i}`, ['a'])
+    await told()
+    state.uplinkAway = 'unavailable'
+    await assert.rejects(one.clean(), { code: 'unavailable' })
+    state.uplinkAway = null
+    await one.clean()
+    const events = await told()
+    assert.deepEqual([events.length, new Set(events).size], [41, 41])
+  })
+
+  test('writes nothing under its old name when it goes on: nobody would clean that up', async () => {
+    const { one, store, state, told } = cluster()
+    one.connect('ada', ['a'])
+    await told()
+    await one.clean()
+    // it stood still for longer than its lease, and has not renewed it yet
+    state.held = false
+    one.connect('bob', ['a'])
+    assert.deepEqual(await told(), ['left ada a worker_gone', 'offline ada worker_gone', 'vacated a'])
+    for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
+    assert.deepEqual(await store.members('a'), [])
+    state.held = true
+    one.sessions.reborn(2000)
+    assert.deepEqual((await told()).sort(), ['joined ada a', 'joined bob a', 'online ada', 'online bob'])
+    for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
+  })
+
+  test('and lives after all goes on as another: its users are there again', async () => {
+    const { one, store, clock, told } = cluster()
+    const ada = one.connect('ada', ['a'])
+    const bob = one.connect('bob', ['a'])
+    await told()
+    bob.end()
+    await told()
+    await one.clean()
+    assert.deepEqual((await told()).sort(), [
+      'left ada a worker_gone',
+      'left bob a closed',
+      'offline ada worker_gone',
+      'offline bob closed',
+      'vacated a'
+    ])
+    one.sessions.reborn(2000)
+    assert.deepEqual((await told()).sort(), ['joined ada a', 'online ada'])
+    assert.deepEqual(
+      [await store.members('a'), await store.connections('a'), (await store.sessions('ada')).length],
+      [['ada'], 1, 1]
+    )
+    ada.end()
+    clock.advance(GRACE + 1)
+    assert.deepEqual((await told()).sort(), ['left ada a closed', 'offline ada closed', 'vacated a'])
+    assert.equal(one.sessions.size, 0)
+    assert.equal(incarnationName(1, 2000), '1.2000')
+  })
+})
