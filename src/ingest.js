@@ -10,8 +10,11 @@ import { runRole } from './role.js'
 
 /** How long to wait for the consumer group before we say that we are ready nevertheless, ms. */
 const JOIN_TIME = 20_000
-/** The group stands still while members come and go: that long it is no reason to take this machine out, ms. */
-const REBALANCE_TIME = 15_000
+/**
+ * How long this process may be between two generations of its consumer group before it reports not ready, ms. A
+ * rebalance waits for a member that ended without leaving until its session ends (10 s), and a second one may follow.
+ */
+const REBALANCE_TIME = 25_000
 
 /**
  * The ingest role: from Kafka to the bus.
