@@ -7,8 +7,6 @@ import { HEADER } from '../wire/headers.js'
 
 /** The operator of canaries; not among those that a publication may have. */
 export const CANARY = 'canary'
-/** Whose it is and what it says. */
-export const CANARY_HEADER = 'x-canary'
 
 /**
  * @typedef {object} Canary
@@ -25,7 +23,7 @@ export const canaryRecord = (canary) => ({
   key: null,
   value: null,
   partition: canary.partition,
-  headers: { [HEADER.operator]: CANARY, [CANARY_HEADER]: canaryText(canary) }
+  headers: { [HEADER.operator]: CANARY, [HEADER.canary]: canaryText(canary) }
 })
 
 /** @param {Canary} canary */
@@ -43,5 +41,5 @@ export function readCanary (text) {
  */
 export function canaryOf ({ headers = {} }) {
   if (String(headers[HEADER.operator]) !== CANARY) return undefined
-  return String(headers[CANARY_HEADER] ?? '')
+  return String(headers[HEADER.canary] ?? '')
 }

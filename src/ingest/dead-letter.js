@@ -6,11 +6,6 @@ import { createProducer } from '../kafka/producer.js'
 import { unreadableOf } from '../kafka/record.js'
 import { HEADER } from '../wire/headers.js'
 
-/** Says that the value is missing because the record was too large for the dead-letter topic. */
-export const TRUNCATED = 'x-truncated'
-/** Says that the value is a whole record batch, as the broker has it, of this many records, the first at `x-offset`. */
-export const BATCH_RECORDS = 'x-batch-records'
-
 /**
  * @typedef {object} DeadLetter
  * @property {() => Promise<void>} start
@@ -79,7 +74,7 @@ export function deadLetterRecord ({ topic, partition, message, error }, truncate
   headers[HEADER.partition] = String(partition)
   const unreadable = unreadableOf(message)
   headers[HEADER.offset] = unreadable?.firstOffset ?? message.offset
-  if (unreadable !== undefined) headers[BATCH_RECORDS] = String(unreadable.records)
-  if (truncated) headers[TRUNCATED] = 'true'
+  if (unreadable !== undefined) headers[HEADER.batchRecords] = String(unreadable.records)
+  if (truncated) headers[HEADER.truncated] = 'true'
   return { key: truncated ? null : message.key, value: truncated ? null : message.value, headers }
 }

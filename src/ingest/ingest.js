@@ -3,6 +3,7 @@ import { createConsumer } from '../kafka/consumer.js'
 import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
 import { isUnhealed } from '../bus/origin.js'
+import { HEADER } from '../wire/headers.js'
 import { OPERATORS } from '../wire/publication.js'
 import { leaderEpochOf } from '../kafka/record.js'
 import { createHealing } from './healing.js'
@@ -312,6 +313,6 @@ export function createIngest ({
  * @returns {string} its operator, or `unknown`: whatever a producer writes must not become a label
  */
 function operatorOf ({ headers }) {
-  const operator = String(headers?.['x-operator'])
+  const operator = String(headers?.[HEADER.operator])
   return OPERATORS.has(operator) ? operator : 'unknown'
 }

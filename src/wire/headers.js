@@ -24,7 +24,11 @@ export const HEADER = Object.freeze({
   reason: 'x-reason',
   topic: 'x-topic',
   partition: 'x-partition',
-  offset: 'x-offset'
+  offset: 'x-offset',
+  truncated: 'x-truncated',
+  batchRecords: 'x-batch-records',
+  // ingest's own records
+  canary: 'x-canary'
 })
 
 const MAX_EXCEPT = 100

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, test } from 'node:test'
+import { CloseCode } from '../../../src/engine/frame-reader.js'
+import { HEADER } from '../../../src/wire/headers.js'
+import { OPERATORS } from '../../../src/wire/publication.js'
+
+/** The names of the contract, in the code and on the pages that describe it: each name in one is in the other. */
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const EVENT = /'((?:doc|gateway|auth):[a-z]+)'/g
+
+/** Headers between processes of inkcast, and those of HTTP: no part of the contract with services. */
+const OTHER_HEADERS = ['x-inkcast-hop', 'x-inkcast-proof', 'x-content-type-options', 'x-forwarded-for']
+
+/** Headers that ingest writes. @type {(keyof typeof HEADER)[]} */
+const INGEST_KEYS = ['reason', 'topic', 'partition', 'offset', 'truncated', 'batchRecords', 'canary']
+
+/** @param {string} folder @returns {{ file: string, code: string }[]} without comments */
+const sources = (folder) =>
+  readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.js') && !/^(demo\/page|dist)\//.test(name))
+    .map((name) => ({ file: `${folder}/${name}`, code: withoutComments(readFileSync(`${ROOT}${folder}/${name}`, 'utf8')) }))
+
+/** @param {string} code */
+const withoutComments = (code) => code.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
+
+/** @param {string} path @param {string} heading of level 2 @returns {string} the section's text */
+function section (path, heading) {
+  const text = readFileSync(ROOT + path, 'utf8')
+  const from = text.indexOf(`\n## ${heading}\n`)
+  assert.notEqual(from, -1, `${path} has no section "${heading}"`)
+  const to = text.indexOf('\n## ', from + 1)
+  return text.slice(from, to === -1 ? undefined : to)
+}
+
+/** @param {string} text @returns {string[]} names in backticks of the first column of the section's tables */
+const firstColumn = (text) =>
+  text.split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => [...line.split(' | ')[0].matchAll(/`([^`]+)`/g)].map(([, name]) => name))
+
+const sorted = (/** @type {Iterable<string>} */ names) => [...new Set(names)].sort()
+/** @param {string} code @param {RegExp} pattern @returns {string[]} */
+const found = (code, pattern) => [...code.matchAll(pattern)].map(([, name]) => name)
+
+const server = sources('src')
+const client = sources('client')
+const dispatch = 'src/gateway/handlers/dispatch.js'
+const handled = sorted(server.flatMap(({ file, code }) => file === dispatch ? found(code, /'([a-z]+:[a-z]+)': /g) : []))
+const emitted = sorted(server.flatMap(({ file, code }) => file === dispatch ? [] : found(code, EVENT))
+  .filter((name) => !handled.includes(name)))
+
+describe('events', () => {
+  test('that the gateway handles are those under "Client to server"', () => {
+    assert.deepEqual(firstColumn(section('docs/protocol.md', 'Client to server')).sort(), handled)
+  })
+
+  test('that the gateway sends are those under "Server to client"', () => {
+    const listed = firstColumn(section('docs/protocol.md', 'Server to client')).filter((name) => name.includes(':'))
+    assert.deepEqual(listed.sort(), emitted)
+  })
+
+  test('the client package sends and hears no others', () => {
+    const names = client.map(({ code }) => ({
+      heard: found(code, /\.on\('((?:doc|gateway|auth):[a-z]+)'/g),
+      named: found(code, EVENT)
+    }))
+    const heard = sorted(names.flatMap((one) => one.heard))
+    const sent = sorted(names.flatMap((one) => one.named)).filter((name) => !heard.includes(name))
+    assert.deepEqual(heard.filter((name) => !emitted.includes(name)), [])
+    assert.deepEqual(sent.filter((name) => !handled.includes(name)), [])
+    assert.ok(heard.length > 5 && sent.length > 5)
+  })
+})
+
+describe('headers', () => {
+  const page = readFileSync(`${ROOT}docs/kafka.md`, 'utf8')
+  const named = sorted(found(page, /`((?:x-[a-z-]+)|traceparent|idempotency-key|content-type)(?:: [^`]*)?`/g))
+
+  test('of the code are those of docs/kafka.md', () => {
+    assert.deepEqual(named, sorted(Object.values(HEADER)))
+  })
+
+  test('are named in one table of the code', () => {
+    const strays = server
+      .filter(({ file }) => file !== 'src/wire/headers.js')
+      .flatMap(({ file, code }) => found(code, /'(x-[a-z-]+)'/g).map((name) => ({ file, name })))
+      .filter(({ name }) => !OTHER_HEADERS.includes(name))
+    assert.deepEqual(strays, [])
+  })
+
+  test('that a publisher may send have a row each, and every operator is in the row of x-operator', () => {
+    const text = section('docs/kafka.md', 'Downlink headers')
+    const others = /** @type {string[]} */ (INGEST_KEYS.map((key) => HEADER[key]))
+    assert.deepEqual(firstColumn(text).sort(), Object.values(HEADER).filter((name) => !others.includes(name)).sort())
+    const row = text.split('\n').find((line) => line.startsWith('| `x-operator`')) ?? ''
+    const operators = [...row.split(' | ')[1].matchAll(/`([a-z]+)`/g)].map(([, name]) => name)
+    assert.deepEqual(operators.sort(), [...OPERATORS].sort())
+  })
+})
+
+test('close codes of WebSockets are those of docs/protocol.md', () => {
+  assert.deepEqual(
+    firstColumn(section('docs/protocol.md', 'Close codes')).map(Number).sort(),
+    Object.values(CloseCode).filter((code) => code !== CloseCode.NO_CODE).sort()
+  )
+  for (const { file, code } of server) {
+    assert.doesNotMatch(code, /\.close\([14]\d{3}\b/, `${file}: a close code that is not in CloseCode`)
+  }
+})
