@@ -1,4 +1,4 @@
-import { IDEMPOTENCY } from '../bus/idempotency.js'
+import { IDEMPOTENCY } from '../bus/contract.js'
 
 /** Requests that are known; each has some hundred bytes. Beyond it the oldest is forgotten. */
 const MAX_REQUESTS = 10_000

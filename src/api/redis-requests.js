@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { IDEMPOTENCY } from '../bus/idempotency.js'
+import { IDEMPOTENCY } from '../bus/contract.js'
 import { systemClock } from '../common/clock.js'
 import { toInkcastError } from '../redis/errors.js'
 import { requestState } from '../redis/keys.js'

@@ -1,3 +1,5 @@
+import { laneOf } from '../wire/publication.js'
+
 /**
  * The document bus: what carries publications from whoever accepts them to the workers that have members for them,
  * and keeps the log of each document. Two implementations, `createMemoryBus` (embedded mode) and `createRedisBus`,
@@ -92,4 +94,33 @@
  *   it is as if nobody had asked
  * @property {(uid: string) => Promise<void>} removeUser never rejects
  */
-export {}
+
+/**
+ * @typedef {object} Idempotency
+ * @property {number} ttl s after the first request, whatever came since
+ * @property {number} keys per document; the oldest is forgotten first
+ */
+
+/**
+ * How long idempotency keys are known: publishers retry within seconds, or within minutes after a restart.
+ * @type {Readonly<Idempotency>}
+ */
+export const IDEMPOTENCY = Object.freeze({ ttl: 900, keys: 10_000 })
+
+/**
+ * The target of a batch, which is the same for all of it: a bus keeps the order within a lane only.
+ *
+ * @param {Entry[]} entries at least one
+ * @returns {Publication} the first one: its target is the target of all
+ * @throws {TypeError} entries of several lanes, a mistake of the caller
+ */
+export function oneLane (entries) {
+  const first = entries[0].publication
+  if (entries.length > 1) {
+    const lane = laneOf(first)
+    for (const { publication } of entries) {
+      if (laneOf(publication) !== lane) throw new TypeError('publish: entries of several lanes in one batch')
+    }
+  }
+  return first
+}

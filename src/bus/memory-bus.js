@@ -1,7 +1,7 @@
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { workerOfSid } from '../wire/session-id.js'
-import { oneLane } from './lane.js'
+import { oneLane } from './contract.js'
 import { createMemoryLogs } from './memory-logs.js'
 import { orderName, Orders } from './orders.js'
 
@@ -34,7 +34,7 @@ const SWEEP_INTERVAL = 10_000
  *
  * @param {object} settings
  * @param {{ size: number, ttl: number }} settings.history records kept per document, and seconds after its last one
- * @param {import('./idempotency.js').Idempotency} [settings.idempotency] see createMemoryLogs
+ * @param {import('./contract.js').Idempotency} [settings.idempotency] see createMemoryLogs
  * @param {import('../common/clock.js').Clock} [settings.clock]
  * @param {number} [settings.maxDocuments] see createMemoryLogs
  * @param {number} [settings.maxBytes] see createMemoryLogs

@@ -1,5 +1,5 @@
 import { newEpoch } from '../wire/position.js'
-import { IDEMPOTENCY } from './idempotency.js'
+import { IDEMPOTENCY } from './contract.js'
 import { isCovered } from './origin.js'
 
 /**
@@ -26,7 +26,7 @@ import { isCovered } from './origin.js'
  * @param {object} settings
  * @param {{ size: number, ttl: number }} settings.history records per document, and seconds they are kept after the
  *   last one
- * @param {import('./idempotency.js').Idempotency} [settings.idempotency] for tests
+ * @param {import('./contract.js').Idempotency} [settings.idempotency] for tests
  * @param {import('../common/clock.js').Clock} settings.clock
  * @param {number} [settings.maxDocuments] the one that was not used for longest is forgotten, and begins a new epoch
  *   when it is used again
@@ -157,7 +157,7 @@ export function createMemoryLogs ({
  * @param {Map<string, number>} keys it is added to
  * @param {string} key
  * @param {number} now
- * @param {import('./idempotency.js').Idempotency} idempotency
+ * @param {import('./contract.js').Idempotency} idempotency
  */
 function isNew (keys, key, now, idempotency) {
   for (const [oldest, until] of keys) {

@@ -1,17 +1,14 @@
 import { retry } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
-import { createAttempt } from '../redis/attempt.js'
-import { documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, workerChannel } from '../redis/keys.js'
-import { decodeEnvelope } from '../wire/envelope.js'
-import { newEpoch } from '../wire/position.js'
-import { hasLost, noteRead, nothingKnown } from './known-end.js'
-import { moveAsked, moveTold } from './redis-move.js'
+import { createAttempt } from '../redis/errors.js'
+import { documentChannel, EVERYONE_CHANNEL, workerChannel } from '../redis/keys.js'
+import { createRedisLogs } from './redis-logs.js'
 import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
-import { createRedisPositions } from './redis-positions.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
 import { createKeptOrders, isOrder } from './redis-orders.js'
 import { createRedisUsers } from './redis-users.js'
+import { createRollback } from './rollback.js'
 
 /**
  * The bus over Redis 7 or Redis Cluster: a stream, a hash and a sharded channel per document, all in one slot, changed
@@ -22,25 +19,18 @@ import { createRedisUsers } from './redis-users.js'
  * twice, and so may direct publications: at least once, if the caller tries again, at most once if not.
  *
  * A Redis that fails over to a replica, or restarts from its disk, may have lost the last records. Their offsets would
- * be given again under the same epoch, to other records. Each script compares the generation of Redis with the one that
- * the document's meta has, and begins another epoch where it is another (include/generation.lua). Beside that, a worker
- * that has seen such an offset live, or has read an end at or after it, notices.
+ * be given again under the same epoch, to other records. Each script compares the generation of Redis with the one in
+ * the document's meta, and begins another epoch where they differ (include/generation.lua). Beside that, each worker
+ * checks what it reads against what it has seen (rollback.js).
  *
  * @typedef {import('./contract.js').Bus} Bus
- * @typedef {import('../wire/position.js').Position} Position
  */
 
-/** The epoch of a document that has had no record is kept so long after the last subscribe, s. */
-const EMPTY_META_TTL = 86_400
-/** A reply of `history` is cut off after this, bytes; there is more then, as its position shows. */
-const HISTORY_BYTES = 4 * 2 ** 20
 /**
  * How long the repair of documents waits for kicks and revokes that were missed, ms; the worker goes on trying to read
  * them.
  */
 const READ_ORDERS_WITHIN = 5000
-/** How long a document that Kafka can heal is waited for after Redis came back, s. */
-const HEAL_WITHIN = { begin: 15, end: 120 }
 /** Malformed messages are counted, and logged at most so often, ms. */
 const LOG_INTERVAL = 60_000
 
@@ -52,14 +42,14 @@ const LOG_INTERVAL = 60_000
  * @param {number} [dependencies.workerNumber] undefined: this one only publishes
  * @param {import('./contract.js').BusHandlers} [dependencies.handlers]
  * @param {{ size: number, ttl: number }} dependencies.history records kept per document, and seconds after its last one
- * @param {import('./idempotency.js').Idempotency} [dependencies.idempotency] for tests
+ * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {Bus}
  */
 export function createRedisBus ({
   redis, log, metrics, workerNumber, handlers, history, idempotency, clock = systemClock
 }) {
-  const { channels, scripts } = redis
+  const { channels } = redis
   const publish = createRedisPublish({ redis, history, idempotency, clock })
   const users =
     workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, onOrders, clock })
@@ -67,12 +57,14 @@ export function createRedisBus ({
     workerNumber === undefined
       ? undefined
       : createKeptOrders({ redis, workerNumber, onMessage: (message) => onDirect(message), metrics })
-  const metaTtl = Math.max(META_TTL, history.ttl)
-  /** Subscribed documents; bounded by what the feeds hold. @type {Map<string, import('./known-end.js').KnownEnd>} */
-  const subscribed = new Map()
-  /** Documents whose log is about to begin anew. @type {Set<string>} */
-  const resetting = new Set()
-  const positions = createRedisPositions({ redis, subscribed, rolledBack, openLog })
+  const rollback = createRollback({
+    redis,
+    readEnd: async (guid) => (await attempt('positions', () => logs.ends([guid])))[0],
+    onReset: (guid) => tellInterrupted([guid]),
+    metrics,
+    log
+  })
+  const logs = createRedisLogs({ redis, metaTtl: Math.max(META_TTL, history.ttl), rollback, metrics })
   const stopping = new AbortController()
   let running = false
   const attempt = createAttempt({ stopped: 'the bus is stopped', isRunning: () => running, errors: metrics.bus_errors })
@@ -108,29 +100,7 @@ export function createRedisBus ({
     }
   }
   const onRecord = receiver(decodeRecord, (record, to) => {
-    const guid = record.publication.guid ?? ''
-    const seen = subscribed.get(guid)
-    if (seen === undefined) return
-    if (record.offset > 0) {
-      if (record.epoch === seen.epoch && record.offset <= seen.offset) {
-        if (resetting.has(guid)) return
-        resetting.add(guid)
-        rolledBack(guid, record.epoch)
-          .then(
-            () => tellInterrupted([guid]),
-            () => {}
-          ) // the next record shows it again
-          .finally(() => resetting.delete(guid))
-        return
-      }
-      seen.epoch = record.epoch
-      seen.offset = record.offset
-      if (seen.unsure) {
-        seen.unsure = false
-        if (record.epoch === seen.read.epoch && record.offset <= seen.read.offset) look(guid, record.epoch)
-      }
-    }
-    to.onRecord(record)
+    if (rollback.accepts(record)) to.onRecord(record)
   })
   const onDirect = receiver(decodeDirect, (envelopes, to) => {
     for (const { publication, receiptId, ingestedAt } of envelopes) {
@@ -153,7 +123,7 @@ export function createRedisBus ({
   channels.onRestored((restored) => {
     if (!running) return
     const names = new Set(restored)
-    const guids = [...subscribed.keys()].filter((guid) => names.has(documentChannel(guid)))
+    const guids = [...rollback.guids()].filter((guid) => names.has(documentChannel(guid)))
     metrics.bus_interruptions.inc(guids.length)
     log.info({ documents: guids.length }, 'live delivery was interrupted and is there again')
     // orders first: a record behind a revoke must not be repaired to the revoked user
@@ -192,109 +162,6 @@ export function createRedisBus ({
     }
   }
 
-  /**
-   * Begins another epoch, because this one has given an offset twice, or has lost one that it gave.
-   * @param {string} guid
-   * @param {string} epoch
-   */
-  async function rolledBack (guid, epoch) {
-    metrics.bus_errors.inc({ operation: 'rollback' })
-    const done = await scripts.reset([documentLog(guid), documentMeta(guid)], [epoch, newEpoch()])
-    if (done === 1) log.warn({ guid }, 'redis has lost the last records of a document: its log begins anew')
-  }
-
-  /**
-   * Reads the end of a log, which begins another epoch if it has lost records. That end is not remembered: where
-   * records come faster than live delivery brings them, each look would ask for the next one.
-   * @param {string} guid
-   * @param {string} epoch that it has if it has lost nothing
-   */
-  function look (guid, epoch) {
-    attempt('positions', () => positions([guid])).then(
-      ([end]) => {
-        if (end?.epoch !== epoch) tellInterrupted([guid])
-      },
-      () => {
-        // the next record makes us look again
-        const known = subscribed.get(guid)
-        if (known !== undefined) known.unsure = true
-      }
-    )
-  }
-
-  /** @param {string} guid @param {Position | null | undefined} end that was read */
-  function note (guid, end) {
-    const known = subscribed.get(guid)
-    if (known !== undefined && end != null) noteRead(known, end)
-  }
-
-  /**
-   * @template {{ position: Position }} T
-   * @param {string} guid
-   * @param {() => Promise<T>} read something with the end of its log
-   * @returns {Promise<T>} with an end that is not before what is known of it
-   */
-  async function readEnd (guid, read) {
-    const known = subscribed.get(guid)
-    // as it is now: what comes live while we wait may be newer than the answer
-    const before = known && { ...known }
-    let answer = await read()
-    if (hasLost(answer.position, before)) {
-      await rolledBack(guid, answer.position.epoch)
-      answer = await read()
-    }
-    note(guid, answer.position)
-    return answer
-  }
-
-  /** @param {string} guid @returns {Promise<Position>} of a log that exists from now on */
-  async function openLog (guid) {
-    const keys = [documentLog(guid), documentMeta(guid)]
-    const open = (/** @type {string} */ move) =>
-      scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtl, move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
-    const { position } = await readEnd(guid, async () => {
-      const [epoch, offset, lost] = await open(moveAsked(redis)).catch(async (error) =>
-        open(await moveTold(redis, keys[1], error))
-      )
-      if (lost === 1) metrics.bus_errors.inc({ operation: 'rollback' })
-      return { position: { epoch, offset: Number(offset) } }
-    })
-    return position
-  }
-
-  /**
-   * @param {string} guid
-   * @param {Position} since
-   * @param {number} limit
-   * @param {boolean} [opened] its log is there
-   * @returns {Promise<import('./contract.js').History>}
-   */
-  async function readLog (guid, since, limit, opened = false) {
-    const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
-    const [epoch, offset, state, ...envelopes] = await scripts.history(
-      [documentLog(guid), documentMeta(guid)],
-      [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES]
-    )
-    if (epoch === undefined) {
-      const position = await openLog(guid)
-      // moved from another node of the cluster, and complete
-      return position.epoch === since.epoch && !opened
-        ? readLog(guid, since, limit, true)
-        : { position, records: [], gap: 'epoch' }
-    }
-    const position = { epoch: epoch.toString(), offset: Number(offset) }
-    if (state !== 2) return { position, records: [], gap: state === 0 ? 'epoch' : 'trimmed' }
-    return {
-      position,
-      records: envelopes.map((envelope, i) => ({
-        epoch: position.epoch,
-        offset: since.offset + 1 + i,
-        ...decodeEnvelope(envelope)
-      })),
-      gap: null
-    }
-  }
-
   return {
     async start () {
       running = true
@@ -312,8 +179,8 @@ export function createRedisBus ({
       stopping.abort(new InkcastError('unavailable', 'the bus is stopped'))
       users?.stop()
       kept?.stop()
-      for (const guid of subscribed.keys()) channels.unsubscribe(documentChannel(guid))
-      subscribed.clear()
+      for (const guid of rollback.guids()) channels.unsubscribe(documentChannel(guid))
+      rollback.clear()
       if (workerNumber === undefined) return
       channels.unsubscribe(workerChannel(workerNumber))
       channels.unsubscribe(EVERYONE_CHANNEL)
@@ -323,33 +190,28 @@ export function createRedisBus ({
 
     subscribe: (guid) =>
       attempt('subscribe', async () => {
-        // what is known stays true when somebody subscribes again
-        const call = { ...(subscribed.get(guid) ?? nothingKnown()) }
-        subscribed.set(guid, call)
+        const subscription = rollback.subscribe(guid)
         try {
           await channels.subscribe(documentChannel(guid), onDocument)
           // read after it: what is appended from here on comes live
-          return await openLog(guid)
+          return await logs.open(guid)
         } catch (error) {
           // unless somebody else has subscribed or unsubscribed meanwhile, it is as if nobody had asked
-          if (subscribed.get(guid) === call) {
-            subscribed.delete(guid)
-            channels.unsubscribe(documentChannel(guid))
-          }
+          if (rollback.unsubscribe(guid, subscription)) channels.unsubscribe(documentChannel(guid))
           throw error
         }
       }),
 
     async unsubscribe (guid) {
-      if (subscribed.delete(guid)) channels.unsubscribe(documentChannel(guid))
+      if (rollback.unsubscribe(guid)) channels.unsubscribe(documentChannel(guid))
     },
 
-    history: (guid, since, limit) => attempt('history', () => readEnd(guid, () => readLog(guid, since, limit))),
+    history: (guid, since, limit) => attempt('history', () => logs.history(guid, since, limit)),
 
     positions: (guids) =>
       attempt('positions', async () => {
-        const ends = await positions(guids)
-        ends.forEach((end, i) => note(guids[i], end))
+        const ends = await logs.ends(guids)
+        ends.forEach((end, i) => rollback.note(guids[i], end))
         return ends
       }),
 

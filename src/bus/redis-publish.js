@@ -6,8 +6,7 @@ import { encodeEnvelope } from '../wire/envelope.js'
 import { isUnanswered, toInkcastError, withoutArguments } from '../redis/errors.js'
 import { newEpoch } from '../wire/position.js'
 import { workerOfSid } from '../wire/session-id.js'
-import { IDEMPOTENCY } from './idempotency.js'
-import { oneLane } from './lane.js'
+import { IDEMPOTENCY, oneLane } from './contract.js'
 import { sequenceText } from './origin.js'
 import { moveAsked, moveTold } from './redis-move.js'
 import { createOrderPublish, isOrder } from './redis-orders.js'
@@ -42,7 +41,7 @@ const DIRECT = Object.freeze({ position: null, duplicate: false })
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {{ size: number, ttl: number }} dependencies.history
- * @param {import('./idempotency.js').Idempotency} [dependencies.idempotency] for tests
+ * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY, clock }) {

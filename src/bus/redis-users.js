@@ -1,6 +1,6 @@
 import { systemClock } from '../common/clock.js'
 import { userOrders, userWorkers } from '../redis/keys.js'
-import { slotOf } from '../redis/slot.js'
+import { slotIn } from '../redis/hash-slot.js'
 
 /**
  * Which workers have connections of a user, in Redis: for each user the worker numbers, each with an expiry that its
@@ -67,7 +67,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, cloc
   /** @param {string} uid @param {'+' | '-'} op @returns {Promise<unknown>} */
   function change (uid, op) {
     const key = userWorkers(uid)
-    const slot = redis.isCluster ? slotOf(key) : 0
+    const slot = slotIn(redis, key)
     let batch = batches.get(slot)
     if (batch === undefined) batches.set(slot, batch = new Batch())
     batch.uids.push(uid)

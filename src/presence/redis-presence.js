@@ -1,8 +1,8 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { systemClock } from '../common/clock.js'
-import { createAttempt } from '../redis/attempt.js'
+import { createAttempt } from '../redis/errors.js'
 import { documentPresence, presenceForgotten, workerPresence } from '../redis/keys.js'
-import { slotOf } from '../redis/slot.js'
+import { groupBySlot, slotIn } from '../redis/hash-slot.js'
 import { prefixOfWorker } from '../wire/session-id.js'
 import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
 import { makeMember } from './member.js'
@@ -227,23 +227,13 @@ export function createRedisPresence ({
 
     versions: (guids) =>
       attempt('versions', async () => {
-        if (!redis.isCluster) return (await readVersions(guids)).map(numberOrNull)
-        /** @type {Map<number, number[]>} a script may touch one slot only */
-        const slots = new Map()
-        guids.forEach((guid, i) => {
-          const slot = slotOf(documentPresence(guid)[0])
-          slots.set(slot, [...(slots.get(slot) ?? []), i])
-        })
+        const calls = groupBySlot(guids.keys(), (i) => slotIn(redis, documentPresence(guids[i])[0]))
         /** @type {(number | null)[]} */
         const versions = []
-        await Promise.all(
-          [...slots.values()].map(async (indexes) => {
-            const found = await readVersions(indexes.map((i) => guids[i]))
-            indexes.forEach((index, i) => {
-              versions[index] = numberOrNull(found[i])
-            })
-          })
-        )
+        await Promise.all(calls.map(async (places) => {
+          const found = await readVersions(places.map((i) => guids[i]))
+          places.forEach((place, i) => { versions[place] = numberOrNull(found[i]) })
+        }))
         return versions
       }),
 

@@ -1,6 +1,6 @@
 import { InkcastError } from '../common/errors.js'
 import { ANSWER_TIMEOUT } from './options.js'
-import { slotOf } from './slot.js'
+import { groupBySlot, hashSlot } from './hash-slot.js'
 
 /**
  * What is known of one sharded channel, and small tools for many of them.
@@ -33,7 +33,7 @@ export const PATIENCE = Object.freeze({ answer: ANSWER_TIMEOUT, more: 1000 })
 /** @param {string} channel @param {(payload: Buffer) => void} onMessage @returns {Entry} */
 export const createEntry = (channel, onMessage) => ({
   channel,
-  slot: slotOf(channel),
+  slot: hashSlot(channel),
   onMessage,
   wanted: true,
   connection: null,
@@ -83,26 +83,19 @@ export function wait (entry, patience) {
 }
 
 /**
- * Entries that may share a command: all of them, or with Redis Cluster those of one slot.
+ * Entries that may share a command: all of them, or with Redis Cluster those of one hash slot.
  * @param {Entry[]} entries
- * @param {boolean} single
+ * @param {boolean} single whether there is a single Redis
  * @returns {Entry[][]}
  */
-export function group (entries, single) {
-  /** @type {Map<number, Entry[]>} */
-  const bySlot = new Map()
-  /** @type {Entry[][]} */
-  const groups = []
-  for (const entry of entries) {
-    if (entry.alone) groups.push([entry])
-    else push(bySlot, single ? 0 : entry.slot, entry)
-  }
-  for (const members of bySlot.values()) {
-    for (let at = 0; at < members.length; at += CHANNELS_PER_COMMAND)
-      groups.push(members.slice(at, at + CHANNELS_PER_COMMAND))
-  }
-  return groups
-}
+export const group = (entries, single) => [
+  ...entries.filter(({ alone }) => alone).map((entry) => [entry]),
+  ...groupBySlot(
+    entries.filter(({ alone }) => !alone),
+    ({ slot }) => single ? 0 : slot,
+    CHANNELS_PER_COMMAND
+  )
+]
 
 /**
  * @template K, V

@@ -10,7 +10,7 @@ import { defineScripts } from './scripts.js'
 import { checkServer } from './server-check.js'
 import { createSlotMoves, generationIn } from './slot-moves.js'
 import { createAdapterSubscriber } from './adapter-subscriber.js'
-import { slotOf } from './slot.js'
+import { hashSlot } from './hash-slot.js'
 import { clusterTopology, singleTopology } from './topology.js'
 
 /**
@@ -139,7 +139,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
      * @param {string} noted
      * @param {string} current
      */
-    moveOf: async (key, noted, current) => moves === undefined ? '' : moves.of(slotOf(key), noted, current),
+    moveOf: async (key, noted, current) => moves === undefined ? '' : moves.of(hashSlot(key), noted, current),
 
     /** Whether commands have a chance. */
     get ready () { return client.status === 'ready' },

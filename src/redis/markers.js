@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { nodeMarker } from './keys.js'
-import { slotOf } from './slot.js'
+import { hashSlot } from './hash-slot.js'
 
 /** A marker is written again with each look, and expires when its process is gone, s. */
 const TTL = 3600
@@ -24,7 +24,7 @@ export function createMarkers ({ client }) {
     const byNode = new Map()
     const nodes = client.nodes('master').length
     for (let tag = 0; tag < MAX_TAGS && byNode.size < nodes; tag++) {
-      const node = client.slots[slotOf(nodeMarker(tag, id))]?.[0]
+      const node = client.slots[hashSlot(nodeMarker(tag, id))]?.[0]
       if (node !== undefined && !byNode.has(node)) byNode.set(node, tag)
     }
     return [...byNode.values()]

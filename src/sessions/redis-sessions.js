@@ -1,6 +1,6 @@
 import { toInkcastError } from '../redis/errors.js'
 import { documentHolders, userHolders, workerUsers } from '../redis/keys.js'
-import { slotOf } from '../redis/slot.js'
+import { groupBySlot, slotIn } from '../redis/hash-slot.js'
 import { asSeen, decodeUser, encodeUser } from './user-sessions.js'
 import { liveIncarnations } from '../workers/worker-watch.js'
 
@@ -85,7 +85,7 @@ export function createRedisSessions ({ redis, services = true }) {
     },
 
     async hold (incarnation, changes) {
-      const calls = callsOf(changes, redis.isCluster)
+      const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(change)), HOLD_BATCH)
       const answers = await Promise.all(calls.map((call) => holdSome(incarnation, call)))
       if (calls.length === 1) return answers[0]
       /** @type {Map<Change, Told>} */
@@ -151,26 +151,6 @@ function encodeChange ({ uid, guid, op, told, connections }) {
   const start = op + (told === '' ? NOTHING : told)
   if (guid !== undefined && uid !== undefined) return `${start}:${uid}`
   return connections === undefined ? start : `${start}=${connections}`
-}
-
-/**
- * @param {Change[]} changes
- * @param {boolean} bySlot a call may only touch what is in one slot
- * @returns {Change[][]} in their order, as far as it is about the same
- */
-function callsOf (changes, bySlot) {
-  /** @type {Map<number, Change[]>} */
-  const slots = new Map()
-  for (const change of changes) {
-    const slot = bySlot ? slotOf(holdersKey(change)) : 0
-    const list = slots.get(slot)
-    if (list === undefined) slots.set(slot, [change])
-    else list.push(change)
-  }
-  const calls = []
-  for (const all of slots.values())
-    for (let at = 0; at < all.length; at += HOLD_BATCH) calls.push(all.slice(at, at + HOLD_BATCH))
-  return calls
 }
 
 /** @param {string | null} entry @returns {string[]} */

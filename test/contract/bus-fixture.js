@@ -13,7 +13,7 @@ import { waitFor } from '../helpers/wait.js'
  * @property {[BusHandlers, BusHandlers]} handlers
  * @property {[number, number]} workers
  * @property {{ size: number, ttl: number }} history
- * @property {import('../../src/bus/idempotency.js').Idempotency} [idempotency]
+ * @property {import('../../src/bus/contract.js').Idempotency} [idempotency]
  *
  * @typedef {object} Pair buses that are started
  * @property {Bus} first
@@ -57,7 +57,7 @@ export function createFixture (createPair) {
 
     /**
      * @param {{ size: number, ttl: number }} history
-     * @param {import('../../src/bus/idempotency.js').Idempotency} [idempotency]
+     * @param {import('../../src/bus/contract.js').Idempotency} [idempotency]
      * @returns {Promise<OpenPair>}
      */
     async open (history, idempotency) {

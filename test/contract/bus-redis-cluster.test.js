@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { documentChannel } from '../../src/redis/keys.js'
-import { slotOf } from '../../src/redis/slot.js'
+import { hashSlot } from '../../src/redis/hash-slot.js'
 import { waitFor } from '../helpers/wait.js'
 import { startRedisCluster } from '../services/redis.js'
 import { arrived, createFixture, entry, fresh, of, publication, range, texts } from './bus-fixture.js'
@@ -75,7 +75,7 @@ describe('redis cluster in motion', () => {
     try {
       for (let round = 0; round < 4; round++) {
         const before = [one, two].map((box) => box.reconnects.length)
-        await migrate(slotOf(documentChannel(guid)))
+        await migrate(hashSlot(documentChannel(guid)))
         await waitFor(() => [one, two].every((box, i) => box.reconnects.slice(before[i]).flat().includes(guid)), {
           timeout: 15_000,
           message: 'both workers to be told'
@@ -112,7 +112,7 @@ describe('redis cluster in motion', () => {
     const { first, publisher, one } = fixture.pair
     const guids = range(24).map(() => fresh())
     await Promise.all(guids.map((guid) => first.subscribe(guid)))
-    const owners = await Promise.all(guids.map((guid) => ownerOf(slotOf(documentChannel(guid)))))
+    const owners = await Promise.all(guids.map((guid) => ownerOf(hashSlot(documentChannel(guid)))))
     const theirs = guids.filter((_, i) => owners[i] !== 2)
     const lost = guids.filter((_, i) => owners[i] === 2)
     assert.ok(theirs.length > 0 && lost.length > 0)

@@ -7,7 +7,7 @@ import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedisPresence } from '../../src/presence/redis-presence.js'
 import { createRedis } from '../../src/redis/client.js'
 import { userHolders, userWorkers, WORKERS } from '../../src/redis/keys.js'
-import { slotOf } from '../../src/redis/slot.js'
+import { hashSlot } from '../../src/redis/hash-slot.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
 import { createSessions } from '../../src/sessions/registry.js'
 import { createWorkerLease } from '../../src/workers/worker-lease.js'
@@ -99,7 +99,7 @@ for (const [name, start] of /** @type {const} */ ([
     const { redis, bus, sessions, events, kicked, presenceLost } = await worker(t, server.url)
     // with Redis Cluster both users, and not the workers, are on the node that is emptied
     const { client } = redis
-    const nodeOf = (/** @type {string} */ key) => ('slots' in client ? client.slots[slotOf(key)]?.[0] : '')
+    const nodeOf = (/** @type {string} */ key) => ('slots' in client ? client.slots[hashSlot(key)]?.[0] : '')
     const isThere = (/** @type {string} */ uid) =>
       !('slots' in client) || nodeOf(userWorkers(uid)) !== nodeOf(WORKERS.owners)
     const found = Array.from({ length: 200 }, () => randomUUID()).filter(isThere)

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import {
   documentChannel, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel
 } from '../../../src/redis/keys.js'
-import { slotOf } from '../../../src/redis/slot.js'
+import { hashSlot } from '../../../src/redis/hash-slot.js'
 
 const GUIDS = [
   'a',
@@ -29,8 +29,8 @@ const GUIDS = [
 describe('keys', () => {
   test('what belongs to one document lies in one slot', () => {
     for (const guid of GUIDS) {
-      assert.equal(slotOf(documentLog(guid)), slotOf(documentChannel(guid)), guid)
-      assert.equal(slotOf(documentMeta(guid)), slotOf(documentChannel(guid)), guid)
+      assert.equal(hashSlot(documentLog(guid)), hashSlot(documentChannel(guid)), guid)
+      assert.equal(hashSlot(documentMeta(guid)), hashSlot(documentChannel(guid)), guid)
     }
   })
 
@@ -47,7 +47,7 @@ describe('keys', () => {
   })
 
   test('documents spread over the slots', () => {
-    const slots = new Set(Array.from({ length: 1000 }, (_, i) => slotOf(documentChannel(`document-${i}`)) >> 10))
+    const slots = new Set(Array.from({ length: 1000 }, (_, i) => hashSlot(documentChannel(`document-${i}`)) >> 10))
     assert.equal(slots.size, 16)
   })
 })
@@ -68,7 +68,7 @@ describe('slots', () => {
       ['{{a}}', 10276],
       ['😀', 2959]
     ])) {
-      assert.equal(slotOf(key), slot & 16383, key)
+      assert.equal(hashSlot(key), slot & 16383, key)
     }
   })
 })

@@ -1,0 +1,147 @@
+import { documentLog, documentMeta } from '../redis/keys.js'
+import { groupBySlot, slotIn } from '../redis/hash-slot.js'
+import { decodeEnvelope } from '../wire/envelope.js'
+import { newEpoch } from '../wire/position.js'
+import { moveAsked, moveTold } from './redis-move.js'
+import { hasLost } from './rollback.js'
+
+/**
+ * Reads the logs of documents in Redis: their ends, and the records after a position. An end that lies before what the
+ * worker knows resets the document first (rollback.js).
+ *
+ * @typedef {import('../wire/position.js').Position} Position
+ */
+
+/** The epoch of a document without a record is kept this long after the last subscribe, s. */
+const EMPTY_META_TTL = 86_400
+/** A reply of `history` is cut off after this, bytes; there is more then, as its position shows. */
+const HISTORY_BYTES = 4 * 2 ** 20
+/** How long a document that Kafka can heal is waited for after Redis came back, s. */
+const HEAL_WITHIN = { begin: 15, end: 120 }
+/** Ends of logs that one call may ask for. */
+const ENDS_PER_CALL = 500
+
+/**
+ * @param {object} dependencies
+ * @param {import('../redis/client.js').RedisConnection} dependencies.redis
+ * @param {number} dependencies.metaTtl s
+ * @param {ReturnType<typeof import('./rollback.js').createRollback>} dependencies.rollback
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ */
+export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
+  const { scripts } = redis
+
+  /**
+   * @template {{ position: Position }} T
+   * @param {string} guid
+   * @param {() => Promise<T>} read something with the end of its log
+   * @returns {Promise<T>} with an end that is not before what is known of it
+   */
+  async function readEnd (guid, read) {
+    const known = rollback.knownOf(guid)
+    let answer = await read()
+    if (hasLost(answer.position, known)) {
+      await rollback.reset(guid, answer.position.epoch)
+      answer = await read()
+    }
+    rollback.note(guid, answer.position)
+    return answer
+  }
+
+  /** @param {string} guid @returns {Promise<Position>} of a log that exists from now on */
+  async function open (guid) {
+    const keys = [documentLog(guid), documentMeta(guid)]
+    const call = (/** @type {string} */ move) =>
+      scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtl, move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
+    const { position } = await readEnd(guid, async () => {
+      const [epoch, offset, lost] = await call(moveAsked(redis)).catch(async (error) =>
+        call(await moveTold(redis, keys[1], error))
+      )
+      if (lost === 1) metrics.bus_errors.inc({ operation: 'rollback' })
+      return { position: { epoch, offset: Number(offset) } }
+    })
+    return position
+  }
+
+  /**
+   * @param {string} guid
+   * @param {Position} since
+   * @param {number} limit
+   * @param {boolean} [opened] its log is there
+   * @returns {Promise<import('./contract.js').History>}
+   */
+  async function readHistory (guid, since, limit, opened = false) {
+    const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
+    const [epoch, offset, state, ...envelopes] = await scripts.history(
+      [documentLog(guid), documentMeta(guid)],
+      [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES]
+    )
+    if (epoch === undefined) {
+      const position = await open(guid)
+      // moved from another node of the cluster, and complete
+      return position.epoch === since.epoch && !opened
+        ? readHistory(guid, since, limit, true)
+        : { position, records: [], gap: 'epoch' }
+    }
+    const position = { epoch: epoch.toString(), offset: Number(offset) }
+    if (state !== 2) return { position, records: [], gap: state === 0 ? 'epoch' : 'trimmed' }
+    return {
+      position,
+      records: envelopes.map((envelope, i) => ({
+        epoch: position.epoch,
+        offset: since.offset + 1 + i,
+        ...decodeEnvelope(envelope)
+      })),
+      gap: null
+    }
+  }
+
+  /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} */
+  async function readEnds (guids) {
+    const found = await scripts.positions(guids.map(documentMeta), [])
+    return Promise.all(guids.map((guid, i) => {
+      const [epoch, offset, lost] = found.slice(3 * i, 3 * i + 3)
+      if (epoch === null || offset === null) return null
+      // Redis may have lost this end: `open` decides
+      return lost === 1 ? open(guid) : { epoch: String(epoch), offset: Number(offset) }
+    }))
+  }
+
+  /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} none before what is known of it */
+  async function endsOf (guids) {
+    const known = guids.map(rollback.knownOf)
+    const ends = await readEnds(guids)
+    return Promise.all(ends.map(async (end, i) => {
+      if (end === null || !hasLost(end, known[i])) return end
+      await rollback.reset(guids[i], end.epoch)
+      return (await readEnds([guids[i]]))[0]
+    }))
+  }
+
+  return {
+    open,
+
+    /** @param {string} guid @param {Position} since @param {number} limit */
+    history: (guid, since, limit) => readEnd(guid, () => readHistory(guid, since, limit)),
+
+    /**
+     * The ends of many logs, which are not remembered. A node that does not respond does not keep those of other nodes
+     * back.
+     * @param {string[]} guids
+     * @returns {Promise<(Position | null | undefined)[]>} undefined: it could not be read; rejects with what Redis says
+     *   when none of them could
+     */
+    async ends (guids) {
+      const calls = groupBySlot(guids.keys(), (i) => slotIn(redis, documentMeta(guids[i])), ENDS_PER_CALL)
+      /** @type {(Position | null | undefined)[]} */
+      const ends = Array(guids.length).fill(undefined)
+      const results = await Promise.allSettled(calls.map(async (places) => {
+        const found = await endsOf(places.map((i) => guids[i]))
+        places.forEach((place, i) => { ends[place] = found[i] })
+      }))
+      const failures = results.filter((result) => result.status === 'rejected')
+      if (failures.length > 0 && failures.length === results.length) throw failures[0].reason
+      return ends
+    }
+  }
+}

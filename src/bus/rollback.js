@@ -1,0 +1,183 @@
+import { newEpoch } from '../wire/position.js'
+import { documentLog, documentMeta } from '../redis/keys.js'
+
+/**
+ * Detects that Redis has lost the last records of a document's log, and begins another epoch for the document.
+ *
+ * Redis copies to its replica and to its disk a moment after it has answered. After a failover or a restart a log may
+ * therefore end before records that workers have already delivered, and give the same offsets to other records:
+ *
+ *     master              log of the document   what workers know
+ *     publish a, b, c     e1: 1 a, 2 b, 3 c     live up to e1:3, client X has all three
+ *     failover            e1: 1 a               b and c were not replicated
+ *     publish d           e1: 1 a, 2 d          X has seen e1:2, so its worker would drop d as a duplicate
+ *
+ * Each worker therefore remembers two things of each document that it has subscribed: the last offset that came live,
+ * and the furthest end of the log that it has read. Either of these observations proves the loss:
+ *
+ * - an offset comes live a second time (above: e1:2 with d);
+ * - the end of the log lies before a known offset (above, before d: the log ends at e1:1, and e1:3 came live).
+ *
+ * The worker then calls reset-2.lua: it drops the log and gives the document the epoch e2. Positions of e1 are answered
+ * with the gap `epoch` from then on, so each client of the document resynchronizes instead of missing d.
+ *
+ * An offset that comes live for the first time, at or before an end that was read, proves nothing: it may have been on
+ * its way while the end was read. The worker reads the end once more then.
+ *
+ * Why, and what stays unnoticed: docs/decisions/0022-epoch-after-a-loss.md
+ *
+ * @typedef {import('../wire/position.js').Position} Position
+ *
+ * @typedef {object} KnownEnd
+ * @property {string} epoch of the record that came live last; '' before the first one
+ * @property {number} offset of the record that came live last
+ * @property {Position} read the last end that was read, the furthest of its epoch; replaced, never changed
+ * @property {boolean} unsure `read` is beyond the live records, and no record has come live since: the next one may
+ *   have been on its way, or has an offset that is given a second time
+ */
+
+/**
+ * @param {object} dependencies
+ * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
+ * @param {(guid: string) => Promise<Position | null | undefined>} dependencies.readEnd of a log, as it is after a reset
+ *   that may be due
+ * @param {(guid: string) => void} dependencies.onReset the members of the document have to compare with its log
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ */
+export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics, log }) {
+  /** Subscribed documents; bounded by what the feeds hold. @type {Map<string, KnownEnd>} */
+  const subscribed = new Map()
+  /** Documents that are being reset because of a live record. @type {Set<string>} */
+  const resetting = new Set()
+
+  /**
+   * Begins another epoch, because this one has given an offset twice, or has lost one that it gave.
+   * @param {string} guid
+   * @param {string} epoch
+   */
+  async function reset (guid, epoch) {
+    metrics.bus_errors.inc({ operation: 'rollback' })
+    const done = await scripts.reset([documentLog(guid), documentMeta(guid)], [epoch, newEpoch()])
+    if (done === 1) log.warn({ guid }, 'redis has lost the last records of a document: its log begins anew')
+  }
+
+  /** @param {string} guid @param {string} epoch that gave an offset twice */
+  function resetOnce (guid, epoch) {
+    if (resetting.has(guid)) return
+    resetting.add(guid)
+    reset(guid, epoch)
+      .then(
+        () => onReset(guid),
+        () => {}
+      ) // the next record shows it again
+      .finally(() => resetting.delete(guid))
+  }
+
+  /**
+   * Reads the end of a log, which resets the document if records are lost. That end is not remembered: where records
+   * come faster than live delivery brings them, each look would ask for the next one.
+   * @param {string} guid
+   * @param {string} epoch of the log if nothing is lost
+   */
+  function look (guid, epoch) {
+    readEnd(guid).then(
+      (end) => {
+        if (end?.epoch !== epoch) onReset(guid)
+      },
+      () => {
+        // the next record makes us look again
+        const known = subscribed.get(guid)
+        if (known !== undefined) known.unsure = true
+      }
+    )
+  }
+
+  return {
+    reset,
+
+    /** @returns {IterableIterator<string>} documents that are subscribed */
+    guids: () => subscribed.keys(),
+
+    /** @param {string} guid @returns {KnownEnd} names this subscription: what is known stays true with the next one */
+    subscribe (guid) {
+      const subscription = { ...(subscribed.get(guid) ?? nothingKnown()) }
+      subscribed.set(guid, subscription)
+      return subscription
+    },
+
+    /**
+     * @param {string} guid
+     * @param {KnownEnd} [subscription] only this one; default: the last one
+     * @returns {boolean} whether the document was subscribed (by it), and is no more
+     */
+    unsubscribe: (guid, subscription = subscribed.get(guid)) =>
+      subscription !== undefined && subscribed.get(guid) === subscription && subscribed.delete(guid),
+
+    clear () { subscribed.clear() },
+
+    /**
+     * Every live record passes here: one comparison for those in order.
+     * @param {import('./contract.js').BusRecord} record
+     * @returns {boolean} whether it is to be delivered
+     */
+    accepts ({ publication, epoch, offset }) {
+      const guid = publication.guid ?? ''
+      const known = subscribed.get(guid)
+      if (known === undefined) return false
+      if (offset === 0) return true
+      if (epoch === known.epoch && offset <= known.offset) {
+        resetOnce(guid, epoch)
+        return false
+      }
+      known.epoch = epoch
+      known.offset = offset
+      if (known.unsure) {
+        known.unsure = false
+        if (epoch === known.read.epoch && offset <= known.read.offset) look(guid, epoch)
+      }
+      return true
+    },
+
+    /**
+     * @param {string} guid
+     * @returns {KnownEnd | undefined} what is known before an end is read: live records that come meanwhile may be
+     *   newer than the answer
+     */
+    knownOf (guid) {
+      const known = subscribed.get(guid)
+      return known && { ...known }
+    },
+
+    /** @param {string} guid @param {Position | null | undefined} end that was read */
+    note (guid, end) {
+      const known = subscribed.get(guid)
+      if (known !== undefined && end != null) noteRead(known, end)
+    }
+  }
+}
+
+/** @returns {KnownEnd} */
+const nothingKnown = () => ({ epoch: '', offset: 0, read: { epoch: '', offset: 0 }, unsure: false })
+
+/**
+ * @param {Position} position
+ * @param {Position} other
+ * @returns {boolean} whether both are of one log, and `other` comes after it
+ */
+const isBefore = (position, other) => position.epoch === other.epoch && position.offset < other.offset
+
+/**
+ * @param {Position} end of a log
+ * @param {KnownEnd | undefined} known as it was before the end was asked for
+ * @returns {boolean} whether the log has lost records
+ */
+export const hasLost = (end, known) => known !== undefined && (isBefore(end, known) || isBefore(end, known.read))
+
+/** @param {KnownEnd} known @param {Position} end that was read */
+function noteRead (known, end) {
+  const { epoch, offset } = known.read
+  if (end.epoch === epoch && end.offset <= offset) return
+  known.read = { epoch: end.epoch, offset: end.offset }
+  known.unsure = end.epoch !== known.epoch || end.offset > known.offset
+}

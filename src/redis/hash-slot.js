@@ -1,0 +1,54 @@
+/**
+ * Hash slots of Redis Cluster (cluster specification, "Hash tags" and appendix A: CRC16, XMODEM). A command, a script
+ * and a sharded SUBSCRIBE may only name keys and channels of one hash slot.
+ */
+const CRC = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8
+  for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1
+  return crc
+})
+
+/** @param {string} key @returns {number} 0 to 16,383 */
+export function hashSlot (key) {
+  const open = key.indexOf('{')
+  const close = open === -1 ? -1 : key.indexOf('}', open + 1)
+  // an empty tag is none
+  const bytes = Buffer.from(close > open + 1 ? key.slice(open + 1, close) : key)
+  let crc = 0
+  for (const byte of bytes) crc = ((crc << 8) & 0xffff) ^ CRC[(crc >> 8) ^ byte]
+  return crc & 16383
+}
+
+/**
+ * @param {{ isCluster: boolean }} redis
+ * @param {string} key
+ * @returns {number} keys with the same number may share a call; with a single Redis all of them
+ */
+export const slotIn = ({ isCluster }, key) => isCluster ? hashSlot(key) : 0
+
+/**
+ * Groups what may share a call to Redis.
+ *
+ * @template T
+ * @param {Iterable<T>} items
+ * @param {(item: T) => number} slotOf
+ * @param {number} [limit] items in one group; default: any number
+ * @returns {T[][]} the items of a slot in their order
+ */
+export function groupBySlot (items, slotOf, limit = Infinity) {
+  /** The group of each slot that has room. @type {Map<number, T[]>} */
+  const open = new Map()
+  /** @type {T[][]} */
+  const groups = []
+  for (const item of items) {
+    const slot = slotOf(item)
+    let group = open.get(slot)
+    if (group === undefined || group.length === limit) {
+      group = []
+      groups.push(group)
+      open.set(slot, group)
+    }
+    group.push(item)
+  }
+  return groups
+}

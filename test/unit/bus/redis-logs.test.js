@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRedisLogs } from '../../../src/bus/redis-logs.js'
+import { documentMeta } from '../../../src/redis/keys.js'
+
+/** A cluster in which the nodes of some documents do not respond. @param {Set<string>} away metas */
+function logsOf (away) {
+  const scripts = {
+    positions: async (/** @type {string[]} */ keys) => {
+      if (keys.some((key) => away.has(key))) throw new Error('CLUSTERDOWN Hash slot not served')
+      return keys.flatMap((key) => key === documentMeta('without a log') ? [null, null, 0] : ['e', 7, 0])
+    }
+  }
+  return createRedisLogs({
+    redis: /** @type {any} */ ({ isCluster: true, scripts }),
+    metaTtl: 60,
+    rollback: /** @type {any} */ ({ knownOf: () => undefined }),
+    metrics: /** @type {any} */ ({})
+  })
+}
+
+test('ends of logs are read although the node of others does not respond; of those nothing is known', async () => {
+  const { ends } = logsOf(new Set([documentMeta('away')]))
+  assert.deepEqual(await ends(['one', 'away', 'without a log']), [{ epoch: 'e', offset: 7 }, undefined, null])
+  await assert.rejects(ends(['away']), /CLUSTERDOWN/)
+  assert.deepEqual(await ends([]), [])
+})
