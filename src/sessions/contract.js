@@ -29,7 +29,6 @@
  * @property {'+' | '-' | '='} op holds it from now on; no more; as before
  * @property {Told} told what the holder has told the services, after it was asked to; '' nothing. Where nothing is
  *   known of the holding (any more), it is believed
- * @property {number} [connections] of a document
  *
  * @typedef {'' | '0' | '1'} Told '1': somebody holds it, '0': nobody does
  *
@@ -46,7 +45,5 @@
  *   by page; a user may come twice
  * @property {(incarnation: string) => Promise<void>} forget its users
  * @property {(uid: string) => Promise<(Session & { worker: number })[]>} sessions of a user
- * @property {(guid: string) => Promise<string[]>} members users that are in a document
- * @property {(guid: string) => Promise<number>} connections how many have a document open; does not read its members
  */
 export {}

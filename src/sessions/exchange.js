@@ -111,14 +111,13 @@ export function createExchange ({ store, uplink, incarnation, timeOf, onSettled,
       throw error
     }
     batch.forEach((holding, i) => {
-      const { op, connections } = changes[i]
+      const { op } = changes[i]
       if (of !== incarnation()) {
         holding.flags |= UNSURE
         return settle(holding)
       }
       if (op === '+') holding.flags |= HELD
       if (op === '-') holding.flags &= ~HELD
-      if (connections !== undefined) holding.at = connections
       if (answers[i] === '') settle(holding)
       else untold.push({ holding, told: /** @type {'0' | '1'} */ (answers[i]), of })
     })

@@ -26,9 +26,7 @@ export class Holding {
   connections = 0
   /** Of a user: the first one of his in a document. Of one of these: the next. @type {Holding | null} */
   next = null
-  /**
-   * When it was last taken or left, ms since the worker began; of a document: how many connections the store knows of.
-   */
+  /** Of a user, and of one in a document: when it was last taken or left, ms since the worker began. */
   at = 0
   /** The connection that took or left it last. */
   sid = ''
@@ -51,8 +49,7 @@ export class Holding {
     const { flags } = this
     return (
       ((flags & WANTED) !== 0) !== ((flags & HELD) !== 0) ||
-      (flags & (TOLD_HELD | TOLD_FREE | UNSURE)) !== 0 ||
-      (this.uid === undefined && (flags & WANTED) !== 0 && this.connections !== this.at)
+      (flags & (TOLD_HELD | TOLD_FREE | UNSURE)) !== 0
     )
   }
 
@@ -73,8 +70,7 @@ export class Holding {
     const known = !wanted && (flags & HELD) !== 0 ? '1' : ''
     const told = (flags & TOLD_HELD) !== 0 ? '1' : (flags & TOLD_FREE) !== 0 ? '0' : known
     // nobody is told that a document has members: that it has none any more is what counts
-    if (uid === undefined)
-      return { guid, op: wanted ? '+' : '-', told: wanted ? '1' : told, connections: this.connections }
+    if (uid === undefined) return { guid, op: wanted ? '+' : '-', told: wanted ? '1' : told }
     // '+' once more where it is held: a store that has been emptied would answer a '=' that nobody holds it
     return { uid, guid, op: wanted ? '+' : (flags & (HELD | UNSURE)) !== 0 ? '-' : '=', told }
   }

@@ -9,7 +9,7 @@ import { asSeen } from './user-sessions.js'
  * @typedef {object} Entry of a user, a user in a document or a document
  * @property {Told} told
  * @property {string} teller
- * @property {Map<string, number>} holders with their connections
+ * @property {Set<string>} holders
  */
 
 /**
@@ -31,15 +31,15 @@ export function createMemorySessions ({ services = true } = {}) {
   const documents = new Map()
 
   /** @param {string} incarnation @param {import('./contract.js').Change} change @returns {Told} */
-  function holdOne (incarnation, { uid = '', guid, op, told, connections = 0 }) {
+  function holdOne (incarnation, { uid = '', guid, op, told }) {
     const table = guid === undefined ? users : documents.get(guid) ?? new Map()
     const known = table.get(uid)
-    const entry = known ?? { told: '0', teller: '', holders: new Map() }
+    const entry = known ?? { told: '0', teller: '', holders: new Set() }
     if (told !== '' && (entry.teller === incarnation || known === undefined)) {
       entry.told = told
       entry.teller = ''
     }
-    if (op === '+') entry.holders.set(incarnation, connections)
+    if (op === '+') entry.holders.add(incarnation)
     if (op === '-') entry.holders.delete(incarnation)
     const held = entry.holders.size > 0 ? '1' : '0'
     if (!services) entry.told = held
@@ -79,19 +79,11 @@ export function createMemorySessions ({ services = true } = {}) {
       seen.delete(incarnation)
     },
     async sessions (uid) {
-      const holders = [...(users.get(uid)?.holders.keys() ?? [])]
+      const holders = [...(users.get(uid)?.holders ?? [])]
       return holders.flatMap((incarnation) => {
         const sessions = asSeen(workers.get(incarnation)?.get(uid)?.sessions ?? [], seen.get(incarnation))
         return sessions.map((session) => ({ ...session, worker: parseInt(incarnation, 10) }))
       })
-    },
-    async members (guid) {
-      return [...(documents.get(guid) ?? [])]
-        .filter(([uid, { holders }]) => uid !== '' && holders.size > 0)
-        .map(([uid]) => uid)
-    },
-    async connections (guid) {
-      return [...(documents.get(guid)?.get('')?.holders.values() ?? [])].reduce((sum, count) => sum + count, 0)
     }
   }
 }

@@ -50,14 +50,6 @@ export function createRedisSessions ({ redis, services = true }) {
     return changes.map((_, i) => answers[i] === NOTHING ? '' : /** @type {Told} */ (answers[i]))
   }
 
-  /**
-   * @param {string} guid
-   * @returns {Promise<string[]>} names of who holds a document, with its connections: `<incarnation>=<count>`
-   */
-  async function holdersOf (guid) {
-    return splitHolders(await client.hget(documentHolders(guid), ''))
-  }
-
   /** @type {import('./contract.js').SessionStore} */
   const store = {
     async write (incarnation, users) {
@@ -123,20 +115,6 @@ export function createRedisSessions ({ redis, services = true }) {
               worker: parseInt(live[i], 10)
             }))
       )
-    },
-
-    async members (guid) {
-      const entries = Object.entries(await client.hgetall(documentHolders(guid)))
-        .filter(([uid]) => uid !== '')
-        .map(([uid, entry]) => ({ uid, holders: splitHolders(entry) }))
-      const live = await liveIncarnations(redis, new Set(entries.flatMap(({ holders }) => holders)))
-      return entries.filter(({ holders }) => holders.some((holder) => live.has(holder))).map(({ uid }) => uid)
-    },
-
-    async connections (guid) {
-      const counted = (await holdersOf(guid)).map((holder) => holder.split('='))
-      const live = await liveIncarnations(redis, counted.map(([incarnation]) => incarnation))
-      return counted.reduce((sum, [incarnation, count]) => live.has(incarnation) ? sum + Number(count) : sum, 0)
     }
   }
   return withInkcastErrors(store)
@@ -147,10 +125,9 @@ const holdersKey = ({ uid, guid }) =>
   guid === undefined ? userHolders(/** @type {string} */ (uid)) : documentHolders(guid)
 
 /** @param {Change} change @returns {string} as hold-n.lua reads it */
-function encodeChange ({ uid, guid, op, told, connections }) {
+function encodeChange ({ uid, guid, op, told }) {
   const start = op + (told === '' ? NOTHING : told)
-  if (guid !== undefined && uid !== undefined) return `${start}:${uid}`
-  return connections === undefined ? start : `${start}=${connections}`
+  return guid !== undefined && uid !== undefined ? `${start}:${uid}` : start
 }
 
 /** @param {string | null} entry @returns {string[]} */

@@ -166,13 +166,6 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     if (--document.members === 0) release(document)
   }
 
-  /** @param {string} guid @param {number} difference */
-  function count (guid, difference) {
-    const document = /** @type {OpenDocument} */ (documents.get(guid))
-    document.connections += difference
-    if (document.pending) exchange.enqueue(document)
-  }
-
   /** @param {Holding} user @returns {import('./contract.js').UserSessions} */
   function describe (user) {
     const uid = /** @type {string} */ (user.uid)
@@ -282,7 +275,6 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       const user = users.get(uid)
       if (user === undefined) return
       take(memberOf(user, guid) ?? addMember(user, guid), id)
-      count(guid, 1)
       touch(user)
     },
 
@@ -291,7 +283,6 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       const user = users.get(uid)
       const member = user && memberOf(user, guid)
       if (user === undefined || member === undefined) return
-      count(guid, -1)
       leave(member, id, reason)
       touch(user)
     },
@@ -323,9 +314,6 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       }
       for (const user of users.values()) touch(user)
     },
-
-    /** Users that are held here. */
-    get size () { return users.size },
 
     run
   }

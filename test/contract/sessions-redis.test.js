@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { createRedis } from '../../src/redis/client.js'
-import { userHolders, workerUsers, WORKERS } from '../../src/redis/keys.js'
+import { documentHolders, userHolders, workerUsers, WORKERS } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
@@ -47,7 +47,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
           { uid, op: '+', told: '' },
           { uid, guid, op: '+', told: '' },
           { uid: holder, guid, op: '+', told: '' },
-          { guid, op: '+', told: '1', connections: 2 }
+          { guid, op: '+', told: '1' }
         ])
       }
       assert.equal((await one.sessions(uid)).length, 2)
@@ -56,8 +56,19 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
         (await one.sessions(uid)).map(({ sid }) => sid),
         [second]
       )
-      assert.deepEqual((await one.members(guid)).sort(), [second, uid].sort())
-      assert.equal(await one.connections(guid), 2)
+    })
+
+    test('holders with a number of connections, as earlier versions write them, are let go of as well', async () => {
+      const { client } = connections[0]
+      const [first, second] = [await live(), await live()]
+      const guid = randomBytes(8).toString('hex')
+      await client.hset(documentHolders(guid), '', `1||${first}=3,${second}=12`)
+      assert.deepEqual(await one.hold(first, [{ guid, op: '+', told: '1' }]), [''])
+      assert.deepEqual(await one.hold(first, [{ guid, op: '-', told: '' }]), [''])
+      assert.equal(await client.hget(documentHolders(guid), ''), `1||${second}=12`)
+      assert.deepEqual(await two.hold(second, [{ guid, op: '-', told: '' }]), ['0'])
+      assert.deepEqual(await two.hold(second, [{ guid, op: '=', told: '0' }]), [''])
+      assert.equal(await client.exists(documentHolders(guid)), 0)
     })
 
     test('what a worker leaves that nobody cleans up after expires', async () => {

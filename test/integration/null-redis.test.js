@@ -26,21 +26,21 @@ for (const { name, urlsOf, services } of scenes) {
       [
         { uid: id, guid: undefined, op: '+', told: '' },
         { uid: id, guid: id, op: '+', told: '' },
-        { uid: undefined, guid: id, op: '+', told: '1', connections: 1 }
+        { uid: undefined, guid: id, op: '+', told: '1' }
       ],
       [
         { uid: id, guid: undefined, op: '=', told: '1' },
         { uid: id, guid: id, op: '=', told: '1' },
-        { uid: undefined, guid: id, op: '+', told: '1', connections: 2 }
+        { uid: undefined, guid: id, op: '+', told: '1' }
       ],
       [
         { uid: id, guid: id, op: '-', told: '' },
-        { uid: undefined, guid: id, op: '-', told: '', connections: 0 },
+        { uid: undefined, guid: id, op: '-', told: '' },
         { uid: id, guid: undefined, op: '-', told: '' }
       ],
       [
         { uid: id, guid: id, op: '=', told: '0' },
-        { uid: undefined, guid: id, op: '=', told: '0', connections: 0 },
+        { uid: undefined, guid: id, op: '=', told: '0' },
         { uid: id, guid: undefined, op: '=', told: '0' }
       ]
     ]

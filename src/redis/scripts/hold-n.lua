@@ -1,23 +1,23 @@
--- Notes who holds users, members and documents, and says who is to tell the business services of it.
+-- Records which workers hold users, members and documents, and decides which of them informs the business services.
 --
--- An entry is `<told>|<teller>|<holders>`. Holders are incarnations of workers, each maybe with how many connections it has (`=<count>`). `told`
--- is what the services know: 1 somebody holds it, 0 nobody does. Where that is no longer so, the holder whose change made it so becomes
--- the teller, until it says what it has told; meanwhile nobody else tells anything of this entry, so the services hear of changes in their order.
+-- An entry is `<told>|<teller>|<holders>`. Holders are incarnations of workers, separated by commas. (Workers of earlier versions append the number
+-- of their connections to a document's holder, `=<count>`; both forms occur during a rolling update.) `told` is what the services know:
+-- 1 it is held, 0 it is not. When a change makes that wrong, its holder becomes the teller until it reports what it has told. Meanwhile no other holder
+-- tells anything about this entry, so the services receive the changes in their order.
 --
 -- KEYS  for each change: the hash of its entry
--- ARGV  1 the holder (an incarnation)  2 '1' there are services, '0' there are none: they know what is so
---       3... a change in one, because arguments are what a call costs: '+' it holds it now, '-' no more, '=' as before; what the holder
---       has told ('1', '0', or '.' nothing; also what is taken for told where there is no entry); then nothing for a user, `:<uid>` for
---       a member, `=<count>` or nothing for a document. The field of an entry is the uid of a member, '' for the others
--- Returns a character for each change, what the holder is to tell: '1', '0', or '.' nothing. A teller that did not say what came of it is told the state again.
+-- ARGV  1 the holder (an incarnation)  2 '1' there are services, '0' there are none: `told` follows the state
+--       3... one change each, in a single argument, because arguments are what a call costs: '+' held from now on, '-' no longer, '=' as before;
+--       what the holder has told ('1', '0', or '.' nothing; also assumed to be told if there is no entry); then nothing for a user or a document,
+--       `:<uid>` for a member. The field of an entry is the uid of a member, '' for the others
+-- Returns one character per change, what the holder has to tell: '1', '0', or '.' nothing. A teller that did not report is given the state again.
 local holder, services = ARGV[1], ARGV[2] == '1'
 
 local function hold(key, argument)
   local change, told_now, kind = string.match(argument, '^(.)(.)(.?)')
-  local field, count = '', ''
-  if kind == ':' then field = string.sub(argument, 4) elseif kind == '=' then count = string.sub(argument, 3) end
-  -- mostly nobody else holds it: then one look at the hash does, which is a list to go through where the document has some hundred members
-  if change == '+' and count == '' then
+  local field = kind == ':' and string.sub(argument, 4) or ''
+  -- usually there is no other holder: one look at the hash shows that, while a document with hundreds of members has a long list to go through
+  if change == '+' then
     local known = not services or told_now == '1'
     if redis.call('HSETNX', key, field, (known and '1||' or '0|' .. holder .. '|') .. holder) == 1 then return known and '.' or '1' end
   end
@@ -30,7 +30,7 @@ local function hold(key, argument)
     for name in string.gmatch(holders, '[^,]+') do
       if string.match(name, '^[^=]+') ~= holder then kept[#kept + 1] = name end
     end
-    if change == '+' then kept[#kept + 1] = holder .. count end
+    if change == '+' then kept[#kept + 1] = holder end
     holders = table.concat(kept, ',')
   end
   local held = holders == '' and '0' or '1'

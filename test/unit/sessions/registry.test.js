@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { isHeld } from '../../helpers/held.js'
 import { GRACE, cluster } from './sessions-fixture.js'
 
 describe('the business services are told', () => {
@@ -20,7 +21,6 @@ describe('the business services are told', () => {
       'vacated a',
       'vacated b'
     ])
-    assert.equal(one.sessions.size, 0)
   })
 
   test('which connection it was, and when', async () => {
@@ -176,22 +176,41 @@ describe('the store', () => {
     assert.deepEqual((await store.sessions('ada')).map(({ worker }) => worker), [2])
   })
 
-  test('counts connections and knows members', async () => {
+  test('has users in a document until the last connection of each has left it', async () => {
     const { one, two, store, clock, rounds } = cluster()
     const tabs = Array.from({ length: 10 }, (_, i) => [one, two][i % 2].connect(`user-${i % 4}`, ['a']))
-    await rounds()
-    assert.deepEqual(
-      [await store.connections('a'), (await store.members('a')).sort()],
-      [10, ['user-0', 'user-1', 'user-2', 'user-3']]
-    )
+    const held = async () => {
+      await rounds()
+      const all = Array.from({ length: 4 }, (_, i) => isHeld(store, { uid: `user-${i}`, guid: 'a' }))
+      return [await isHeld(store, { guid: 'a' }), ...await Promise.all(all)]
+    }
+    assert.deepEqual(await held(), [true, true, true, true, true])
     for (const tab of tabs.slice(4)) tab.end()
-    await rounds()
-    assert.equal(await store.connections('a'), 4)
     tabs[0].leave('a')
     tabs[1].end()
     clock.advance(GRACE + 1)
+    assert.deepEqual(await held(), [true, false, false, true, true])
+  })
+
+  test('is asked for a change of a document only when its first member comes and its last one goes', async () => {
+    const { one, store, rounds } = cluster()
+    /** @type {string[]} */
+    const asked = []
+    const { hold } = store
+    store.hold = (incarnation, changes) => {
+      asked.push(...changes.map(({ uid = '', guid = '', op }) => `${uid}/${guid} ${op}`))
+      return hold(incarnation, changes)
+    }
+    one.connect('ada', ['a'])
     await rounds()
-    assert.deepEqual([await store.connections('a'), (await store.members('a')).sort()], [2, ['user-2', 'user-3']])
+    asked.length = 0
+    const second = one.connect('bob', ['a'])
+    await rounds()
+    assert.deepEqual(new Set(asked), new Set(['bob/ +', 'bob/a +']))
+    asked.length = 0
+    second.leave('a')
+    await rounds()
+    assert.deepEqual(new Set(asked), new Set(['bob/a -', 'bob/a =']))
   })
 
   test('hears of everything when it is back, and nobody is told twice', async () => {
@@ -205,7 +224,10 @@ describe('the store', () => {
     assert.deepEqual(await told(), [])
     state.storeAway = false
     assert.deepEqual((await told()).sort(), ['joined bob a', 'left ada a closed', 'offline ada closed', 'online bob'])
-    assert.deepEqual(await store.members('a'), ['bob'])
+    assert.deepEqual(
+      [await isHeld(store, { uid: 'ada', guid: 'a' }), await isHeld(store, { uid: 'bob', guid: 'a' })],
+      [false, true]
+    )
   })
 
   test('that has lost everything is told again, and the services are not', async () => {
@@ -225,14 +247,12 @@ describe('the store', () => {
       await store.hold('1.1000', [{ ...change, op: '=', told: '0' }])
     }
     await store.forget('1.1000')
-    assert.deepEqual([await store.sessions('ada'), await store.members('a')], [[], []])
+    assert.deepEqual(await store.sessions('ada'), [])
     one.sessions.lost()
     assert.deepEqual(await told(), [])
     assert.equal((await store.sessions('ada')).length, 1)
-    assert.deepEqual(
-      [(await store.members('a')).sort(), await store.connections('a'), await store.connections('b')],
-      [['ada', 'bob'], 2, 1]
-    )
+    for (const what of [{ uid: 'ada', guid: 'a' }, { uid: 'bob', guid: 'b' }, { guid: 'a' }, { guid: 'b' }])
+      assert.equal(await isHeld(store, what), true)
     for (const tab of tabs) tab.end()
     clock.advance(GRACE + 1)
     assert.deepEqual((await told()).sort(), [
@@ -253,6 +273,8 @@ describe('the store', () => {
     clock.advance(GRACE + 1)
     await told()
     for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
-    assert.equal(one.sessions.size, 0)
+    one.sessions.lost()
+    await told()
+    for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are kept by the worker`)
   })
 })
