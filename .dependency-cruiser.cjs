@@ -14,6 +14,14 @@ const forbid = (name, from, to, comment) => ({
   from: { path: from, pathNot: roots },
   to: { path: to }
 })
+/** @type {(folder: string, below: string) => object} `below`: folders as `a|b|` that it imports besides the leaves */
+const downOnly = (folder, below) => ({
+  name: `${folder}-imports-down`,
+  severity: 'error',
+  comment: `src/${folder}/ imports ${below.replaceAll('|', ', ')}leaves and nothing above`,
+  from: { path: `^src/${folder}/` },
+  to: { path: '^(src/|cluster)', pathNot: `^src/(${folder}|${below}wire|config|common|metrics|process)/` }
+})
 /** @type {(library: string, folders: string) => object} folders as `a|b` */
 const onlyIn = (library, folders) => ({
   name: `only-${folders.replaceAll('|', '-')}-imports-${library.replace(/\W/g, '')}`,
@@ -46,6 +54,11 @@ module.exports = {
       '^src/(gateway|api|ingest)/',
       'see roles-keep-apart below'
     ),
+    downOnly('engine', ''),
+    downOnly('admission', 'engine|'),
+    downOnly('peers', 'engine|'),
+    downOnly('socketio', 'admission|engine|'),
+    forbid('gateway-imports-no-rehearsal', '^src/gateway/', '^src/rehearsal/', 'the rehearsal tries the gateway out'),
     forbid('domain-imports-down', domain, `${roots}|${roles}`, 'the domain imports drivers and leaves only'),
     forbid('drivers-import-leaves', drivers, `${roots}|${roles}|${domain}`, 'kafka and redis import leaves only'),
     forbid('leaves-import-leaves', leaves, `${roots}|${roles}|${domain}|${drivers}`, 'leaves import leaves only'),

@@ -1,5 +1,4 @@
-import { kConnection } from '../gateway/connection.js'
-import { endSession } from '../socketio/hooks.js'
+import { kOwner } from '../engine/link.js'
 
 /**
  * What a worker keeps of clients before they have said anything whole: sessions that are not admitted (their CONNECT is
@@ -171,8 +170,8 @@ export class Intake {
     this.leave(session)
     if (session.readyState === 'closed') return
     this.#metrics.sessions_cut.inc({ reason })
-    if (!early) session[kConnection]?.giveUp('too much has come in parts, resume')
+    if (!early) session[kOwner]?.giveUp('too much has come in parts, resume')
     // what ws has would stay until its client has closed as well
-    endSession(session)
+    session.terminate()
   }
 }

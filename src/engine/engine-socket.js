@@ -4,6 +4,7 @@ import { parser } from 'engine.io'
 import { frameFor } from '../wire/packet.js'
 import { carry, closing } from './carrier.js'
 import { CloseCode, FrameError, FrameReader } from './frame-reader.js'
+import { PING, PING_OPTIONS, unsentOf } from './link.js'
 
 /**
  * A session of Engine.IO v4 that begins with a WebSocket and ends with it: Engine.IO's Socket, its transport and the
@@ -12,6 +13,8 @@ import { CloseCode, FrameError, FrameReader } from './frame-reader.js'
  * What it saves: docs/decisions/0006-engine-socket.md
  *
  * Events: `packet`, `packetCreate`, `data`, `message`, `heartbeat`, `drain`, `ready`, `close` as Engine.IO's.
+ *
+ * @typedef {import('./link.js').Link} Link
  *
  * @typedef {object} Packet
  * @property {string} type Engine.IO's
@@ -34,6 +37,7 @@ const MAX_PONGS = 10
 /** While there is none. @type {Buffer[]} */
 const NO_PINGS = []
 
+/** @implements {Link} */
 export class EngineSocket extends EventEmitter {
   /** @type {'open' | 'closing' | 'closed'} */
   readyState = 'open'
@@ -68,9 +72,6 @@ export class EngineSocket extends EventEmitter {
   get protocol () { return 4 }
   get upgrading () { return false }
   get upgraded () { return false }
-  /** Engine.IO's own heartbeat. */
-  get pingIntervalTimer () { return null }
-  set pingIntervalTimer (_) {}
   /** Engine.IO's transport. */
   get transport () { return this }
   get name () { return 'websocket' }
@@ -92,7 +93,7 @@ export class EngineSocket extends EventEmitter {
     // the first one that is offered, as with ws
     const protocol = headers['sec-websocket-protocol']?.split(',')[0].trim()
     const answer = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n${protocol === undefined ? '' : `Sec-WebSocket-Protocol: ${protocol}\r\n`}\r\n`
-    this.writeFrames(Buffer.concat([Buffer.from(answer, 'latin1'), textFrame(`0${opening}`)]))
+    this.writeNow(Buffer.concat([Buffer.from(answer, 'latin1'), textFrame(`0${opening}`)]))
   }
 
   /** @param {Buffer} chunk that has arrived; overwritten */
@@ -144,7 +145,7 @@ export class EngineSocket extends EventEmitter {
     this.#pings = NO_PINGS
     // who takes nothing is not told that we are there
     if (this.readyState !== 'open' || this.#blocked) return
-    this.writeFrames(
+    this.writeNow(
       pings.length === 1 ? bytesFrame(PONG, pings[0]) : Buffer.concat(pings.map((payload) => bytesFrame(PONG, payload)))
     )
   }
@@ -214,16 +215,16 @@ export class EngineSocket extends EventEmitter {
 
   /** @param {Packet[]} packets handed over together */
   #put (packets) {
-    this.writeFrames(packets.length === 1 ? frameOf(packets[0]) : Buffer.concat(packets.map(frameOf)))
+    this.writeNow(packets.length === 1 ? frameOf(packets[0]) : Buffer.concat(packets.map(frameOf)))
     for (const { callback } of packets) callback?.()
     this.emit('drain')
   }
 
   /**
-   * Writes frames as they are, after all that was written before. Nothing may be waiting.
+   * Writes frames as they are, after everything that was written before. The write buffer must be empty.
    * @param {Buffer} frames
    */
-  writeFrames (frames) {
+  writeNow (frames) {
     this.netSocket.write(frames)
     if (this.netSocket.writableLength === 0 || this.#blocked) return
     this.#blocked = true
@@ -260,7 +261,25 @@ export class EngineSocket extends EventEmitter {
     this.onClose('forced close')
   }
 
-  /** Without a word, because nobody listens. @param {string} [reason] */
+  // Link (link.js)
+
+  begin () {}
+  admit () {}
+
+  /** @param {Buffer} frames @returns {boolean} */
+  writeFrames (frames) {
+    if (this.readyState !== 'open' || this.#blocked) return false
+    this.writeNow(frames)
+    return true
+  }
+
+  unsentBytes () { return unsentOf(this.netSocket) }
+
+  sendPing () { if (!this.writeFrames(PING)) this.sendPacket('ping', undefined, PING_OPTIONS) }
+
+  stopTimers () {}
+
+  /** @param {string} [reason] */
   terminate (reason = 'transport close') {
     this.onClose(reason)
     this.netSocket.destroy()

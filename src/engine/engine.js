@@ -1,13 +1,12 @@
 import { ServerResponse } from 'node:http'
 import { Server as EngineServer } from 'engine.io'
 import { CompressingServer } from './compression.js'
-import { kConnection } from '../gateway/connection.js'
-import { deferAddress } from '../socketio/hooks.js'
-import { PollAnswers } from './poll-answer.js'
-import { admitPolling, boundPolling } from './poll-body.js'
-import { LET_GO } from '../peers/misrouted-requests.js'
+import { extendEngineIoSocket } from './engine-io-socket.js'
 import { EngineSocket } from './engine-socket.js'
-import { beginsWebSocket, headSize, lightRequest, queryOf } from './request.js'
+import { kOwner } from './link.js'
+import { deferAddress } from './peer-address.js'
+import { PollAnswers } from './poll-answer.js'
+import { RELEASE, beginsWebSocket, headSize, queryOf } from './request.js'
 import { WebSockets, belongsTo } from './websockets.js'
 
 /** Engine.IO's numbers of errors. */
@@ -15,6 +14,15 @@ const BAD_REQUEST = 3
 const FORBIDDEN = 4
 /** Workers use others among themselves. */
 const METHODS = ['GET', 'POST', 'OPTIONS']
+
+/**
+ * Passes requests of sessions on to the workers that own them; false: no worker owns the session.
+ *
+ * @typedef {object} MisroutedRequests
+ * @property {(sid: string | undefined) => boolean} isStray whether another worker owns the session
+ * @property {(sid: string, req: any, res: any) => Promise<boolean>} request
+ * @property {(sid: string, req: any, socket: any, head: Buffer) => Promise<boolean>} upgrade
+ */
 
 /**
  * The Engine.IO server of a worker: our session ids, and requests of sessions that live in another worker are
@@ -45,7 +53,7 @@ export class Engine extends EngineServer {
    * @param {(session: any, frames: number) => void} options.onFrames frames have come that are no packets: WebSocket's
    *   pings and pongs, fragments
    * @param {(session: any) => void} options.onEnded a session has ended; may be called again for it
-   * @param {import('../peers/misrouted-requests.js').Strays} [options.strays] absent: there is only one worker
+   * @param {MisroutedRequests} [options.strays] absent: there is only one worker
    */
   constructor ({
     newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, intake, onFrames, onEnded, strays
@@ -64,6 +72,7 @@ export class Engine extends EngineServer {
         }
       )
     })
+    extendEngineIoSocket()
     // A connection that begins as a WebSocket: the answer to the upgrade and Engine.IO's first packet leave in one
     // write.
     this.on('initial_headers', (_, { _query, socket }) => {
@@ -108,20 +117,14 @@ export class Engine extends EngineServer {
   #began (session) {
     this.handshakeLimit.opened(session)
     this.intake.enter(session, headSize(session.request))
-    if (session instanceof EngineSocket) return
-    session.on('close', leaveIntake)
-    if (session.transport.name === 'websocket') return belongsTo(session.transport.socket, session)
-    boundPolling(session, this.#hooked)
-    // an extension that sees requests may have put something on it
-    if (this.#hooked && !this.#extended) session.request = lightRequest(session.request)
+    // an extension that sees requests may have put something on this one
+    session.begin(this.#hooked, this.#hooked && !this.#extended)
   }
 
   /** Its client is admitted. @param {any} session */
   admit (session) {
     this.intake.admit(session)
-    if (session instanceof EngineSocket) return
-    session.off('close', leaveIntake)
-    admitPolling(session)
+    session.admit()
   }
 
   /** @override */
@@ -177,13 +180,13 @@ export class Engine extends EngineServer {
    * @param {string} sid
    * @returns {boolean} false: there is nothing to end yet
    */
-  #letGo (sid) {
+  #release (sid) {
     const session = this.sessionOf(sid)
     if (session === undefined) return true
     if (session.transport.name === 'websocket') {
-      /** @type {import('../gateway/connection.js').Connection | undefined} */
-      const connection = session[kConnection]
-      connection?.tellDraining()
+      /** @type {import('./link.js').Owner | undefined} */
+      const owner = session[kOwner]
+      owner?.tellDraining()
       session.close()
     } else {
       if (!session.transport.writable) return false
@@ -276,7 +279,7 @@ export class Engine extends EngineServer {
     const sid = sidOf(req)
     if (sid === undefined) {
       if (this.takeWebSocket(req, socket, head)) return
-      deferAddress(socket)
+      if (this.#hooked) deferAddress(socket)
       return this.handshakeLimit.enter(socket, undefined, () => super.handleUpgrade(req, socket, head), req)
     }
     if (!this.strays?.isStray(sid)) return super.handleUpgrade(req, socket, head)
@@ -311,7 +314,7 @@ export class Engine extends EngineServer {
    * @param {any} res
    */
   handleOwnRequest (req, res) {
-    if (req.method === LET_GO) res.writeHead(this.#letGo(sidOf(req) ?? '') ? 204 : 404).end()
+    if (req.method === RELEASE) res.writeHead(this.#release(sidOf(req) ?? '') ? 204 : 404).end()
     else super.handleRequest(req, res)
   }
 
@@ -331,16 +334,10 @@ function sidOf (req) {
   return req._query.sid
 }
 
-/** Its client was not admitted. @this {any} Engine.IO's socket */
-function leaveIntake () {
-  this.server.intake.leave(this)
-  this.server.onEnded(this)
-}
-
-/** @param {any} session Engine.IO's socket, whose client takes too little */
+/** @param {any} session of a slow client */
 function giveUp (session) {
-  /** @type {import('../gateway/connection.js').Connection | undefined} */
-  const connection = session[kConnection]
-  if (connection === undefined) session.close(true)
-  else connection.context.backlogs.giveUp(connection)
+  /** @type {import('./link.js').Owner | undefined} */
+  const owner = session[kOwner]
+  if (owner === undefined) session.close(true)
+  else owner.tooSlow()
 }

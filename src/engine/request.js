@@ -10,6 +10,8 @@
  * @property {Record<string, string>} _query
  */
 
+/** Method by which a worker that drains asks a session's owner to release it; clients never send it. */
+export const RELEASE = 'NOTIFY'
 /** More than browsers send, and less than Node's parser takes; bytes. */
 const MAX_HEAD = 8192
 const END = Buffer.from('\r\n\r\n')

@@ -1,4 +1,3 @@
-import { unsentBytes } from '../socketio/hooks.js'
 import { PresenceDelivery } from './presence-delivery.js'
 
 /**
@@ -108,7 +107,7 @@ export class Backlog {
    */
   stalledFor (now) {
     this.#noteHandover()
-    const unsent = unsentBytes(this.#conn)
+    const unsent = this.#conn.unsentBytes()
     if (this.#takes || unsent < this.#unsent || this.#conn.transport.writable) this.#tookAt = now
     this.#takes = false
     this.#unsent = unsent

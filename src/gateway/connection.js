@@ -1,12 +1,11 @@
 import { ERRORS } from '../common/errors.js'
 import { takesCompressed } from '../engine/compression.js'
 import { retryHint } from '../admission/handshake-limit.js'
-import { closeWebSocket, endSession, writeFrames } from '../socketio/hooks.js'
 import { Allowance } from '../admission/allowance.js'
 import { CloseCode } from '../engine/frame-reader.js'
 
 /**
- * Where a Socket.IO socket and its Engine.IO socket have their Connection. Not in `socket.data`: that is for
+ * Where a Socket.IO socket has its Connection (its Engine.IO socket: `kOwner`). Not in `socket.data`: that is for
  * extensions, and travels to other processes with `fetchSockets`.
  */
 export const kConnection = Symbol('connection')
@@ -144,7 +143,7 @@ export class Connection {
   received (bytes, frames = 1) {
     if (this.#allowance.packet(bytes, this.context.clock.monotonic(), frames)) return
     if (this.open) this.disconnect('rate_limited')
-    else endSession(this.conn)
+    else this.conn.terminate()
   }
 
   /** An acknowledgement has come. @param {number} ackId */
@@ -203,7 +202,7 @@ export class Connection {
     if (conn.readyState !== 'open') return
     const { outbox } = context
     const compressed = outbox.compresses && takesCompressed(conn)
-    if (context.spliced && writeFrames(conn, outbox.join(messages, compressed))) return
+    if (context.spliced && conn.writeFrames(outbox.join(messages, compressed))) return
     for (const message of messages) {
       const { data } = message
       const frame = outbox.frameOf(message, compressed)
@@ -222,7 +221,7 @@ export class Connection {
     if (this.conn.readyState !== 'open') return
     const { backlogs } = this.context
     const backlog = this.backlog ??= backlogs.open(this)
-    if (backlog.overrun) backlogs.giveUp(this)
+    if (backlog.overrun) this.tooSlow()
     else backlog.wrote(sizeOf(packet))
   }
 
@@ -239,6 +238,9 @@ export class Connection {
 
   caughtUp () { if (this.backlog !== null) this.backlog.behind-- }
 
+  /** Closes the connection of a slow client, and counts it. */
+  tooSlow () { this.context.backlogs.giveUp(this) }
+
   /**
    * Closes it because it takes too little, for instance: without an event, which would only wait as well; stock clients
    * come back by themselves.
@@ -246,7 +248,7 @@ export class Connection {
    */
   giveUp (reason = 'too slow, resume') {
     const { conn } = this
-    if (this.transport === 'websocket') closeWebSocket(conn, CloseCode.TRY_AGAIN_LATER, reason)
+    if (this.transport === 'websocket') conn.closeWith(CloseCode.TRY_AGAIN_LATER, reason)
     else conn.close(true)
   }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { InkcastError, publicError } from '../common/errors.js'
 import { isId } from '../wire/publication.js'
+import { kOwner } from '../engine/link.js'
 import { useCodec } from '../socketio/codec.js'
 import { Connection, kConnection } from './connection.js'
 import { retryHint } from '../admission/handshake-limit.js'
@@ -83,7 +84,7 @@ export function createHandshake ({
 }) {
   /** @this {any} Engine.IO's socket */
   function releaseUser () {
-    users.release(this[kConnection].uid)
+    users.release(this[kOwner].uid)
   }
 
   /** @param {import('socket.io').Socket} socket */
@@ -130,7 +131,7 @@ export function createHandshake ({
     assignId(socket, newConnectionId())
     const connection = new Connection(socket, identity, codec, client ?? undefined, connectionContext)
     Object.assign(socket, { [kConnection]: connection })
-    conn[kConnection] = connection
+    conn[kOwner] = connection
     const { decoder } = /** @type {any} */ (socket.client)
     decoder.connection = connection
     // until it is connected, which a middleware after this one may prevent

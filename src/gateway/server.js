@@ -17,11 +17,12 @@ import { Directory } from './directory.js'
 import { createPortDoor } from './public-port.js'
 import { createExpiry } from './expiry.js'
 import { Engine } from '../engine/engine.js'
+import { kOwner } from '../engine/link.js'
 import { answerEvent, handleEvent } from './handlers/dispatch.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
 import { createHandshakeLimit, retryHint } from '../admission/handshake-limit.js'
-import { endSession, forgetHandshake, heartbeatHooks, lightenHandshakes } from '../socketio/hooks.js'
+import { forgetHandshake, lightenHandshakes } from '../socketio/hooks.js'
 import { Intake } from '../admission/intake.js'
 import { endReason, LifeCycle } from './life-cycle.js'
 import { createOrigins } from '../admission/origin.js'
@@ -136,8 +137,7 @@ export function createGateway ({
   const heartbeat = hooked
     ? createHeartbeat({
         settings: config.heartbeat,
-        hooks: heartbeatHooks,
-        tierOf: (conn) => conn[kConnection]?.identity.tier,
+        tierOf: (conn) => conn[kOwner]?.identity.tier,
         metrics
       })
     : null
@@ -253,10 +253,10 @@ export function createGateway ({
    */
   function count (conn, frames, bytes) {
     /** @type {import('./connection.js').Connection | undefined} */
-    const connection = conn[kConnection]
+    const connection = conn[kOwner]
     if (connection !== undefined) return connection.received(bytes, frames)
     if (conn[kAllowance] === undefined) return intake.received(conn, frames, bytes)
-    if (!conn[kAllowance].packet(bytes, clock.monotonic(), frames)) endSession(conn)
+    if (!conn[kAllowance].packet(bytes, clock.monotonic(), frames)) conn.terminate()
   }
   connectionLimits.watch(httpServer)
   engine.on('connection', (conn) => {
@@ -271,7 +271,7 @@ export function createGateway ({
    */
   function onPacketCreate (packet) {
     /** @type {import('./connection.js').Connection} */
-    const connection = this[kConnection]
+    const connection = this[kOwner]
     connection.flush()
     if (connection.backlog !== null || !this.transport.writable) connection.waits(packet)
   }
@@ -331,7 +331,7 @@ export function createGateway ({
   // who is in a namespace of an extension is that one's matter, but for the amount
   io.on('new_namespace', (namespace) => {
     namespace.on('connection', ({ conn }) => {
-      if (/** @type {any} */ (conn)[kConnection] !== undefined) return
+      if (/** @type {any} */ (conn)[kOwner] !== undefined) return
       engine.admit(conn)
       Object.assign(conn, { [kAllowance]: new Allowance(rates, clock.monotonic()) })
     })
@@ -423,7 +423,7 @@ export function createGateway ({
       }
       await left
       feeds.stop()
-      const lettingGo = setInterval(() => strays?.letGo(), DRAIN_PAUSE)
+      const releasing = setInterval(() => strays?.releaseAll(), DRAIN_PAUSE)
       const end = Math.min(
         deadline,
         clock.monotonic() + (alone ? IDLE_GRACE : Math.min(DRAIN_GRACE, settings.drainTimeout / 2))
@@ -434,7 +434,7 @@ export function createGateway ({
         await delay(10)
       }
       heartbeat?.stop()
-      clearInterval(lettingGo)
+      clearInterval(releasing)
       await io.close()
       httpServer.closeAllConnections()
       await receipts.stop()

@@ -18,15 +18,11 @@ const uptime = () => Math.trunc(systemClock.monotonic())
  *
  * @param {object} dependencies
  * @param {import('../config/load.js').Config['heartbeat']} dependencies.settings
- * @param {object} dependencies.hooks how it is done with Engine.IO's sockets
- * @param {(conn: any) => void} dependencies.hooks.stopTimers ends the heartbeat that they have of their own
- * @param {(conn: any) => void} dependencies.hooks.sendPing
- * @param {(conn: any) => void} dependencies.hooks.giveUp
  * @param {(conn: any) => string | undefined} dependencies.tierOf undefined also as long as it is not known
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {() => number} [dependencies.now] monotonic, whole ms
  */
-export function createHeartbeat ({ settings, hooks, tierOf, metrics, now = uptime }) {
+export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
   const { max: advertised, tiers } = settings
   /** @type {Map<string | undefined, import('./policy.js').Figures>} */
   const figuresByTier = new Map(tiers.map(({ name, ...figures }) => [name, figures]))
@@ -50,13 +46,13 @@ export function createHeartbeat ({ settings, hooks, tierOf, metrics, now = uptim
     const figures = figuresOf(conn)
     if (isDead(beat, figures, time)) {
       metrics.expired_connections.inc()
-      return hooks.giveUp(conn)
+      return conn.terminate('ping timeout')
     }
     // otherwise something was heard since, or its tier is known now
     if (time >= dueAt(beat, figures, advertised)) {
       pinged(beat, time)
       metrics.heartbeats.inc()
-      hooks.sendPing(conn)
+      conn.sendPing()
     }
     // sending may have ended it
     if (conn.readyState !== 'closed') plan(beat)
@@ -92,7 +88,7 @@ export function createHeartbeat ({ settings, hooks, tierOf, metrics, now = uptim
 
     /** Takes over the heartbeat of a connection until it is closed. @param {any} conn */
     watch (conn) {
-      hooks.stopTimers(conn)
+      conn.stopTimers()
       conn[kBeat] = new Beat(conn, now())
       plan(conn[kBeat])
     },

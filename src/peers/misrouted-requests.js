@@ -1,5 +1,6 @@
 import http from 'node:http'
 import net from 'node:net'
+import { RELEASE } from '../engine/request.js'
 import { destroyAfter } from '../process/socket-times.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { handOver } from './handover.js'
@@ -45,9 +46,7 @@ const ROUTE_TIME = 1000
 /** Nothing is known of an owner that does not accept connections. */
 const UNREACHABLE = Symbol('unreachable')
 /** Owners asked at a time to let go of what goes through a worker that drains. */
-const LET_GO_BATCH = 200
-/** What a worker that drains says of a session to its owner; no client sends this method there. */
-export const LET_GO = 'NOTIFY'
+const RELEASE_BATCH = 200
 /** Engine.IO's own answer to a session it does not know; clients connect anew then. */
 const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
 
@@ -202,8 +201,8 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
      * Asks the owners to let go of what goes through here, some of it at each call: a client that waits with a poll
      * then sends its next one elsewhere, and keeps its session; one on WebSocket is told to connect anew.
      */
-    letGo () {
-      for (const one of [...passing].slice(0, LET_GO_BATCH)) {
+    releaseAll () {
+      for (const one of [...passing].slice(0, RELEASE_BATCH)) {
         passing.delete(one)
         const { route, req, client } = one
         // a poll may reach its owner after this, which is asked again then
@@ -211,9 +210,9 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
         const asked = http.request(
           {
             ...address(route),
-            method: LET_GO,
+            method: RELEASE,
             path: req.url,
-            headers: proof(route, LET_GO, req),
+            headers: proof(route, RELEASE, req),
             timeout: CONNECT_TIMEOUT
           },
           (answer) => {

@@ -9,9 +9,6 @@ import { latencyCode, MAX_MISSING } from './summary.js'
 export const ACK_IDS = 2 ** 26
 export const FIRST_ACK_ID = 2 ** 31 - ACK_IDS
 
-/** @param {unknown} id @returns {id is number} */
-export const isReceiptAck = (id) => typeof id === 'number' && id >= FIRST_ACK_ID
-
 let lastNumber = 0
 
 /** A connection as open receipts know it: what is told of it, and no more, so that they keep nothing of it alive. */

@@ -243,10 +243,12 @@ export function createReceipts ({
 
     /**
      * @param {import('../gateway/connection.js').Connection} connection
-     * @param {number} ackId
+     * @param {number} ackId any that a client sends
      * @returns {boolean} whether it was asked for, in time and for the first time
      */
     acknowledge ({ receiver }, ackId) {
+      // of Socket.IO's own acknowledgements, or no id at all
+      if (!(ackId >= FIRST_ACK_ID)) return false
       const receipt = asking.get(ackId)
       const at = now()
       if (receipt === undefined || !receipt.acknowledge(receiver, at)) {

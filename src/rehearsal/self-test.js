@@ -3,7 +3,7 @@ import { PacketType } from 'socket.io-parser'
 import { encodeMsgpack } from '../wire/msgpack.js'
 import { takesCompressed } from '../engine/compression.js'
 import { Delivery } from '../gateway/delivery.js'
-import { heartbeatHooks, useStock, versionsNotChecked, writeFrames } from '../socketio/hooks.js'
+import { useStock, versionsNotChecked } from '../socketio/hooks.js'
 import { FIRST_ACK_ID } from '../receipts/receipt.js'
 import { openStage } from './stage.js'
 
@@ -151,10 +151,10 @@ async function testWebSocket (stage, codec) {
   // what was written last is known to be on its way some turns later
   for (let turns = 0; turns < 10 && !(conn.transport.writable && conn.writeBuffer.length === 0); turns++) await turn()
   must(
-    writeFrames(conn, connection.context.outbox.frameOf({ data, frame }, takesCompressed(conn))),
+    conn.writeFrames(connection.context.outbox.frameOf({ data, frame }, takesCompressed(conn))),
     'a WebSocket with nothing to do takes no frame'
   )
-  heartbeatHooks.sendPing(conn)
+  conn.sendPing()
   const pong = new Promise((resolve) => { conn.once('heartbeat', resolve) })
   // the frame is what counts
   conn.write(typeof data === 'string' ? data : `2["data"]`, { wsPreEncodedFrame: [frame], compress: false })
@@ -172,7 +172,7 @@ async function testWebSocket (stage, codec) {
 
   let reason
   socket.once('disconnect', (why) => { reason = why })
-  heartbeatHooks.giveUp(conn)
+  conn.terminate('ping timeout')
   await client
     .until(() => client.closed, 'the end of a connection that is given up')
     .catch(() => must(client.closed, 'a connection that is given up stays open'))

@@ -6,7 +6,6 @@ import { rememberPacket } from '../wire/raw-value.js'
 import { hasMoreValues, isNestedDeeper } from '../wire/value.js'
 import { kRefused, RATE_LIMITED, refusal, TOO_DEEP, TOO_MANY_VALUES } from '../admission/allowance.js'
 import { jsonHead, msgpackHead } from './packet-head.js'
-import { isReceiptAck } from '../receipts/receipt.js'
 
 /**
  * One port for JSON and msgpack clients: a parser whose Decoder recognises the codec from a connection's first
@@ -230,7 +229,7 @@ class Decoder extends json.Decoder {
    * @param {number | undefined} id
    */
   #acknowledge (id) {
-    if (isReceiptAck(id)) this.connection?.acknowledged(id)
+    if (typeof id === 'number') this.connection?.acknowledged(id)
   }
 
   /** @param {boolean} isConnect */

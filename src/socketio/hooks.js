@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { Socket } from 'socket.io'
 import { systemClock } from '../common/clock.js'
-import { EngineSocket } from '../engine/engine-socket.js'
+import { addressOf } from '../engine/peer-address.js'
 
 /* eslint-disable @stylistic/max-len -- a table */
 /**
@@ -64,15 +64,6 @@ export function versionsNotChecked () {
     .map(({ name, checked, found }) => `${name} ${found} in place of ${checked}`)
 }
 
-/** What a net.Socket knows of its peer when nobody has asked the system. */
-const UNASKED = Object.freeze({})
-
-/**
- * Keeps Engine.IO from asking the system for the address of every client. `socket.handshake.address` asks.
- * @param {any} netSocket
- */
-export function deferAddress (netSocket) { if (isLight()) netSocket._peername = UNASKED }
-
 /**
  * `socket.handshake` as documented (https://socket.io/docs/v4/server-socket-instance/#sockethandshake), made as it is
  * read.
@@ -96,9 +87,8 @@ class Handshake {
   get issued () { return this.#issued }
   get time () { return String(new Date(this.#issued)) }
   get address () {
-    const netSocket = this.#request?.socket
-    if (netSocket?._peername === UNASKED) netSocket._peername = undefined
-    return this.#socket.conn.remoteAddress ?? netSocket?.remoteAddress
+    const address = addressOf(this.#request?.socket)
+    return this.#socket.conn.remoteAddress ?? address
   }
 }
 
@@ -109,7 +99,6 @@ const socketPrototype = /** @type {any} */ (Socket.prototype)
 const { base64id } = createRequire(require.resolve('socket.io'))('./contrib/base64id.js')
 const stock = { buildHandshake: socketPrototype.buildHandshake }
 let counted = 0
-const isLight = () => socketPrototype.buildHandshake === buildHandshake
 
 /** Handshakes cost what is read of them. */
 export function lightenHandshakes () {
@@ -139,49 +128,6 @@ export function assignId (socket, id) {
   waiting.set(id, socket)
 }
 
-/**
- * Writes frames to a connection's WebSocket past Engine.IO's queue, if nothing is before them: then the order is the
- * same, and the kernel took everything that was written so far.
- * @param {any} conn Engine.IO's socket
- * @param {Buffer} frames one or more whole WebSocket frames
- * @returns {boolean} false: nothing was written
- */
-export function writeFrames (conn, frames) {
-  if (conn instanceof EngineSocket) {
-    if (conn.readyState !== 'open' || !conn.writable) return false
-    conn.writeFrames(frames)
-    return true
-  }
-  const { transport } = conn
-  if (transport.name !== 'websocket' || !transport.writable || conn.upgrading || conn.writeBuffer.length > 0)
-    return false
-  const ws = transport.socket
-  if (ws.readyState !== 1 || ws._socket.writableLength > 0) return false
-  ws._sender.sendFrame([frames])
-  return true
-}
-
-/**
- * @param {any} conn Engine.IO's socket
- * @returns {number} bytes of its WebSocket that the kernel has not taken; 0 with polling
- */
-export function unsentBytes (conn) {
-  /** @type {any} */
-  const netSocket = conn instanceof EngineSocket ? conn.netSocket : conn.transport.socket?._socket
-  return netSocket?._handle?.writeQueueSize ?? netSocket?.writableLength ?? 0
-}
-
-/**
- * Closes a connection's WebSocket with a word to the client.
- * @param {any} conn Engine.IO's socket, on WebSocket
- * @param {number} code @param {string} reason less than 124 bytes
- */
-export function closeWebSocket (conn, code, reason) {
-  if (conn instanceof EngineSocket) return conn.closeWith(code, reason)
-  conn.transport.socket.close(code, reason)
-  conn.close(true)
-}
-
 /** What extensions find in the place of a handshake. */
 const FORGOTTEN = Object.freeze({ headers: Object.freeze({}), query: Object.freeze({}), auth: Object.freeze({}) })
 
@@ -193,39 +139,4 @@ const FORGOTTEN = Object.freeze({ headers: Object.freeze({}), query: Object.free
 export function forgetHandshake (socket) {
   socket.handshake = FORGOTTEN
   socket.conn.request = null
-}
-
-/**
- * Ends a session at once, and with it all that Engine.IO and ws keep of it.
- * @param {any} conn Engine.IO's socket
- * @param {string} [reason]
- */
-export function endSession (conn, reason = 'transport close') {
-  if (conn instanceof EngineSocket) return conn.terminate(reason)
-  const { transport } = conn
-  // Engine.IO would wait 30 s for one more poll, and ws for a close frame, each with a timer
-  transport.discard()
-  conn.onClose(reason)
-  if (transport.name === 'websocket') transport.socket.terminate()
-}
-
-const PING = Buffer.from([0x81, 1, 0x32])
-const PING_OPTIONS = { wsPreEncodedFrame: [PING], compress: false }
-
-/** What src/heartbeat does with Engine.IO's sockets; only if the self-test allows it. */
-export const heartbeatHooks = {
-  /** @param {any} conn */
-  stopTimers (conn) {
-    clearTimeout(conn.pingIntervalTimer)
-    // it would be started again with each answer
-    conn.pingIntervalTimer = null
-  },
-
-  /** @param {any} conn */
-  sendPing (conn) {
-    if (!writeFrames(conn, PING)) conn.sendPacket('ping', undefined, PING_OPTIONS)
-  },
-
-  /** @param {any} conn */
-  giveUp (conn) { endSession(conn, 'ping timeout') }
 }

@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { Socket } from 'socket.io'
-import { kConnection } from '../gateway/connection.js'
 import { SmallMap } from './small-map.js'
-import { EngineSocket } from '../engine/engine-socket.js'
+import { kOwner } from '../engine/link.js'
 
 /**
  * Small connections: what Socket.IO, Engine.IO and ws make anew for each one, though it is the same for all, is shared.
@@ -16,7 +15,7 @@ import { EngineSocket } from '../engine/engine-socket.js'
  */
 
 /** The socket (of ws) or transport (of Engine.IO) belongs to this transport or Engine.IO socket. */
-const kOwner = Symbol('owner')
+const kUser = Symbol('user')
 const kAcks = Symbol('acks')
 
 /** Tables that belong to many emitters. @type {Set<Listeners>} */
@@ -45,25 +44,25 @@ const WEBSOCKET = table({
   message (data, isBinary) {
     // a view of what was received last, which would be kept until something else is
     this._receiver._mask = undefined
-    this[kOwner].onData(isBinary ? data : data.toString())
+    this[kUser].onData(isBinary ? data : data.toString())
   },
   /** @this {any} */
-  close () { this[kOwner].onClose() },
+  close () { this[kUser].onClose() },
   /** @this {any} @param {Error} error */
-  error (error) { this[kOwner].onError(error) }
+  error (error) { this[kUser].onError(error) }
 })
 
 const TRANSPORT = table({
   /** @this {any} @param {Error} error */
-  error (error) { this[kOwner].onError(error) },
+  error (error) { this[kUser].onError(error) },
   /** @this {any} */
-  ready () { this[kOwner].flush() },
+  ready () { this[kUser].flush() },
   /** @this {any} @param {object} packet */
-  packet (packet) { this[kOwner].onPacket(packet) },
+  packet (packet) { this[kUser].onPacket(packet) },
   /** @this {any} */
-  drain () { this[kOwner].onDrain() },
+  drain () { this[kUser].onDrain() },
   /** @this {any} */
-  close () { this[kOwner].onClose('transport close') }
+  close () { this[kUser].onClose('transport close') }
 })
 
 const TRANSPORT_EVENTS = Object.keys(TRANSPORT)
@@ -73,7 +72,7 @@ const SOCKET_EVENTS = ['error', 'disconnect']
  * Socket.IO's Client.
  * @param {any} self itself, when it calls its own methods, or the Engine.IO socket it listens to
  */
-const clientOf = (self) => self.conn === undefined ? self[kConnection].socket.client : self
+const clientOf = (self) => self.conn === undefined ? self[kOwner].socket.client : self
 
 /** What Client#setup binds to itself. @type {Record<'ondata' | 'onerror' | 'onclose', Function>} */
 const CLIENT = {
@@ -160,40 +159,41 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
   /** @param {any} conn Engine.IO's socket @param {any} client Socket.IO's */
   function slimEngineSocket (conn, client) {
     const { packet, packetCreate, data, error, close } = conn._events
-    const own = conn instanceof EngineSocket
+    const alone = close === client.onclose
     const stock =
       conn._eventsCount === 5 &&
       packet === onPacket &&
       packetCreate === onPacketCreate &&
       data === client.ondata &&
       error === client.onerror &&
-      (own
-        ? close === client.onclose
-        : Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose)
+      (alone ||
+        // Engine.IO's server listens to its own as well
+        (Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose))
     // somebody else listens as well, or not everybody does yet
     if (!stock) return
     // it takes them off when it is destroyed
     client.ondata = CLIENT.ondata
     client.onerror = CLIENT.onerror
     client.onclose = CLIENT.onclose
-    share(conn, own ? ownListeners : engineListeners)
+    share(conn, alone ? ownListeners : engineListeners)
     if (client.sockets.size === 1) client.sockets = new SmallMap(client.sockets)
     if (client.nsps.size === 1) client.nsps = new SmallMap(client.nsps)
   }
 
   /** @param {any} conn Engine.IO's socket, on WebSocket */
   function slimConnection (conn) {
-    if (conn instanceof EngineSocket) return slimEngineSocket(conn, clientOf(conn))
     const { transport } = conn
+    // an EngineSocket is its own transport
+    if (transport === conn) return slimEngineSocket(conn, clientOf(conn))
     const ws = transport.socket
     if (isStockWebSocket(ws)) {
-      ws[kOwner] = transport
+      ws[kUser] = transport
       share(ws, WEBSOCKET)
     }
     // of no use any more: headers are sent
     transport.removeAllListeners('headers')
     if (hasOneEach(transport, TRANSPORT_EVENTS)) {
-      transport[kOwner] = conn
+      transport[kUser] = conn
       share(transport, TRANSPORT)
       // would take the listeners off one by one
       conn.cleanupFn.length = 0

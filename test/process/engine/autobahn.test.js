@@ -20,7 +20,7 @@ class Echo extends EngineSocket {
     const bytes = Buffer.from(message)
     const { frame, at } = frameFor(typeof message === 'string' ? 0x81 : 0x82, bytes.length)
     bytes.copy(frame, at)
-    this.writeFrames(frame)
+    this.writeNow(frame)
   }
 }
 

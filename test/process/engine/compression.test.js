@@ -6,7 +6,7 @@ import { entry } from '../../contract/bus-fixture.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { waitFor } from '../../helpers/wait.js'
-import { kConnection } from '../../../src/gateway/connection.js'
+import { kOwner } from '../../../src/engine/link.js'
 
 const COMPRESSING = { COMPRESS_FROM: '1000' }
 const LARGE = 'Grüße, 世界. '.repeat(200)
@@ -136,7 +136,7 @@ describe('compression', () => {
   test('is left out without private hooks', async (t) => {
     const server = await startEmbedded(t, COMPRESSING)
     const { received, bytes } = await member(t, server.url, true)
-    const [{ [kConnection]: { context } }] = connsOf(server)
+    const [{ [kOwner]: { context } }] = connsOf(server)
     context.spliced = false
     server.gateway.bus.publish([entry('doc', LARGE)])
     await waitFor(() => received.length === 1)

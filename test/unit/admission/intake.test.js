@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { kConnection } from '../../../src/gateway/connection.js'
 import { EARLY_MESSAGE, Intake } from '../../../src/admission/intake.js'
+import { kOwner } from '../../../src/engine/link.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
@@ -23,8 +23,7 @@ function begin (name, head = 500) {
   const session = {
     readyState: 'open',
     maxBytes: 0,
-    transport: { name: 'polling', discard () {} },
-    onClose () {
+    terminate () {
       if (session.readyState === 'closed') return
       session.readyState = 'closed'
       ended.push(String(name))
@@ -37,7 +36,7 @@ function begin (name, head = 500) {
 
 /** @param {any} session @returns {any} the same, admitted */
 function admit (session) {
-  session[kConnection] = { giveUp: () => session.onClose() }
+  session[kOwner] = { giveUp: () => session.terminate() }
   intake.admit(session)
   return session
 }
@@ -77,7 +76,7 @@ describe('sessions whose clients are not admitted', () => {
 
   test('may last 10 s, and leave nothing when they have ended', async () => {
     begin('a')
-    begin('b').onClose()
+    begin('b').terminate()
     clock.advance(9999)
     admit(begin('c'))
     intake.look()
@@ -130,7 +129,7 @@ describe('messages of admitted clients of which a part has come', () => {
   test('of a session that has ended count no more', async () => {
     const [told, untold] = [admit(begin('told')), admit(begin('untold'))]
     for (const session of [told, untold]) intake.holds(session, 1000)
-    told.onClose()
+    told.terminate()
     untold.readyState = 'closed'
     assert.equal((await figures()).late, 1000)
     intake.look()

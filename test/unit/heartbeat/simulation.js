@@ -16,6 +16,18 @@ class FakeConn {
   /** @type {string | undefined} */
   tier
   ownTimers = true
+  #simulation
+
+  /** @param {{ onPing: (conn: FakeConn) => void, onEnd: (conn: FakeConn) => void }} simulation */
+  constructor (simulation) { this.#simulation = simulation }
+
+  stopTimers () { this.ownTimers = false }
+  sendPing () { this.#simulation.onPing(this) }
+
+  terminate () {
+    this.readyState = 'closed'
+    this.#simulation.onEnd(this)
+  }
 }
 
 /**
@@ -31,19 +43,6 @@ export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = 
   let onPing = () => {}
   const heartbeat = createHeartbeat({
     settings: { min, max, timeout, tiers },
-    hooks: {
-      stopTimers: (conn) => { conn.ownTimers = false },
-      sendPing: (conn) => {
-        conn.pings.push(now)
-        onPing(conn)
-      },
-      giveUp: (conn) => {
-        conn.expiredAt = now
-        expired.push(conn)
-        conn.readyState = 'closed'
-        heartbeat.forget(conn)
-      }
-    },
     tierOf: (conn) => conn.tier,
     metrics,
     now: () => now
@@ -59,7 +58,17 @@ export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = 
 
     /** @param {string} [tier] known at once */
     connect (tier) {
-      const conn = new FakeConn()
+      const conn = new FakeConn({
+        onPing: (one) => {
+          one.pings.push(now)
+          onPing(one)
+        },
+        onEnd: (one) => {
+          one.expiredAt = now
+          expired.push(one)
+          heartbeat.forget(one)
+        }
+      })
       heartbeat.watch(conn)
       conn.tier = tier
       if (tier !== undefined) heartbeat.replan(conn)

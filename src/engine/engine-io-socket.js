@@ -1,0 +1,66 @@
+import { Socket } from 'engine.io'
+import { PING, PING_OPTIONS, unsentOf } from './link.js'
+import { admitPolling, boundPolling } from './poll-body.js'
+import { lightRequest } from './request.js'
+import { belongsTo } from './websockets.js'
+
+/** The session of a client that was not admitted has ended. @this {any} Engine.IO's Socket */
+function leave () {
+  this.server.intake.leave(this)
+  this.server.onEnded(this)
+}
+
+/** Link (link.js) as methods of Engine.IO's Socket. @type {ThisType<any> & import('./link.js').Link} */
+const methods = {
+  begin (hooked, light) {
+    this.on('close', leave)
+    if (this.transport.name === 'websocket') return belongsTo(this.transport.socket, this)
+    boundPolling(this, hooked)
+    if (light) this.request = lightRequest(this.request)
+  },
+
+  admit () {
+    this.off('close', leave)
+    admitPolling(this)
+  },
+
+  // With nothing queued the order is the same, and the kernel took everything that was written before.
+  writeFrames (frames) {
+    const { transport } = this
+    if (transport.name !== 'websocket' || !transport.writable || this.upgrading || this.writeBuffer.length > 0)
+      return false
+    const ws = transport.socket
+    if (ws.readyState !== 1 || ws._socket.writableLength > 0) return false
+    ws._sender.sendFrame([frames])
+    return true
+  },
+
+  unsentBytes () { return unsentOf(this.transport.socket?._socket) },
+
+  closeWith (code, reason) {
+    this.transport.socket.close(code, reason)
+    this.close(true)
+  },
+
+  sendPing () { if (!this.writeFrames(PING)) this.sendPacket('ping', undefined, PING_OPTIONS) },
+
+  stopTimers () {
+    clearTimeout(this.pingIntervalTimer)
+    // each answer would start it again
+    this.pingIntervalTimer = null
+  },
+
+  terminate (reason = 'transport close') {
+    const { transport } = this
+    // Engine.IO would wait 30 s for one more poll, and ws for a close frame, each with a timer
+    transport.discard()
+    this.onClose(reason)
+    if (transport.name === 'websocket') transport.socket.terminate()
+  }
+}
+
+/** Gives Engine.IO's own Socket the methods of Link, once per process. */
+export function extendEngineIoSocket () {
+  for (const [name, value] of Object.entries(methods))
+    Object.defineProperty(Socket.prototype, name, { value, configurable: true, writable: true })
+}

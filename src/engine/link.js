@@ -1,0 +1,35 @@
+/**
+ * The link to one client, as admission, heartbeat and gateway use it. Two kinds of session implement it as methods: our
+ * EngineSocket, and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket.
+ *
+ * @typedef {object} Link
+ * @property {(hooked: boolean, light: boolean) => void} begin called once the session is open; `hooked`: private parts
+ *   of Engine.IO may be used, `light`: its request may be replaced by a smaller object
+ * @property {() => void} admit the client is admitted
+ * @property {(frames: Buffer) => boolean} writeFrames writes whole WebSocket frames past the write buffer. False:
+ *   nothing was written, because something is queued, or the session is not on WebSocket
+ * @property {() => number} unsentBytes bytes of its WebSocket that the kernel has not taken yet; 0 with polling
+ * @property {(code: number, reason: string) => void} closeWith closes a WebSocket with a close code and a reason of
+ *   less than 124 bytes
+ * @property {() => void} sendPing
+ * @property {() => void} stopTimers ends the heartbeat of Engine.IO's own
+ * @property {(reason?: string) => void} terminate ends it at once, without a close frame; frees everything that
+ *   Engine.IO and ws keep of it
+ */
+
+/**
+ * Where a session has its owner, once its client is admitted.
+ *
+ * @typedef {object} Owner
+ * @property {() => void} tellDraining tells the client that the worker is about to close its connection
+ * @property {() => void} tooSlow closes the connection of a slow client
+ * @property {(reason: string) => void} giveUp closes the connection, with a reason for the client
+ */
+export const kOwner = Symbol('owner')
+
+/** Engine.IO's ping packet as a WebSocket frame. */
+export const PING = Buffer.from([0x81, 1, 0x32])
+export const PING_OPTIONS = { wsPreEncodedFrame: [PING], compress: false }
+
+/** @param {any} netSocket @returns {number} bytes that the kernel has not taken yet */
+export const unsentOf = (netSocket) => netSocket?._handle?.writeQueueSize ?? netSocket?.writableLength ?? 0
