@@ -1,14 +1,15 @@
 /**
- * Results are kept: what is claimed elsewhere is quoted from them.
+ * Keeps results, because claims elsewhere quote them: all pages, and the raw data of each topic's last run.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const FOLDER = fileURLToPath(new URL('../results/', import.meta.url))
 
 /**
- * Writes `<name>-<date>.json` with everything, `.md` for people and a `.svg` for each plot.
+ * Writes `<name>-<date>.json` with everything, `.md` for people and a `.svg` for each plot. Deletes the JSON of earlier
+ * runs.
  * @param {string} name
  * @param {object} result
  * @param {(plotFile: (plot: string) => string) => string} page
@@ -25,5 +26,11 @@ export function saveResults (name, result, page, { plots = {}, folder = FOLDER, 
     ...Object.fromEntries(Object.entries(plots).map(([plot, svg]) => [plotFile(plot), svg]))
   }
   for (const [file, content] of Object.entries(files)) writeFileSync(file, content)
+  for (const file of readdirSync(folder)) {
+    if (file < path.basename(`${base}.json`) && isRawOf(name, file)) rmSync(path.join(folder, file))
+  }
   return Object.keys(files).map((file) => path.relative(process.cwd(), file))
 }
+
+/** @param {string} name @param {string} file */
+const isRawOf = (name, file) => file.startsWith(`${name}-`) && /^\d{4}(-\d\d){4}\.json$/.test(file.slice(name.length + 1))
