@@ -2,20 +2,18 @@ import { InkcastError } from '../common/errors.js'
 import { fetchJson } from '../common/fetch-json.js'
 import { LruCache } from '../common/lru.js'
 
-/** How long an answer holds, ms: a right that was withdrawn without a revoke ends this much later at the latest. */
+/** Lifetime of a cached answer, ms: a right that was withdrawn without a revoke ends within this time. */
 const TTL = 10_000
 const MAX_ANSWERS = 10_000
 const TIMEOUT = 2000
-/**
- * Questions on their way; more are refused at once: a service that hangs must not collect the whole cluster's joins.
- */
+/** Requests in progress; above this joins are refused at once, so that a hanging service does not collect them all. */
 const MAX_IN_FLIGHT = 200
 const MAX_BYTES = 4096
 const WARN_EVERY = 10_000
 
 /**
  * Asks the service at `url` by POST `{ uid, guid, access }`, which answers 200 `{ "allow": true | false }`.
- * Whatever else it answers is no answer: then nobody gets in, but may try again.
+ * Any other answer counts as a failure: the client is refused and may retry.
  *
  * @param {object} dependencies
  * @param {string} dependencies.url
@@ -44,12 +42,12 @@ export function createAccessHook ({ url, log, clock }) {
       answers.set(key, allow, clock.monotonic() + TTL)
       return allow
     } catch (error) {
-      // not one line per join
+      // at most one line per interval, not one per join
       if (clock.monotonic() >= warnAgainAt && !stopping.signal.aborted) {
         warnAgainAt = clock.monotonic() + WARN_EVERY
-        log.warn({ err: error }, 'the access service gives no answer; documents that need it cannot be opened')
+        log.warn({ err: error }, 'the access service does not answer; documents that need it cannot be opened')
       }
-      throw new InkcastError('unavailable', 'whether this is allowed cannot be found out at the moment')
+      throw new InkcastError('unavailable', 'access cannot be checked at the moment')
     } finally {
       inFlight.delete(key)
     }
@@ -60,8 +58,8 @@ export function createAccessHook ({ url, log, clock }) {
      * @param {string} uid
      * @param {string} guid
      * @param {string} access
-     * @param {number} [revokedAt] when the document was last revoked from the user, ms since 1970; 0: never. What was
-     *   asked before is no answer
+     * @param {number} [revokedAt] when the document was last revoked from the user, ms since 1970; 0: never. Answers
+     *   to earlier requests do not count
      * @returns {boolean | Promise<boolean>}
      * @throws {InkcastError} (or rejects with) unavailable
      */
@@ -72,7 +70,7 @@ export function createAccessHook ({ url, log, clock }) {
       const pending = inFlight.get(key)
       if (pending !== undefined) return pending
       if (inFlight.size >= MAX_IN_FLIGHT)
-        throw new InkcastError('unavailable', 'too many questions to the access service are open')
+        throw new InkcastError('unavailable', 'too many requests to the access service are in progress')
       const answer = request(key, { uid, guid, access })
       inFlight.set(key, answer)
       return answer

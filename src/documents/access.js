@@ -6,15 +6,14 @@ import { createAccessHook } from './access-hook.js'
 /** @typedef {import('../auth/identity.js').Grant} Grant */
 /** @typedef {import('../auth/identity.js').Access} Access */
 
-/** Up to here, going through a list of grants is as fast as a lookup, and needs no memory per connection. */
+/** Up to this length a scan of the grants is as fast as a lookup, and needs no memory per connection. */
 const SHORT_LIST = 8
 const WARN_EVERY = 60_000
 
 /**
- * May this user open that document? The grants of the token decide; without a `documents` claim the policy does:
- * everything is allowed, or the service at AUTH_ACCESS_URL is asked. A revoke ends what was allowed before it: then it
- * takes a token that was issued later, or an answer of the service to a question that was asked later. Why:
- * docs/decisions/0095-revoked-grants.md
+ * Decides whether a user may open a document. The grants of the token decide; without a `documents` claim everything is
+ * allowed, or the service at AUTH_ACCESS_URL is asked. A revoke ends earlier rights: after it, access needs a token that
+ * was issued later, or an answer of the service to a later request. Why: docs/decisions/0095-revoked-grants.md
  *
  * @param {object} dependencies
  * @param {Readonly<{ accessUrl?: string }>} dependencies.settings config.auth
@@ -26,12 +25,12 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
   const hook = settings.accessUrl === undefined ? null : createAccessHook({ url: settings.accessUrl, log, clock })
   /** @type {WeakMap<readonly Grant[], ReturnType<typeof compile>>} */
   const compiled = new WeakMap()
-  /** About users that have connections here, or are about to: bounded by them. */
+  /** Kicks and revokes of users with connections here, or about to have one: bounded by their number. */
   const orders = new Orders()
   let warnAgainAt = -Infinity
 
   /**
-   * Whether a token, or its absence, is as old as a revocation. One that does not say when it was issued may be.
+   * Whether a token is not newer than a revocation. A token without `iat`, or no token, counts as older.
    * @param {Identity} identity
    * @param {number} revokedAt ms since 1970
    */
@@ -41,7 +40,7 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
     if (issuedAt === null && !anonymous && clock.monotonic() >= warnAgainAt) {
       warnAgainAt = clock.monotonic() + WARN_EVERY
       log.warn(
-        'a document stays closed to a user it was revoked from, because the token does not say when it was issued: tokens need `iat`'
+        'a document stays closed after a revoke, because the token does not say when it was issued: tokens need `iat`'
       )
     }
     return true
@@ -56,17 +55,17 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
 
   return {
     /**
-     * At once, except when the service has to be asked.
+     * Synchronous, unless the service has to be asked.
      * @param {Identity} identity
      * @param {string} guid
      * @param {Access} access `write` includes reading
      * @returns {boolean | Promise<boolean>}
      * @throws {import('../common/errors.js').InkcastError} (or rejects with) unavailable (retryable), if the service
-     *   can't be asked
+     *   does not answer
      */
     check (identity, guid, access) {
       const { uid, grants } = identity
-      // mostly nothing was revoked from anybody here
+      // the common case: no revokes on this worker
       const revokedAt = orders.size === 0 ? 0 : orders.revokedAt(uid, guid)
       if (grants === null && hook !== null) return hook.ask(uid, guid, access, revokedAt)
       if (revokedAt > 0 && isOlder(identity, revokedAt)) return false
@@ -80,10 +79,10 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
       )
     },
 
-    /** What was ordered about users of this worker. */
+    /** Kicks and revokes of users of this worker. */
     orders,
 
-    /** Ends what is being asked; those questions reject as `unavailable`. */
+    /** Aborts requests in progress; they reject with `unavailable`. */
     stop () { hook?.stop() }
   }
 }

@@ -3,8 +3,8 @@ import { InkcastError } from '../common/errors.js'
 import { PAGE } from './feed.js'
 
 /**
- * Members that take less than their documents bring: they get nothing live, but what they missed from the log, no
- * faster than they take it, until nothing is missing. The documents of one member take turns, a page each.
+ * Members that read more slowly than their documents publish. They get no live records; they get the missed ones from
+ * the log, at their own speed, until none is missing. The documents of one member take turns, a page each.
  *
  * @typedef {import('./feed.js').Feed} Feed
  * @typedef {import('./feed.js').Member} Member
@@ -13,12 +13,12 @@ import { PAGE } from './feed.js'
  * @typedef {object} Missing a document that a member is behind with
  * @property {Feed} feed
  * @property {Position} have
- * @property {number} limit records of its next page: twice what the member took of the last one
- * @property {number} from when it may be read again, after it could not be, ms
+ * @property {number} limit records of the next page: twice the number that the member took of the last one
+ * @property {number} from time of the next try after a failed read, ms
  * @property {Backoff} backoff
  */
 
-/** Records that are read first. */
+/** Records of the first page. */
 const FIRST = 8
 
 /**
@@ -37,11 +37,11 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
   /**
    * @param {Member} member
    * @param {Missing} missing
-   * @returns {Promise<boolean>} whether it is done with
+   * @returns {Promise<boolean>} whether the member has caught up, or does not need to any more
    */
   async function turn (member, missing) {
     const { feed, have } = missing
-    // not that of a later time, if it has left and joined again
+    // false if the member has left and joined again meanwhile
     const wanted = () => feed.missingFrom(member) === have
     const { offset } = have
     const failed = (/** @type {unknown} */ error) => {
@@ -56,7 +56,7 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
     } catch (error) {
       return failed(error)
     }
-    // Nothing is awaited from here on, so no live record can come between.
+    // There is no await from here on, so no live record can come between.
     if (!wanted()) return true
     const { position } = feed
     if (have.epoch !== position.epoch) gap ??= 'epoch'
@@ -65,9 +65,9 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
       if (gap !== null) member.resync(feed.guid, { ...position }, gap)
       return true
     }
-    // the log has less than came live, as after a failover; it is not asked in a loop
+    // the log is behind live delivery, as after a failover: retry with backoff, not in a loop
     if (have.offset === offset && member.drained() === undefined)
-      return failed(new InkcastError('unavailable', 'the log has less than came live'))
+      return failed(new InkcastError('unavailable', 'the log is behind live delivery'))
     missing.backoff.reset()
     missing.limit = Math.min(PAGE, 2 * (have.offset - offset) + 1)
     return false
@@ -88,14 +88,14 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
         else queue.push(missing)
       }
     } catch (error) {
-      if (!signal.aborted) log.error({ err: error }, 'a member that was behind does not catch up')
+      if (!signal.aborted) log.error({ err: error }, 'a slow member does not catch up')
     } finally {
-      // at once: whatever it falls behind with from here on is served anew
+      // at once: if the member falls behind again from here on, a new run serves it
       behind.delete(member)
     }
   }
 
-  /** @param {Feed} feed @param {Member} member that has just fallen behind @param {Position} have what it has */
+  /** @param {Feed} feed @param {Member} member that has just fallen behind @param {Position} have its position */
   return (feed, member, have) => {
     member.fellBehind()
     const missing = { feed, have, limit: FIRST, from: -Infinity, backoff: new Backoff({ min: 100 }) }

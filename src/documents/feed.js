@@ -2,23 +2,25 @@ import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
 
 /**
- * The live stream of one document on one worker: its place in the log and its members. Records arrive over the bus,
- * which may lose them; offsets show that, and the log fills the hole before anything later is delivered.
+ * The live stream of one document on one worker: its position in the log and its members. Records arrive over the bus,
+ * which may lose them; offsets show the gap, and the log fills it before later records are delivered.
  *
  * @typedef {import('../bus/contract.js').BusRecord} BusRecord
  * @typedef {import('../wire/position.js').Position} Position
  */
 
 /**
- * Who has the document open. `deliver` gets what `createDelivery` made of a record, the same object for all members.
+ * A connection that has the document open. `deliver` gets the result of `createDelivery`, the same object for all
+ * members.
  * @typedef {object} Member
  * @property {string} id connection id
  * @property {string | undefined} client stable id across reconnects
- * @property {(delivery: any) => false | void} deliver false: it cannot take it now
- * @property {() => Promise<void> | undefined} drained resolves when it can take more, or has gone; undefined: it can
- *   now
- * @property {(guid: string, position: Position, reason: string) => void} resync the document has to be loaded anew
- * @property {(guid: string, position: Position) => void} passedOver records up to there were not for it
+ * @property {(delivery: any) => false | void} deliver false: its backlog is full
+ * @property {() => Promise<void> | undefined} drained resolves when its backlog has room, or the connection has ended;
+ *   undefined: there is room now
+ * @property {(guid: string, position: Position, reason: string) => void} resync the client has to load the document
+ *   again
+ * @property {(guid: string, position: Position) => void} passedOver records up to there excluded this member
  * @property {() => void} fellBehind one more of its documents is behind
  * @property {() => void} caughtUp one less is
  */
@@ -26,24 +28,23 @@ import { InkcastError } from '../common/errors.js'
 /**
  * @typedef {object} FeedDependencies
  * @property {import('../bus/contract.js').Bus} bus
- * @property {(record: BusRecord, replayed?: boolean) => unknown} createDelivery replayed: it is for one member that
- *   came back
+ * @property {(record: BusRecord, replayed?: boolean) => unknown} createDelivery replayed: for one member that
+ *   reconnected
  * @property {import('../metrics/metrics.js').Metrics} metrics
  * @property {import('../common/log.js').Log} log
- * @property {(feed: Feed, member: Member, have: Position) => void} onBehind a member could not take a record; brings it
- *   back with `rejoin`
+ * @property {(feed: Feed, member: Member, have: Position) => void} onBehind a member's backlog is full; the callee
+ *   calls `rejoin` when it has caught up
  */
 
 /** Records read from the log at a time. */
 export const PAGE = 200
 /**
- * Live records kept aside while the feed is opening or reads the log; beyond it they are dropped and read from the log
- * as well.
+ * Live records queued while the feed is opening or reads the log; above this they are dropped and read from the log.
  */
 const MAX_PENDING = 1000
 /**
- * A member hears where it is after so many records that it is excepted from. Fewer than any log of use keeps: it would
- * have to resync otherwise.
+ * A member gets its position after this number of records that exclude it. Less than the size of any useful log, so
+ * that the member does not have to resync.
  */
 const PASSED_OVER = 20
 
@@ -52,32 +53,32 @@ export class Feed {
   members = new Set()
   /** @type {Position} */
   position = { epoch: '', offset: 0 }
-  /** Joins under way; a feed without members is closed only when there are none. */
+  /** Joins in progress; a feed without members is closed only when there are none. */
   joining = 0
   /**
-   * Members that have read more of the log than has come live, with the offset they have. Mostly there are none.
+   * Members that have read further in the log than live delivery, with their offset. Usually there are none.
    * @type {Map<Member, number> | undefined}
    */
   #ahead
   /**
-   * Members that could not take a record, with what they have: they get nothing that is kept until they rejoin.
+   * Members that are behind, with their position: they get no records of the log until they rejoin.
    * @type {Map<Member, Position> | undefined}
    */
   #missing
   /**
-   * Members that are excepted from records, with how many since they last heard where they are. Mostly there are none.
+   * Members excluded from records, with the number of records since they last got their position. Usually there are none.
    * @type {Map<Member, number> | undefined}
    */
   #passed
   #live = false
   closed = false
-  /** Something has come live since the idle check last looked (idle-check.js). */
+  /** A live record has arrived since the last idle check (idle-check.js). */
   heard = true
-  /** Ends the repair under way. @type {AbortController | undefined} */
+  /** Ends the repair in progress. @type {AbortController | undefined} */
   #repairing
   /** @type {BusRecord[]} */
   #pending = []
-  /** Live records were dropped from #pending, or may have been missed, so the log may have more than we know of. */
+  /** Live records were dropped from #pending, or may have been missed: the log may have more records. */
   #behind = false
   #subscribed = false
   /** @type {Promise<void> | undefined} */
@@ -95,7 +96,7 @@ export class Feed {
 
   /**
    * Subscribes, once; every caller waits for the same subscription.
-   * @returns {Promise<void> | undefined} undefined: it has
+   * @returns {Promise<void> | undefined} undefined: it is subscribed already
    */
   open () {
     if (this.#subscribed) return undefined
@@ -126,7 +127,7 @@ export class Feed {
   }
 
   /**
-   * Adds a member that has everything up to `offset`, which may be ahead of what has come live.
+   * Adds a member that has all records up to `offset`, which may be ahead of live delivery.
    * @param {Member} member
    * @param {number} offset
    */
@@ -144,19 +145,19 @@ export class Feed {
 
   get unused () { return this.members.size === 0 && this.#missing === undefined }
 
-  /** @param {Member} member @returns {Position} what it has been sent, and what comes goes on from */
+  /** @param {Member} member @returns {Position} of the last record sent to it */
   positionOf (member) {
     const { epoch, offset } = this.#missing?.get(member) ?? this.position
     return { epoch, offset: Math.max(offset, this.#ahead?.get(member) ?? 0) }
   }
 
-  /** @param {Member} member @returns {Position | undefined} what a member has that is behind */
+  /** @param {Member} member @returns {Position | undefined} the position of a member that is behind */
   missingFrom (member) { return this.#missing?.get(member) }
 
   /**
-   * Makes a member that was behind one like the others.
+   * Ends the state "behind" of a member.
    * @param {Member} member
-   * @param {number} offset that it has now
+   * @param {number} offset of the last record it has
    */
   rejoin (member, offset) {
     this.#found(member)
@@ -176,14 +177,14 @@ export class Feed {
    */
   check (end) {
     if (this.closed || end === null) return
-    // what is being read may have been read before the interruption
+    // the current read may be from before the interruption
     if (!this.#live) this.#behind = true
     else if (this.lags(end)) this.#repair()
   }
 
   /**
    * @param {Position} end of the log
-   * @returns {boolean} whether it has not come that far, and nothing is being done about it
+   * @returns {boolean} whether this feed has fewer records, and no repair is in progress
    */
   lags (end) {
     return !this.closed && this.#live && (end.epoch !== this.position.epoch || end.offset > this.position.offset)
@@ -215,14 +216,14 @@ export class Feed {
       }
     }
     if (this.#missing === undefined || record.offset > 0) return
-    // what is in no log comes now or never
+    // records that no log keeps cannot be replayed later
     for (const member of this.#missing.keys()) if (!isExcepted(member, except)) member.deliver(delivery)
   }
 
   /**
-   * A member that gets no record, because it wrote all of them, would come back with the position of long ago.
+   * Without this, a member that publishes all records itself would reconnect with a very old position.
    * @param {Member} member
-   * @param {BusRecord} record that it is excepted from
+   * @param {BusRecord} record that excludes it
    */
   #passOver (member, { epoch, offset }) {
     if (offset === 0) return
@@ -232,7 +233,7 @@ export class Feed {
     if (count === PASSED_OVER) member.passedOver(this.guid, { epoch, offset })
   }
 
-  /** @param {Member} member @param {BusRecord} record that it could not take */
+  /** @param {Member} member @param {BusRecord} record that did not fit into its backlog */
   #fallBehind (member, { epoch, offset }) {
     if (offset === 0) return
     const have = { epoch, offset: offset - 1 }
@@ -252,7 +253,7 @@ export class Feed {
     return offset <= ahead
   }
 
-  /** Reads the log until there is no hole; what comes live meanwhile waits. */
+  /** Reads the log until there is no gap; live records are queued meanwhile. */
   #repair () {
     this.#live = false
     this.#repairing = new AbortController()
@@ -261,7 +262,7 @@ export class Feed {
       backoff: new Backoff({ min: 100 }),
       onFailure: (error) => {
         this.metrics.bus_errors.inc({ operation: 'history' })
-        this.log.debug({ err: error, guid: this.guid }, 'the log cannot be read, trying again')
+        this.log.debug({ err: error, guid: this.guid }, 'the log cannot be read, retrying')
       }
     }).then(() => this.#goLive(), (error) => {
       if (!this.closed) this.log.error({ err: error, guid: this.guid }, 'feed stopped')
@@ -270,7 +271,7 @@ export class Feed {
 
   async #catchUp () {
     for (;;) {
-      // Records are appended and published in one step, so whatever has come live is in the log by now.
+      // Records are appended and published in one step, so all live records are in the log by now.
       this.#pending = []
       this.#behind = false
       const { position, records, gap } = await this.bus.history(this.guid, this.position, PAGE)
@@ -300,7 +301,7 @@ export class Feed {
     this.#pending = []
     for (const record of pending) {
       this.#advance(record)
-      // another hole: the log that is read now has the rest as well
+      // another gap: the repair that it starts reads the rest as well
       if (!this.#live) return
     }
     if (this.#behind) this.#repair()

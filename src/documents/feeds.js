@@ -7,15 +7,15 @@ import { checkIdle } from './idle-check.js'
 import { createReplays } from './replays.js'
 
 /**
- * The feeds of one worker: a document has one as long as somebody here has it open.
+ * The feeds of one worker: one per document that a connection of this worker has open.
  *
  * @typedef {import('./feed.js').Member} Member
  * @typedef {import('../wire/position.js').Position} Position
  */
 
-/** Ends of logs that are asked for in one go. */
+/** Logs whose ends are read in one call. */
 const CHECK_BATCH = 500
-/** Records read at a time for a member that could not take what it was sent. */
+/** Page size for a slow member, records. */
 const SLOW_PAGE = 16
 
 /**
@@ -27,7 +27,7 @@ const SLOW_PAGE = 16
 export function createFeeds (dependencies) {
   const { bus, createDelivery, metrics, log, maxReplayBytes = Infinity, clock = systemClock } = dependencies
   const replays = createReplays({ bus, createDelivery, maxBytes: maxReplayBytes, metrics })
-  /** @type {Map<string, Feed>} bounded by what connections may join */
+  /** @type {Map<string, Feed>} bounded by the joins that connections may make */
   const feeds = new Map()
   /** Documents to be compared with their logs. @type {Set<string>} */
   const unchecked = new Set()
@@ -45,27 +45,27 @@ export function createFeeds (dependencies) {
   }
 
   /**
-   * Sends a member the next page of what it has missed, no faster than it takes it.
+   * Sends a member the next page of missed records, when its backlog has room.
    * @param {Feed} feed
    * @param {Member} member
-   * @param {Position} have what it has; moves on with each record
+   * @param {Position} have its position; advances with each record
    * @param {() => boolean} wanted
-   * @param {number} [limit] records, if others need no more; default: a page
-   * @returns {Promise<null | 'epoch' | 'trimmed'>} why the log does not reach back that far
+   * @param {number} [limit] records, unless other members need more; default: a page
+   * @returns {Promise<null | 'epoch' | 'trimmed'>} why the log does not have that position
    */
   async function replayPage (feed, member, have, wanted, limit) {
     for (let full = member.drained(); full !== undefined; full = member.drained()) {
-      // large pages are for who takes them
+      // large pages only for fast members
       limit ??= SLOW_PAGE
       await full
     }
     if (!wanted()) return null
     const { records, gap, position } = await replays.read(feed.guid, have, feed.position.epoch, limit)
-    // another log than the feed's: one of them is about to notice
+    // the log has another epoch than the feed: compare them
     if (position.epoch !== feed.position.epoch) feed.check(position)
     const { offset } = have
     for (const { record, delivery } of records) {
-      // what it cannot take now is read again, rather than kept for as long as that takes
+      // the rest is read again later, instead of being kept in memory
       if (!wanted() || member.drained() !== undefined) break
       if (!isExcepted(member, record.publication.except)) member.deliver(delivery)
       have.offset = record.offset
@@ -79,7 +79,7 @@ export function createFeeds (dependencies) {
     signal: stopping.signal,
     onFailure: (error) => {
       metrics.bus_errors.inc({ operation: 'history' })
-      log.debug({ err: error }, 'the log cannot be read, trying again')
+      log.debug({ err: error }, 'the log cannot be read, retrying')
     },
     log,
     clock
@@ -96,21 +96,21 @@ export function createFeeds (dependencies) {
       })
     } catch (error) {
       metrics.bus_errors.inc({ operation: 'positions' })
-      log.debug({ err: error }, 'documents cannot be compared with their logs, trying again')
+      log.debug({ err: error }, 'documents cannot be compared with their logs, retrying')
       return guids
     }
   }
 
   return {
     /**
-     * Adds a member to a document. With a position, what it has missed since then is delivered first.
+     * Adds a member to a document. With a position, the records after it are delivered first.
      *
      * @param {string} guid
      * @param {Member} member
-     * @param {Position | undefined} since moves on with what is sent
+     * @param {Position | undefined} since advances with each record sent
      * @param {() => boolean} wanted false once the member has left or disconnected meanwhile
      * @returns {Promise<{ position: Position, recovered: boolean }>} recovered: nothing between `since` and `position`
-     *   is missing; false without `since`, and when the member was told to resync
+     *   is missing; false without `since`, and after a resync
      * @throws {InkcastError} unavailable, timeout: the bus does not answer; the member was not added
      */
     async join (guid, member, since, wanted) {
@@ -132,14 +132,14 @@ export function createFeeds (dependencies) {
             gap = await replayPage(feed, member, have, wanted)
             if (have.epoch !== feed.position.epoch) gap ??= 'epoch'
             if (gap !== null || !wanted() || have.offset >= feed.position.offset) break
-            // the log has less than the feed, as after a failover; it is not asked in a loop
+            // the log is behind the feed, as after a failover: retry with backoff, not in a loop
             if (have.offset === offset && member.drained() === undefined)
               await clock.sleep(backoff.next(), stopping.signal)
             else backoff.reset()
           }
         }
-        // Nothing is awaited between the last look at the feed's position and adding the member, so no live record
-        // can come between.
+        // There is no await between reading the feed's position and adding the member, so no live record can come
+        // between.
         const recovered = since !== undefined && gap === null
         const position = { epoch: feed.position.epoch, offset: recovered ? have.offset : feed.position.offset }
         if (wanted()) {
@@ -151,15 +151,14 @@ export function createFeeds (dependencies) {
         throw error instanceof InkcastError ? error : new InkcastError('unavailable', undefined, { cause: error })
       } finally {
         feed.joining--
-        // also one that could not be opened: everybody who waited for it has failed by now, and the next one begins
-        // anew
+        // also a feed that could not be opened: all joins that waited for it have failed, and the next one opens it again
         closeIfUnused(feed)
       }
     },
 
     /**
-     * Tells a member from where it gets what comes when it asks for a document that it has open. It may have been sent
-     * what came after `since` before the part of it that asks now listened, so that is not repeated: it has to resync.
+     * Answers a member that joins a document which it has open already. Records after `since` may have been sent before
+     * the part of the page that joins now listened; they are not repeated, the member has to resync.
      *
      * @param {string} guid that is open
      * @param {Member} member
@@ -171,7 +170,7 @@ export function createFeeds (dependencies) {
     async resume (guid, member, since, wanted) {
       const feed = /** @type {Feed} */ (feeds.get(guid))
       const hasCome = () => since.epoch === feed.position.epoch && since.offset <= feed.position.offset
-      // who heard of it elsewhere may be ahead of what has come here
+      // a position from another worker may be ahead of this feed
       const [end] = hasCome() ? [] : await bus.positions([guid])
       const position = feed.positionOf(member)
       const exists =
@@ -190,7 +189,7 @@ export function createFeeds (dependencies) {
     /**
      * @param {string} guid
      * @param {Member} [member]
-     * @returns {Position | undefined} where the feed is, or a member of it, if the document is open here
+     * @returns {Position | undefined} of the feed, or of a member of it, if the document is open here
      */
     position (guid, member) {
       const feed = feeds.get(guid)
@@ -203,7 +202,7 @@ export function createFeeds (dependencies) {
     },
 
     /**
-     * Compares documents with their logs after live delivery of them was interrupted; tries until it can.
+     * Compares documents with their logs after an interruption of live delivery; retries until it succeeds.
      * @param {Iterable<string>} guids
      */
     async check (guids) {
@@ -215,10 +214,10 @@ export function createFeeds (dependencies) {
         while (unchecked.size > 0) {
           stopping.signal.throwIfAborted()
           const batch = [...unchecked].slice(0, CHECK_BATCH)
-          // before they are asked for: what is interrupted again meanwhile has to be asked for again
+          // before the call: a document that is interrupted again meanwhile has to be compared again
           for (const guid of batch) unchecked.delete(guid)
           const left = await checkBatch(batch)
-          // behind the others, which a part of the backend that is away must not hold up
+          // at the end of the queue: an unavailable part of the backend must not delay the others
           for (const guid of left) if (feeds.has(guid)) unchecked.add(guid)
           if (left.length < batch.length) backoff.reset()
           else await clock.sleep(backoff.next(), stopping.signal)
@@ -235,7 +234,7 @@ export function createFeeds (dependencies) {
       })
     },
 
-    /** Ends what is being compared. */
+    /** Aborts comparisons and reads in progress. */
     stop () { stopping.abort(new InkcastError('unavailable')) },
 
     get size () { return feeds.size }

@@ -1,16 +1,16 @@
 import { Backoff } from '../common/backoff.js'
 
 /**
- * Finds the last record that live delivery has lost while nothing follows it: compares the documents of a worker with
- * the ends of their logs, round and round.
+ * Finds lost records that no later record follows: compares the idle documents of a worker with the ends of their logs,
+ * one cycle after the other.
  * Why, and what it costs: docs/decisions/0050-idle-check.md
  */
 
-/** Every document is looked at once in this time, ms, as long as there are no more than MAX_BATCH * CYCLE / TICK. */
+/** Each document is compared once per cycle, ms, up to MAX_BATCH * CYCLE / TICK documents. */
 export const CYCLE = 4000
-/** The work of a cycle is spread: so often a part of it, ms. */
+/** A cycle's work is spread over ticks, ms. */
 export const TICK = 100
-/** Documents asked for in one tick; with more than 20,000 of them a cycle takes longer. */
+/** Documents compared in one tick; with more than 20,000 documents a cycle takes longer. */
 const MAX_BATCH = 500
 
 /**
@@ -23,18 +23,18 @@ const MAX_BATCH = 500
  * @param {AbortSignal} dependencies.signal ends it
  */
 export async function checkIdle ({ feeds, bus, metrics, log, clock, signal }) {
-  // goes on where it was, however many are opened and closed meanwhile
+  // a map iterator continues at its place when entries are added or removed
   let round = feeds.values()
   /**
-   * Were behind when they were last compared; what they lack may have been on its way.
+   * Feeds behind their logs at the last comparison; the missing records may have been on the way.
    * @type {{ feed: import('./feed.js').Feed, end: import('../wire/position.js').Position }[]}
    */
   let suspects = []
 
-  /** While nothing is answered; what was asked for then is asked for again in the next round. */
+  /** For failed calls; the next cycle compares those documents. */
   const backoff = new Backoff({ min: 100 })
 
-  /** How many may be looked at now: of few documents none in most ticks. */
+  /** Documents to compare in this tick; with few documents less than one in most ticks. */
   let turn = 0
 
   function nextIdle () {
@@ -66,7 +66,7 @@ export async function checkIdle ({ feeds, bus, metrics, log, clock, signal }) {
         if (end != null && feed.lags(end)) suspects.push({ feed, end })
       })
     } catch (error) {
-      log.debug({ err: error }, 'idle documents cannot be compared with their logs, trying again')
+      log.debug({ err: error }, 'idle documents cannot be compared with their logs, retrying')
       await clock.sleep(backoff.next(), signal)
     }
   }

@@ -2,8 +2,8 @@ import { PAGE } from './feed.js'
 import { Turns } from './turns.js'
 
 /**
- * What clients that come back have missed, read from the log for all who need it: a read that is under way, and for a
- * moment what it brought, with its frames, serves everybody whose position lies within it.
+ * Missed records for clients that reconnect, read from the log once for all: a read in progress, and for one second its
+ * result with its frames, serves every client whose position is within it.
  * Why: docs/decisions/0051-storms.md
  *
  * @typedef {import('../wire/position.js').Position} Position
@@ -19,31 +19,31 @@ import { Turns } from './turns.js'
  * @typedef {object} Page records from + 1 to `to` of a log
  * @property {string} epoch
  * @property {number} from
- * @property {number} to at most, while it is being read
+ * @property {number} to an upper bound while the page is being read
  * @property {boolean} reading
  * @property {Promise<Replay>} replay
  */
 
-/** How long a page is kept for others, ms; it counts as in flight until then. */
+/** How long a page is shared, ms; its bytes count until then. */
 const KEEP = 1000
-/** Pages that are read at the same time. */
+/** Concurrent reads. */
 const MAX_READS = 16
 /** Records delivered in one turn of the event loop, about 5 ms of work. */
 const RECORDS_PER_TURN = 2000
-/** What a decoded record takes on top of its value, which a frame has once more, bytes. */
+/** Memory of a decoded record beside its value and the copy of it in the frame, bytes. */
 const RECORD_COST = 1024
 
 /**
  * @param {object} dependencies
  * @param {import('../bus/contract.js').Bus} dependencies.bus
  * @param {(record: BusRecord, replayed?: boolean) => unknown} dependencies.createDelivery
- * @param {number} dependencies.maxBytes of pages in flight; no read begins beyond it. Those under way may exceed it
+ * @param {number} dependencies.maxBytes of all pages; above it no read starts. Reads in progress may exceed it
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  */
 export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
-  /** @type {Map<string, Page[]>} by guid; bounded by maxBytes and, as far as they wait, by the joins under way */
+  /** @type {Map<string, Page[]>} by guid; bounded by maxBytes and by the joins in progress */
   const pages = new Map()
-  /** Reads that wait for their turn, in order; bounded like the pages. @type {(() => void)[]} */
+  /** Queue of reads, in order; bounded like the pages. @type {(() => void)[]} */
   const waiting = []
   const turns = new Turns(RECORDS_PER_TURN)
   let reading = 0
@@ -63,7 +63,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
     else pages.delete(guid)
   }
 
-  /** Reads when it is this one's turn. @param {string} guid @param {Position} since @param {number} limit */
+  /** Reads a page after the queue before it. @param {string} guid @param {Position} since @param {number} limit */
   async function history (guid, since, limit) {
     await new Promise((resolve) => {
       waiting.push(() => resolve(undefined))
@@ -85,7 +85,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
     }
   }
 
-  /** @param {number} size of records that are in flight no more */
+  /** @param {number} size of a page that is no longer kept */
   function release (size) {
     bytes -= size
     next()
@@ -134,7 +134,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
   /** @param {string} guid @param {Position} since @param {number} limit @returns {Promise<Replay>} */
   async function readForOne (guid, since, limit) {
     const { size, ...replay } = await history(guid, since, limit)
-    // delivered by then, or given up
+    // by then the records are delivered, or the member has ended
     setImmediate(release, size)
     return replay
   }
@@ -153,7 +153,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
       if (page === undefined) break
       const replay = await page.replay
       const skipped = since.offset - page.from
-      // what is trimmed for a position need not be for a later one
+      // a gap before an earlier position says nothing about this one
       if (replay.gap === 'epoch' || skipped === 0 || skipped < replay.records.length) {
         metrics.replay_pages.inc({ source: 'shared' })
         return skipped === 0 ? replay : { ...replay, records: replay.records.slice(skipped) }
@@ -165,12 +165,11 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
 
   return {
     /**
-     * The next page of what comes after a position, when it may be delivered.
+     * The next page after a position, when its delivery may start.
      * @param {string} guid
      * @param {Position} since
-     * @param {string} epoch of the live stream: what was read of another log is not used again
-     * @param {number} [limit] records that who asks can take: no more are read then, unless others have asked for them,
-     *   and they are not kept
+     * @param {string} epoch of the live stream: pages of another log are not shared
+     * @param {number} [limit] read at most this number of records, for this caller only (not shared)
      * @returns {Promise<Replay>} rejects as `history` does
      */
     async read (guid, since, epoch, limit) {

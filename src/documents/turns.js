@@ -1,18 +1,18 @@
 /**
- * Spreads work over turns of the event loop: so many units in one, the rest in the order in which it came, so that
- * thousands who waited for the same thing do not hold up everything else when it comes.
+ * Spreads work over turns of the event loop, in order of arrival and with a limit of units per turn, so that thousands
+ * of callers who waited for the same result do not block the event loop.
  */
 export class Turns {
-  /** Bounded by who waits: each has one entry. @type {{ units: number, go: () => void }[]} */
+  /** One entry per waiting caller. @type {{ units: number, go: () => void }[]} */
   #waiting = []
   #used = 0
   /** @type {NodeJS.Immediate | undefined} */
   #next
 
-  /** @param {number} perTurn units, begun with as long as there are some left */
+  /** @param {number} perTurn units; work starts while some are left, so the last one may exceed it */
   constructor (perTurn) { this.perTurn = perTurn }
 
-  /** @param {number} units @returns {Promise<void> | undefined} resolves when it may be done; undefined: now */
+  /** @param {number} units @returns {Promise<void> | undefined} resolves when the work may start; undefined: now */
   take (units) {
     if (this.#next === undefined) this.#next = setImmediate(this.#turn)
     if (this.#used < this.perTurn && this.#waiting.length === 0) {
