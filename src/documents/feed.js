@@ -66,7 +66,7 @@ export class Feed {
    */
   #missing
   /**
-   * Members excluded from records, with the number of records since they last got their position. Usually there are none.
+   * Members excluded from records, with the number of records since they last got their position. Usually none.
    * @type {Map<Member, number> | undefined}
    */
   #passed

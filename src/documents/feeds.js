@@ -151,7 +151,7 @@ export function createFeeds (dependencies) {
         throw error instanceof InkcastError ? error : new InkcastError('unavailable', undefined, { cause: error })
       } finally {
         feed.joining--
-        // also a feed that could not be opened: all joins that waited for it have failed, and the next one opens it again
+        // also a feed that could not be opened: all joins that waited for it have failed, and the next one tries again
         closeIfUnused(feed)
       }
     },
