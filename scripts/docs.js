@@ -9,6 +9,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { BLOCKS } from '../src/config/blocks.js'
 import { ERRORS } from '../src/common/errors.js'
+import { HOOKS } from '../src/common/hooks.js'
 import { METRICS } from '../src/metrics/metrics.js'
 
 const ROOT = new URL('../', import.meta.url)
@@ -22,6 +23,7 @@ export const PAGES = {
   'docs/configuration.md': configuration,
   '.env.example': envExample,
   'docs/errors.md': errors,
+  'docs/hooks.md': hooks,
   'docs/metrics.md': metrics
 }
 
@@ -110,6 +112,30 @@ function metrics () {
         help,
         worry
       ])
+    )
+  ])
+}
+
+function hooks () {
+  const packages = new Map(HOOKS.map(({ package: name, version }) => [name, version]))
+  return page('Private parts', 'src/common/hooks.js', [
+    'Every private part of a library or of Node that inkcast uses. Versions are checked at the start of each process: with another version of a package its optional parts are off, and the log says so. ' +
+    'Those of Socket.IO, Engine.IO, ws and their parsers and adapter meet in one connection and are switched together; the self-test at the start tries them with real clients, and switches them off if one fails. ' +
+    'Parts of Node are tried or looked for where they are used, whatever its version. `PRIVATE_HOOKS=false` ([configuration](configuration.md)) turns off all optional parts. ' +
+    'Without them behavior is the same, with more CPU and memory.',
+    ...[...packages].map(([name, version]) =>
+      [
+        `## ${name} ${version}`,
+        table(
+          ['Part', 'File', 'Without it', 'Required'],
+          HOOKS.filter((hook) => hook.package === name).map(({ part, files, without, required }) => [
+            part,
+            files.map((file) => `\`${file}\``).join(', '),
+            without,
+            required ? 'yes' : ''
+          ])
+        )
+      ].join('\n\n')
     )
   ])
 }

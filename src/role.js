@@ -9,6 +9,7 @@ import { leaveRunDirectory, makeRunDirectory, openRunDirectory, privateSocket } 
 import { createAdminServer } from './admin/server.js'
 import { createStatus } from './admin/status.js'
 import { systemClock } from './common/clock.js'
+import { checkHooks } from './common/hook-switch.js'
 import { checkFiles } from './config/files.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './config/load.js'
 import { createEventLoopMonitor } from './process/event-loop.js'
@@ -57,6 +58,7 @@ export async function runRole (role, compose, { configFile } = {}) {
   const config = await readConfig(role, configFile ?? launcher.configFile ?? configArgument(), launcher)
   const { slot } = launcher
   const log = createLog({ level: config.admin.logLevel, pretty: !config.production, role, slot })
+  checkHooks({ enabled: config.admin.privateHooks, log })
   const metrics = createMetrics({ role })
   const lifecycle = createLifecycle({ log })
   const status = createStatus({ name: `${role}-${slot}`, metrics })

@@ -76,5 +76,12 @@ export const admin = block('Administration', {
     type: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
     describe: 'Least severe level that is logged.'
+  },
+  PRIVATE_HOOKS: {
+    as: 'privateHooks',
+    type: flag(),
+    default: 'true',
+    describe:
+      'Whether private parts of libraries and of Node are used. `false` turns off every part that is not required: the same behavior, with more CPU and memory. The list is in docs/hooks.md.'
   }
 })

@@ -175,7 +175,7 @@ export function createGateway ({
     origins,
     maxBytes,
     heartbeat: config.heartbeat,
-    compress: config.delivery.compressFrom > 0,
+    compress: hooked && config.delivery.compressFrom > 0,
     hooked,
     handshakeLimit,
     intake,
@@ -231,8 +231,8 @@ export function createGateway ({
     metrics,
     log
   })
-  spareOwnRooms(io.sockets.adapter)
   if (hooked) {
+    spareOwnRooms(io.sockets.adapter)
     lightenHandshakes()
     makeAcksLazily()
   }
@@ -306,7 +306,7 @@ export function createGateway ({
     const connection = /** @type {any} */ (socket)[kConnection]
     handshake.connected(connection)
     engine.admit(connection.conn)
-    forgetHandshake(socket)
+    if (hooked) forgetHandshake(socket)
     directory.add(connection)
     expiry.watch(connection)
     heartbeat?.replan(connection.conn)

@@ -52,7 +52,7 @@ export async function launch (config, { configFile }) {
   // Processes accept connections themselves: passing each one through the launcher costs a handshake almost twice.
   cluster.schedulingPolicy = cluster.SCHED_NONE
 
-  const keepsSockets = canReusePort()
+  const keepsSockets = config.admin.privateHooks && canReusePort()
   const expected = processesOf(config)
   const env = {
     ...process.env,

@@ -1,4 +1,5 @@
 import net from 'node:net'
+import { mayHook } from '../common/hook-switch.js'
 
 /**
  * Passing an open connection on to another worker of the same launcher, with the request that has been read from it
@@ -19,6 +20,7 @@ import net from 'node:net'
 export function handOver ({ to, head, rest, socket }) {
   const handle = /** @type {any} */ (socket)._handle
   if (
+    !mayHook('node') ||
     process.send === undefined ||
     !process.connected ||
     !handle ||

@@ -3,14 +3,15 @@ import { PacketType } from 'socket.io-parser'
 import { encodeMsgpack } from '../wire/msgpack.js'
 import { takesCompressed } from '../engine/compression.js'
 import { Delivery } from '../gateway/delivery.js'
-import { useStock, versionsNotChecked } from '../socketio/hooks.js'
+import { mayHook } from '../common/hook-switch.js'
+import { useStock } from '../socketio/hooks.js'
 import { FIRST_ACK_ID } from '../receipts/receipt.js'
 import { openStage } from './stage.js'
 
 /**
- * Whether the private hooks (hooks.js) do what they are for, with the libraries that are installed and whatever has
- * changed them since (tools that watch a process patch modules): real clients over loopback, every hook used as
- * the gateway uses it, everything that arrives looked at.
+ * The self-test of private parts (common/hooks.js): checks that each does its job with the installed libraries, also
+ * after tools that watch a process have patched them. Real clients connect over loopback, every part is used as the
+ * gateway uses it, and everything that arrives is compared.
  *
  * @typedef {Awaited<ReturnType<typeof openStage>>} Stage
  */
@@ -22,9 +23,10 @@ const PATIENCE = 10_000
  * @param {object} dependencies
  * @param {import('../config/load.js').Config} dependencies.config
  * @param {import('../common/log.js').Log} dependencies.log
- * @returns {Promise<boolean>} false, and a warning: Socket.IO's own paths have to be taken; never rejects
+ * @returns {Promise<boolean>} false: Socket.IO's own paths have to be taken; never rejects
  */
 export async function testHooks ({ config, log }) {
+  if (!mayHook('socket.io')) return false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   /** @type {Stage | undefined} */
@@ -33,20 +35,17 @@ export async function testHooks ({ config, log }) {
   const tooLong = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(`nothing came within ${PATIENCE} ms`)), PATIENCE)
   })
-  const others = versionsNotChecked().join(', ')
   try {
     stage = await openStage(config)
     for (const [name, test] of Object.entries(TESTS)) {
       step = name
       await Promise.race([test(stage), tooLong])
     }
-    if (others !== '')
-      log.info(`${others}: inkcast was checked with other versions, but the self-test finds nothing wrong`)
     return true
   } catch (error) {
     const { message } = /** @type {Error} */ (error)
     log.warn(
-      `self-test failed (${step}: ${message})${others && ` with ${others}`}: deliveries and heartbeats take the slower paths of Socket.IO itself`
+      `self-test failed (${step}: ${message}): deliveries and heartbeats take the slower paths of Socket.IO itself`
     )
     useStock()
     return false

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { mayHook } from '../../common/hook-switch.js'
 import { fetchWith } from './fetch-plan.js'
 import { fetchResponses } from './fetch-protocol.js'
 import { isRecordBatch, readReadyBatches, readRecordBatches } from './record-batch.js'
@@ -7,8 +8,6 @@ const require = createRequire(import.meta.url)
 /** @param {string} path of a private part @returns {any} */
 const load = (path) => require(`kafkajs/src/${path}.js`)
 
-/** The only version whose private parts were read; another one runs as it is. */
-const VERSION = '2.2.4'
 const DECODER = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js'
 /** Those that use it; kafkajs loads the one for the broker's version with the first fetch. */
 const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/requests/fetch/v${version}/response.js`)
@@ -33,14 +32,7 @@ let patched
  */
 export function patchFetch ({ log }) {
   if (patched !== undefined) return patched
-  const { version } = require('kafkajs/package.json')
-  if (version !== VERSION) {
-    log.warn(
-      { version, expected: VERSION },
-      'kafkajs has another version than our reader of record batches: it uses its own'
-    )
-    return patched = false
-  }
+  if (!mayHook('kafkajs')) return false
   if (USERS.some((path) => require.cache[require.resolve(path)] !== undefined)) {
     log.warn('kafkajs has fetched before it could be given our reader of record batches: it uses its own')
     return patched = false

@@ -1,9 +1,8 @@
 import { createRequire } from 'node:module'
+import { mayHook } from '../../common/hook-switch.js'
 
 const require = createRequire(import.meta.url)
 
-/** The only version whose private parts were read; another one runs as it is. */
-const VERSION = '2.2.4'
 /** As in kafkajs: how soon waiting requests are looked at when nothing is throttled, ms. */
 const CHECK_INTERVAL = 10
 /** How often requests are checked for their time-out, ms; kafkajs does it every 100 ms, on every connection. */
@@ -40,14 +39,7 @@ let patched
  */
 export function patchRequestQueue ({ log }) {
   if (patched !== undefined) return patched
-  const { version } = require('kafkajs/package.json')
-  if (version !== VERSION) {
-    log.warn(
-      { version, expected: VERSION },
-      'kafkajs has another version than its timer patch: it runs as it came and uses more CPU when idle'
-    )
-    return patched = false
-  }
+  if (!mayHook('kafkajs')) return false
   /** @type {RequestQueueClass} */
   const RequestQueue = require('kafkajs/src/network/requestQueue')
   patched = applyPatch(RequestQueue)

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { mayHook } from '../../common/hook-switch.js'
 import { closeQuietly } from '../close.js'
 
 const require = createRequire(import.meta.url)
@@ -46,6 +47,7 @@ export async function fetchTopicId (kafka, topic) {
  * @returns {any} with a connection of its own, to be closed; undefined when there is none
  */
 export function createCluster (kafka) {
+  if (!mayHook('kafkajs')) return undefined
   const symbol = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster'
   )

@@ -1,0 +1,333 @@
+/**
+ * Every private part of a library or of Node that inkcast uses. docs/hooks.md is generated from this list, and
+ * test/unit/common/hooks.test.js searches src/ and client/ for private access that it does not have.
+ * Why, and how they are switched: docs/decisions/0097-one-list-of-private-parts.md
+ *
+ * @typedef {object} Hook
+ * @property {string} package
+ * @property {string} version that the part was checked with
+ * @property {string} part names of private parts in backticks; each occurs in one of the files
+ * @property {readonly string[]} files that use it
+ * @property {string} without what happens when it is off
+ * @property {boolean} [required] it cannot be turned off
+ *
+ * @typedef {Omit<Hook, 'package' | 'version'>} Part
+ */
+
+/** @type {Record<string, { version: string, parts: Part[] }>} */
+const PACKAGES = {
+  'socket.io': {
+    version: '4.8.4',
+    parts: [
+      {
+        part: '`Socket.prototype.buildHandshake` replaced',
+        files: ['src/socketio/hooks.js'],
+        without: 'The address and the date of a handshake are made for every client.'
+      },
+      {
+        part: '`Socket.prototype`: accessor `acks`',
+        files: ['src/socketio/slim.js'],
+        without: 'A Map per connection.'
+      },
+      {
+        part: '`socket.handshake` replaced, `conn.request` dropped after admission',
+        files: ['src/socketio/hooks.js'],
+        without: '1 KB more per connection, and the token stays in memory.'
+      },
+      {
+        part: '`client.ondata`, `client.onerror`, `client.onclose`, `client.sockets`, `client.nsps`, `socket._anyListeners`',
+        files: ['src/socketio/slim.js'],
+        without: 'Each connection has its own listeners, Maps and array.'
+      },
+      {
+        part: '`client.encoder`, `client.decoder`, `client.writeToEngine`',
+        files: ['src/socketio/codec.js', 'src/gateway/handshake.js'],
+        without: 'No port for both JSON and msgpack clients, no receipts.',
+        required: true
+      },
+      {
+        part: '`namespace._preConnectSockets`',
+        files: ['src/socketio/hooks.js'],
+        without: 'Connection ids do not say which worker has the connection.',
+        required: true
+      }
+    ]
+  },
+  'socket.io-adapter': {
+    version: '2.5.8',
+    parts: [
+      {
+        part: '`adapter.rooms`, `addAll`, `del`, `socketRooms`, `sids`, some of its prototype',
+        files: ['src/socketio/rooms.js'],
+        without: 'A room of its own for each connection, 400 bytes.'
+      }
+    ]
+  },
+  '@socket.io/redis-adapter': {
+    version: '8.3.0',
+    parts: [
+      {
+        part: 'a subscriber that is no ioredis client: `ssubscribe`, `sunsubscribe`, event `smessageBuffer`',
+        files: ['src/redis/adapter-subscriber.js'],
+        without: 'Rooms of extensions do not cross processes.',
+        required: true
+      }
+    ]
+  },
+  'socket.io-parser': {
+    version: '4.2.7',
+    parts: [
+      {
+        part: 'Decoder: `opts`, `_callbacks`, `reconstructor`, `on` and `removeListener` overridden',
+        files: ['src/socketio/codec.js'],
+        without: 'One parser cannot read both codecs.',
+        required: true
+      }
+    ]
+  },
+  'socket.io-msgpack-parser': {
+    version: '3.0.2',
+    parts: [
+      {
+        part: 'one `Decoder` for all connections: it emits `decoded` before `add` returns',
+        files: ['src/socketio/codec.js'],
+        without: 'Msgpack packets cannot be read.',
+        required: true
+      }
+    ]
+  },
+  'notepack.io': {
+    version: '2.2.0',
+    parts: [
+      {
+        part: 'which bytes it reads as which value (`checkMsgpack` looks first)',
+        files: ['src/wire/msgpack.js'],
+        without: 'A few bytes of a client could fill the memory.',
+        required: true
+      }
+    ]
+  },
+  'engine.io': {
+    version: '6.6.11',
+    parts: [
+      {
+        part: '`wsPreEncodedFrame` of `write`, an object with `toString` as data',
+        files: ['src/gateway/connection.js', 'src/wire/packet.js'],
+        without: 'Each connection makes its own frame of a record.'
+      },
+      {
+        part: '`Socket` made anew for sessions that begin with a WebSocket; `engine.clientsCount`, `middlewares`',
+        files: ['src/engine/engine-socket.js', 'src/engine/engine.js'],
+        without: 'All sessions are Engine.IO\'s.'
+      },
+      {
+        part: '`conn.writeBuffer`, and another one after each handover to the transport',
+        files: ['src/gateway/backlog.js', 'src/gateway/connection.js'],
+        without: 'Slow consumers cannot be told from others.',
+        required: true
+      },
+      {
+        part: '`engine.clients`, `verify`, `createTransport` and `_applyMiddlewares` overridden, `req._query`, event `initial_headers`',
+        files: ['src/engine/engine.js', 'src/engine/request.js', 'src/socketio/hooks.js'],
+        without: 'Session ids are no credentials, and slow polls have no bound.',
+        required: true
+      },
+      {
+        part: '`transport.writable`, `transport.send` of a noop, `conn.upgrading`',
+        files: ['src/engine/engine.js', 'src/engine/engine-io-socket.js'],
+        without: 'A poll stays open until its worker ends.',
+        required: true
+      },
+      {
+        part: '`conn.pingIntervalTimer`, `sendPacket`',
+        files: ['src/engine/engine-io-socket.js'],
+        without: 'Engine.IO\'s heartbeat with `HEARTBEAT_MAX`, and its timers.'
+      },
+      {
+        part: 'methods added to `Socket.prototype`; `onClose`, `transport.discard`',
+        files: ['src/engine/engine-io-socket.js'],
+        without: 'A session that is ended waits 30 s for one more poll.',
+        required: true
+      },
+      {
+        part: '`conn.cleanupFn`, names of listeners (`onUpgradeError`, `noop`), `_events` and `_eventsCount` of its emitters, methods of their prototypes wrapped (the wrappers stay and do nothing)',
+        files: ['src/socketio/slim.js'],
+        without: 'Each connection has its own listeners.'
+      },
+      {
+        part: '`transport.onDataRequest` replaced, `dataReq`, `dataRes`',
+        files: ['src/engine/poll-body.js'],
+        without: 'Parts of request bodies are bounded by request only.'
+      },
+      {
+        part: '`transport.closeTimeout`, `transport.maxHttpBufferSize`',
+        files: ['src/engine/poll-body.js'],
+        without: 'A client that is not admitted may send as much as others.',
+        required: true
+      }
+    ]
+  },
+  ws: {
+    version: '8.21.3',
+    parts: [
+      {
+        part: '`_sender.sendFrame`, `_socket` of a WebSocket',
+        files: ['src/engine/engine-io-socket.js'],
+        without: 'One write per record instead of one per turn of the event loop.'
+      },
+      {
+        part: '`_receiver._mask` cleared',
+        files: ['src/socketio/slim.js'],
+        without: 'Each connection keeps the last chunk that it received.'
+      },
+      {
+        part: '`completeUpgrade` of its server; `decompress`, `params`, `_options`, `_inflate` of permessage-deflate',
+        files: ['src/engine/compression.js'],
+        without: 'No compression.'
+      },
+      {
+        part: '`setSocket`, `_receiver`; of the receiver `_write`, `haveLength`, `decompress`, `dataMessage` overridden, `_maxPayload`, `_opcode`, `_fin`, `_extensions`, `_compressed`, `_bufferedBytes`, `_messageLength`, `_buffers`, `_fragments`, `_loop`, `_state`',
+        files: ['src/engine/websockets.js'],
+        without: 'Unfinished messages are bounded by connection only. Skipped where `_receiver` is of another class.',
+        required: true
+      }
+    ]
+  },
+  kafkajs: {
+    version: '2.2.4',
+    parts: [
+      {
+        part: '`kafkajs/src/network/requestQueue`: `scheduleCheckPendingRequests`, `scheduleRequestTimeoutCheck` of its prototype replaced',
+        files: ['src/kafka/kafkajs/request-queue-patch.js'],
+        without: 'A timer every millisecond per connection.'
+      },
+      {
+        part: '`kafkajs/src/`: `decodeMessages` replaced in `require.cache`, `decode` of the response and `fetch` of the `consumerGroup` prototype replaced',
+        files: ['src/kafka/kafkajs/fetch-patch.js'],
+        without: 'A batch that kafkajs cannot read stops the consumer.'
+      },
+      {
+        part: '`brokerPool`, `subscriptionState`, `offsetManager`, `seekOffset`, `preferredReadReplicasPerTopicPartition`, `filterPartitionsByNode`, `recoverFromFetch`, `connectionPool`, `requestQueue`',
+        files: ['src/kafka/kafkajs/fetch-plan.js'],
+        without: 'Each fetch looks everything up again.'
+      },
+      {
+        part: 'symbol `private:Kafka:createCluster` by `getOwnPropertySymbols`, `connectionPool.send`, `kafkajs/src/protocol/encoder`: `writeBufferInternal`',
+        files: ['src/kafka/kafkajs/topic-id.js', 'src/kafka/leader-epochs.js'],
+        without: 'A topic that was created again, or that lost its end, is not noticed.'
+      }
+    ]
+  },
+  ioredis: {
+    version: '6.0.0',
+    parts: [
+      {
+        part: '`sendCommand` of clients wrapped',
+        files: ['src/redis/client.js'],
+        without: 'Rejected commands end the process; commands queue without a bound while the cluster is down.',
+        required: true
+      },
+      {
+        part: '`condition.subscriber.channels`',
+        files: ['src/redis/subscriber-connection.js'],
+        without: 'Channels of a slot that moved are not subscribed again.',
+        required: true
+      },
+      {
+        part: '`cluster.slots`, `refreshSlotsCache`, event `refresh`',
+        files: ['src/redis/topology.js', 'src/redis/client.js', 'src/redis/markers.js'],
+        without: 'Slots that move are not followed.',
+        required: true
+      },
+      {
+        part: '`scriptsSet`, `toWritable`, `sendCommand` replaced',
+        files: ['src/rehearsal/null-redis.js'],
+        without: 'No warm-up.'
+      }
+    ]
+  },
+  node: {
+    version: '>=20.19',
+    parts: [
+      {
+        part: 'the `connection` listener of an HTTP server called by hand, `closeIdleConnections` and `closeAllConnections` replaced',
+        files: ['src/engine/first-bytes.js'],
+        without: 'Node reads every request; all sessions are Engine.IO\'s.'
+      },
+      {
+        part: '`_handle.readStop`, `_handle` taken from a socket, `handle` given to a new one',
+        files: ['src/peers/handover.js'],
+        without: 'Requests of other workers\' sessions are forwarded.'
+      },
+      {
+        part: '`net._createServerHandle`, `getsockname`; `server.listen` with `_handle`',
+        files: ['src/launcher/reuse-port.js', 'src/gateway/public-port.js'],
+        without: 'Workers share one socket.'
+      },
+      {
+        part: '`_peername` of a socket',
+        files: ['src/engine/peer-address.js'],
+        without: 'A system call per handshake.'
+      },
+      {
+        part: '`_handle.writeQueueSize`',
+        files: ['src/engine/link.js'],
+        without: 'Slow consumers are judged by whole frames. Skipped where Node does not have it.',
+        required: true
+      },
+      {
+        part: '`_connections` of a server, `_server` of a socket',
+        files: ['src/gateway/public-port.js', 'src/admission/connection-limits.js'],
+        without: 'Connections have no bound.',
+        required: true
+      },
+      {
+        part: '`_httpMessage` of a socket',
+        files: ['src/process/socket-times.js'],
+        without: 'An error could be written into another response. Skipped where Node does not have it.',
+        required: true
+      },
+      {
+        part: '`net.Server.prototype.close` on an HTTP server',
+        files: ['src/process/leave-port.js'],
+        without: 'Idle connections are cut when a drain begins.',
+        required: true
+      },
+      {
+        part: '`_events` and `_eventsCount` of an EventEmitter',
+        files: ['src/socketio/slim.js'],
+        without: 'Each connection has its own listeners.'
+      }
+    ]
+  },
+  'socket.io-client': {
+    version: '>=4.7.0 <5',
+    parts: [
+      {
+        part: '`io.engine`, `io.encoder`',
+        files: ['client/connection.js', 'client/size.js'],
+        without: 'The client does not know its transport.',
+        required: true
+      },
+      {
+        part: '`io.opts.transports` written',
+        files: ['client/connection.js'],
+        without: 'The client does not change over to long polling.',
+        required: true
+      },
+      {
+        part: '`sendBuffer` emptied',
+        files: ['client/connection.js'],
+        without: 'Events of a lost connection are sent before documents are joined again.',
+        required: true
+      }
+    ]
+  }
+}
+
+/** @type {readonly Readonly<Hook>[]} */
+export const HOOKS = Object.freeze(
+  Object.entries(PACKAGES).flatMap(([name, { version, parts }]) =>
+    parts.map((part) => Object.freeze({ package: name, version, ...part }))
+  )
+)
