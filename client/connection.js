@@ -8,10 +8,38 @@ import { packetSize } from './size.js'
 /**
  * The connection of a client: makes it, and makes it again. Socket.IO's own reconnection is off, because it knows
  * nothing of the gateway's hints, of refusals and of tokens.
- *
- * @typedef {import('./client.js').ClientState} ClientState
- * @typedef {import('./client.js').ClientOptions} ClientOptions
- * @typedef {import('./client.js').TokenReason} TokenReason
+ */
+
+/**
+ * `connecting` for the first time, `connected`, `reconnecting` after a loss, `draining`: connected, but the gateway is
+ * about to close the connection and has asked to come back, `refused` by the gateway (`client.reason` says why,
+ * `client.connect()` tries again), `closed`.
+ * @typedef {'connecting' | 'connected' | 'reconnecting' | 'draining' | 'refused' | 'closed'} ClientState
+ */
+
+/**
+ * Why a token is asked for: a handshake, one that is about to expire, or one that the gateway did not take.
+ * @typedef {'connect' | 'expiring' | 'refused'} TokenReason
+ */
+
+/**
+ * @typedef {object} PositionStorage what of the browser's `Storage` is used
+ * @property {(key: string) => string | null} getItem
+ * @property {(key: string, value: string) => void} setItem
+ * @property {(key: string) => void} removeItem
+ */
+
+/**
+ * @typedef {object} ClientOptions
+ * @property {string | ((reason: TokenReason) => string | Promise<string>)} [token] a function is asked at each
+ *   handshake and before a token expires
+ * @property {string} [id] stable id of this client; publishers name it in `x-except` to spare it its own changes.
+ *   Default: random, new for each page
+ * @property {PositionStorage} [storage] where positions are kept over page reloads: `sessionStorage`. Default: nowhere
+ * @property {string[]} [transports] default: WebSocket, and long polling where that cannot be had
+ * @property {any} [parser] of Socket.IO; `socket.io-msgpack-parser` for msgpack. Default: JSON
+ * @property {object} [socket] more options of socket.io-client: `path`, `extraHeaders`, `withCredentials` …
+ * @property {typeof import('socket.io-client').io} [io] another build of socket.io-client
  */
 
 /**

@@ -13,6 +13,21 @@ import { ClientError } from './error.js'
  */
 
 /**
+ * The membership that a document shares with others of the same guid (membership.js).
+ *
+ * @typedef {object} Shared
+ * @property {string} guid
+ * @property {import('./positions.js').Position | null} position
+ * @property {import('./presence.js').Presence} presence
+ * @property {boolean} joined
+ * @property {(event: string, argument: object, timeout?: number) => Promise<any>} request
+ * @property {(event: string, data: unknown) => boolean} signal
+ * @property {(state: object) => Promise<void>} setState
+ * @property {(document: Document) => void} close
+ * @property {() => void} dealtWith
+ */
+
+/**
  * @typedef {object} Resync
  * @property {import('./positions.js').Position | null} position from where it goes on
  * @property {string} reason `trimmed` (the log does not reach back that far), `epoch` (the log was lost), `overflow`
@@ -50,7 +65,7 @@ export class Document {
 
   /**
    * @internal
-   * @param {import('./membership.js').Membership} membership
+   * @param {Shared} membership
    * @param {boolean} echo
    */
   constructor (membership, echo) {

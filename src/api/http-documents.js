@@ -4,8 +4,8 @@ import { MAX_ID_BYTES } from '../wire/publication.js'
 /**
  * The operations that read a document's log, and who is present in it.
  *
- * @typedef {import('./http-routes.js').Route} Route
- * @typedef {import('./http-routes.js').Call} Call
+ * @typedef {import('./http-route.js').Route} Route
+ * @typedef {import('./http-route.js').Call} Call
  * @typedef {import('../bus/contract.js').BusRecord} BusRecord
  */
 

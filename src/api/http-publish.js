@@ -8,8 +8,8 @@ import { idempotencyKeyFrom } from './publish-once.js'
  * The operations that publish. The path gives operator and target, the body is the value, and headers have the names
  * and the meaning they have on a Kafka record.
  *
- * @typedef {import('./http-routes.js').Route} Route
- * @typedef {import('./http-routes.js').Call} Call
+ * @typedef {import('./http-route.js').Route} Route
+ * @typedef {import('./http-route.js').Call} Call
  */
 
 /**

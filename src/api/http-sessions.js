@@ -3,7 +3,7 @@ import { timeOfSid } from '../wire/session-id.js'
 /**
  * Who is connected.
  *
- * @typedef {import('./http-routes.js').Route} Route
+ * @typedef {import('./http-route.js').Route} Route
  */
 
 /** @type {Route[]} */

@@ -3,7 +3,7 @@ import { ERRORS } from '../common/errors.js'
 import { HEADER } from '../wire/headers.js'
 import { MAX_ID_BYTES } from '../wire/publication.js'
 
-/** @typedef {import('./http-routes.js').Route} Route */
+/** @typedef {import('./http-route.js').Route} Route */
 /** @typedef {import('../common/errors.js').ErrorCode} ErrorCode */
 
 const id = {

@@ -3,7 +3,10 @@ import { InkcastError } from '../common/errors.js'
 
 /**
  * @typedef {import('../wire/publication.js').Publication} Publication
- * @typedef {import('./publish.js').PublishResult} PublishResult
+ *
+ * @typedef {object} PublishResult
+ * @property {string} traceId
+ * @property {import('../wire/position.js').Position} [position] in the document's log, if it is kept there and known
  */
 
 /** @param {...(string | Buffer)} parts @returns {string} 43 characters */

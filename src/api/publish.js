@@ -14,11 +14,7 @@ import { publishOnce } from './publish-once.js'
  * @typedef {(publication: Publication) => Promise<Position | null | undefined | void>} Sink
  */
 
-/**
- * @typedef {object} PublishResult
- * @property {string} traceId
- * @property {Position} [position] where it stands in the document's log, if it is kept there and that is known
- */
+/** @typedef {import('./publish-once.js').PublishResult} PublishResult */
 /** @typedef {(publication: Publication) => Promise<PublishResult>} Publish */
 
 /**

@@ -16,6 +16,12 @@ import { PING, PING_OPTIONS, unsentOf } from './link.js'
  *
  * @typedef {import('./link.js').Link} Link
  *
+ * @typedef {object} SessionServer the Engine
+ * @property {number} maxBytes largest message of a client
+ * @property {{ holds: (session: any, more: number) => void }} intake
+ * @property {(session: EngineSocket, frames: number) => void} onFrames
+ * @property {(session: EngineSocket) => void} forget called when the session has ended
+ *
  * @typedef {object} Packet
  * @property {string} type Engine.IO's
  * @property {any} [data]
@@ -53,7 +59,7 @@ export class EngineSocket extends EventEmitter {
 
   /**
    * @param {string} id
-   * @param {import('./engine.js').Engine} server
+   * @param {SessionServer} server
    * @param {import('./request.js').Upgrade} request checked; null once the client is admitted
    * @param {import('net').Socket} netSocket
    */

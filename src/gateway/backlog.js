@@ -7,6 +7,22 @@ import { PresenceDelivery } from './presence-delivery.js'
  * itself, answers to it above all, has no log: it waits, up to twice the bounds.
  *
  * @typedef {import('./delivery.js').Delivery} Delivery
+ *
+ * @typedef {object} SlowConnection a Connection, as its backlog uses it
+ * @property {any} conn Engine.IO's socket
+ * @property {(guid: string) => object | undefined} document
+ * @property {(delivery: Delivery, anyway: boolean) => unknown} deliver
+ * @property {(guid: string) => void} listMembers
+ *
+ * @typedef {object} Bounds the limits of all backlogs of a worker (backlogs.js)
+ * @property {number} maxBytes
+ * @property {number} maxRecords
+ * @property {number} low bytes
+ * @property {number} closeFromBytes
+ * @property {number} closeFromRecords
+ * @property {boolean} overfull all backlogs together have reached their limit
+ * @property {(bytes: number) => void} added called for each packet that is queued
+ * @property {() => void} dropped called for each ephemeral record that is dropped
  */
 
 /** What a packet that waits takes on top of its frame, which it shares with other connections, bytes. */
@@ -40,8 +56,8 @@ export class Backlog {
   behindSince = 0
 
   /**
-   * @param {import('./connection.js').Connection} connection
-   * @param {import('./backlogs.js').Backlogs} backlogs
+   * @param {SlowConnection} connection
+   * @param {Bounds} backlogs
    */
   constructor (connection, backlogs) {
     this.#connection = connection

@@ -4,7 +4,8 @@ import { Backlog } from './backlog.js'
  * What waits for all connections of a worker, and how much may. Frames are shared, but each connection that waits for
  * one counts it, so the sum is never less than the memory that it takes.
  *
- * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {import('./backlog.js').SlowConnection & Closable} Connection
+ * @typedef {{ open: boolean, backlog: Backlog | null, giveUp: () => void }} Closable
  */
 
 /** How often it is looked at what still waits, ms; only while something does. */

@@ -31,9 +31,9 @@ const PATIENCE = 2000
  * says afterwards what is done. There is one for each partition at most.
  *
  * @param {object} dependencies
- * @param {(fetched: import('./consumer.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be
+ * @param {(fetched: import('./batch.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be
  *   processed; if not it comes again, or something else in its place
- * @param {(fetched: import('./consumer.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
+ * @param {(fetched: import('./batch.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
  * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
  * @param {(partition: number, next: number, last: import('./record.js').KafkaMessage) => void} dependencies.onDone told
  *   the offset that comes next, and the last message that is done
@@ -79,7 +79,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
 
   /**
    * @param {ActiveBatch} batch
-   * @param {import('./consumer.js').Fetched} fetched
+   * @param {import('./batch.js').Fetched} fetched
    * @param {number} generation
    */
   async function work (batch, fetched, generation) {

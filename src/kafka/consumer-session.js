@@ -49,11 +49,11 @@ const CLOSE_TIMEOUT = 3000
  * @param {object} dependencies
  * @param {import('kafkajs').Kafka} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
- * @param {import('./consumer.js').BatchHandler} dependencies.handle
+ * @param {import('./batch.js').BatchHandler} dependencies.handle
  * @param {(partitions: number[]) => void} [dependencies.onAssigned]
  * @param {() => void} dependencies.onJoined
  * @param {(partition: number, records: number) => void} [dependencies.onLag]
- * @param {import('./consumer.js').LastReached} [dependencies.lastReached]
+ * @param {import('./batch.js').LastReached} [dependencies.lastReached]
  * @param {(partition: number) => void} dependencies.onLostEnd
  * @param {(where: string) => boolean} dependencies.onStuck whether a new consumer is worth a try
  * @param {import('../common/log.js').Log} dependencies.log
@@ -176,7 +176,7 @@ export function createSession ({
   consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))
 
   /**
-   * @param {import('./consumer.js').Fetched} fetched
+   * @param {import('./batch.js').Fetched} fetched
    * @returns {Promise<boolean>} false: reading goes on elsewhere, behind what a partition has lost
    */
   async function goesOn (fetched) {

@@ -4,26 +4,10 @@ import { closeQuietly } from './close.js'
 import { createSession } from './consumer-session.js'
 
 /**
- * What came of one partition at once.
- * @typedef {object} Fetched
- * @property {number} partition
- * @property {import('./record.js').KafkaMessage[]} messages in the order of their offsets, at least one
- * @property {number} from the offset that was asked for
- * @property {number} end the offset after its last one, transaction markers included
- * @property {number} highWatermark the offset that the partition's next record will get, when this was fetched
- */
-
-/**
- * @typedef {Fetched & { topicId: string, contiguous: boolean }} ConsumedBatch topicId: which topic of its name it is,
- *   '' where Kafka cannot tell; contiguous: nothing lies between it and what was done before in this assignment, or
- *   where reading was told to go on
- */
-
-/**
- * Processes a batch. Several may run at once, but one per partition. When the signal aborts (the process stops, the
- * partition goes to another member) it comes to its end soon.
- * @typedef {(batch: ConsumedBatch, signal: AbortSignal) => Promise<number>} BatchHandler
- *   resolves with how many of the leading messages are done, all unless aborted; these are never offered again
+ * @typedef {import('./batch.js').Fetched} Fetched
+ * @typedef {import('./batch.js').ConsumedBatch} ConsumedBatch
+ * @typedef {import('./batch.js').BatchHandler} BatchHandler
+ * @typedef {import('./batch.js').LastReached} LastReached
  */
 
 /**
@@ -34,12 +18,6 @@ import { createSession } from './consumer-session.js'
  * @property {number[]} partitions
  * @property {number} pollAge ms since the last answer of a broker, Infinity before the first
  * @property {number} restarts how often it had to be replaced
- */
-
-/**
- * How far partitions were read before by any member, so that a consumer that begins sees what they have lost meanwhile.
- * @typedef {(topicId: string, partitions: number[]) => Promise<Map<number, import('./lost-ends.js').Reached>>}
- *   LastReached those that are known. Never rejects
  */
 
 /** A consumer that ran this long has recovered: the next failure is tried again soon. */

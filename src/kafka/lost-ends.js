@@ -5,10 +5,7 @@ import { leaderEpochOf } from './record.js'
 /** The new leader is not known everywhere at once: some tries, for about 2 s. */
 const TRIES = 6
 
-/**
- * @typedef {{ next: number, epoch: number | undefined }} Reached the offset after the last record that is done, and the
- *   epoch of the leader that wrote it
- */
+/** @typedef {import('./batch.js').Reached} Reached */
 
 /**
  * Notices that a partition has lost its end: an unclean leader election, or a broker's power loss, takes away records
@@ -41,7 +38,7 @@ export function createLostEnds ({ kafka, topic, ask = fetchEpochEnd, onLostEnd, 
     done (partition, place) { reached.set(partition, place) },
 
     /**
-     * @param {import('./consumer.js').Fetched} batch what comes next
+     * @param {import('./batch.js').Fetched} batch what comes next
      * @returns {Promise<number | undefined>} the offset to go back to, which may be that of the batch; undefined:
      *   nothing was lost
      * @throws {Error} Kafka cannot tell at the moment

@@ -90,7 +90,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
     },
 
     /**
-     * @param {import('./consumer.js').Fetched} batch
+     * @param {import('./batch.js').Fetched} batch
      * @param {number | undefined} next the offset that should come next, undefined for the first
      * @returns {Promise<boolean>} whether the batch is of this topic. It is asked about only where offsets went back
      */

@@ -9,10 +9,23 @@
  * @property {(delivery: any, anyway?: boolean) => unknown} deliver anyway: however much waits
  */
 
+/**
+ * The document's presence on this worker (room.js).
+ *
+ * @typedef {object} MembershipRoom
+ * @property {string} guid
+ * @property {(membership: Membership, body: string) => void} setState
+ * @property {(membership: Membership, op: '-' | '~') => void} leave
+ * @property {(membership: Membership) => Promise<void>} written
+ * @property {() => Promise<import('./contract.js').Page>} page
+ * @property {() => Promise<import('./payload.js').Payload>} list
+ * @property {(reason: 'gap') => void} lose
+ */
+
 /** One connection's part in one document. */
 export class Membership {
   index = 0
-  /** @param {import('./room.js').Room} room @param {Participant} participant @param {string} body */
+  /** @param {MembershipRoom} room @param {Participant} participant @param {string} body */
   constructor (room, participant, body) {
     this.room = room
     /** Null: it has lost its connection, and may come back. @type {Participant | null} */

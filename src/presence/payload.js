@@ -41,7 +41,7 @@ export function listPayload (guid, { version, count, countOnly, members, cursor 
 /**
  * What a client that joins is told. It may not be written yet that it is there itself.
  * @param {Page} page
- * @param {import('./membership.js').Membership} own
+ * @param {{ id: string, uid: string, body: string }} own
  */
 export function joinAnswer ({ version, count, countOnly, members, cursor }, own) {
   if (countOnly) return { members: [], count, version, countOnly: true }

@@ -242,7 +242,7 @@ export function createReceipts ({
     },
 
     /**
-     * @param {import('../gateway/connection.js').Connection} connection
+     * @param {{ receiver: import('./receipt.js').Receiver | null }} connection
      * @param {number} ackId any that a client sends
      * @returns {boolean} whether it was asked for, in time and for the first time
      */

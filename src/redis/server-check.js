@@ -4,7 +4,7 @@ import { Cluster } from 'ioredis'
 const LEAST_VERSION = 7
 
 /**
- * @param {import('./client.js').Client} client connected
+ * @param {import('ioredis').Redis | Cluster} client connected
  * @param {import('../common/log.js').Log} log
  * @throws {Error} that says what to change
  */

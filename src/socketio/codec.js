@@ -12,6 +12,13 @@ import { jsonHead, msgpackHead } from './packet-head.js'
  * packet (text is JSON, binary is msgpack; a JSON client never begins with an attachment).
  *
  * @typedef {import('../wire/packet.js').Codec} Codec
+ *
+ * @typedef {object} Sender the connection of an admitted client, which limits what it may send
+ * @property {() => boolean} mayHandle counts an event; false: it is refused
+ * @property {boolean} overworked nothing of it is to be decoded now
+ * @property {(ms: number) => void} decoded counts CPU time
+ * @property {(ackId: number) => void} acknowledged
+ * @property {(code: 'rate_limited') => void} disconnect
  */
 
 /** A client that is refused may try again on the same connection; each try costs a token's verification. */
@@ -52,7 +59,7 @@ class Decoder extends json.Decoder {
   codec
   /** The gateway has a connection on it, or is about to: there must not be a second one (handshake.js). */
   taken = false
-  /** Whose acknowledgements these are. @type {import('../gateway/connection.js').Connection | undefined} */
+  /** Whose acknowledgements these are. @type {Sender | undefined} */
   connection
   #connects = 0
   /** Attachments still to come of a packet that was refused. */
@@ -135,7 +142,7 @@ class Decoder extends json.Decoder {
 
   /**
    * Counts an event.
-   * @param {import('../gateway/connection.js').Connection} connection
+   * @param {Sender} connection
    * @param {string} text
    * @returns {object | undefined} what it is refused with before it is decoded
    */

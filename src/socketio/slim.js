@@ -210,7 +210,7 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
   return {
     /**
      * What an extension listens with in addition is kept, and then costs a table of its own.
-     * @param {import('../gateway/connection.js').Connection} connection admitted, with the gateway's listeners
+     * @param {{ conn: any, socket: import('socket.io').Socket }} connection admitted, with the gateway's listeners
      */
     slim ({ conn, socket }) {
       const own = /** @type {any} */ (socket)

@@ -11,7 +11,7 @@ export const schema = z.strictObject({
 })
 
 /** @typedef {import('../connection.js').OpenDocument} OpenDocument */
-/** @typedef {Awaited<ReturnType<import('./dispatch.js').HandlerContext['feeds']['join']>>} Joined */
+/** @typedef {Awaited<ReturnType<import('./context.js').HandlerContext['feeds']['join']>>} Joined */
 
 /** Joins that may wait for another one. A client that asks again every half minute has given up long before. */
 const MAX_FOLLOWERS = 10
@@ -29,7 +29,7 @@ const followers = new WeakMap()
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('./dispatch.js').HandlerContext} context
+ * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, position, state, members }, context) {
   const { feeds, access, lifeCycle, presence } = context
@@ -82,7 +82,7 @@ export async function handle (connection, { guid, position, state, members }, co
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
  * @param {OpenDocument} document that is being joined
- * @param {import('./dispatch.js').HandlerContext} context
+ * @param {import('./context.js').HandlerContext} context
  */
 async function follow (connection, { guid, position, state, members }, document, { feeds, presence }) {
   if (state !== undefined) presence.checkState(state)
@@ -113,7 +113,7 @@ async function follow (connection, { guid, position, state, members }, document,
  * @param {string} guid
  * @param {import('../../wire/position.js').Position | null | undefined} position of who asks
  * @param {OpenDocument} document that is open
- * @param {import('./dispatch.js').HandlerContext['feeds']} feeds
+ * @param {import('./context.js').HandlerContext['feeds']} feeds
  */
 async function resume (connection, guid, position, document, feeds) {
   if (position == null) return { position: feeds.position(guid, connection), recovered: false }
@@ -145,7 +145,7 @@ function tellFollowers (document, tell) {
  * @param {string} guid
  * @param {OpenDocument} document
  * @param {object | undefined} state
- * @param {import('./dispatch.js').HandlerContext['presence']} presence
+ * @param {import('./context.js').HandlerContext['presence']} presence
  */
 async function takePart (connection, guid, document, state, presence) {
   assertWanted(document)
@@ -164,7 +164,7 @@ const leftMeanwhile = () => new InkcastError('not_joined', 'the document was lef
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('./dispatch.js').HandlerContext['access']} access
+ * @param {import('./context.js').HandlerContext['access']} access
  * @returns {Promise<void> | undefined} undefined: it may, and nobody had to be asked
  * @throws {InkcastError} (or rejects with) forbidden
  */
@@ -178,7 +178,7 @@ function mayRead (connection, guid, access) {
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('./dispatch.js').HandlerContext['access']} access
+ * @param {import('./context.js').HandlerContext['access']} access
  * @param {import('../../auth/identity.js').Identity} identity that the service was asked about
  * @param {Promise<boolean>} allowed
  */

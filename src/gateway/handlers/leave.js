@@ -9,7 +9,7 @@ export const schema = z.strictObject({ guid })
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('./dispatch.js').HandlerContext} context
+ * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid }, context) {
   if (!leaveDocument(connection, guid, 'left', context)) throw new InkcastError('not_joined')
@@ -20,7 +20,7 @@ export async function handle (connection, { guid }, context) {
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
  * @param {import('../life-cycle.js').EndReason} reason
- * @param {Pick<import('./dispatch.js').HandlerContext, 'feeds' | 'lifeCycle' | 'presence'>} parts
+ * @param {Pick<import('./context.js').HandlerContext, 'feeds' | 'lifeCycle' | 'presence'>} parts
  * @param {boolean} [lost] the connection was, so that it may come back; default false
  * @returns {boolean} whether it was open
  */

@@ -12,7 +12,7 @@ export const schema = z.strictObject({ guid, cursor: guid.optional(), limit: z.i
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('./dispatch.js').HandlerContext} context
+ * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, cursor, limit }, { presence }) {
   const document = connection.document(guid)

@@ -17,7 +17,7 @@ const newest = new WeakMap()
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('./dispatch.js').HandlerContext} context
+ * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, input, context) {
   const identity = await context.authenticator.authenticate(input.token)

@@ -16,7 +16,7 @@ export const schema = z.strictObject({
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('./dispatch.js').HandlerContext} context
+ * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, event = 'message', data }, { access, uplink, limits, clock }) {
   checkEventName(event)
@@ -43,7 +43,7 @@ export async function handle (connection, { guid, event = 'message', data }, { a
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('./dispatch.js').HandlerContext['access']} access
+ * @param {import('./context.js').HandlerContext['access']} access
  * @throws {InkcastError} not_joined, forbidden
  */
 export async function mayWrite (connection, guid, access) {

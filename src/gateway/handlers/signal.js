@@ -16,7 +16,7 @@ export const schema = z.strictObject({
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('./dispatch.js').HandlerContext} context
+ * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, event, data }, { access, bus, limits, clock }) {
   await mayWrite(connection, guid, access)

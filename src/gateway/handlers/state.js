@@ -10,7 +10,7 @@ export const schema = z.strictObject({ guid, state })
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {import('./dispatch.js').HandlerContext} context
+ * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, state }, { presence }) {
   const document = connection.document(guid)

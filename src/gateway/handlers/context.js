@@ -1,0 +1,20 @@
+/**
+ * What the handlers of client events need. Each handler is one file with the schema of its one argument and
+ * `handle(connection, input, context)`, whose result is acknowledged with `ok: true`.
+ *
+ * @typedef {object} HandlerContext
+ * @property {ReturnType<typeof import('../../documents/feeds.js').createFeeds>} feeds
+ * @property {ReturnType<typeof import('../../presence/presence.js').createPresence>} presence
+ * @property {ReturnType<typeof import('../../documents/access.js').createAccess>} access
+ * @property {ReturnType<typeof import('../../auth/authenticator.js').createAuthenticator>} authenticator
+ * @property {ReturnType<typeof import('../expiry.js').createExpiry>} expiry
+ * @property {import('../life-cycle.js').LifeCycle} lifeCycle
+ * @property {import('../../bus/contract.js').Bus} bus
+ * @property {import('../../uplink/contract.js').Uplink} uplink
+ * @property {import('../../config/load.js').Config['limits']} limits
+ * @property {import('../../metrics/metrics.js').Metrics} metrics
+ * @property {import('../../common/clock.js').Clock} clock
+ * @property {import('../../common/log.js').Log} log
+ */
+
+export {}
