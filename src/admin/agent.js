@@ -1,4 +1,5 @@
 import net from 'node:net'
+import { listen } from '../process/listen.js'
 import { destroyAfter, endSocket } from '../process/socket-times.js'
 import { loadBetween, sampleOf, weightOf } from './load.js'
 
@@ -75,10 +76,7 @@ export function createAgent ({ settings, workers, processes: all, log, clock, li
     /** @throws {Error} if the port is taken */
     async start () {
       if (settings.agentPort === undefined) return
-      await new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen({ host: settings.host, port: settings.agentPort, exclusive: true }, () => resolve(undefined))
-      })
+      await listen(server, { host: settings.host, port: settings.agentPort, exclusive: true })
     },
     stop () { if (server.listening) server.close() },
     port () { return /** @type {import('net').AddressInfo} */ (server.address()).port }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { BACKLOG } from '../process/listen.js'
 
 /**
  * What of this machine would limit a gateway before its own limits do. Said once, at the start.
@@ -12,8 +13,6 @@ import { readFileSync } from 'node:fs'
 const OPEN_FILES = 65_536
 /** Enough to look around in development. */
 const OPEN_FILES_DEVELOPMENT = 4096
-/** What the gateway asks for; a restart brings everybody at once. */
-const BACKLOG = 4096
 
 /** @returns {MachineFacts} of this process; Linux only */
 export function readMachine () {

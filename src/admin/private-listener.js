@@ -1,5 +1,6 @@
 import http from 'node:http'
 import { rm } from 'node:fs/promises'
+import { listen } from '../process/listen.js'
 import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
 
 /**
@@ -32,11 +33,8 @@ export function createPrivateListener ({ path, status, serve, times = TIMES }) {
     async start () {
       // left by a process that was killed; the slot is ours now
       await rm(path, { force: true })
-      await new Promise((resolve, reject) => {
-        server.once('error', reject)
-        // our own: node:cluster would have its primary accept for us
-        server.listen({ path, exclusive: true }, () => resolve(undefined))
-      })
+      // exclusive: node:cluster would have its primary accept for us
+      await listen(server, { path, exclusive: true })
     },
     async stop () {
       server.close()

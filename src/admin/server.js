@@ -1,6 +1,7 @@
 import http from 'node:http'
 import { AggregatorRegistry } from 'prom-client'
 import { isPublicName } from '../process/host-name.js'
+import { listen } from '../process/listen.js'
 import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
 import { createSharedLook } from './shared-look.js'
 
@@ -75,10 +76,7 @@ export function createAdminServer ({ settings, production, processes: all, log, 
 
   return {
     /** @throws {Error} if the port is taken */
-    start: () => new Promise((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ host: settings.host, port: settings.port }, () => resolve(undefined))
-    }),
+    start: () => listen(server, { host: settings.host, port: settings.port }),
     stop () {
       server.close()
       server.closeAllConnections()

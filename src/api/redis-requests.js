@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { IDEMPOTENCY } from '../bus/contract.js'
 import { systemClock } from '../common/clock.js'
-import { toInkcastError } from '../redis/errors.js'
+import { throwInkcastError } from '../redis/errors.js'
 import { requestState } from '../redis/keys.js'
 
 /** Who has not said for so long that he is at it is dead, ms. */
@@ -54,7 +54,7 @@ export function createRedisRequests ({ redis: { scripts } }) {
   /** @param {string} id @param {[answer: string, fingerprint: string, ttl: number]} args */
   async function settle (id, args) {
     done(id)
-    await scripts.settle([requestState(id)], args).catch(rethrow)
+    await scripts.settle([requestState(id)], args).catch(throwInkcastError)
   }
 
   return {
@@ -68,7 +68,7 @@ export function createRedisRequests ({ redis: { scripts } }) {
       let state
       try {
         let text
-        [state, text = ''] = await request(id, fingerprint, traceId).catch(rethrow)
+        [state, text = ''] = await request(id, fingerprint, traceId).catch(throwInkcastError)
         if (state === 'new') return { state, traceId: work.traceId = text }
         return state === 'done' ? { state, answer: text } : { state: /** @type {'busy' | 'other'} */ (state) }
       } finally {
@@ -78,9 +78,4 @@ export function createRedisRequests ({ redis: { scripts } }) {
     finish: (id, fingerprint, answer) => settle(id, [answer, fingerprint, IDEMPOTENCY.ttl]),
     release: (id) => settle(id, ['', '', 0])
   }
-}
-
-/** @param {unknown} error @returns {never} */
-function rethrow (error) {
-  throw toInkcastError(error)
 }

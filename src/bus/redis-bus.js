@@ -1,6 +1,7 @@
 import { retry } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
+import { LogLimit } from '../common/log-limit.js'
 import { createAttempt } from '../redis/errors.js'
 import { documentChannel, EVERYONE_CHANNEL, workerChannel } from '../redis/keys.js'
 import { createRedisLogs } from './redis-logs.js'
@@ -31,8 +32,6 @@ import { createRollback } from './rollback.js'
  * them.
  */
 const READ_ORDERS_WITHIN = 5000
-/** Malformed messages are counted, and logged at most so often, ms. */
-const LOG_INTERVAL = 60_000
 
 /**
  * @param {object} dependencies
@@ -68,14 +67,12 @@ export function createRedisBus ({
   const stopping = new AbortController()
   let running = false
   const attempt = createAttempt({ stopped: 'the bus is stopped', isRunning: () => running, errors: metrics.bus_errors })
-  let loggedAt = -Infinity
+  const logLimit = new LogLimit({ clock })
 
   /** @param {string} operation @param {unknown} error @param {string} message */
   function complain (operation, error, message) {
     metrics.bus_errors.inc({ operation })
-    if (clock.monotonic() - loggedAt < LOG_INTERVAL) return
-    loggedAt = clock.monotonic()
-    log.error({ err: error }, message)
+    if (logLimit.due()) log.error({ err: error }, message)
   }
 
   /**

@@ -1,5 +1,6 @@
 import { InkcastError } from '../common/errors.js'
 import { fetchJson } from '../common/fetch-json.js'
+import { LogLimit } from '../common/log-limit.js'
 import { LruCache } from '../common/lru.js'
 
 /** Lifetime of a cached answer, ms: a right that was withdrawn without a revoke ends within this time. */
@@ -26,7 +27,7 @@ export function createAccessHook ({ url, log, clock }) {
   const answers = new LruCache(MAX_ANSWERS)
   /** @type {Map<string, Promise<boolean>>} */
   const inFlight = new Map()
-  let warnAgainAt = -Infinity
+  const logLimit = new LogLimit({ interval: WARN_EVERY, clock })
 
   /** @param {string} key @param {{ uid: string, guid: string, access: string }} question */
   async function request (key, question) {
@@ -42,11 +43,8 @@ export function createAccessHook ({ url, log, clock }) {
       answers.set(key, allow, clock.monotonic() + TTL)
       return allow
     } catch (error) {
-      // at most one line per interval, not one per join
-      if (clock.monotonic() >= warnAgainAt && !stopping.signal.aborted) {
-        warnAgainAt = clock.monotonic() + WARN_EVERY
+      if (!stopping.signal.aborted && logLimit.due())
         log.warn({ err: error }, 'the access service does not answer; documents that need it cannot be opened')
-      }
       throw new InkcastError('unavailable', 'access cannot be checked at the moment')
     } finally {
       inFlight.delete(key)

@@ -63,21 +63,3 @@ export function serveEngine (server, engine, fallback, times = TIMES) {
 export function notFound (_req, res) {
   res.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n')
 }
-
-/** The kernel's own limit (net.core.somaxconn) applies as well. */
-export const BACKLOG = 4096
-
-/**
- * @param {import('http').Server} server
- * @param {{ host?: string, port?: number, path?: string }} address
- * @returns {Promise<void>}
- */
-export function listen (server, address) {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ ...address, backlog: BACKLOG }, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-}

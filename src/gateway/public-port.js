@@ -1,6 +1,6 @@
 import net from 'node:net'
 import { leavePort } from '../process/leave-port.js'
-import { BACKLOG, listen } from '../engine/http.js'
+import { BACKLOG, listen } from '../process/listen.js'
 
 /** @typedef {import('http').Server | import('https').Server} Server */
 
@@ -25,7 +25,7 @@ const countOf = (server) => server._connections
  * @returns {Door}
  */
 export const createPortDoor = ({ host, port }) => ({
-  open: (server) => listen(server, { host, port }),
+  open: (server) => listen(server, { host, port }, BACKLOG),
   leave: leavePort,
   connections: countOf
 })
@@ -57,13 +57,7 @@ export function createSlotDoor ({ port }) {
   function listenAt (server, handle) {
     open.add(server)
     server.once('close', () => open.delete(server))
-    return new Promise((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ _handle: handle }, BACKLOG, () => {
-        server.off('error', reject)
-        resolve()
-      })
-    })
+    return listen(server, { _handle: handle }, BACKLOG)
   }
 
   /** @param {Server} server @returns {net.Server} that passes its connections on to it */

@@ -1,4 +1,5 @@
 import http from 'node:http'
+import { BACKLOG, listen } from '../process/listen.js'
 import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../process/socket-times.js'
 import { isHop } from './request-proof.js'
 import { notFound, serveEngine } from '../engine/http.js'
@@ -43,24 +44,13 @@ export function createPeerListener ({ address: { host, ports }, metrics, clock, 
     return undefined
   }
 
-  /** @param {number} port @returns {Promise<void>} */
-  function listen (port) {
-    return new Promise((resolve, reject) => {
-      server.once('error', reject)
-      // exclusive: node:cluster would give all workers one port between them, and any of them what is meant for one
-      server.listen({ host, port, exclusive: true, backlog: 4096 }, () => {
-        server.off('error', reject)
-        resolve()
-      })
-    })
-  }
-
   return {
     /** @throws {Error} if all ports are taken */
     async start () {
       for (const [i, port] of ports.entries()) {
         try {
-          return await listen(port)
+          // exclusive: node:cluster would share one port between all workers, and this port stands for one of them
+          return await listen(server, { host, port, exclusive: true }, BACKLOG)
         } catch (error) {
           if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EADDRINUSE' || i === ports.length - 1) throw error
         }

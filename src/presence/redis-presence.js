@@ -1,5 +1,6 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { systemClock } from '../common/clock.js'
+import { LogLimit } from '../common/log-limit.js'
 import { createAttempt } from '../redis/errors.js'
 import { documentPresence, presenceForgotten, workerPresence } from '../redis/keys.js'
 import { groupBySlot, slotIn } from '../redis/hash-slot.js'
@@ -28,8 +29,6 @@ const RENEW_EVERY = 600_000
 const LOST_BATCH = 500
 /** Who is forgetting a worker is given so long until somebody else does it as well, s. */
 const FORGETTING = 4
-/** Malformed messages are counted, and logged at most so often, ms. */
-const LOG_INTERVAL = 60_000
 
 /**
  * @param {object} dependencies
@@ -65,7 +64,7 @@ export function createRedisPresence ({
     isRunning: () => running,
     errors: metrics.presence_errors
   })
-  let loggedAt = -Infinity
+  const logLimit = new LogLimit({ clock })
 
   /** @param {string} guid @param {Buffer} payload */
   function receive (guid, payload) {
@@ -74,9 +73,7 @@ export function createRedisPresence ({
       handlers?.onDiff(guid, { ...rest, joined: joined.map(memberOf), changed: changed.map(memberOf), left, closed })
     } catch (error) {
       metrics.presence_errors.inc({ operation: 'receive' })
-      if (clock.monotonic() - loggedAt < LOG_INTERVAL) return
-      loggedAt = clock.monotonic()
-      log.error({ err: error }, 'a presence message could not be handled')
+      if (logLimit.due()) log.error({ err: error }, 'a presence message could not be handled')
     }
   }
 

@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { systemClock } from '../common/clock.js'
+import { LogLimit } from '../common/log-limit.js'
 
 /** How long the event loop's delay is observed before the figures are published and start anew, ms. */
 const WINDOW = 10_000
@@ -9,9 +10,8 @@ const NANOSECONDS = 1e6
  * takes 0.4 % of a core.
  */
 const RESOLUTION = 50
-/** A p99 above this is worth a line in the log, ms; not more than one in WARN_EVERY. */
+/** A p99 above this is worth a line in the log, ms; at most one a minute. */
 const LAG = 200
-const WARN_EVERY = 60_000
 
 /** Of the time by which the loop was late, the part that this process must have computed for it to be the cause. */
 const OWN_PART = 0.5
@@ -31,15 +31,14 @@ export function createEventLoopMonitor ({
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION })
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  let warnedAt = -Infinity
+  const logLimit = new LogLimit({ clock })
   let usage = cpuUsage()
 
   /** @param {number} p99 @param {number} late by which the loop was late in all, ms */
   function warn (p99, late) {
     const before = usage
     usage = cpuUsage()
-    if (p99 < LAG || clock.monotonic() - warnedAt < WARN_EVERY) return
-    warnedAt = clock.monotonic()
+    if (p99 < LAG || !logLimit.due()) return
     const cpuMs = (usage.user + usage.system - before.user - before.system) / 1000
     log.warn(
       { p99Ms: Math.round(p99), lateMs: Math.round(late), cpuMs: Math.round(cpuMs) },

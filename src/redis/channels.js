@@ -1,6 +1,6 @@
 import { Backoff } from '../common/backoff.js'
-import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
+import { LogLimit } from '../common/log-limit.js'
 import { PATIENCE, createEntry, group, push, wait } from './channel-entry.js'
 import { SubscriberConnection } from './subscriber-connection.js'
 
@@ -13,9 +13,6 @@ import { SubscriberConnection } from './subscriber-connection.js'
  * during a failover, does not tell when channels are subscribed again, and counts all channels with every subscribe.)
  * @typedef {import('./channel-entry.js').Entry} Entry
  */
-
-/** Least time between two lines about channels that cannot be had, ms. */
-const LOG_INTERVAL = 60_000
 
 /**
  * @param {object} dependencies
@@ -42,7 +39,7 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
   /** @type {NodeJS.Timeout | undefined} */
   let retrying
   const backoff = new Backoff({ min: 100, max: 5000 })
-  let loggedAt = -Infinity
+  const logLimit = new LogLimit()
   let stopped = false
 
   const events = {
@@ -209,10 +206,7 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
   function retryLater (error) {
     onRejected(error)
     if (stopped || retrying !== undefined) return
-    if (systemClock.monotonic() - loggedAt > LOG_INTERVAL) {
-      loggedAt = systemClock.monotonic()
-      log.warn({ reason: error.message }, 'channels could not be subscribed, trying again')
-    }
+    if (logLimit.due()) log.warn({ reason: error.message }, 'channels could not be subscribed, trying again')
     topology.refresh()
     retrying = setTimeout(() => {
       retrying = undefined
@@ -268,9 +262,6 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
           connection.reconnect()
       }
     },
-
-    /** How many channels are subscribed or to be. */
-    get size () { return entries.size },
 
     stop () {
       stopped = true

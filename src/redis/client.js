@@ -1,5 +1,6 @@
 import { Cluster, Redis } from 'ioredis'
 import { systemClock } from '../common/clock.js'
+import { LogLimit } from '../common/log-limit.js'
 import { createChannels } from './channels.js'
 import { createElsewhere, runIdOf } from './moved-address.js'
 import { isRefusal, withoutArguments } from './errors.js'
@@ -17,9 +18,6 @@ import { clusterTopology, singleTopology } from './topology.js'
  * @typedef {Redis | Cluster} Client
  * @typedef {ReturnType<typeof createRedis>} RedisConnection
  */
-
-/** An outage is logged when it begins, and again after this time, ms. */
-const LOG_INTERVAL = 60_000
 
 /** A Redis that takes connections and says nothing is told after this time, ms. */
 const SILENCE = 5000
@@ -73,7 +71,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
 
   /** @type {number | undefined} */
   let downSince
-  let loggedAt = -Infinity
+  const logLimit = new LogLimit()
   let stopped = false
   /** Ends the wait of `start`. ioredis tells nothing of a disconnect between two tries. */
   let abandon = () => {}
@@ -82,7 +80,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
     reconnect.reset()
     if (downSince !== undefined) log.info({ afterMs: Math.round(systemClock.monotonic() - downSince) }, 'redis is back')
     downSince = undefined
-    loggedAt = -Infinity
+    logLimit.reset()
     tellBack()
     // the next reconnect asks again
     if (!(client instanceof Cluster)) runIdOf(client).then((runId) => channels.follow(runId), () => {})
@@ -90,9 +88,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
   const onTrouble = (/** @type {Error | undefined} */ error) => {
     if (stopped) return
     downSince ??= systemClock.monotonic()
-    if (systemClock.monotonic() - loggedAt < LOG_INTERVAL) return
-    loggedAt = systemClock.monotonic()
-    log.warn({ err: error && withoutArguments(error) }, 'redis is not available, trying again')
+    if (logLimit.due()) log.warn({ err: error && withoutArguments(error) }, 'redis is not available, trying again')
   }
   client.on('error', onTrouble)
   client.on('close', () => onTrouble(undefined))

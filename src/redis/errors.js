@@ -27,6 +27,16 @@ export function toInkcastError (error) {
 }
 
 /**
+ * For `catch`.
+ * @param {unknown} error what a command was rejected with
+ * @returns {never}
+ * @throws {InkcastError} see toInkcastError
+ */
+export function throwInkcastError (error) {
+  throw toInkcastError(error)
+}
+
+/**
  * @param {unknown} error what a command was rejected with
  * @returns {boolean} it was on its way when its connection ended: whether it was executed is not known
  */

@@ -1,10 +1,9 @@
 import { systemClock } from '../common/clock.js'
+import { LogLimit } from '../common/log-limit.js'
 import { isForbidden } from './errors.js'
 
 /** So long after the last one nothing is refused any more, ms: whatever does not get through is tried again sooner. */
 const SHOWN_FOR = 10_000
-/** Least time between two lines about it, ms. */
-const LOG_INTERVAL = 60_000
 /** What ioredis and we would like to know or say, and do without where the user may not. */
 const OPTIONAL = new Set(['info', 'client'])
 
@@ -17,7 +16,7 @@ const OPTIONAL = new Set(['info', 'client'])
 export function createRefusals ({ log, now = systemClock.monotonic }) {
   let reason = ''
   let refusedAt = -Infinity
-  let loggedAt = -Infinity
+  const logLimit = new LogLimit({ clock: { monotonic: now } })
   return {
     /** @param {unknown} error what any command was rejected with */
     note (error) {
@@ -30,9 +29,7 @@ export function createRefusals ({ log, now = systemClock.monotonic }) {
       // of a script Redis tells its hash and line as well
       reason = error.message.replace(/ script: .*$/s, '')
       refusedAt = now()
-      if (refusedAt - loggedAt < LOG_INTERVAL) return
-      loggedAt = refusedAt
-      log.warn({ reason }, 'redis refuses what inkcast needs, trying again')
+      if (logLimit.due()) log.warn({ reason }, 'redis refuses what inkcast needs, trying again')
     },
 
     /** @returns {string | null} what Redis refused lately */

@@ -15,6 +15,7 @@ import { InkcastError } from '../common/errors.js'
 import { createLog } from '../common/log.js'
 import { createMetrics } from '../metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../presence/memory-presence.js'
+import { listen } from '../process/listen.js'
 import { createSessionIds } from '../wire/session-id.js'
 import { encodePacket } from '../socketio/codec.js'
 import { kConnection } from '../gateway/connection.js'
@@ -77,8 +78,7 @@ export async function openStage (config, createParts = () => ({})) {
   gateway.sessions?.start()
   // Not the HTTP server's own `listen`: node:cluster would give all workers one port between them.
   const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
-  listener.listen({ host: '127.0.0.1', port: 0, exclusive: true })
-  await once(listener, 'listening')
+  await listen(listener, { host: '127.0.0.1', port: 0, exclusive: true })
   const { port } = /** @type {net.AddressInfo} */ (listener.address())
   const address = `//127.0.0.1:${port}/socket.io/?EIO=4`
   const secure = config.gateway.tlsCertFile === undefined ? '' : 's'

@@ -1,4 +1,4 @@
-import { toInkcastError } from '../redis/errors.js'
+import { throwInkcastError } from '../redis/errors.js'
 import { documentHolders, userHolders, workerUsers } from '../redis/keys.js'
 import { groupBySlot, slotIn } from '../redis/hash-slot.js'
 import { asSeen, decodeUser, encodeUser } from './user-sessions.js'
@@ -138,13 +138,7 @@ function withInkcastErrors ({ users, ...calls }) {
   const wrapped = Object.fromEntries(
     Object.entries(calls).map(([name, call]) => [
       name,
-      async (/** @type {any[]} */ ...args) => {
-        try {
-          return await /** @type {Function} */ (call)(...args)
-        } catch (error) {
-          throw toInkcastError(error)
-        }
-      }
+      (/** @type {any[]} */ ...args) => /** @type {Function} */ (call)(...args).catch(throwInkcastError)
     ])
   )
   return { users, .../** @type {any} */ (wrapped) }

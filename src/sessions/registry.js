@@ -1,3 +1,4 @@
+import { LogLimit } from '../common/log-limit.js'
 import { createExchange } from './exchange.js'
 import { AWAY, Departures, DIRTY, HELD, Holding, WANTED } from './holding.js'
 import { incarnationName } from '../workers/worker-watch.js'
@@ -33,8 +34,6 @@ const CYCLE = 200
 const SEEN_EVERY = 15_000
 /** How long the last changes of a worker that stops may take, ms. */
 const STOP_TIME = 2000
-/** Trouble with the store is logged when it begins, and again after this time, ms. */
-const LOG_INTERVAL = 60_000
 /** A document that is left on purpose is left at once. */
 const ON_PURPOSE = new Set(['left', 'revoked'])
 
@@ -85,7 +84,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   let timer
   /** @type {Promise<void> | undefined} */
   let running
-  let loggedAt = -Infinity
+  const logLimit = new LogLimit({ clock })
   let seenAt = now()
 
   /** @param {Holding} user */
@@ -228,9 +227,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       await tellSeen()
     } catch (error) {
       metrics.session_errors.inc()
-      if (clock.monotonic() - loggedAt < LOG_INTERVAL) return
-      loggedAt = clock.monotonic()
-      log.warn({ err: error }, 'sessions could not be brought to the store, trying again')
+      if (logLimit.due()) log.warn({ err: error }, 'sessions could not be brought to the store, trying again')
     }
   }
 

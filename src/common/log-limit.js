@@ -1,0 +1,32 @@
+import { systemClock } from './clock.js'
+
+/** Default time between two lines about the same thing, ms. */
+const INTERVAL = 60_000
+
+/** Limits how often something is logged, so that an outage with thousands of errors does not fill the log. */
+export class LogLimit {
+  #loggedAt = -Infinity
+  #interval
+  #clock
+
+  /**
+   * @param {object} [options]
+   * @param {number} [options.interval] least time between two lines, ms; default: a minute
+   * @param {Pick<import('./clock.js').Clock, 'monotonic'>} [options.clock]
+   */
+  constructor ({ interval = INTERVAL, clock = systemClock } = {}) {
+    this.#interval = interval
+    this.#clock = clock
+  }
+
+  /** @returns {boolean} whether a line is due; the caller writes it then */
+  due () {
+    const now = this.#clock.monotonic()
+    if (now - this.#loggedAt < this.#interval) return false
+    this.#loggedAt = now
+    return true
+  }
+
+  /** The trouble is over: the next one is logged at once. */
+  reset () { this.#loggedAt = -Infinity }
+}

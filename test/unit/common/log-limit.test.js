@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LogLimit } from '../../../src/common/log-limit.js'
+import { manualClock } from '../../helpers/manual-clock.js'
+
+test('a line is due at once, and again after the interval or when the trouble is over', () => {
+  const clock = manualClock()
+  const limit = new LogLimit({ interval: 1000, clock })
+  assert.equal(limit.due(), true)
+  clock.advance(999)
+  assert.equal(limit.due(), false)
+  clock.advance(1)
+  assert.equal(limit.due(), true)
+  assert.equal(limit.due(), false)
+  limit.reset()
+  assert.equal(limit.due(), true)
+})
+
+test('by default a minute lies between two lines', () => {
+  const clock = manualClock()
+  const limit = new LogLimit({ clock })
+  limit.due()
+  clock.advance(59_999)
+  assert.equal(limit.due(), false)
+  clock.advance(1)
+  assert.equal(limit.due(), true)
+})
