@@ -15,7 +15,7 @@ export class PresenceDelivery {
   #msgpack
   receipt = null
 
-  /** @param {string} guid @param {import('../presence/payload.js').Payload} payload */
+  /** @param {string} guid @param {import('../presence/event-payload.js').Payload} payload */
   constructor (guid, payload) {
     this.guid = guid
     this.payload = payload

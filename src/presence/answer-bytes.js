@@ -1,11 +1,11 @@
 /**
- * How large the lists of members are that clients ask for: as large as many questions may be, so they count among what
- * a client may send.
+ * Sizes of the member lists that clients request: a short request can have a large answer, so answers count towards
+ * the bytes that a client may send.
  *
  * @typedef {import('./contract.js').Member} Member
  */
 
-/** Lists are shared by all who ask at the same time. @type {WeakMap<Member[], number>} */
+/** Concurrent requests share a list. @type {WeakMap<Member[], number>} */
 const sizes = new WeakMap()
 
 /** @param {Member[]} members @returns {number} bytes of JSON, about */
@@ -18,7 +18,7 @@ export function bytesOf (members) {
 /**
  * @param {Member[]} members
  * @param {Member} own
- * @returns {Member[]} a list of its own, whose size is not counted from the beginning
+ * @returns {Member[]} a new list; its size is derived from that of the first one
  */
 export function withOwn (members, own) {
   const all = [...members, own]

@@ -1,12 +1,12 @@
 /**
- * Who takes part: a connection.
+ * A connection that takes part in the presence of documents.
  *
  * @typedef {object} Participant
  * @property {string} id
  * @property {string} uid
  * @property {string | undefined} client
  * @property {{ name?: string }} identity
- * @property {(delivery: any, anyway?: boolean) => unknown} deliver anyway: however much waits
+ * @property {(delivery: any, anyway?: boolean) => unknown} deliver anyway: even if its backlog is full
  */
 
 /**
@@ -28,7 +28,7 @@ export class Membership {
   /** @param {MembershipRoom} room @param {Participant} participant @param {string} body */
   constructor (room, participant, body) {
     this.room = room
-    /** Null: it has lost its connection, and may come back. @type {Participant | null} */
+    /** Null: its connection is lost, and may be replaced within the grace. @type {Participant | null} */
     this.participant = participant
     this.id = participant.id
     this.uid = participant.uid

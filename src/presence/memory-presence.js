@@ -1,7 +1,7 @@
 import { systemClock } from '../common/clock.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
-import { makeMember } from './member.js'
+import { makeMember } from './member-view.js'
 
 /**
  * The presence store of the embedded mode: within one process.
@@ -44,7 +44,7 @@ class Document {
     this.sorted = null
   }
 
-  /** @param {string} uid who is there @returns {{ member: Member, bytes: number }} */
+  /** @param {string} uid of a member @returns {{ member: Member, bytes: number }} */
   member (uid) {
     const entries = [.../** @type {Set<string>} */ (this.users.get(uid))]
       .sort()
@@ -58,14 +58,14 @@ class Document {
 }
 
 /**
- * What the stores of one process share.
+ * Shared by the stores of one process.
  *
  * @param {object} settings
- * @param {number} settings.maxMembers of a document of whom each is told
+ * @param {number} settings.maxMembers of a document; with more, diffs have only the count
  * @param {import('../common/clock.js').Clock} [settings.clock]
  */
 export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
-  /** @type {Map<string, Document>} bounded by what connections may join, and what they have left within EMPTY_TTL */
+  /** @type {Map<string, Document>} bounded by the documents that connections have open, or left within EMPTY_TTL */
   const documents = new Map()
   /** @type {Set<Attached>} */
   const stores = new Set()
@@ -86,7 +86,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
     }
   }
 
-  /** Documents where nobody is go after a while, as in Redis; looked at when others empty. */
+  /** Removes documents that are empty for EMPTY_TTL, as Redis does; called when another document becomes empty. */
   function sweep () {
     const before = clock.monotonic() - EMPTY_TTL * 1000
     for (const [guid, document] of documents)

@@ -1,23 +1,23 @@
 import { Backoff } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
-import { checkRooms, CYCLE } from './check.js'
-import { encodeBody } from './member.js'
-import { joinAnswer } from './payload.js'
+import { checkRooms, CYCLE } from './idle-check.js'
+import { encodeBody } from './member-view.js'
+import { joinAnswer } from './event-payload.js'
 import { PAGE, READS, Room } from './room.js'
-import { checkState } from './state.js'
+import { checkState } from './state-check.js'
 
 /**
- * Who is present in the documents of one worker. Only connections that take part have anything here.
+ * Presence in the documents of one worker. Connections that take no part have no state here.
  *
  * @typedef {import('./membership.js').Membership} Membership
  * @typedef {import('./membership.js').Participant} Participant
- * @typedef {{ presence: Membership | null }} Place what a connection has of a document that it has open
+ * @typedef {{ presence: Membership | null }} Place a connection's state for a document that it has open
  */
 
-/** What is due is looked for so often, while there is something, ms. */
+/** Interval of the work of busy rooms, ms. */
 const TICK = 20
-/** How long a worker that stops takes to write what has happened last, ms. */
+/** Time that a stopping worker has to write its last changes, ms. */
 const STOP_TIME = 2000
 
 /**
@@ -35,13 +35,13 @@ const STOP_TIME = 2000
 export function createPresence ({
   createStore, settings, createDelivery, metrics, log, clock = systemClock, now = clock.monotonic, cycle = CYCLE
 }) {
-  /** @type {Map<string, Room>} bounded by what connections may join */
+  /** @type {Map<string, Room>} bounded by the documents that connections have open */
   const rooms = new Map()
   /** @type {Set<Room>} */
   const busy = new Set()
   /**
-   * Those that have lost their connection, the one whose grace ends first being first; bounded by the connections that
-   * can be lost within it.
+   * Members with a lost connection, in the order in which their grace ends; bounded by the connections that can be lost
+   * within the grace.
    * @type {Map<string, { membership: Membership, until: number }>}
    */
   const lapsing = new Map()
@@ -58,7 +58,7 @@ export function createPresence ({
     onInterrupted: (guids) => {
       for (const guid of guids) rooms.get(guid)?.lose('interrupted')
     },
-    // what it lacks is found by comparing, in order and at once
+    // the comparison finds the missing data, and starts at once
     onLost: () => {
       check.soon = true
     }
@@ -77,7 +77,7 @@ export function createPresence ({
     /** @param {string} operation @param {unknown} error */
     failed (operation, error) {
       if (gate.open) closedUntil = now() + backoff.next()
-      log.debug({ err: error, operation }, 'presence cannot be kept up to date, trying again')
+      log.debug({ err: error, operation }, 'presence cannot be kept up to date, retrying')
     }
   }
 
@@ -89,7 +89,7 @@ export function createPresence ({
     onBusy: (room) => wake(room)
   }
 
-  /** @param {Room} [room] that was quiet: what happens in it first is not kept waiting */
+  /** @param {Room} [room] that was quiet: its first change is processed at once */
   function wake (room) {
     if (stopped) return
     if (room !== undefined) {
@@ -138,7 +138,7 @@ export function createPresence ({
     if (op === '-' || settings.grace === 0) return membership.room.leave(membership, op)
     membership.participant = null
     const key = keyOf(membership.room.guid, membership.uid, membership.client)
-    // of two that cannot be told apart one will do
+    // two memberships with the same key cannot be distinguished: keep one
     lapsing.get(key)?.membership.room.leave(/** @type {any} */ (lapsing.get(key)).membership, '~')
     lapsing.delete(key)
     lapsing.set(key, { membership, until: now() + settings.grace })
@@ -171,9 +171,8 @@ export function createPresence ({
      * @param {Place} place
      * @param {object | undefined} state checked
      * @returns {Promise<{ members?: import('./contract.js').Member[], count?: number, version?: number, cursor?:
-     *   string, countOnly?: boolean }>} without members if they cannot be read now; they are told when they can.
-     *   Nothing must be awaited but promises that are resolved before the client is told, so that what it is told next
-     *   comes after it
+     *   string, countOnly?: boolean }>} without members if the store cannot be read; then the list follows later. The
+     *   caller must send it without further waiting, so that the next message comes after it
      */
     async join (participant, guid, place, state) {
       const body = encodeBody(participant.identity.name, state)
@@ -188,7 +187,7 @@ export function createPresence ({
         const key = keyOf(guid, membership.uid, membership.client)
         const before = lapsing.get(key)
         if (before !== undefined) {
-          // after it has come: between the two its user must not be gone
+          // after the join: its user must be present in between
           lapsing.delete(key)
           room.leave(before.membership, '~')
         }
@@ -218,7 +217,7 @@ export function createPresence ({
 
     /**
      * @param {Place} place of a document that a connection no longer has open
-     * @param {boolean} lost it may come back
+     * @param {boolean} lost the client may reconnect
      */
     leave (place, lost) {
       const { presence } = place
@@ -231,7 +230,7 @@ export function createPresence ({
      * @param {string} guid
      * @param {{ cursor?: string, limit?: number }} query
      * @returns {Promise<{ members: import('./contract.js').Member[], count: number, version: number, cursor?: string,
-     *   countOnly?: true }>} never older than what the document's members here were told
+     *   countOnly?: true }>} never older than the last message to the document's members here
      * @throws {InkcastError} unavailable
      */
     async members (guid, { cursor, limit = PAGE }) {
@@ -240,7 +239,7 @@ export function createPresence ({
         const room = rooms.get(guid)
         if (room?.isNewer(page.version)) {
           if (read < READS) continue
-          // the store has lost what it had: they are told the list
+          // the store has lost data: send the list to all
           room.lose('gap')
         }
         return { ...page, ...(countOnly ? { countOnly: true } : {}) }
@@ -248,7 +247,7 @@ export function createPresence ({
     },
 
     /**
-     * Tells a participant the list, because it was not told everything.
+     * Sends the list to a participant that missed messages.
      * @param {Participant} participant
      * @param {Place} place
      */
@@ -259,18 +258,18 @@ export function createPresence ({
         const payload = await room.list()
         if (presence.participant === participant) participant.deliver(createDelivery(room.guid, payload))
       } catch {
-        // all of them are told the list when it can be read
+        // send the list to all when it can be read
         room.lose('gap')
       }
     },
 
-    /** To others, what this worker held before is gone, or about to be: it is written again. */
+    /** Writes all members again, because the store drops those of this worker's former incarnation. */
     renew () {
       for (const room of rooms.values()) room.renew()
     },
 
     /**
-     * Waits for those who may come back, but no longer than the grace, and writes what has happened last.
+     * Waits for reconnects, at most for the grace, and writes the last changes.
      * @param {number} wait ms at most
      */
     async stop (wait) {

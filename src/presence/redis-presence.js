@@ -6,34 +6,31 @@ import { documentPresence, presenceForgotten, workerPresence } from '../redis/ke
 import { groupBySlot, slotIn } from '../redis/hash-slot.js'
 import { prefixOfWorker } from '../wire/session-id.js'
 import { EMPTY_TTL, LIST_AGAIN, MAX_CONNECTIONS, PAGE_BYTES } from './contract.js'
-import { makeMember } from './member.js'
+import { makeMember } from './member-view.js'
 
 /**
  * The presence store over Redis 7 or Redis Cluster: per document a hash of its connections, their order, and a sharded
- * channel of its own, changed and published by one script. Per worker a set of the documents where it has some, for
- * whoever finds that it is gone.
+ * channel of its own, changed and published by one script. Per worker a set of the documents where it has connections,
+ * for the worker that cleans up after its death.
  *
  * @typedef {import('./contract.js').PresenceStore} PresenceStore
  * @typedef {import('./contract.js').Change} Change
  */
 
-/** What nobody asks for any more goes away, s; it is asked for again long before. */
+/** Expiry of documents, s; the idle check renews it long before. */
 const TTL = 3600
-/**
- * In so much of every RENEW_EVERY, which is longer than asking for every document once takes, that is put off again;
- * ms.
- */
+/** The expiry is renewed for RENEW_FOR of every RENEW_EVERY, ms: longer than a cycle of the idle check. */
 const RENEW_FOR = 30_000
 const RENEW_EVERY = 600_000
-/** Changes of a worker that is gone, at a time: a call to Redis holds it up for everyone. */
+/** Changes of a dead worker per call: a call blocks Redis for all clients. */
 const LOST_BATCH = 500
-/** Who is forgetting a worker is given so long until somebody else does it as well, s. */
+/** Time that a worker has to clean up after a dead one before another worker does it as well, s. */
 const FORGETTING = 4
 
 /**
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis started, and stopped after this
- * @param {number} dependencies.maxMembers of a document of whom each is told
+ * @param {number} dependencies.maxMembers of a document; with more, diffs have only the count
  * @param {number} [dependencies.workerNumber] undefined: this one only reads
  * @param {() => string} [dependencies.incarnation] of the worker number, as it is now (sessions/worker-lease.js)
  * @param {import('./contract.js').PresenceHandlers} [dependencies.handlers]
@@ -54,7 +51,7 @@ export function createRedisPresence ({
   const watched = new Map()
   /** Documents that are in this worker's set. @type {Set<string>} */
   const noted = new Set()
-  /** What the set lacks or has too much. @type {Map<string, boolean>} */
+  /** Changes of the set that are not written yet. @type {Map<string, boolean>} */
   let notes = new Map()
   /** @type {Promise<void> | undefined} */
   let noting
@@ -242,7 +239,7 @@ export function createRedisPresence ({
     forget: (number, gone, { surely = false } = {}) =>
       attempt('forget', async () => {
         const key = presenceForgotten(number, gone)
-        // whoever has it may fail or die yet: that spares work, and is no proof
+        // the key saves duplicate work; its holder may still fail or die
         if (!surely && (await redis.client.set(key, '1', 'EX', FORGETTING, 'NX')) === null) return
         try {
           // The set stays: a process that has the number by now may be using it. It expires.
@@ -265,7 +262,7 @@ export function createRedisPresence ({
 /** @param {string | null | undefined} version */
 const numberOrNull = (version) => version == null ? null : Number(version)
 
-/** @param {[uid: string, connections: [string, import('./member.js').Body][]]} found */
+/** @param {[uid: string, connections: [string, import('./member-view.js').Body][]]} found */
 const memberOf = ([uid, connections]) => makeMember(uid, connections)
 
 /** @param {string[]} flat uid, id and body of each connection @returns {import('./contract.js').Member[]} */
@@ -274,7 +271,7 @@ function membersOf (flat) {
   const members = []
   for (let at = 0; at < flat.length;) {
     const uid = flat[at]
-    /** @type {[string, import('./member.js').Body][]} */
+    /** @type {[string, import('./member-view.js').Body][]} */
     const connections = []
     for (; flat[at] === uid; at += 3) connections.push([flat[at + 1], JSON.parse(flat[at + 2])])
     members.push(makeMember(uid, connections))

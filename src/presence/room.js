@@ -1,26 +1,26 @@
-import { pauseAfter, SHORTEST } from './cycle.js'
+import { pauseAfter, SHORTEST } from './pacing.js'
 import { Membership } from './membership.js'
-import { Merge } from './merge.js'
-import { diffPayload, listPayload } from './payload.js'
+import { Merge } from './diff-merge.js'
+import { diffPayload, listPayload } from './event-payload.js'
 
 /**
- * A document's members on one worker: what happens to them goes to the store, what the store tells goes to them, both
- * no more often than pauseAfter allows. While nothing happens it is a few words of memory.
+ * A document's members on one worker. Changes of the members are written to the store, and diffs of the store are sent
+ * to the members, both in batches (pacing.js). A quiet room takes a few words of memory.
  *
  * @typedef {import('./contract.js').Change} Change
  * @typedef {import('./contract.js').Diff} Diff
  * @typedef {import('./contract.js').Page} Page
  * @typedef {import('./membership.js').Participant} Participant
- * @typedef {import('./payload.js').Payload} Payload
+ * @typedef {import('./event-payload.js').Payload} Payload
  */
 
 /**
- * What rooms share.
+ * Shared by all rooms.
  * @typedef {object} RoomDependencies
  * @property {import('./contract.js').PresenceStore} store
- * @property {(guid: string, payload: Payload) => { bytes: number }} createDelivery what all members of a document are
- *   given; its bytes are known once somebody took it
- * @property {(room: Room) => void} onBusy it has something to do: `work` has to be called until it says false
+ * @property {(guid: string, payload: Payload) => { bytes: number }} createDelivery one for all members of a document;
+ *   its bytes are known after the first delivery
+ * @property {(room: Room) => void} onBusy the room has work: call `work` until it returns false
  * @property {{ open: boolean, failed: (operation: string, error: unknown) => void, ok: () => void }} gate of the store
  * @property {() => number} now ms, monotonic
  * @property {number} maxMembers
@@ -29,43 +29,43 @@ import { diffPayload, listPayload } from './payload.js'
 
 /** Members in the answer to a join, and on a page by default. */
 export const PAGE = 100
-/** Changes in one call of the store, which may hold it up for others. */
+/** Changes in one call of the store, which blocks it for others. */
 const WRITE_BATCH = 500
-/** Diffs kept aside while the list is read. */
+/** Diffs queued while the list is read. */
 const MAX_EARLY = 1000
-/** Members who have gone that are kept to be told to a store that is away; with more, it is compared instead. */
+/** Departures queued while the store is unavailable; beyond this, compare with the store instead. */
 const MAX_GONE = 1000
-/** How long a page is kept for others who join, ms. */
+/** How long a page is shared by joins, ms. */
 const PAGE_TIME = 1000
-/** How often a page is read again that is older than what members were told. */
+/** Reads of a page until it is not older than the last diff that members got. */
 export const READS = 3
 
-/** What a room has while something happens in it. */
+/** State of a room with work to do. */
 class Busy {
   /** To be written, by connection id. @type {Map<string, Change>} */
   pending = new Map()
   writing = false
   writeAt = 0
-  /** To be told. @type {Merge | null} */
+  /** To be sent. @type {Merge | null} */
   out = null
   sendAt = 0
-  /** Diffs that came while the list is being read. @type {Diff[] | null} */
+  /** Diffs that arrived while the list is being read. @type {Diff[] | null} */
   early = null
   /** @type {Promise<void> | null} */
   loading = null
-  /** What was heard last may not be all: the list has to be read. */
+  /** Diffs may be missing: the list has to be read. */
   lost = false
-  /** It has to be told as well. */
+  /** The list has to be sent as well. */
   tell = false
-  /** The store may have other connections of this worker than there are. */
+  /** The store may have other connections of this worker than really exist. */
   unsure = false
   comparing = false
-  /** For those who join. @type {Page | null} */
+  /** For joins. @type {Page | null} */
   page = null
   pageAt = 0
   /** @type {Promise<Page> | null} */
   reading = null
-  /** Called when something was written, or could not be, or need not be any more. @type {(() => void)[]} */
+  /** Called after each write, successful or not, and when a write is no longer needed. @type {(() => void)[]} */
   waiters = []
 
   get idle () {
@@ -93,9 +93,9 @@ export class Room {
   }
 
   get unused () { return this.members.length === 0 && this.#busy === null }
-  /** Nothing happens, so its version should be the store's. */
+  /** A quiet room should have the store's version. */
   get quiet () { return this.#busy === null }
-  /** What members here have been told. */
+  /** The version of the last message to the members. */
   get #sent () { return this.#busy?.out?.from ?? this.version }
 
   #work () {
@@ -109,7 +109,7 @@ export class Room {
   /** @param {Participant} participant @param {string} body @returns {Membership} */
   join (participant, body) {
     const membership = new Membership(this, participant, body)
-    // an array that is pushed to has room for sixteen more
+    // a literal, because the first push makes room for sixteen more
     if (this.members.length === 0) this.members = [membership]
     else membership.index = this.members.push(membership) - 1
     if (!this.watched) this.#work().lost = true
@@ -148,13 +148,13 @@ export class Room {
     const { pending } = busy
     const before = pending.get(id)
     if (change.op === '=') {
-      // it has not been written that it came, or was to be written that it left
+      // the join is not written yet, or a departure was to be written
       pending.set(id, before?.op === '+' ? { ...before, body: change.body } : change)
     } else if (change.op === '+') {
       pending.set(id, before === undefined ? change : { ...change, op: '=' })
     } else if (before?.op === '+') {
       pending.delete(id)
-      // it may be that nothing else is to be written
+      // there may be nothing else to write
       this.#wake(busy)
     } else {
       pending.set(id, change)
@@ -182,14 +182,14 @@ export class Room {
     if (busy.out.size > 2 * this.#shared.maxMembers) busy.out.asList()
   }
 
-  /** Who is here is not gone, whatever another worker believes. @param {string[]} removed */
+  /** Restores members of this worker that another worker removed by mistake. @param {string[]} removed */
   #keepMine (removed) {
     const ids = new Set(removed)
     for (const membership of this.members) if (ids.has(membership.id)) this.#restore(membership)
   }
 
   /**
-   * The list has to be read and told, and what the store has of this worker to be compared.
+   * Diffs were missed: read and send the list, and compare this worker's connections with the store.
    * @param {'gap' | 'silent' | 'interrupted'} reason
    */
   lose (reason) {
@@ -198,7 +198,7 @@ export class Room {
     busy.lost = busy.tell = busy.unsure = true
   }
 
-  /** Does what is due. @param {number} now ms @returns {boolean} whether there is more to come */
+  /** Does the work that is due. @param {number} now ms @returns {boolean} whether more work will be due */
   work (now) {
     const busy = this.#busy
     if (busy === null) return false
@@ -227,18 +227,18 @@ export class Room {
       gate.ok()
     } catch (error) {
       gate.failed('update', error)
-      // what has happened since counts; of who came and left again it is not known whether it was written
+      // newer changes win; whether a join was written before the failure is unknown
       for (const change of changes.slice(written)) if (!busy.pending.has(change.id)) busy.pending.set(change.id, change)
     } finally {
       busy.writing = false
       busy.writeAt = now() + pauseAfter(this.count)
-      // what was read before lacks it
+      // pages from before the write are outdated
       busy.page = busy.reading = null
       this.#wake(busy)
     }
   }
 
-  /** Reads the list; diffs that come meanwhile are applied after it. @param {Busy} busy */
+  /** Reads the list; diffs that arrive meanwhile are applied after it. @param {Busy} busy */
   #load (busy) {
     const { store, gate, now } = this.#shared
     busy.lost = false
@@ -321,8 +321,8 @@ export class Room {
   }
 
   /**
-   * Who joins where few are is answered when it is there for all workers. Where there are many it would have to wait
-   * for too long, and who came last is told of a little later.
+   * Resolves when the answer to a join may be sent. In a small document that is after the join was written for all
+   * workers. In a large one the write comes too late; the client gets the newest members with the next batch.
    * @param {Membership} membership
    */
   async written ({ id }) {
@@ -332,15 +332,15 @@ export class Room {
     while (busy.writing && pauseAfter(this.count) <= SHORTEST) await this.#nextWrite(busy)
   }
 
-  /** Whoever waits looks again. @param {Busy} busy */
+  /** Wakes the joins that wait. @param {Busy} busy */
   #wake (busy) { for (const look of busy.waiters.splice(0)) look() }
 
   /** @param {Busy} busy @returns {Promise<void>} */
   #nextWrite (busy) { return new Promise((resolve) => { busy.waiters.push(resolve) }) }
 
   /**
-   * The first members, not older than what members here were told, so that what they are told next comes after it.
-   * @returns {Promise<Page>} rejects if the store cannot be read; the list is told when it can
+   * The first members, not older than the last message to members here, so that the next message follows it.
+   * @returns {Promise<Page>} rejects if the store cannot be read; then the list is sent later
    */
   async page () {
     const busy = this.#work()
@@ -357,7 +357,7 @@ export class Room {
       if (page.version >= this.#sent) return page
       busy.page = null
       if (read < READS) continue
-      // the store has lost what it had: all of them are told the list
+      // the store has lost data: send the list to all
       this.lose('gap')
       return page
     }
@@ -381,11 +381,11 @@ export class Room {
   }
 
   /**
-   * What is told to somebody who was not told everything.
+   * The list, for a member that missed messages.
    * @returns {Promise<Payload>}
    */
   async list () { return listPayload(this.guid, await this.page()) }
 
-  /** @param {number} version of a page @returns {boolean} whether members here were told of a later one */
+  /** @param {number} version of a page @returns {boolean} whether members here got a later one */
   isNewer (version) { return version < this.#sent }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { encodeBody } from '../../src/presence/member.js'
+import { encodeBody } from '../../src/presence/member-view.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
 import { fresh } from './bus-fixture.js'

@@ -1,8 +1,8 @@
 import { withOwn } from './answer-bytes.js'
-import { makeMember } from './member.js'
+import { makeMember } from './member-view.js'
 
 /**
- * What clients are told.
+ * The payloads of `doc:presence` and of the answers to joins.
  *
  * @typedef {import('./contract.js').Page} Page
  * @typedef {Pick<import('./contract.js').Diff, 'from' | 'version' | 'count' | 'joined' | 'changed'> & Rest} Payload
@@ -11,7 +11,7 @@ import { makeMember } from './member.js'
 
 /**
  * @param {string} guid
- * @param {import('./merge.js').Merge} merge
+ * @param {import('./diff-merge.js').Merge} merge
  * @returns {Payload}
  */
 export function diffPayload (guid, { from, version, count, kind, joined, changed, left, closed }) {
@@ -39,7 +39,7 @@ export function listPayload (guid, { version, count, countOnly, members, cursor 
 }
 
 /**
- * What a client that joins is told. It may not be written yet that it is there itself.
+ * The answer to a join. The page may not include the client itself yet.
  * @param {Page} page
  * @param {{ id: string, uid: string, body: string }} own
  */

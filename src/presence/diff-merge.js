@@ -1,6 +1,6 @@
 /**
- * Diffs of one document that come between two messages to its members, as one: what a member has become last counts.
- * Whoever has any version from `from` on may apply it.
+ * The diffs of one document between two messages to its members, merged into one: the last form of a member counts.
+ * It applies to any version since `from`.
  *
  * @typedef {import('./contract.js').Diff} Diff
  * @typedef {import('./contract.js').Member} Member
@@ -22,7 +22,7 @@ export class Merge {
   /** @param {number} from */
   constructor (from) { this.from = from }
 
-  /** Members and connections it tells of. */
+  /** Members and connections in it. */
   get size () { return this.joined.size + this.changed.size + this.left.size + this.closed.length }
 
   /** @param {Diff} diff the next one */
@@ -33,7 +33,7 @@ export class Merge {
     // the list is read when it is sent
     if (this.kind !== 'diff') return
     for (const member of joined) {
-      // who has left and come again within one message has only changed
+      // a member that left and joined again within one message has changed
       if (this.left.delete(member.uid)) this.changed.set(member.uid, member)
       else this.joined.set(member.uid, member)
     }
@@ -41,13 +41,13 @@ export class Merge {
     for (const { uid, ids } of left) {
       this.joined.delete(uid)
       this.changed.delete(uid)
-      // also of those who were not told: a list that was read in between has them
+      // also members that no diff announced: a list that was read in between has them
       this.left.set(uid, ids)
     }
     this.closed.push(...closed)
   }
 
-  /** There is so much to tell that the list is less. */
+  /** Replaces the diff by the list, which is shorter. */
   asList () { this.#restart('list') }
 
   /** @param {Diff['kind']} kind */

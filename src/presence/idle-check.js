@@ -1,13 +1,13 @@
 /**
- * Finds what was missed of who is present while nothing follows it: compares the documents where nothing happens with
- * the store, round and round. So it is found as well that the store has lost what it had.
+ * Finds lost presence diffs that no later diff follows: compares the quiet documents of a worker with the store, one
+ * cycle after the other. This also detects that the store has lost its data.
  */
 
-/** Every document is looked at once in this time, ms, as long as there are no more than MAX_BATCH * CYCLE / TICK. */
+/** Each document is compared once per cycle, ms, up to MAX_BATCH * CYCLE / TICK documents. */
 export const CYCLE = 15_000
-/** The work of a cycle is spread: so often a part of it, ms. */
+/** A cycle's work is spread over ticks, ms. */
 const TICK = 250
-/** Documents asked for in one tick. */
+/** Documents compared in one tick. */
 const MAX_BATCH = 500
 
 /**
@@ -15,20 +15,20 @@ const MAX_BATCH = 500
  * @param {ReadonlyMap<string, import('./room.js').Room>} dependencies.rooms
  * @param {Pick<import('./contract.js').PresenceStore, 'versions'>} dependencies.store
  * @param {import('./room.js').RoomDependencies['gate']} dependencies.gate
- * @param {{ soon: boolean }} dependencies.wanted soon: all of them are to be looked at as soon as may be, once
+ * @param {{ soon: boolean }} dependencies.wanted soon: compare all documents once, as soon as possible
  * @param {number} dependencies.cycle ms
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {AbortSignal} dependencies.signal ends it
  */
 export async function checkRooms ({ rooms, store, gate, wanted, cycle, clock, signal }) {
-  // goes on where it was, however many are opened and closed meanwhile
+  // a map iterator continues at its place when entries are added or removed
   let round = rooms.values()
-  /** How many may be looked at now: of few documents none in most ticks. */
+  /** Documents to compare in this tick; with few documents less than one in most ticks. */
   let turn = 0
-  /** How many are left of those that are to be looked at soon. */
+  /** Documents left to compare after `wanted.soon`. */
   let hurry = 0
   /**
-   * Differed when they were last compared; what they lacked may have been on its way.
+   * Rooms that differed at the last comparison; the missing diffs may have been on the way.
    * @type {{ room: import('./room.js').Room, version: number | null }[]}
    */
   let suspects = []

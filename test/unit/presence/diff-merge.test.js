@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { pauseAfter } from '../../../src/presence/cycle.js'
-import { Merge } from '../../../src/presence/merge.js'
+import { pauseAfter } from '../../../src/presence/pacing.js'
+import { Merge } from '../../../src/presence/diff-merge.js'
 
 /**
  * @param {number} version

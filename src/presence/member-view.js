@@ -5,7 +5,7 @@ import { timeOfSid } from '../wire/session-id.js'
  * A member as clients see it, made of its connections.
  *
  * @typedef {import('./contract.js').Member} Member
- * @typedef {{ name?: string, state?: object }} Body what is kept of a connection, as JSON
+ * @typedef {{ name?: string, state?: object }} Body the stored part of a connection, as JSON
  */
 
 /**
@@ -31,12 +31,12 @@ export function makeMember (uid, connections) {
 /**
  * @param {string | undefined} name
  * @param {object | undefined} state
- * @returns {string} well formed, because half a surrogate pair is nothing that clients who speak msgpack could be told
+ * @returns {string} well formed, because msgpack cannot hold half a surrogate pair
  */
 export function encodeBody (name, state) {
   const body = JSON.stringify({ name, state })
   return SURROGATE.test(body) ? JSON.stringify(wellFormed({ name, state })) : body
 }
 
-/** Halves are what JSON.stringify escapes. */
+/** JSON.stringify escapes halves of surrogate pairs. */
 const SURROGATE = /\\ud[89a-f]/

@@ -1,11 +1,11 @@
 import { InkcastError } from '../common/errors.js'
 
 /**
- * Checks what a client wants the others to see, walking no more of it than is allowed.
+ * Checks a presence state, and walks no more of it than its limit allows.
  *
  * @param {object} state
  * @param {number} maxBytes of JSON
- * @throws {InkcastError} state_too_large; bad_request for what JSON cannot hold
+ * @throws {InkcastError} state_too_large; bad_request for a state that JSON cannot hold
  */
 export function checkState (state, maxBytes) {
   let fits
@@ -19,13 +19,13 @@ export function checkState (state, maxBytes) {
 }
 
 /**
- * What a value leaves of so many bytes, where it is as short as can be: characters that JSON escapes or UTF-8 makes
- * more of are counted as one.
+ * A lower bound of a value's size, as the bytes left after it: characters that JSON escapes, or that take several bytes
+ * in UTF-8, count as one.
  * @param {unknown} value
  * @param {number} bytes
- * @returns {number} below 0: it is too large, and what comes after was not looked at
+ * @returns {number} below 0: it is too large, and the rest was not read
  * @throws {TypeError} for binary
- * @throws {RangeError} for what is nested deeper than the stack allows
+ * @throws {RangeError} for values nested deeper than the stack allows
  */
 function remaining (value, bytes) {
   if (typeof value === 'string') return bytes - value.length - 2
@@ -39,7 +39,7 @@ function remaining (value, bytes) {
   for (const key of Object.keys(value)) {
     if (bytes < 0) break
     const inner = /** @type {Record<string, unknown>} */ (value)[key]
-    // JSON leaves out what is undefined; two quotes, a colon and a comma go with the others
+    // JSON omits undefined; each other field adds two quotes, a colon and a comma
     if (inner !== undefined) bytes = remaining(inner, bytes - key.length - 4)
   }
   return bytes
