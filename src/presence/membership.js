@@ -18,7 +18,7 @@
  * @property {(membership: Membership, op: '-' | '~') => void} leave
  * @property {(membership: Membership) => Promise<void>} written
  * @property {() => Promise<import('./contract.js').Page>} page
- * @property {() => Promise<import('./payload.js').Payload>} list
+ * @property {() => Promise<import('./event-payload.js').Payload>} list
  * @property {(reason: 'gap') => void} lose
  */
 
