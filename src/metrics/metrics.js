@@ -390,15 +390,15 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
     }
     if (entry.type === 'counter') metrics[name] = new TalliedCounter(options)
     else if (entry.type === 'gauge') metrics[name] = new Gauge(options)
-    else metrics[name] = new TalliedHistogram({ ...options, buckets: entry.buckets })
+    else metrics[name] = new TalliedHistogram({ ...options, buckets: entry.buckets ?? [] })
   }
   /** @type {(() => void)[]} */
   const collectors = []
   return {
     registry,
     /**
-     * Hot paths count in plain numbers; this is where they are handed over.
-     * @param {() => void} collector called before each look at the metrics
+     * For figures that are read, or added up, when metrics are collected.
+     * @param {() => void} collector called before each collection
      */
     onCollect (collector) { collectors.push(collector) },
     /**

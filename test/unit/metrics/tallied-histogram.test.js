@@ -1,24 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Histogram, Registry } from 'prom-client'
 import { TalliedHistogram } from '../../../src/metrics/tallied-histogram.js'
 
 const BUCKETS = [0.5, 1, 4]
 
 /**
  * @param {(registry: Registry, kind: 'stock' | 'tallied') => void} use
- * @returns {Promise<[string, string]>} what a scraper sees of prom-client's and of ours
+ * @returns {Promise<{ text: string, merged: string }[]>} output of prom-client's histogram and of ours, of one process
+ *   and merged over two
  */
-async function both (use) {
-  const texts = await Promise.all((/** @type {const} */ (['stock', 'tallied'])).map((kind) => {
+const both = (use) =>
+  Promise.all((/** @type {const} */ (['stock', 'tallied'])).map(async (kind) => {
     const registry = new Registry()
     use(registry, kind)
-    return registry.metrics()
+    const text = await registry.metrics()
+    registry.setDefaultLabels({ role: 'gateway' })
+    const json = await registry.getMetricsAsJSON()
+    const two = JSON.parse(JSON.stringify([json, json]))
+    return { text, merged: await AggregatorRegistry.aggregate(two).metrics() }
   }))
-  return /** @type {[string, string]} */ (texts)
-}
 
-test('a histogram says what that of prom-client says, with labels in either form and without', async () => {
+test('the output is that of prom-client, with labels in either form and without', async () => {
   const [stock, tallied] = await both((registry, kind) => {
     const Kind = kind === 'stock' ? Histogram : TalliedHistogram
     const labelled = new Kind({
@@ -36,10 +39,12 @@ test('a histogram says what that of prom-client says, with labels in either form
     const silent = new Kind({ name: 'silent', help: 'h', labelNames: ['a'], buckets: BUCKETS, registers: [registry] })
     silent.labels('never')
   })
-  assert.equal(tallied, stock)
+  assert.equal(tallied.text, stock.text)
+  assert.equal(tallied.merged, stock.merged)
+  assert.match(tallied.merged, /stages_bucket\{le="4",stage="first",role="gateway"\} 8/)
 })
 
-test('what was handed over once is not handed over again, and more is added', async () => {
+test('each look has all values so far', async () => {
   const registry = new Registry()
   const histogram = new TalliedHistogram({ name: 'bytes', help: 'h', buckets: BUCKETS, registers: [registry] })
   for (const expected of [1, 2, 3]) {
