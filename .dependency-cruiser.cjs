@@ -90,7 +90,14 @@ module.exports = {
       from: { path: '^(src|cluster)' },
       to: { path: '^client/' }
     },
-    onlyIn('kafkajs', 'kafka'),
+    {
+      name: 'only-roots-import-a-kafka-driver',
+      severity: 'error',
+      comment: 'everything else gets a KafkaDriver (src/kafka/contract.js)',
+      from: { path: '^(src|cluster)', pathNot: `${roots}|^src/kafka/kafkajs/` },
+      to: { path: '^src/kafka/kafkajs/' }
+    },
+    onlyIn('kafkajs', 'kafka/kafkajs'),
     onlyIn('ioredis', 'redis'),
     onlyIn('socket\\.io', 'socketio|gateway'),
     onlyIn('@socket\\.io', 'socketio'),

@@ -3,7 +3,7 @@ import { busSink, createPublish } from './api/publish.js'
 import { createRedisRequests } from './api/redis-requests.js'
 import { createRedisBus } from './bus/redis-bus.js'
 import { systemClock as clock } from './common/clock.js'
-import { createKafka } from './kafka/client.js'
+import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createKafkaDownlink } from './kafka/downlink.js'
 import { createRedisPresence } from './presence/redis-presence.js'
 import { createRedis } from './redis/client.js'
@@ -28,7 +28,7 @@ async function composeApi ({ config, log, metrics, lifecycle, status, onWaits })
   await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log }))
   let sink = busSink(bus)
   if (config.mode === 'kafka') {
-    const kafka = createKafka({ settings: config.kafka, log, name: 'api', onWaits })
+    const kafka = createKafkajs({ settings: config.kafka, log, name: 'api', onWaits })
     const downlink = await lifecycle.start(
       'downlink',
       createKafkaDownlink({ kafka, topic: config.kafka.downlinkTopic, log, clock })

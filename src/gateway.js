@@ -13,7 +13,7 @@ import { createGateway } from './gateway/server.js'
 import { createStrays } from './peers/misrouted-requests.js'
 import { QUICK, THOROUGH, warmUp } from './rehearsal/warm-up.js'
 import { createLoopbackUplink } from './uplink/loopback.js'
-import { createKafka } from './kafka/client.js'
+import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createKafkaUplink } from './uplink/kafka-uplink.js'
 import { createRedis } from './redis/client.js'
 import { createNullRedis } from './rehearsal/null-redis.js'
@@ -83,7 +83,7 @@ async function composeGateway ({
   const uplink =
     config.mode === 'kafka'
       ? createKafkaUplink({
-          kafka: createKafka({ settings: config.kafka, log, name: 'gateway', onWaits }),
+          kafka: createKafkajs({ settings: config.kafka, log, name: 'gateway', onWaits }),
           topic: config.kafka.uplinkTopic,
           log,
           metrics,

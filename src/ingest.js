@@ -4,7 +4,7 @@ import { createRedisEcho } from './ingest/redis-echo.js'
 import { systemClock as clock } from './common/clock.js'
 import { createDeadLetter } from './ingest/dead-letter.js'
 import { createIngest } from './ingest/ingest.js'
-import { createKafka } from './kafka/client.js'
+import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 
@@ -24,7 +24,7 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
   if (config.mode !== 'kafka') throw new Error('ingest reads from Kafka: set KAFKA_BROKERS')
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'ingest', onWaits }))
   const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
-  const kafka = createKafka({ settings: config.kafka, log, name: 'ingest', onWaits })
+  const kafka = createKafkajs({ settings: config.kafka, log, name: 'ingest', onWaits })
   const deadLetter = await lifecycle.start(
     'dead letters',
     createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock })

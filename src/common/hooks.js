@@ -213,7 +213,7 @@ const PACKAGES = {
       },
       {
         part: 'symbol `private:Kafka:createCluster` by `getOwnPropertySymbols`, `connectionPool.send`, `kafkajs/src/protocol/encoder`: `writeBufferInternal`',
-        files: ['src/kafka/kafkajs/topic-id.js', 'src/kafka/leader-epochs.js'],
+        files: ['src/kafka/kafkajs/topic-id.js', 'src/kafka/kafkajs/leader-epochs.js'],
         without: 'A topic that was created again, or that lost its end, is not noticed.'
       }
     ]

@@ -36,7 +36,7 @@ export function readCanary (text) {
 }
 
 /**
- * @param {import('../kafka/record.js').KafkaMessage} message
+ * @param {import('../kafka/contract.js').KafkaRecord} message
  * @returns {string | undefined} the canary's text, '' when it has none; undefined: it is no canary
  */
 export function canaryOf ({ headers = {} }) {

@@ -1,9 +1,8 @@
 import { Backoff, retry } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
-import { unlessAborted } from '../kafka/abort.js'
+import { unlessAborted } from '../common/wait.js'
 import { createProducer } from '../kafka/producer.js'
-import { unreadableOf } from '../kafka/record.js'
 import { HEADER } from '../wire/headers.js'
 
 /**
@@ -18,7 +17,7 @@ import { HEADER } from '../wire/headers.js'
  * @typedef {object} Letter
  * @property {string} topic
  * @property {number} partition
- * @property {import('../kafka/record.js').KafkaMessage} message
+ * @property {import('../kafka/contract.js').KafkaRecord} message
  * @property {InkcastError} error why it cannot be delivered
  */
 
@@ -26,7 +25,7 @@ import { HEADER } from '../wire/headers.js'
  * Keeps records that cannot be delivered, as they came, with the reason and where they came from.
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('../kafka/contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic the dead-letter topic
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
@@ -59,7 +58,7 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
  * @returns {import('../kafka/producer.js').ProducerRecord}
  */
 export function deadLetterRecord ({ topic, partition, message, error }, truncated) {
-  /** @type {import('kafkajs').IHeaders} */
+  /** @type {import('../kafka/contract.js').Headers} */
   const headers = {}
   if (!truncated) {
     for (const [name, value] of Object.entries(message.headers ?? {})) {
@@ -72,7 +71,7 @@ export function deadLetterRecord ({ topic, partition, message, error }, truncate
   headers[HEADER.reason] = error.code
   headers[HEADER.topic] = topic
   headers[HEADER.partition] = String(partition)
-  const unreadable = unreadableOf(message)
+  const unreadable = message.unreadable
   headers[HEADER.offset] = unreadable?.firstOffset ?? message.offset
   if (unreadable !== undefined) headers[HEADER.batchRecords] = String(unreadable.records)
   if (truncated) headers[HEADER.truncated] = 'true'

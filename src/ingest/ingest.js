@@ -40,7 +40,7 @@ const TELL_LOST_END = 3_600_000
  * and the bus recognises it.
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {import('../kafka/contract.js').KafkaDriver} dependencies.kafka
  * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
  * @param {import('./redis-echo.js').Echo} dependencies.echo
  * @param {import('./marks.js').MarkStore & import('./healing.js').HealingStore} dependencies.markStore
@@ -241,7 +241,7 @@ export function createIngest ({
 
   /**
    * @param {number} partition
-   * @param {import('../kafka/record.js').KafkaMessage} last
+   * @param {import('../kafka/contract.js').KafkaRecord} last
    * @param {number} highWatermark
    */
   function report (partition, last, highWatermark) {
@@ -309,7 +309,7 @@ export function createIngest ({
 }
 
 /**
- * @param {import('../kafka/record.js').KafkaMessage} message
+ * @param {import('../kafka/contract.js').KafkaRecord} message
  * @returns {string} its operator, or `unknown`: whatever a producer writes must not become a label
  */
 function operatorOf ({ headers }) {

@@ -1,5 +1,5 @@
 import { InkcastError } from '../common/errors.js'
-import { leaderEpochOf, publicationFromMessage, unreadableOf } from '../kafka/record.js'
+import { leaderEpochOf, publicationFromMessage } from '../kafka/record.js'
 import { checkPublication, laneOf } from '../wire/publication.js'
 import { canaryOf } from './canary.js'
 
@@ -21,7 +21,7 @@ import { canaryOf } from './canary.js'
  * between them there is none. A lane of a document holds what the bus has in several (`laneOf`): lanes.js takes them
  * apart.
  *
- * @param {import('../kafka/record.js').KafkaMessage[]} messages
+ * @param {import('../kafka/contract.js').KafkaRecord[]} messages
  * @param {object} options
  * @param {string} options.source names the partition for deduplication (`sourceOf`)
  * @param {string} [options.healed] see Origin
@@ -48,7 +48,7 @@ export function route (messages, { source, healed, maxBytes, passesOver = () => 
       continue
     }
     try {
-      const unreadable = unreadableOf(message)
+      const unreadable = message.unreadable
       if (unreadable !== undefined)
         throw new InkcastError('bad_value', 'the record batch cannot be read', { cause: unreadable.error })
       const publication = checkPublication(publicationFromMessage(message), { maxBytes })

@@ -1,24 +1,19 @@
 /**
- * What came of one partition at once.
- * @typedef {object} Fetched
- * @property {number} partition
- * @property {import('./record.js').KafkaMessage[]} messages in the order of their offsets, at least one
- * @property {number} from the offset that was asked for
- * @property {number} end the offset after its last one, transaction markers included
- * @property {number} highWatermark the offset that the partition's next record will get, when this was fetched
+ * Types of the batches that a consumer hands to its handler.
+ *
+ * @typedef {import('./contract.js').Fetched & Place} ConsumedBatch
+ *
+ * @typedef {object} Place
+ * @property {string} topicId '' where Kafka cannot tell
+ * @property {boolean} contiguous no record lies between the batch and the last one that is done in this assignment, or
+ *   where reading was to go on
  */
 
 /**
- * @typedef {Fetched & { topicId: string, contiguous: boolean }} ConsumedBatch topicId: which topic of its name it is,
- *   '' where Kafka cannot tell; contiguous: nothing lies between it and what was done before in this assignment, or
- *   where reading was told to go on
- */
-
-/**
- * Processes a batch. Several may run at once, but one per partition. When the signal aborts (the process stops, the
- * partition goes to another member) it comes to its end soon.
+ * Processes a batch. Batches of several partitions run at once, one per partition. After the signal aborts (the process
+ * stops, the partition is reassigned) it ends soon.
  * @typedef {(batch: ConsumedBatch, signal: AbortSignal) => Promise<number>} BatchHandler
- *   resolves with how many of the leading messages are done, all unless aborted; these are never offered again
+ *   resolves with how many of the leading records are done, all unless aborted; these are never delivered again
  */
 
 /**
@@ -27,7 +22,7 @@
  */
 
 /**
- * How far partitions were read before by any member, so that a consumer that begins sees what they have lost meanwhile.
+ * How far partitions were read before by any member, so that a new consumer notices what they have lost meanwhile.
  * @typedef {(topicId: string, partitions: number[]) => Promise<Map<number, Reached>>} LastReached those that are known.
  *   Never rejects
  */

@@ -5,13 +5,13 @@ const COMMIT_INTERVAL = 1000
  * Remembers which offsets are done and commits them from time to time. A commit that fails is made up for by the next.
  *
  * @param {object} dependencies
- * @param {Pick<import('kafkajs').Consumer, 'commitOffsets'>} dependencies.consumer
- * @param {string} dependencies.topic
+ * @param {(offsets: import('./contract.js').CommittedOffset[]) => Promise<void>} dependencies.commit
+ * @param {string} dependencies.topic for the log
  * @param {() => string} dependencies.topicId committed with each offset: it means nothing in another topic of this name
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.interval] ms
  */
-export function createCommits ({ consumer, topic, topicId, log, interval = COMMIT_INTERVAL }) {
+export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_INTERVAL }) {
   /** @type {Map<number, number>} by partition, the offset after the last that is done, where it is not committed yet */
   const offsets = new Map()
   let generation = 0
@@ -19,8 +19,7 @@ export function createCommits ({ consumer, topic, topicId, log, interval = COMMI
   let timer
   let closed = false
 
-  /** @param {(partitions: import('kafkajs').TopicPartitionOffsetAndMetadata[]) => Promise<void>} commit */
-  async function commitAll (commit) {
+  async function commitAll (by = commit) {
     clearTimeout(timer)
     timer = undefined
     if (offsets.size === 0) return
@@ -28,9 +27,7 @@ export function createCommits ({ consumer, topic, topicId, log, interval = COMMI
     const since = generation
     offsets.clear()
     try {
-      await commit(
-        committing.map(([partition, offset]) => ({ topic, partition, offset: String(offset), metadata: topicId() }))
-      )
+      await by(committing.map(([partition, offset]) => ({ partition, offset, metadata: topicId() })))
     } catch (error) {
       log.debug({ err: error, topic }, 'offsets were not committed')
       if (since !== generation) return
@@ -40,7 +37,7 @@ export function createCommits ({ consumer, topic, topicId, log, interval = COMMI
   }
 
   function schedule () {
-    if (!closed) timer ??= setTimeout(() => commitAll(consumer.commitOffsets), interval)
+    if (!closed) timer ??= setTimeout(commitAll, interval)
   }
 
   return {
@@ -61,24 +58,9 @@ export function createCommits ({ consumer, topic, topicId, log, interval = COMMI
 
     /**
      * Commits now. Never rejects.
-     * @param {(offsets: import('kafkajs').Offsets) => Promise<void>} [commit] kafkajs's of a batch, which works while
-     *   the consumer stops
+     * @param {typeof commit} [by] that of a delivery, which works while the consumer stops
      */
-    flush (commit) {
-      return commitAll(
-        commit === undefined
-          ? consumer.commitOffsets
-          : (list) =>
-              commit({
-                topics: [
-                  {
-                    topic,
-                    partitions: list.map(({ partition, offset, metadata }) => ({ partition, offset, metadata }))
-                  }
-                ]
-              })
-      )
-    },
+    flush: commitAll,
 
     /** A new assignment begins, at what was committed. */
     reset () {

@@ -19,7 +19,7 @@ const PATIENCE = 2000
  * @property {boolean} paused kafkajs does not wait for it any more
  * @property {() => void} outlast called when it takes longer than PATIENCE
  * @property {Ending} ending
- * @property {import('kafkajs').EachBatchPayload} payload
+ * @property {import('./contract.js').Delivery} delivery
  *
  * @typedef {object} Ending what aborts all batches of an assignment together
  * @property {AbortController} controller
@@ -31,12 +31,12 @@ const PATIENCE = 2000
  * says afterwards what is done. There is one for each partition at most.
  *
  * @param {object} dependencies
- * @param {(fetched: import('./batch.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be
+ * @param {(fetched: import('./contract.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be
  *   processed; if not it comes again, or something else in its place
- * @param {(fetched: import('./batch.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
+ * @param {(fetched: import('./contract.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
  * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
- * @param {(partition: number, next: number, last: import('./record.js').KafkaMessage) => void} dependencies.onDone told
- *   the offset that comes next, and the last message that is done
+ * @param {(partition: number, next: number, last: import('./contract.js').KafkaRecord) => void} dependencies.onDone
+ *   called with the offset that comes next, and the last record that is done
  * @param {(error: unknown) => void} dependencies.onFailure told why a batch failed that kafkajs does not wait for any
  *   more
  * @param {import('../common/clock.js').Clock} dependencies.clock
@@ -70,8 +70,8 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
     // those that were aborted say nothing about the membership that there is now
     const current = [...active].filter((batch) => batch.ending === held)
     if (current.length === 0) return
-    if (current.some(({ payload }) => !payload.isRunning() || payload.isStale())) return abortAll()
-    current[0].payload.heartbeat().catch((error) => {
+    if (current.some(({ delivery }) => !delivery.isCurrent())) return abortAll()
+    current[0].delivery.heartbeat().catch((error) => {
       held.lost = error
       if (held === ending) abortAll()
     })
@@ -79,19 +79,19 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
 
   /**
    * @param {ActiveBatch} batch
-   * @param {import('./batch.js').Fetched} fetched
    * @param {number} generation
    */
-  async function work (batch, fetched, generation) {
-    const { partition, messages } = fetched
+  async function work (batch, generation) {
+    const { delivery } = batch
+    const { partition, messages } = delivery
     const { signal } = batch.ending.controller
     try {
-      const done = await handle(fetched, signal)
+      const done = await handle(delivery, signal)
       if (done > 0 && generation === commits.generation) {
         const { offset } = messages[done - 1]
-        batch.payload.resolveOffset(offset)
+        delivery.resolve(offset)
         // behind the last record there may be transaction markers, which belong to it
-        const next = Number(done === messages.length ? batch.payload.batch.lastOffset() : offset) + 1
+        const next = done === messages.length ? delivery.end : Number(offset) + 1
         commits.done(generation, partition, next)
         onDone(partition, next, messages[done - 1])
       }
@@ -113,44 +113,33 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
     slowest: () => active.size === 0 ? 0 : clock.monotonic() - Math.min(...Array.from(active, ({ since }) => since)),
 
     /**
-     * What kafkajs calls.
-     * @param {import('kafkajs').EachBatchPayload} payload
+     * @param {import('./contract.js').Delivery} delivery
      * @throws what the heartbeat failed with: the group goes on without this member, which has to join again
      */
-    async eachBatch (payload) {
-      // not taken, so it comes again; the pause keeps kafkajs from offering it in a tight loop
+    async handle (delivery) {
+      // not taken, so it comes again; the pause keeps it from being offered in a tight loop
       if (closed) return clock.sleep(50)
-      const { batch: { partition, messages, highWatermark } } = payload
+      const { partition } = delivery
       const { generation } = commits
-      const from = Number(
-        /** @type {{ fetchedOffset?: string }} */ (/** @type {unknown} */ (payload.batch)).fetchedOffset ?? NaN
-      )
-      const fetched = {
-        partition,
-        messages,
-        highWatermark: Number(highWatermark),
-        from,
-        end: Number(payload.batch.lastOffset()) + 1
-      }
-      if (!await accepts(fetched)) return clock.sleep(50)
-      if (payload.isStale() || generation !== commits.generation) return
+      if (!await accepts(delivery)) return clock.sleep(50)
+      if (!delivery.isCurrent() || generation !== commits.generation) return
       /** @type {ActiveBatch} */
-      const batch = { partition, since: clock.monotonic(), paused: false, outlast: () => {}, ending, payload }
+      const batch = { partition, since: clock.monotonic(), paused: false, outlast: () => {}, ending, delivery }
       active.add(batch)
       timer ??= setInterval(look, BEAT)
-      const working = work(batch, fetched, generation)
+      const working = work(batch, generation)
       const outlasts = await new Promise((resolve, reject) => {
         batch.outlast = () => resolve(true)
         working.then(() => resolve(false), reject)
       })
       if (outlasts) {
         batch.paused = true
-        const resume = payload.pause()
+        const resume = delivery.pause()
         working.catch(onFailure).finally(resume)
         return
       }
       if (batch.ending.lost !== undefined) {
-        await commits.flush(payload.commitOffsetsIfNecessary)
+        await commits.flush(delivery.commit)
         throw batch.ending.lost
       }
     },

@@ -1,5 +1,4 @@
-import { unlessAborted } from './abort.js'
-import { closeQuietly } from './close.js'
+import { unlessAborted } from '../common/wait.js'
 import { createCommits } from './commits.js'
 import { createBatches } from './consumer-batches.js'
 import { createLagMonitor } from './lag.js'
@@ -19,21 +18,6 @@ import { createTopicWatch } from './topic-watch.js'
  * @property {() => { joined: boolean, partitions: number[], pollAge: number, reason: string | undefined }} status
  */
 
-/** A dead member's partitions stand still this long, ms. The brokers' own lower limit is 6 s by default. */
-const SESSION_TIMEOUT = 10_000
-/** How soon a member notices that another one joins or leaves, ms. The group stands still meanwhile. */
-const HEARTBEAT_INTERVAL = 1000
-/**
- * How long a broker holds a request while there is nothing, ms. Records end it at once, so it costs no latency;
- * stopping waits for it.
- */
-const MAX_WAIT = 500
-/** Partitions that are processed at the same time. */
-const CONCURRENCY = 8
-/** What one answer of a broker holds, bytes; a batch that is larger comes alone. */
-const FETCH_BYTES = 8 * 2 ** 20
-const FETCH_BYTES_PER_PARTITION = 2 ** 20
-
 /** So long without an answer, while nothing is in progress, and Kafka is taken to be away, ms. */
 const SILENCE = 5000
 /** So long, and it may as well be the consumer. */
@@ -43,11 +27,10 @@ const SLOW_BATCH = 15_000
 /** How long batches in progress may take when it is stopped, ms. */
 const STOP_GRACE = 3000
 const COMMIT_TIMEOUT = 2000
-const CLOSE_TIMEOUT = 3000
 
 /**
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {import('./contract.js').KafkaDriver} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
  * @param {import('./batch.js').BatchHandler} dependencies.handle
  * @param {(partitions: number[]) => void} [dependencies.onAssigned]
@@ -63,21 +46,25 @@ const CLOSE_TIMEOUT = 3000
 export function createSession ({
   kafka,
   settings: { topic, groupId },
-  handle, onAssigned, onJoined, onLag, lastReached, onLostEnd, onStuck, log, clock
+  handle, onAssigned, onJoined: onReady, onLag, lastReached, onLostEnd, onStuck, log, clock
 }) {
-  const consumer = kafka.consumer({
-    groupId,
-    sessionTimeout: SESSION_TIMEOUT,
-    rebalanceTimeout: SESSION_TIMEOUT,
-    heartbeatInterval: HEARTBEAT_INTERVAL,
-    maxWaitTimeInMs: MAX_WAIT,
-    minBytes: 1,
-    maxBytes: FETCH_BYTES,
-    maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
-    metadataMaxAge: 60_000, // how soon new partitions are found
-    allowAutoTopicCreation: false,
-    // kafkajs never starts itself again: that would be unseen, and some errors it deems final
-    retry: { restartOnFailure: async () => false }
+  const subscription = kafka.consume({ topic, groupId }, {
+    onJoined,
+    onRebalance () {
+      joined = false
+      // Still in time: the broker accepts it until this member joins again. What is not committed now comes again.
+      commits.flush()
+      batches.abortAll()
+    },
+    onResponse () {
+      lastPoll = clock.monotonic()
+      polled = true
+    },
+    onSkip (partition, next) {
+      if (positions.has(partition)) positions.set(partition, next)
+    },
+    onFailure: (error) => fail(error),
+    handle: (delivery) => batches.handle(delivery)
   })
   const topicWatch = createTopicWatch({
     kafka,
@@ -88,7 +75,7 @@ export function createSession ({
     }
   })
   const lostEnds = createLostEnds({ kafka, topic, onLostEnd, log })
-  const commits = createCommits({ consumer, topic, topicId: () => topicWatch.id, log })
+  const commits = createCommits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log })
   /** @type {Map<number, number | undefined>} by partition of ours the offset that comes next, where it is known */
   const positions = new Map()
   const batches = createBatches({
@@ -130,10 +117,10 @@ export function createSession ({
   /** @type {(error: unknown) => void} */
   let fail = () => {}
 
-  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+  /** @param {{ partitions: number[], leader: boolean }} assignment */
+  function onJoined ({ partitions, leader }) {
     joined = true
     lastPoll = clock.monotonic()
-    const partitions = payload.memberAssignment[topic] ?? []
     batches.abortAll() // those of the assignment before
     commits.reset()
     positions.clear()
@@ -141,7 +128,7 @@ export function createSession ({
     begun = topicWatch.outdated(partitions).then(
       async (outdated) => {
         lostEnds.reset((await lastReached?.(topicWatch.id, partitions)) ?? new Map())
-        for (const partition of outdated) consumer.seek({ topic, partition, offset: '0' })
+        for (const partition of outdated) subscription.seek(partition, 0)
         if (outdated.length > 0)
           log.warn(
             { topic, partitions: outdated },
@@ -155,28 +142,13 @@ export function createSession ({
       }
     )
     lag.start()
-    log.info({ topic, groupId, partitions, leader: payload.isLeader }, 'joined the Kafka consumer group')
+    log.info({ topic, groupId, partitions, leader }, 'joined the Kafka consumer group')
     onAssigned?.(partitions)
-    onJoined()
-  })
-  consumer.on(consumer.events.REBALANCING, () => {
-    joined = false
-    // Still in time: the broker accepts it until this member joins again. What is not committed now comes again.
-    commits.flush()
-    batches.abortAll()
-  })
-  consumer.on(consumer.events.FETCH, () => {
-    lastPoll = clock.monotonic()
-    polled = true
-  })
-  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, batchSize, lastOffset } }) => {
-    // only transaction markers, which are never handed over
-    if (batchSize === 0 && positions.has(partition)) positions.set(partition, Number(lastOffset) + 1)
-  })
-  consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))
+    onReady()
+  }
 
   /**
-   * @param {import('./batch.js').Fetched} fetched
+   * @param {import('./contract.js').Fetched} fetched
    * @returns {Promise<boolean>} false: reading goes on elsewhere, behind what a partition has lost
    */
   async function goesOn (fetched) {
@@ -185,7 +157,7 @@ export function createSession ({
       const from = await lostEnds.find(fetched)
       if (from === undefined || from === Number(messages[0].offset)) return true
       positions.set(partition, from)
-      consumer.seek({ topic, partition, offset: String(from) })
+      subscription.seek(partition, from)
     } catch (error) {
       fail(error)
     }
@@ -194,15 +166,7 @@ export function createSession ({
 
   async function start () {
     await topicWatch.start()
-    await consumer.connect()
-    // a group that is new to the topic begins with what is there: a publication that came before us is late, not lost
-    await consumer.subscribe({ topics: [topic], fromBeginning: true })
-    await consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: CONCURRENCY,
-      eachBatch: batches.eachBatch
-    })
+    await subscription.start()
   }
 
   /** Lets batches in progress end, and takes care that what they did is committed before the group is left. */
@@ -238,10 +202,10 @@ export function createSession ({
       if (!positions.has(partition)) throw new Error(`partition ${partition} is not ours`)
       // neither what waits to be committed nor a commit that fails may overtake this one
       commits.reset()
-      await consumer.commitOffsets([{ topic, partition, offset: String(next), metadata: topicWatch.id }])
+      await subscription.commit([{ partition, offset: next, metadata: topicWatch.id }])
       if (!positions.has(partition)) throw new Error(`partition ${partition} is not ours any more`)
       positions.set(partition, next)
-      consumer.seek({ topic, partition, offset: String(next) })
+      subscription.seek(partition, next)
     },
 
     async run (signal) {
@@ -269,12 +233,12 @@ export function createSession ({
         lag.stop()
         topicWatch.stop()
         batches.close(0)
-        if (!(await closeQuietly(consumer, CLOSE_TIMEOUT)))
+        if (!(await subscription.close()))
           log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is left behind')
         // one that gets through only now would join the group and keep partitions from those who work
         if (starting)
           started.then(
-            () => closeQuietly(consumer, CLOSE_TIMEOUT),
+            () => subscription.close(),
             () => {}
           )
       }

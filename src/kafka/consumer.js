@@ -1,14 +1,6 @@
 import { Backoff } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
-import { closeQuietly } from './close.js'
 import { createSession } from './consumer-session.js'
-
-/**
- * @typedef {import('./batch.js').Fetched} Fetched
- * @typedef {import('./batch.js').ConsumedBatch} ConsumedBatch
- * @typedef {import('./batch.js').BatchHandler} BatchHandler
- * @typedef {import('./batch.js').LastReached} LastReached
- */
 
 /**
  * @typedef {object} ConsumerStatus
@@ -22,21 +14,20 @@ import { createSession } from './consumer-session.js'
 
 /** A consumer that ran this long has recovered: the next failure is tried again soon. */
 const STABLE = 60_000
-const CLOSE_TIMEOUT = 1000
 
 /**
  * A member of a consumer group that replaces itself when it fails: kafkajs gives up for good on errors it deems
  * final, and in the field consumers have stopped without a word.
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {import('./contract.js').KafkaDriver} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
- * @param {BatchHandler} dependencies.handle
+ * @param {import('./batch.js').BatchHandler} dependencies.handle
  * @param {(signal: AbortSignal) => Promise<unknown>} [dependencies.prepare] done before each connection
  * @param {(partitions: number[]) => void} [dependencies.onAssigned] told which partitions are its own now
  * @param {(partition: number, records: number) => void} [dependencies.onLag] told every 10 s how many records of each
  *   partition are not done
- * @param {LastReached} [dependencies.lastReached]
+ * @param {import('./batch.js').LastReached} [dependencies.lastReached]
  * @param {(partition: number) => void} [dependencies.onLostEnd] told of a partition that has lost records which were
  *   read already; reading goes on behind the loss
  * @param {(error: unknown) => void} [dependencies.onFailure] told of each replacement
@@ -164,14 +155,13 @@ export function createConsumer ({
 
     /** @param {number} partition @returns {Promise<{ low: number, high: number }>} where it begins and ends now */
     async ends (partition) {
-      const admin = kafka.admin({ retry: { retries: 1 } })
+      const inspector = await kafka.inspect({ retries: 1 })
       try {
-        await admin.connect()
-        const found = (await admin.fetchTopicOffsets(settings.topic)).find((each) => each.partition === partition)
+        const found = (await inspector.ends(settings.topic)).find((each) => each.partition === partition)
         if (found === undefined) throw new Error(`Kafka tells nothing of partition ${partition}`)
-        return { low: Number(found.low), high: Number(found.high) }
+        return { low: found.low, high: found.high }
       } finally {
-        closeQuietly(admin, CLOSE_TIMEOUT)
+        inspector.close()
       }
     },
 

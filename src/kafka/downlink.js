@@ -5,7 +5,7 @@ import { createProducer } from './producer.js'
  * Writes publications to the downlink topic: what the api does with what it is asked to publish.
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
@@ -16,11 +16,6 @@ export function createKafkaDownlink ({ kafka, topic, log, clock, limits }) {
   return {
     start: () => producer.start(),
     stop: () => producer.stop(),
-
-    /** How many publications wait for their acknowledgement. */
-    get pending () {
-      return producer.pending
-    },
 
     /**
      * @param {import('../wire/publication.js').Publication} publication checked (`checkPublication`)

@@ -1,4 +1,4 @@
-import { closeQuietly } from './close.js'
+import { within } from '../common/wait.js'
 
 /** How often the ends of the partitions are asked for, ms. */
 const INTERVAL = 10_000
@@ -6,7 +6,6 @@ const INTERVAL = 10_000
  * So many times in a row a partition has records and nothing is done with them, and its consumer is taken to be stuck.
  */
 const STUCK_AFTER = 6
-const CLOSE_TIMEOUT = 1000
 /** So long Kafka may take to say what there is to read, ms. */
 const ASK_TIMEOUT = 2000
 
@@ -22,7 +21,7 @@ const ASK_TIMEOUT = 2000
  * and gets nothing.
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'inspect'>} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
  * @param {() => Map<number, Progress>} dependencies.progress of the partitions that are the consumer's own now
  * @param {(partition: number, records: number) => void} [dependencies.onLag]
@@ -37,20 +36,18 @@ export function createLagMonitor ({
 }) {
   /** @type {Map<number, { next: number, times: number }>} partitions that have records and stand still */
   const standing = new Map()
-  /** @type {import('kafkajs').Admin | undefined} */
-  let admin
+  /** @type {import('./contract.js').Inspector | undefined} */
+  let inspector
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let stopped = false
 
   async function poll () {
     try {
-      if (admin === undefined) {
-        admin = kafka.admin({ retry: { retries: 1 } })
-        await admin.connect()
-      }
-      const ends = await admin.fetchTopicOffsets(topic)
-      const committed = await committedOffsets(admin)
+      inspector ??= await kafka.inspect({ retries: 1 })
+      if (stopped) return close()
+      const ends = await inspector.ends(topic)
+      const committed = await committedOffsets(inspector)
       if (!stopped) look(ends, committed)
     } catch (error) {
       log.debug({ err: error, topic }, 'the lag is not known at the moment')
@@ -59,16 +56,16 @@ export function createLagMonitor ({
     if (!stopped) timer = setTimeout(poll, interval)
   }
 
-  /** @param {import('kafkajs').Admin} admin of partitions that nothing came from yet */
-  async function committedOffsets (admin) {
+  /** @param {import('./contract.js').Inspector} from of partitions that nothing came from yet */
+  async function committedOffsets (from) {
     const partitions = [...progress()].filter(([, { next }]) => next === undefined).map(([partition]) => partition)
     if (partitions.length === 0) return new Map()
-    const [found] = await admin.fetchOffsets({ groupId, topics: [topic] })
-    return new Map(found.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+    const found = await from.committed(groupId, topic)
+    return new Map(found.map(({ partition, offset }) => [partition, offset]))
   }
 
   /**
-   * @param {{ partition: number, high: string, low: string }[]} ends
+   * @param {{ partition: number, high: number, low: number }[]} ends
    * @param {Map<number, number>} committed -1 for none
    */
   function look (ends, committed) {
@@ -77,8 +74,8 @@ export function createLagMonitor ({
     for (const { partition, high, low } of ends) {
       const own = now.get(partition)
       if (own === undefined) continue
-      const next = Math.max(own.next ?? committed.get(partition) ?? 0, Number(low))
-      const records = Math.max(0, Number(high) - next)
+      const next = Math.max(own.next ?? committed.get(partition) ?? 0, low)
+      const records = Math.max(0, high - next)
       onLag?.(partition, records)
       const before = standing.get(partition)
       if (records === 0 || own.busy || before?.next !== next) standing.set(partition, { next, times: 0 })
@@ -87,46 +84,35 @@ export function createLagMonitor ({
   }
 
   /**
-   * What a consumer could read and has not, now: kafkajs's admin tells the last stable offset, so what an open
-   * transaction holds back is not among it.
    * @param {number} partition
-   * @returns {Promise<number | undefined>} undefined: not known
+   * @returns {Promise<number | undefined>} how many of its records the consumer could read and has not, now; undefined:
+   *   not known
    */
-  async function readable (partition) {
-    /** @type {NodeJS.Timeout | undefined} */
-    let timer
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, ASK_TIMEOUT, undefined)
-    })
-    try {
-      return await Promise.race([ask(partition), late])
-    } finally {
-      clearTimeout(timer)
-    }
-  }
+  const readable = (partition) => within(unread(partition), ASK_TIMEOUT, undefined)
 
-  /** @param {number} partition @returns {Promise<number | undefined>} */
-  async function ask (partition) {
+  /** @param {number} partition @returns {Promise<number | undefined>} never rejects */
+  async function unread (partition) {
     const own = progress().get(partition)
     if (own === undefined) return undefined
-    const asking = kafka.admin({ retry: { retries: 0 } })
+    /** @type {import('./contract.js').Inspector | undefined} */
+    let asking
     try {
-      await asking.connect()
-      const ends = await asking.fetchTopicOffsets(topic)
+      asking = await kafka.inspect({ retries: 0 })
+      const ends = await asking.ends(topic)
       const found = ends.find((end) => end.partition === partition)
       const next = own.next ?? (await committedOffsets(asking)).get(partition) ?? -1
-      return found === undefined ? undefined : Math.max(0, Number(found.high) - Math.max(next, Number(found.low)))
+      return found === undefined ? undefined : Math.max(0, found.high - Math.max(next, found.low))
     } catch (error) {
       log.debug({ err: error, topic }, 'the end of a partition is not known at the moment')
       return undefined
     } finally {
-      closeQuietly(asking, CLOSE_TIMEOUT)
+      asking?.close()
     }
   }
 
   function close () {
-    if (admin !== undefined) closeQuietly(admin, CLOSE_TIMEOUT)
-    admin = undefined
+    inspector?.close()
+    inspector = undefined
   }
 
   return {

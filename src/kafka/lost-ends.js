@@ -1,5 +1,4 @@
 import { Backoff, retry } from '../common/backoff.js'
-import { fetchEpochEnd } from './leader-epochs.js'
 import { leaderEpochOf } from './record.js'
 
 /** The new leader is not known everywhere at once: some tries, for about 2 s. */
@@ -14,13 +13,12 @@ const TRIES = 6
  * whenever another leader's follow or offsets go back.
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'epochEnd'>} dependencies.kafka
  * @param {string} dependencies.topic
- * @param {typeof fetchEpochEnd} [dependencies.ask] for tests
  * @param {(partition: number) => void} dependencies.onLostEnd
  * @param {import('../common/log.js').Log} dependencies.log
  */
-export function createLostEnds ({ kafka, topic, ask = fetchEpochEnd, onLostEnd, log }) {
+export function createLostEnds ({ kafka, topic, onLostEnd, log }) {
   /** @type {Map<number, Reached>} by partition of ours */
   const reached = new Map()
 
@@ -38,7 +36,7 @@ export function createLostEnds ({ kafka, topic, ask = fetchEpochEnd, onLostEnd, 
     done (partition, place) { reached.set(partition, place) },
 
     /**
-     * @param {import('./batch.js').Fetched} batch what comes next
+     * @param {import('./contract.js').Fetched} batch what comes next
      * @returns {Promise<number | undefined>} the offset to go back to, which may be that of the batch; undefined:
      *   nothing was lost
      * @throws {Error} Kafka cannot tell at the moment
@@ -48,9 +46,9 @@ export function createLostEnds ({ kafka, topic, ask = fetchEpochEnd, onLostEnd, 
       const epoch = leaderEpochOf(first)
       if (last?.epoch === undefined || epoch === undefined) return undefined
       if (epoch === last.epoch && Number(first.offset) >= last.next) return undefined
-      const asked = last.epoch
+      const leader = { topic, partition, epoch: last.epoch }
       const backoff = new Backoff({ min: 100, max: 1000 })
-      const end = await retry(() => ask(kafka, topic, partition, asked), {
+      const end = await retry(() => kafka.epochEnd(leader), {
         backoff,
         retryable: () => backoff.tries < TRIES - 1
       })

@@ -1,22 +1,18 @@
 import { Backoff } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
-import { sendBatch } from './send-batch.js'
-import { closeQuietly } from './close.js'
-import { createFixedPartitioner } from './fixed-partition.js'
-import { fetchMaxBytes } from './topic-limit.js'
 
 /**
  * @typedef {object} ProducerRecord
  * @property {string | Buffer | null} key records of one key keep their order
  * @property {Buffer | null} value
- * @property {import('kafkajs').IHeaders} headers
+ * @property {import('./contract.js').Headers} headers
  * @property {number} [partition] default: the key's
  */
 
 /**
  * @typedef {object} Waiting
- * @property {import('./fixed-partition.js').FixedMessage} message
+ * @property {import('./contract.js').OutgoingMessage} message
  * @property {number} bytes
  * @property {number} deadline ms since 1970
  * @property {boolean} tried it was part of a request, so it may have been written
@@ -44,7 +40,6 @@ const BATCH_OVERHEAD = 64
 /** However small the batches have to be. */
 const MIN_BATCH_BYTES = 1024
 const SWEEP_INTERVAL = 250
-const CLOSE_TIMEOUT = 3000
 
 /**
  * Sends records of one topic. One request is on its way at a time, and what is sent meanwhile goes into the next one:
@@ -55,7 +50,7 @@ const CLOSE_TIMEOUT = 3000
  * acknowledgement got lost. docs/decisions/0011-kafka-producer.md
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
@@ -72,9 +67,9 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   let pendingBytes = 0
   let stopped = false
   let failing = false
-  /** @type {import('kafkajs').Producer | undefined} */
+  /** @type {import('./contract.js').TopicProducer | undefined} */
   let producer
-  /** @type {Promise<import('./send-batch.js').Failure | undefined> | undefined} */
+  /** @type {Promise<import('./contract.js').SendFailure | undefined> | undefined} */
   let connecting
   let pumping = false
   let batchBytes = limits.batchBytes
@@ -160,30 +155,28 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     }
   }
 
-  /** @returns {Promise<import('./send-batch.js').Failure | undefined>} undefined: connected. Never rejects */
+  /** @returns {Promise<import('./contract.js').SendFailure | undefined>} undefined: connected. Never rejects */
   function connect () {
     return connecting ??= tryToConnect().finally(() => { connecting = undefined })
   }
 
-  /** @returns {Promise<import('./send-batch.js').Failure | undefined>} */
+  /** @returns {Promise<import('./contract.js').SendFailure | undefined>} */
   async function tryToConnect () {
     if (producer !== undefined) return undefined
-    const candidate = kafka.producer({
-      idempotent: true,
-      maxInFlightRequests: 1,
-      allowAutoTopicCreation: false,
-      createPartitioner: createFixedPartitioner,
-      retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 }
-    })
     try {
-      const [maxBytes] = await Promise.all([fetchMaxBytes(kafka, topic), candidate.connect()])
+      const connected = await kafka.produce(topic)
+      if (aborter.signal.aborted) {
+        connected.close()
+        throw aborter.signal.reason
+      }
       // a batch that is within the limit as a whole is so in each of its partitions
-      batchBytes = Math.min(limits.batchBytes, Math.max(MIN_BATCH_BYTES, (maxBytes ?? Infinity) - BATCH_OVERHEAD))
-      if (aborter.signal.aborted) throw aborter.signal.reason
-      producer = candidate
+      batchBytes = Math.min(
+        limits.batchBytes,
+        Math.max(MIN_BATCH_BYTES, (connected.maxBytes ?? Infinity) - BATCH_OVERHEAD)
+      )
+      producer = connected
       return undefined
     } catch (error) {
-      closeQuietly(candidate, CLOSE_TIMEOUT)
       return { rejected: false, error: new InkcastError('unavailable', undefined, { cause: error }) }
     }
   }
@@ -191,15 +184,13 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   /**
    * Once tried, a batch stays what it is, or the broker could not recognise it.
    * @param {Waiting[]} taken
-   * @returns {Promise<import('./send-batch.js').Failure | undefined>} undefined: written
+   * @returns {Promise<import('./contract.js').SendFailure | undefined>} undefined: written
    */
   async function attempt (taken) {
     const sending = taken.filter(({ tried, settled }) => tried || !settled)
     if (sending.length === 0) return undefined
     for (const waiting of sending) waiting.tried = true
-    const failure = await sendBatch(
-      /** @type {import('kafkajs').Producer} */ (producer),
-      topic,
+    const failure = await /** @type {import('./contract.js').TopicProducer} */ (producer).send(
       sending.map(({ message }) => message)
     )
     if (failure === undefined) for (const waiting of sending) settle(waiting)
@@ -245,7 +236,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   }
 
   function replaceProducer () {
-    if (producer !== undefined) closeQuietly(producer, CLOSE_TIMEOUT)
+    producer?.close()
     producer = undefined
   }
 
@@ -288,9 +279,6 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
       })
     },
 
-    /** How many records wait for their acknowledgement. */
-    get pending () { return pendingRecords },
-
     /**
      * Waits until everything is acknowledged, then closes; what is left after graceMs is rejected.
      * @param {number} [graceMs]
@@ -303,7 +291,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
       clearInterval(sweeper)
       for (const waiting of [...batch, ...queue]) settle(waiting, lateError(waiting.tried))
       queue = []
-      if (producer !== undefined) await closeQuietly(producer, CLOSE_TIMEOUT)
+      await producer?.close()
     }
   }
 }
@@ -326,7 +314,7 @@ const sizeOf = (taken) => taken.reduce((sum, { bytes }) => sum + bytes, 0)
 /**
  * @param {string | Buffer | null} key
  * @param {Buffer | null} value
- * @param {import('kafkajs').IHeaders} headers
+ * @param {import('./contract.js').Headers} headers
  * @returns {number} at least what it takes in a batch, bytes
  */
 function sizeOfRecord (key, value, headers) {

@@ -2,10 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../common/errors.js'
 import { publicationFromHeaders } from '../wire/headers.js'
 
-/**
- * A record as kafkajs hands it over. Key and value are slices of the whole answer of the broker.
- * @typedef {import('kafkajs').KafkaMessage} KafkaMessage
- */
+/** @typedef {import('./contract.js').KafkaRecord} KafkaRecord */
 
 const NO_VALUE = Buffer.alloc(0)
 
@@ -16,7 +13,7 @@ const NO_VALUE = Buffer.alloc(0)
  * counts with its last value, as in Kafka's own clients (`Headers.lastHeader`); one without a value counts as absent.
  * A record without a value (a tombstone) has an empty one.
  *
- * @param {KafkaMessage} message
+ * @param {KafkaRecord} message
  * @returns {import('../wire/publication.js').Publication}
  * @throws {InkcastError} unknown_operator, bad_header, bad_content_type
  */
@@ -25,30 +22,19 @@ export function publicationFromMessage ({ headers = {}, value, timestamp }) {
 }
 
 /**
- * A batch of records that could not be decompressed or decoded comes as one message in its place; see record-batch.js.
- *
- * @param {KafkaMessage} message
- * @returns {import('./kafkajs/record-batch.js').UnreadableBatch['unreadable'] | undefined} undefined for an ordinary
- *   record
- */
-export const unreadableOf = (message) =>
-  /** @type {Partial<import('./kafkajs/record-batch.js').UnreadableBatch>} */ (message).unreadable
-
-/**
  * The epoch of the leader that wrote a record: a partition that lost its end gives the same offsets to other records,
  * with a later epoch.
  *
- * @param {KafkaMessage} message
- * @returns {number | undefined} undefined where kafkajs's own reader was used, or the broker does not know
+ * @param {KafkaRecord} message
+ * @returns {number | undefined} undefined where driver or broker do not know
  */
-export function leaderEpochOf (message) {
-  const epoch = /** @type {Partial<import('./kafkajs/record-batch.js').DecodedMessage>} */ (message).batchContext
-    ?.leaderEpoch
+export function leaderEpochOf ({ batchContext }) {
+  const epoch = batchContext?.leaderEpoch
   return epoch === undefined || epoch < 0 ? undefined : epoch
 }
 
 /**
- * @param {import('kafkajs').IHeaders} headers
+ * @param {import('./contract.js').Headers} headers
  * @param {string} name
  * @returns {string | undefined}
  */

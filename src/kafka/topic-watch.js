@@ -1,10 +1,7 @@
 import { Backoff, retry } from '../common/backoff.js'
-import { closeQuietly } from './close.js'
-import { fetchTopicId } from './kafkajs/topic-id.js'
 
 /** How often it is looked whether the topic is still the same one, ms. */
 const INTERVAL = 10_000
-const CLOSE_TIMEOUT = 1000
 /**
  * A broker that has just started, or a topic that was just made, is not known everywhere yet: some tries, for about 2
  * s.
@@ -25,7 +22,7 @@ function patiently (ask) {
  * documents remember of the old ones nor what the group has committed says anything about the new ones.
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'topicId' | 'inspect'>} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
  * @param {(error: Error) => void} dependencies.onChanged told when it is another one, or not there
  */
@@ -41,7 +38,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
   async function verify () {
     if (id === '') return true
     try {
-      const now = await patiently(() => fetchTopicId(kafka, topic))
+      const now = await patiently(() => kafka.topicId(topic))
       if (now === id) return true
       onChanged(new Error(`topic ${topic} was deleted and made anew`))
     } catch (error) {
@@ -50,9 +47,18 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
     return false
   }
 
+  async function committedOffsets () {
+    const inspector = await kafka.inspect({ retries: 1 })
+    try {
+      return await inspector.committed(groupId, topic)
+    } finally {
+      inspector.close()
+    }
+  }
+
   async function look () {
     // Kafka may be away for a moment: that is for others to judge
-    if (await fetchTopicId(kafka, topic).catch(() => id) !== id) await verify()
+    if (await kafka.topicId(topic).catch(() => id) !== id) await verify()
     if (!stopped) timer = setTimeout(look, INTERVAL)
   }
 
@@ -61,7 +67,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
     get id () { return id },
 
     async start () {
-      id = await patiently(() => fetchTopicId(kafka, topic))
+      id = await patiently(() => kafka.topicId(topic))
       if (id !== '' && !stopped) timer = setTimeout(look, INTERVAL)
     },
 
@@ -77,20 +83,14 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
      */
     async outdated (partitions) {
       if (id === '' || partitions.length === 0 || !await verify()) return []
-      const admin = kafka.admin({ retry: { retries: 1 } })
-      try {
-        await patiently(() => admin.connect())
-        const [found] = await patiently(() => admin.fetchOffsets({ groupId, topics: [topic] }))
-        return found.partitions
-          .filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== id)
-          .map(({ partition }) => partition)
-      } finally {
-        closeQuietly(admin, CLOSE_TIMEOUT)
-      }
+      const committed = await patiently(committedOffsets)
+      return committed
+        .filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== id)
+        .map(({ partition }) => partition)
     },
 
     /**
-     * @param {import('./batch.js').Fetched} batch
+     * @param {import('./contract.js').Fetched} batch
      * @param {number | undefined} next the offset that should come next, undefined for the first
      * @returns {Promise<boolean>} whether the batch is of this topic. It is asked about only where offsets went back
      */

@@ -1,6 +1,6 @@
 import { retry } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
-import { unlessAborted } from './abort.js'
+import { unlessAborted } from '../common/wait.js'
 
 /** Headers and framing around a value. */
 const MAX_OVERHEAD = 65_536
@@ -12,7 +12,7 @@ const NOTICE_AFTER = 5000
  * until Kafka answers. Several processes may do this at once.
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics'>} dependencies.kafka
  * @param {string[]} dependencies.topics
  * @param {{ partitions: number, replication: number }} dependencies.settings partitions 0: create nothing;
  *   replication -1: the broker's default
@@ -47,7 +47,7 @@ export async function ensureTopics ({ kafka, topics, settings, maxBytes = 2 ** 2
 }
 
 /** Topics do not exist and inkcast may not create them. */
-export class MissingTopicsError extends Error {
+class MissingTopicsError extends Error {
   /** @param {string[]} topics */
   constructor (topics) {
     super(`Kafka has no topic ${topics.join(', ')}, and KAFKA_TOPIC_PARTITIONS=0 forbids to create it`)
@@ -58,53 +58,21 @@ export class MissingTopicsError extends Error {
 
 /**
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics'>} dependencies.kafka
  * @param {string[]} dependencies.topics
  * @param {{ partitions: number, replication: number }} dependencies.settings
  * @param {number} dependencies.maxBytes
  * @param {import('../common/log.js').Log} dependencies.log
  */
-async function attempt ({ kafka, topics, settings, maxBytes, log }) {
-  const admin = kafka.admin({ retry: { retries: 1 } })
-  try {
-    await admin.connect()
-    /** @type {string[]} */
-    const missing = []
-    for (const topic of topics) if (!await exists(admin, topic)) missing.push(topic)
-    if (missing.length === 0) return []
-    if (settings.partitions === 0) throw new MissingTopicsError(missing)
-    const configEntries = [{ name: 'max.message.bytes', value: String(maxBytes + MAX_OVERHEAD) }]
-    // false: another process was faster, which is as good
-    const created = await admin.createTopics({
-      topics: missing.map((topic) => ({
-        topic,
-        numPartitions: settings.partitions,
-        replicationFactor: settings.replication,
-        configEntries
-      })),
-      waitForLeaders: true,
-      timeout: 5000
-    })
-    if (created) log.info({ topics: missing, partitions: settings.partitions }, 'Kafka topics created')
-    return created ? missing : []
-  } finally {
-    await admin.disconnect().catch(() => {})
-  }
-}
-
-/**
- * @param {import('kafkajs').Admin} admin
- * @param {string} topic
- */
-async function exists (admin, topic) {
-  try {
-    await admin.fetchTopicMetadata({ topics: [topic] })
-    return true
-  } catch (error) {
-    const { type } = /** @type {{ type?: string }} */ (error)
-    if (type === 'UNKNOWN_TOPIC_OR_PARTITION') return false
-    // it exists, its leaders are being chosen
-    if (type === 'LEADER_NOT_AVAILABLE') return true
-    throw error
-  }
+async function attempt ({ kafka, topics, settings: { partitions, replication }, maxBytes, log }) {
+  const { missing, created } = await kafka.ensureTopics({
+    topics,
+    partitions,
+    replication,
+    maxMessageBytes: maxBytes + MAX_OVERHEAD
+  })
+  if (missing.length > 0 && partitions === 0) throw new MissingTopicsError(missing)
+  if (!created) return []
+  log.info({ topics: missing, partitions }, 'Kafka topics created')
+  return missing
 }

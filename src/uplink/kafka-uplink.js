@@ -7,7 +7,7 @@ import { createProducer } from '../kafka/producer.js'
  * The key is the guid, so that a document's records keep their order; without one, the user, or the connection.
  *
  * @param {object} dependencies
- * @param {import('kafkajs').Kafka} dependencies.kafka
+ * @param {Pick<import('../kafka/contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'uplink_records' | 'uplink_pending'>} dependencies.metrics

@@ -5,7 +5,8 @@ import { loadConfig } from '../../src/config/load.js'
 import { createDeadLetter } from '../../src/ingest/dead-letter.js'
 import { createIngest } from '../../src/ingest/ingest.js'
 import { createMemoryMarks } from '../../src/ingest/marks.js'
-import { closeKafka, createKafka } from '../../src/kafka/client.js'
+import { createClient } from '../../src/kafka/kafkajs/client.js'
+import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { kafkaBrokers } from './env.js'
@@ -16,7 +17,7 @@ import { waitFor } from './wait.js'
 /** @typedef {Awaited<ReturnType<typeof testKafka>>} TestKafka */
 
 /**
- * A client with topics and a group of its own, deleted after the test.
+ * A driver and a client of kafkajs, with topics and a group of their own, deleted after the test.
  *
  * @param {import('node:test').TestContext} t
  * @param {object} [options]
@@ -39,15 +40,19 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
     }
   })
   const { log, lines } = recordingLog()
-  const kafka = createKafka({ settings: config.kafka, log, name: 'test' })
+  // without brokers kafkajs ends what it still tries in the background, where a test's own broker is gone
+  const servers = [...config.kafka.brokers]
+  const settings = { ...config.kafka, brokers: servers }
+  const client = createClient({ settings, log, name: 'test' })
+  const kafka = createKafkajs({ settings, log, name: 'test', client })
   const { downlinkTopic, uplinkTopic, deadLetterTopic, groupId } = config.kafka
   const all = [downlinkTopic, uplinkTopic, deadLetterTopic]
   if (topics) await ensureTopics({ kafka, topics: all, settings: config.kafka, log })
   /** @type {(() => unknown)[]} */
-  const ends = [() => closeKafka(kafka)]
+  const ends = [() => { servers.length = 0 }]
   if (ownBroker === undefined) {
     ends.push(async () => {
-      const admin = kafka.admin({ retry: { retries: 0 } }) // kafkajs tries again to delete what is not there
+      const admin = client.admin({ retry: { retries: 0 } }) // kafkajs tries again to delete what is not there
       await admin.connect()
       await admin.deleteGroups([groupId]).catch(() => {})
       for (const topic of all) await admin.deleteTopics({ topics: [topic] }).catch(() => {})
@@ -57,14 +62,14 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
   t.after(async () => { for (const end of ends.reverse()) await end() })
 
   return {
-    kafka, config, log, lines, downlinkTopic, uplinkTopic, deadLetterTopic, groupId,
+    kafka, client, config, settings, log, lines, downlinkTopic, uplinkTopic, deadLetterTopic, groupId,
 
     /** @param {() => unknown} end run after the test, before what was there earlier ends */
     onEnd (end) { ends.push(end) },
 
     /** @param {import('kafkajs').Message[]} messages @param {string} [topic] default: the downlink */
     async produce (messages, topic = downlinkTopic) {
-      const producer = kafka.producer({ allowAutoTopicCreation: false })
+      const producer = client.producer({ allowAutoTopicCreation: false })
       try {
         await producer.connect()
         await producer.send({ topic, messages })
@@ -82,7 +87,7 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
     async readAll (topic, count) {
       /** @type {Received[]} */
       const received = []
-      const consumer = kafka.consumer({
+      const consumer = client.consumer({
         groupId: `${id}.reader-${randomBytes(4).toString('hex')}`,
         allowAutoTopicCreation: false,
         maxWaitTimeInMs: 100

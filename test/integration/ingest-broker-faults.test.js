@@ -70,7 +70,10 @@ test('Kafka is restarted, killed and stops answering while records are written a
   })
   writing = false
   await writer
-  await waitFor(() => downlink.pending === 0, { timeout: 15_000, message: () => downlink.pending })
+  await waitFor(() => safe.length + refusals.length === next, {
+    timeout: 15_000,
+    message: () => [safe.length, refusals.length, next]
+  })
 
   const numbers = () => bus.published.map(({ publication: { value } }) => Number(value.toString()))
   await waitFor(() => {

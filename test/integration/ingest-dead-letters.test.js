@@ -111,7 +111,7 @@ test('a hundred bad records of every kind stop nothing and are kept with their r
 
 test('a record that is too large for the dead letters is kept without its value', async (t) => {
   const kafka = await testKafka(t)
-  const admin = kafka.kafka.admin()
+  const admin = kafka.client.admin()
   await admin.connect()
   await admin.alterConfigs({
     validateOnly: false,
@@ -151,7 +151,7 @@ test('a record that is too large for the dead letters is kept without its value'
 test('an offset is not done before its dead letter is safe', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   // no topic for the dead letters: they are tried for as long as there is none
-  const admin = kafka.kafka.admin()
+  const admin = kafka.client.admin()
   kafka.onEnd(() => admin.disconnect())
   await admin.connect()
   const first = await startIngest(kafka)
@@ -178,7 +178,7 @@ test('a compressed batch that is a bomb, or that cannot be read, is kept as a wh
   const { published, bus, counted, ingest } = await startIngest(kafka)
   await kafka.produce([broadcast('d', 1)])
   // 70 MB of spaces: broker and producer see 70 KB
-  const producer = kafka.kafka.producer()
+  const producer = kafka.client.producer()
   await producer.connect()
   const { default: kafkajs } = await import('kafkajs')
   const gzip = kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP]
@@ -236,7 +236,7 @@ test('a zstd batch of thousands of empty frames, which Kafka takes, holds nothin
   t.after(() => {
     kafkajs.CompressionCodecs[ZSTD] = zstd
   })
-  const producer = kafka.kafka.producer()
+  const producer = kafka.client.producer()
   await producer.connect()
   const before = process.cpuUsage().user
   await producer.send({

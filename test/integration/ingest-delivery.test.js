@@ -27,7 +27,7 @@ function assertAllInOrder (bus, count, documents) {
 
 /** @param {import('../helpers/kafka-ingest.js').TestKafka} kafka */
 async function committedOffsets (kafka) {
-  const admin = kafka.kafka.admin()
+  const admin = kafka.client.admin()
   kafka.onEnd(() => admin.disconnect())
   await admin.connect()
   return async () => {
@@ -101,7 +101,7 @@ test('a member that dies between effect and commit: what comes again is recognis
   await waitFor(async () => (await committed()).reduce((sum, offset) => sum + offset) === 100)
   await first.stop()
   // as if the last commits had never been made
-  const admin = kafka.kafka.admin()
+  const admin = kafka.client.admin()
   await admin.connect()
   await admin.setOffsets({
     groupId: kafka.groupId,
@@ -182,7 +182,7 @@ test('a second member takes over partitions: nothing is lost, reordered or comes
   const first = await startIngest(kafka, { bus })
   let sent = 0
   let producing = true
-  const producer = kafka.kafka.producer()
+  const producer = kafka.client.producer()
   await producer.connect()
   kafka.onEnd(() => producer.disconnect())
   const done = (async () => {

@@ -33,7 +33,7 @@ async function loseEnd (broker, topic, end) {
 
 /** @param {string} name @param {number} count one batch each */
 const produceEach = async (/** @type {TestKafka} */ kafka, name, count) => {
-  const producer = kafka.kafka.producer({ allowAutoTopicCreation: false })
+  const producer = kafka.client.producer({ allowAutoTopicCreation: false })
   await producer.connect()
   for (let i = 0; i < count; i++)
     await producer.send({ topic: kafka.downlinkTopic, messages: [broadcast('d', `${name}${i}`)] })
@@ -92,7 +92,7 @@ test('a group whose offsets are reset carries nothing out again that has no log;
   await first.published(4)
   await first.stop()
 
-  const admin = kafka.kafka.admin()
+  const admin = kafka.client.admin()
   await admin.connect()
   t.after(() => admin.disconnect())
   await waitFor(() =>

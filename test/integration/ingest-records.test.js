@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fetchTopicId } from '../../src/kafka/kafkajs/topic-id.js'
 import { encodeMsgpack } from '../../src/wire/msgpack.js'
 import { kafkaClasspath } from '../helpers/env.js'
 import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
@@ -40,7 +39,7 @@ test('every operator reaches the bus as it was asked for', async (t) => {
   const byTrace = new Map(bus.published.map((entry) => [entry.publication.traceId, entry]))
   assert.deepEqual(byTrace.get('t1'), {
     origin: {
-      source: `${await fetchTopicId(kafka.kafka, kafka.downlinkTopic)}/0`,
+      source: `${await kafka.kafka.topicId(kafka.downlinkTopic)}/0`,
       sequence: 0,
       epoch: 0,
       healed: 'same'
@@ -169,7 +168,7 @@ test('lag and age are reported per partition, and not for partitions of others',
 test('of a transaction everything arrives or nothing, and its markers hold nobody up', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const { published, bus, ingest, stop } = await startIngest(kafka)
-  const producer = kafka.kafka.producer({
+  const producer = kafka.client.producer({
     transactionalId: `${kafka.groupId}.tx`,
     idempotent: true,
     maxInFlightRequests: 1

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fetchTopicId } from '../../src/kafka/kafkajs/topic-id.js'
 import { ensureTopics } from '../../src/kafka/topics.js'
 import { broadcast, recordingBus, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
@@ -19,16 +18,16 @@ const expected = (name, count, documents, document) =>
  * Deletes the downlink topic and makes it anew.
  * @param {import('../helpers/kafka-ingest.js').TestKafka} kafka
  */
-async function recreate ({ kafka, config, log, downlinkTopic, onEnd }) {
-  const before = await fetchTopicId(kafka, downlinkTopic)
+async function recreate ({ kafka, client, config, log, downlinkTopic, onEnd }) {
+  const before = await kafka.topicId(downlinkTopic)
   assert.notEqual(before, '')
-  const admin = kafka.admin()
+  const admin = client.admin()
   onEnd(() => admin.disconnect())
   await admin.connect()
   await admin.deleteTopics({ topics: [downlinkTopic] })
   await waitFor(async () => {
     await ensureTopics({ kafka, topics: [downlinkTopic], settings: config.kafka, log })
-    return await fetchTopicId(kafka, downlinkTopic).catch(() => before) !== before
+    return await kafka.topicId(downlinkTopic).catch(() => before) !== before
   }, { timeout: 60_000 })
   return before
 }
@@ -63,7 +62,7 @@ test('what was committed in an older topic of the same name says nothing about t
   const before = await recreate(kafka)
   await kafka.produce(records('b', 30, 3))
   // as a member does that has not noticed yet
-  const late = kafka.kafka.consumer({ groupId: kafka.groupId })
+  const late = kafka.client.consumer({ groupId: kafka.groupId })
   await late.connect()
   await late.subscribe({ topics: [kafka.downlinkTopic] })
   const joined = new Promise((resolve) => { late.on(late.events.GROUP_JOIN, resolve) })

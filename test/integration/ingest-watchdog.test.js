@@ -152,7 +152,7 @@ test(
     const { ingest, published, bus } = await startIngest(kafka, { echo: localEcho(), times: TIMES })
     await kafka.produce([{ ...broadcast('d', 1), partition: 0 }])
     await published(1)
-    const producer = kafka.kafka.producer({
+    const producer = kafka.client.producer({
       transactionalId: `${kafka.groupId}.tx`,
       idempotent: true,
       maxInFlightRequests: 1

@@ -4,14 +4,14 @@
  */
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
-import { createKafka } from '../../../src/kafka/client.js'
+import { createClient } from '../../../src/kafka/kafkajs/client.js'
 
 const { REDIS_URL = '', KAFKA_BROKERS = '' } = process.env
 const TOPIC = 'documents.downlink'
 const COMMIT_INTERVAL = 1000
 
 const redis = new Redis(REDIS_URL)
-const consumer = createKafka({
+const consumer = createClient({
   settings: /** @type {any} */ ({ brokers: KAFKA_BROKERS.split(',') }),
   log: pino({ level: 'warn' }),
   name: 'floor'

@@ -1,11 +1,8 @@
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
-import kafkajs from 'kafkajs'
 import { decompressLz4 } from './lz4.js'
 import { decompressSnappy } from './snappy.js'
 import { decompressZstd } from './zstd.js'
-
-const { CompressionCodecs, CompressionTypes } = kafkajs
 
 /** What one batch may decompress to, bytes. A broker takes batches of 1 MB, of which a bomb makes a gigabyte. */
 export const MAX_DECOMPRESSED_BYTES = 64 * 2 ** 20
@@ -21,25 +18,6 @@ export const DECOMPRESS = {
   snappy: async (source, limit = MAX_DECOMPRESSED_BYTES) => decompressSnappy(source, limit),
   lz4: async (source, limit = MAX_DECOMPRESSED_BYTES) => decompressLz4(source, limit),
   zstd: (source, limit = MAX_DECOMPRESSED_BYTES) => decompressZstd(source, limit)
-}
-
-/**
- * Tells kafkajs of them; without this a batch in snappy, lz4 or zstd crashes its consumer, and one in gzip has no
- * limit. docs/decisions/0010-kafka-codecs.md
- */
-export function registerCodecs () {
-  CompressionCodecs[CompressionTypes.GZIP] = codec(DECOMPRESS.gzip)
-  CompressionCodecs[CompressionTypes.Snappy] = codec(DECOMPRESS.snappy)
-  CompressionCodecs[CompressionTypes.LZ4] = codec(DECOMPRESS.lz4)
-  CompressionCodecs[CompressionTypes.ZSTD] = codec(DECOMPRESS.zstd)
-}
-
-/** @param {(source: Buffer) => Promise<Buffer>} decompress */
-function codec (decompress) {
-  return () => ({
-    decompress: (/** @type {Buffer} */ source) => decompress(source),
-    compress: async () => { throw new Error('inkcast writes to Kafka without compression') }
-  })
 }
 
 /**

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { mayHook } from '../../common/hook-switch.js'
-import { closeQuietly } from '../close.js'
+import { closeQuietly } from './close.js'
 
 const require = createRequire(import.meta.url)
 

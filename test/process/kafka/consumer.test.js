@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConsumer } from '../../../src/kafka/consumer.js'
+import { createKafkajs } from '../../../src/kafka/kafkajs/driver.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
@@ -60,12 +61,12 @@ function start (t, { make = () => new FakeConsumer(), ...more } = {}) {
   const { log, lines } = recordingLog()
   /** @type {unknown[]} */
   const failures = []
-  const kafka = /** @type {any} */ ({
+  const client = /** @type {any} */ ({
     consumer: () => { made.push(make(made.length)); return made.at(-1) },
     admin: () => ({ connect: () => new Promise(() => {}), disconnect: async () => {} })
   })
   const consumer = createConsumer({
-    kafka,
+    kafka: createKafkajs({ settings: /** @type {any} */ ({}), log, name: 'test', client }),
     settings: { topic: 't', groupId: 'g' },
     handle: async ({ messages }) => messages.length,
     onFailure: (error) => failures.push(error),

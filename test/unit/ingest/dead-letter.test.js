@@ -10,7 +10,7 @@ const letter = (more) => ({
   topic: 'documents.downlink',
   partition: 2,
   error,
-  message: /** @type {import('kafkajs').KafkaMessage} */ ({
+  message: /** @type {import('../../../src/kafka/contract.js').KafkaRecord} */ ({
     key: Buffer.from('k'),
     value: Buffer.from('{'),
     timestamp: '1',

@@ -6,7 +6,7 @@ const options = { source: sourceOf({ topic: 'documents.downlink', topicId: '', p
 
 /** @param {number} offset @param {Record<string, string>} headers @param {string | Buffer | null} [value] */
 const message = (offset, headers, value = '{}') =>
-  /** @type {import('kafkajs').KafkaMessage} */ ({
+  /** @type {import('../../../src/kafka/contract.js').KafkaRecord} */ ({
     key: null,
     value: value === null ? null : Buffer.from(value),
     timestamp: '1700000000000',

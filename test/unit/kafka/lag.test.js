@@ -8,7 +8,7 @@ import { waitFor } from '../../helpers/wait.js'
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {{ ends: () => { partition: number, high: string, low: string }[], progress: () => [number, Progress][],
+ * @param {{ ends: () => { partition: number, high: number, low: number }[], progress: () => [number, Progress][],
  *   committed?: Record<number, number> }} options
  */
 function monitor (t, { ends, progress, committed = {} }) {
@@ -20,28 +20,21 @@ function monitor (t, { ends, progress, committed = {} }) {
     polls: 0,
     connections: 0
   }
-  const admin = {
-    connect: async () => {
-      told.connections++
-    },
-    disconnect: async () => {},
-    fetchTopicOffsets: async () => {
+  const inspector = {
+    ends: async () => {
       told.polls++
       return ends()
     },
-    fetchOffsets: async () => [
-      {
-        topic: 't',
-        partitions: Object.entries(committed).map(([partition, offset]) => ({
-          partition: Number(partition),
-          offset: String(offset),
-          metadata: null
-        }))
-      }
-    ]
+    committed: async () =>
+      Object.entries(committed).map(([partition, offset]) => ({ partition: Number(partition), offset, metadata: '' })),
+    close () {}
+  }
+  const inspect = async () => {
+    told.connections++
+    return inspector
   }
   const lag = createLagMonitor({
-    kafka: /** @type {any} */ ({ admin: () => admin }),
+    kafka: { inspect },
     settings: { topic: 't', groupId: 'g' },
     interval: 1,
     progress: () => new Map(progress()),
@@ -54,11 +47,7 @@ function monitor (t, { ends, progress, committed = {} }) {
   return told
 }
 
-const end = (/** @type {number} */ partition, /** @type {number} */ high, low = 0) => ({
-  partition,
-  high: String(high),
-  low: String(low)
-})
+const end = (/** @type {number} */ partition, /** @type {number} */ high, low = 0) => ({ partition, high, low })
 
 test('the lag of each partition of ours is told, from what is done or what is committed', async (t) => {
   const told = monitor(t, {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { epochEndIn } from '../../../src/kafka/leader-epochs.js'
+import { epochEndIn } from '../../../src/kafka/kafkajs/leader-epochs.js'
 import { createLostEnds } from '../../../src/kafka/lost-ends.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
@@ -11,12 +11,13 @@ function lostEnds (endOf) {
   /** @type {number[]} */
   const lost = []
   const ends = createLostEnds({
-    kafka: /** @type {any} */ (undefined),
-    topic: 't',
-    ask: async (_kafka, _topic, _partition, epoch) => {
-      asked.push(epoch)
-      return endOf(epoch)
+    kafka: {
+      epochEnd: async ({ epoch }) => {
+        asked.push(epoch)
+        return endOf(epoch)
+      }
     },
+    topic: 't',
     onLostEnd: (partition) => { lost.push(partition) },
     log: recordingLog().log
   })

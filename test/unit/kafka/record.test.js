@@ -4,7 +4,7 @@ import { publicationFromMessage } from '../../../src/kafka/record.js'
 
 /** @param {object} message */
 const messageOf = (message) =>
-  /** @type {import('kafkajs').KafkaMessage} */ ({
+  /** @type {import('../../../src/kafka/contract.js').KafkaRecord} */ ({
     key: null,
     value: Buffer.from('{}'),
     timestamp: '1700000000000',

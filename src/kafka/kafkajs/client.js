@@ -1,34 +1,29 @@
 import kafkajs from 'kafkajs'
-import { registerCodecs } from './codecs/codecs.js'
-import { patchFetch } from './kafkajs/fetch-patch.js'
-import { patchRequestQueue } from './kafkajs/request-queue-patch.js'
+import { registerCodecs } from './codecs.js'
+import { patchFetch } from './fetch-patch.js'
+import { patchRequestQueue } from './request-queue-patch.js'
 
-/** @typedef {import('kafkajs').Kafka} Kafka */
-/** @typedef {import('../config/load.js').Config['kafka']} KafkaSettings */
+/** @typedef {import('../../config/load.js').Config['kafka']} KafkaSettings */
 
 /** How long a broker may take to answer one request, ms; longer than any pause of a healthy one. */
 const REQUEST_TIMEOUT = 8000
 
 /**
- * The Kafka client of a process. It opens no connection: its producers and consumers do.
- *
  * @param {object} dependencies
  * @param {KafkaSettings} dependencies.settings
- * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../../common/log.js').Log} dependencies.log
  * @param {string} dependencies.name what this client is for; the brokers show it in their logs and quotas as
  *   `inkcast-<name>`
  * @param {(message: string) => void} [dependencies.onWaits] told of connections that fail, of each cause once
- * @returns {Kafka}
+ * @returns {import('kafkajs').Kafka}
  */
-export function createKafka ({ settings, log, name, onWaits }) {
+export function createClient ({ settings, log, name, onWaits }) {
   patchRequestQueue({ log })
   patchFetch({ log })
   registerCodecs()
-  const state = { closed: false }
-  const kafka = new kafkajs.Kafka({
+  return new kafkajs.Kafka({
     clientId: `inkcast-${name}`,
-    // asked again before each connection; kafkajs deems it final when there is none
-    brokers: () => state.closed ? [] : [...settings.brokers],
+    brokers: () => [...settings.brokers], // a function: read again before each connection
     ssl: settings.ssl,
     sasl: sasl(settings),
     connectionTimeout: 3000,
@@ -40,26 +35,10 @@ export function createKafka ({ settings, log, name, onWaits }) {
     logLevel: log.level === 'trace' ? kafkajs.logLevel.DEBUG : kafkajs.logLevel.INFO,
     logCreator: () => logInto(log, onWaits)
   })
-  clients.set(kafka, state)
-  return kafka
 }
 
 /** How kafkajs begins what it says of a connection that cannot be made. */
 const CONNECTION = /^Connection (?:error: |(?=timeout))/
-
-/** @type {WeakMap<Kafka, { closed: boolean }>} */
-const clients = new WeakMap()
-
-/**
- * No more connections: what kafkajs still tries in the background, for parts that were stopped while Kafka was away,
- * comes to its end. Call it after these parts were stopped.
- *
- * @param {Kafka} kafka made by createKafka
- */
-export function closeKafka (kafka) {
-  const state = clients.get(kafka)
-  if (state !== undefined) state.closed = true
-}
 
 /**
  * @param {KafkaSettings} settings
@@ -73,11 +52,11 @@ function sasl ({ saslMechanism: mechanism, saslUsername: username = '', saslPass
  * kafkajs's lines, all at `debug`: it calls each try that it will repeat an error. What comes of them (a consumer that
  * joined, failed or was replaced, records that are not accepted) is logged by those who use it.
  *
- * @param {import('../common/log.js').Log} log
+ * @param {import('../../common/log.js').Log} log
  * @param {(message: string) => void} [onWaits] told of connections that fail
  * @returns {(entry: import('kafkajs').LogEntry) => void}
  */
-export function logInto (log, onWaits = () => {}) {
+function logInto (log, onWaits = () => {}) {
   return ({
     namespace,
     level,

@@ -1,5 +1,5 @@
 import { closeQuietly } from './close.js'
-import { createCluster, encoded } from './kafkajs/topic-id.js'
+import { createCluster, encoded } from './topic-id.js'
 
 /** Kafka's OffsetForLeaderEpoch request (KIP-279, KIP-320; Kafka 2.1 and later), which kafkajs does not know. */
 const REQUEST = Object.freeze({ apiKey: 23, apiVersion: 2, apiName: 'OffsetForLeaderEpoch' })
@@ -10,14 +10,12 @@ const CLOSE_TIMEOUT = 1000
  * the partition has lost its end since, and everything from there on is new.
  *
  * @param {import('kafkajs').Kafka} kafka
- * @param {string} topic
- * @param {number} partition
- * @param {number} epoch of the leader
+ * @param {{ topic: string, partition: number, epoch: number }} leader
  * @returns {Promise<number | undefined>} the offset after its last record; undefined when the brokers, or this version
  *   of kafkajs, cannot tell
  * @throws {Error} Kafka does not answer, or the partition has no leader at the moment
  */
-export async function fetchEpochEnd (kafka, topic, partition, epoch) {
+export async function fetchEpochEnd (kafka, { topic, partition, epoch }) {
   const cluster = createCluster(kafka)
   if (cluster === undefined) return undefined
   try {

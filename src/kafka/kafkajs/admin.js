@@ -1,0 +1,87 @@
+import { closeQuietly } from './close.js'
+
+const CLOSE_TIMEOUT = 1000
+/** How long a broker may take to create topics, ms. */
+const CREATE_TIMEOUT = 5000
+
+/**
+ * @param {import('kafkajs').Kafka} kafka
+ * @returns {Pick<import('../contract.js').KafkaDriver, 'ensureTopics' | 'inspect'>}
+ */
+export const createAdmin = (kafka) => ({
+  async ensureTopics ({ topics, partitions, replication, maxMessageBytes }) {
+    const admin = await connect(kafka, 1)
+    try {
+      /** @type {string[]} */
+      const missing = []
+      for (const topic of topics) if (!await exists(admin, topic)) missing.push(topic)
+      if (missing.length === 0 || partitions === 0) return { missing, created: false }
+      const configEntries = [{ name: 'max.message.bytes', value: String(maxMessageBytes) }]
+      const created = await admin.createTopics({
+        topics: missing.map((topic) => ({
+          topic,
+          numPartitions: partitions,
+          replicationFactor: replication,
+          configEntries
+        })),
+        waitForLeaders: true,
+        timeout: CREATE_TIMEOUT
+      })
+      return { missing, created }
+    } finally {
+      await admin.disconnect().catch(() => {})
+    }
+  },
+
+  async inspect ({ retries }) {
+    const admin = await connect(kafka, retries)
+    return {
+      async ends (topic) {
+        const found = await admin.fetchTopicOffsets(topic)
+        return found.map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }))
+      },
+
+      async committed (groupId, topic) {
+        const [{ partitions }] = await admin.fetchOffsets({ groupId, topics: [topic] })
+        return partitions.map(({ partition, offset, metadata }) => ({
+          partition,
+          offset: Number(offset),
+          metadata: metadata ?? ''
+        }))
+      },
+
+      close () {
+        closeQuietly(admin, CLOSE_TIMEOUT)
+      }
+    }
+  }
+})
+
+/** @param {import('kafkajs').Kafka} kafka @param {number} retries */
+async function connect (kafka, retries) {
+  const admin = kafka.admin({ retry: { retries } })
+  try {
+    await admin.connect()
+    return admin
+  } catch (error) {
+    closeQuietly(admin, CLOSE_TIMEOUT)
+    throw error
+  }
+}
+
+/**
+ * @param {import('kafkajs').Admin} admin
+ * @param {string} topic
+ */
+async function exists (admin, topic) {
+  try {
+    await admin.fetchTopicMetadata({ topics: [topic] })
+    return true
+  } catch (error) {
+    const { type } = /** @type {{ type?: string }} */ (error)
+    if (type === 'UNKNOWN_TOPIC_OR_PARTITION') return false
+    // it exists, its leaders are being elected
+    if (type === 'LEADER_NOT_AVAILABLE') return true
+    throw error
+  }
+}

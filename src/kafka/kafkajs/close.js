@@ -1,0 +1,11 @@
+import { within } from '../../common/wait.js'
+
+/**
+ * Closes a client of kafkajs, which waits for its pending requests without a limit.
+ *
+ * @param {{ disconnect: () => Promise<void> }} client a producer, consumer, admin or cluster
+ * @param {number} timeoutMs
+ * @returns {Promise<boolean>} whether it was closed in time; never rejects
+ */
+export const closeQuietly = (client, timeoutMs) =>
+  within(client.disconnect().then(() => true, () => false), timeoutMs, false)

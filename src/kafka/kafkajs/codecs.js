@@ -1,0 +1,23 @@
+import kafkajs from 'kafkajs'
+import { DECOMPRESS } from '../codecs/codecs.js'
+
+const { CompressionCodecs, CompressionTypes } = kafkajs
+
+/**
+ * Tells kafkajs of them; without this a batch in snappy, lz4 or zstd crashes its consumer, and one in gzip has no
+ * limit. docs/decisions/0010-kafka-codecs.md
+ */
+export function registerCodecs () {
+  CompressionCodecs[CompressionTypes.GZIP] = codec(DECOMPRESS.gzip)
+  CompressionCodecs[CompressionTypes.Snappy] = codec(DECOMPRESS.snappy)
+  CompressionCodecs[CompressionTypes.LZ4] = codec(DECOMPRESS.lz4)
+  CompressionCodecs[CompressionTypes.ZSTD] = codec(DECOMPRESS.zstd)
+}
+
+/** @param {(source: Buffer) => Promise<Buffer>} decompress */
+function codec (decompress) {
+  return () => ({
+    decompress: (/** @type {Buffer} */ source) => decompress(source),
+    compress: async () => { throw new Error('inkcast writes to Kafka without compression') }
+  })
+}

@@ -1,0 +1,29 @@
+import { createAdmin } from './admin.js'
+import { createClient } from './client.js'
+import { fetchEpochEnd } from './leader-epochs.js'
+import { createSubscription } from './subscription.js'
+import { fetchTopicId } from './topic-id.js'
+import { connectProducer } from './topic-producer.js'
+
+/**
+ * The driver for kafkajs. It opens no connection: its subscriptions, producers and requests do.
+ *
+ * @param {object} dependencies
+ * @param {import('./client.js').KafkaSettings} dependencies.settings
+ * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {string} dependencies.name what this client is for; the brokers show it in their logs and quotas as
+ *   `inkcast-<name>`
+ * @param {(message: string) => void} [dependencies.onWaits] called with connections that fail, once for each cause
+ * @param {import('kafkajs').Kafka} [dependencies.client] default: a new one
+ * @returns {import('../contract.js').KafkaDriver}
+ */
+export function createKafkajs ({ settings, log, name, onWaits, client }) {
+  const kafka = client ?? createClient({ settings, log, name, onWaits })
+  return {
+    consume: (options, handlers) => createSubscription(kafka, options, handlers),
+    produce: (topic) => connectProducer(kafka, topic),
+    ...createAdmin(kafka),
+    topicId: (topic) => fetchTopicId(kafka, topic),
+    epochEnd: (leader) => fetchEpochEnd(kafka, leader)
+  }
+}

@@ -1,0 +1,109 @@
+import kafkajs from 'kafkajs'
+import { InkcastError } from '../../common/errors.js'
+import { within } from '../../common/wait.js'
+import { closeQuietly } from './close.js'
+import { createFixedPartitioner } from './partitioner.js'
+
+const MAX_MESSAGE_BYTES = 'max.message.bytes'
+/** How long a producer waits for the topic's setting beside its own connection, ms. */
+const SETTING_TIMEOUT = 2000
+const CLOSE_TIMEOUT = 3000
+const ADMIN_CLOSE_TIMEOUT = 1000
+
+const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
+const INVALID = new Set(['INVALID_RECORD', 'CORRUPT_MESSAGE', 'INVALID_TIMESTAMP'])
+const OUT_OF_SEQUENCE = new Set([
+  'OUT_OF_ORDER_SEQUENCE_NUMBER',
+  'UNKNOWN_PRODUCER_ID',
+  'INVALID_PRODUCER_EPOCH',
+  'INVALID_PRODUCER_ID_MAPPING',
+  'PRODUCER_FENCED',
+  'DUPLICATE_SEQUENCE_NUMBER'
+])
+
+/**
+ * @param {import('kafkajs').Kafka} kafka
+ * @param {string} topic
+ * @returns {Promise<import('../contract.js').TopicProducer>}
+ */
+export async function connectProducer (kafka, topic) {
+  const producer = kafka.producer({
+    idempotent: true,
+    maxInFlightRequests: 1,
+    allowAutoTopicCreation: false,
+    createPartitioner: createFixedPartitioner,
+    retry: { initialRetryTime: 50, maxRetryTime: 500, retries: 2 }
+  })
+  const close = () => closeQuietly(producer, CLOSE_TIMEOUT)
+  try {
+    const setting = within(fetchMaxBytes(kafka, topic).catch(() => undefined), SETTING_TIMEOUT, undefined)
+    const [maxBytes] = await Promise.all([setting, producer.connect()])
+    return { maxBytes, send: (messages) => send(producer, topic, messages), close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+/**
+ * @param {import('kafkajs').Producer} producer
+ * @param {string} topic
+ * @param {import('../contract.js').OutgoingMessage[]} messages
+ * @returns {Promise<import('../contract.js').SendFailure | undefined>}
+ */
+async function send (producer, topic, messages) {
+  try {
+    await producer.send({ topic, acks: -1, messages })
+    return undefined
+  } catch (error) {
+    const type = typeOf(error)
+    if (TOO_LARGE.has(type))
+      return {
+        rejected: true,
+        error: new InkcastError('value_too_large', 'the record is larger than its Kafka topic allows', { cause: error })
+      }
+    if (INVALID.has(type))
+      return {
+        rejected: true,
+        error: new InkcastError('bad_request', `Kafka refuses the record: ${type}`, { cause: error })
+      }
+    return {
+      rejected: false,
+      outOfSequence: OUT_OF_SEQUENCE.has(type),
+      error: new InkcastError('unavailable', undefined, { cause: error })
+    }
+  }
+}
+
+/**
+ * kafkajs wraps the broker's error once per layer.
+ * @param {unknown} error
+ * @returns {string} the broker's error code, '' if it was none
+ */
+function typeOf (error) {
+  for (let inner = error; inner instanceof Error; inner = inner.cause) {
+    const { type } = /** @type {Error & { type?: string }} */ (inner)
+    if (type !== undefined) return type
+  }
+  return ''
+}
+
+/**
+ * @param {import('kafkajs').Kafka} kafka
+ * @param {string} topic
+ * @returns {Promise<number | undefined>}
+ */
+async function fetchMaxBytes (kafka, topic) {
+  const admin = kafka.admin({ retry: { retries: 0 } })
+  try {
+    await admin.connect()
+    const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: [MAX_MESSAGE_BYTES] }
+    const {
+      resources: [{ configEntries }]
+    } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] })
+    const bytes = Number(configEntries.find(({ configName }) => configName === MAX_MESSAGE_BYTES)?.configValue)
+    return bytes > 0 ? bytes : undefined
+  } finally {
+    closeQuietly(admin, ADMIN_CLOSE_TIMEOUT)
+  }
+}

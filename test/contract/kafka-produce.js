@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testKafka } from '../helpers/kafka-ingest.js'
+import { waitFor } from '../helpers/wait.js'
+
+/** @param {import('./kafka.js').CreateDriver} createDriver */
+export function kafkaProduceContract (createDriver) {
+  /**
+   * @param {string | null} key
+   * @param {string} value
+   * @param {Partial<import('../../src/kafka/contract.js').OutgoingMessage>} [more]
+   * @returns {import('../../src/kafka/contract.js').OutgoingMessage}
+   */
+  const message = (key, value, more) => ({ key, value: Buffer.from(value), headers: {}, ...more })
+
+  /**
+   * A broker may refuse a batch for a moment; sent again it is written once.
+   * @param {import('../../src/kafka/contract.js').TopicProducer} producer
+   * @param {import('../../src/kafka/contract.js').OutgoingMessage[]} messages
+   */
+  const written = (producer, messages) => waitFor(async () => await producer.send(messages) === undefined)
+
+  /** @param {import('node:test').TestContext} t @param {{ partitions: number }} options */
+  async function open (t, options) {
+    const kafka = await testKafka(t, options)
+    const producer = await createDriver(kafka).produce(kafka.uplinkTopic)
+    kafka.onEnd(() => producer.close())
+    return { kafka, producer }
+  }
+
+  test('records of a key keep their order in one partition, as they were', async (t) => {
+    const { kafka, producer } = await open(t, { partitions: 4 })
+    const numbers = Array.from({ length: 60 }, (_, i) => i)
+    for (const part of [numbers.slice(0, 40), numbers.slice(40)])
+      await written(producer, part.map((i) => message(`k${i % 5}`, String(i))))
+    const last = { key: null, value: null, headers: { text: 'ü', bytes: Buffer.from([0xff]) }, partition: 2 }
+    await written(producer, [last])
+    const records = await kafka.readAll(kafka.uplinkTopic, 61)
+    for (let k = 0; k < 5; k++) {
+      const own = records.filter(({ key }) => key === `k${k}`)
+      assert.equal(new Set(own.map(({ partition }) => partition)).size, 1)
+      assert.deepEqual(own.map(({ value }) => Number(value)), numbers.filter((i) => i % 5 === k))
+    }
+    const [bare] = records.filter(({ key }) => key === null)
+    assert.deepEqual([bare.partition, bare.value, bare.headers.text], [2, null, 'ü'])
+  })
+
+  test('the partitions are those that Kafka\'s own producers choose', async (t) => {
+    const { kafka, producer } = await open(t, { partitions: 4 })
+    await written(producer, ['doc-1', 'doc-2', '文档'].map((key) => message(key, key)))
+    const records = await kafka.readAll(kafka.uplinkTopic, 3)
+    // murmur2(key) & 0x7fffffff, modulo 4, as in org.apache.kafka.common.utils.Utils
+    assert.deepEqual(
+      Object.fromEntries(records.map(({ key, partition }) => [key, partition])),
+      { 'doc-1': murmur2('doc-1') % 4, 'doc-2': murmur2('doc-2') % 4, 文档: murmur2('文档') % 4 }
+    )
+  })
+
+  test('a message keeps the partition that was chosen for it when it is sent again', async (t) => {
+    const { kafka, producer } = await open(t, { partitions: 4 })
+    const messages = Array.from({ length: 8 }, (_, i) => message(null, String(i)))
+    for (let attempt = 0; attempt < 3; attempt++) await written(producer, messages)
+    const records = await kafka.readAll(kafka.uplinkTopic, 24)
+    for (const [i, { chosen }] of messages.entries())
+      assert.deepEqual(
+        records.filter(({ value }) => String(value) === String(i)).map(({ partition }) => partition),
+        [chosen, chosen, chosen]
+      )
+  })
+
+  test('a batch larger than the topic allows is rejected for good, and the producer goes on', async (t) => {
+    const kafka = await testKafka(t, { topics: false })
+    const driver = createDriver(kafka)
+    const topic = kafka.uplinkTopic
+    await driver.ensureTopics({ topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 1000 })
+    const producer = await driver.produce(topic)
+    kafka.onEnd(() => producer.close())
+    assert.equal(producer.maxBytes, 1000)
+    const failure = await producer.send([message('k', 'x'.repeat(2000))])
+    assert.deepEqual([failure?.rejected, failure?.error.code], [true, 'value_too_large'])
+    await written(producer, [message('k', 'small')])
+    assert.deepEqual((await kafka.readAll(topic, 1)).map(({ value }) => String(value)), ['small'])
+  })
+
+  test('after it was closed a batch is not accepted, and may be sent by another producer', async (t) => {
+    const { kafka, producer } = await open(t, { partitions: 1 })
+    assert.equal(await producer.close(), true)
+    const failure = await producer.send([message('k', 'late')])
+    assert.deepEqual([failure?.rejected, failure?.error.code], [false, 'unavailable'])
+    const another = await createDriver(kafka).produce(kafka.uplinkTopic)
+    kafka.onEnd(() => another.close())
+    await written(another, [message('k', 'late')])
+  })
+}
+
+/** @param {string} key @returns {number} as Kafka's Utils.murmur2, made positive */
+function murmur2 (key) {
+  const bytes = Buffer.from(key)
+  const m = 0x5bd1e995
+  let hash = (0x9747b28c ^ bytes.length) | 0
+  let at = 0
+  for (; at + 4 <= bytes.length; at += 4) {
+    let word = Math.imul(bytes.readInt32LE(at), m)
+    word = Math.imul(word ^ (word >>> 24), m)
+    hash = Math.imul(hash, m) ^ word
+  }
+  const rest = bytes.length - at
+  for (let i = rest - 1; i >= 0; i--) hash ^= bytes[at + i] << (8 * i)
+  if (rest > 0) hash = Math.imul(hash, m)
+  hash = Math.imul(hash ^ (hash >>> 13), m)
+  return (hash ^ (hash >>> 15)) & 0x7fffffff
+}

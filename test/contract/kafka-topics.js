@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { testKafka } from '../helpers/kafka-ingest.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { waitFor } from '../helpers/wait.js'
+import { freePort } from '../services/ports.js'
+
+/** @param {import('./kafka.js').CreateDriver} createDriver */
+export function kafkaTopicsContract (createDriver) {
+  test('missing topics are created with their settings, existing ones are left as they are', async (t) => {
+    const kafka = await testKafka(t, { topics: false })
+    const driver = createDriver(kafka)
+    const topics = [kafka.downlinkTopic, kafka.uplinkTopic]
+    const request = { topics, partitions: 3, replication: 1, maxMessageBytes: 3_000_000 }
+    assert.deepEqual(await driver.ensureTopics({ ...request, partitions: 0 }), { missing: topics, created: false })
+    assert.deepEqual(await driver.ensureTopics({ ...request, partitions: 0 }), { missing: topics, created: false })
+    assert.deepEqual(await driver.ensureTopics(request), { missing: topics, created: true })
+    assert.deepEqual(await driver.ensureTopics({ ...request, partitions: 7 }), { missing: [], created: false })
+    const admin = kafka.client.admin()
+    kafka.onEnd(() => admin.disconnect())
+    await admin.connect()
+    const { topics: found } = await admin.fetchTopicMetadata({ topics })
+    assert.deepEqual(found.map(({ partitions }) => partitions.length), [3, 3])
+    const producer = await driver.produce(kafka.downlinkTopic)
+    kafka.onEnd(() => producer.close())
+    assert.equal(producer.maxBytes, 3_000_000)
+  })
+
+  test('of several calls at the same time one creates the topics', async (t) => {
+    const kafka = await testKafka(t, { topics: false })
+    const driver = createDriver(kafka)
+    const request = { topics: [kafka.downlinkTopic], partitions: 1, replication: 1, maxMessageBytes: 100_000 }
+    const results = await Promise.all(Array.from({ length: 5 }, () => driver.ensureTopics(request)))
+    assert.equal(results.filter(({ created }) => created).length, 1)
+  })
+
+  test('a topic that is created again under its name has another id', async (t) => {
+    const kafka = await testKafka(t, { partitions: 1 })
+    const driver = createDriver(kafka)
+    const topic = kafka.downlinkTopic
+    const before = await driver.topicId(topic)
+    assert.notEqual(before, '')
+    assert.equal(await driver.topicId(topic), before)
+    const admin = kafka.client.admin()
+    kafka.onEnd(() => admin.disconnect())
+    await admin.connect()
+    await admin.deleteTopics({ topics: [topic] })
+    await waitFor(() => driver.topicId(topic).then(() => false, () => true), { timeout: 20_000 })
+    await driver.ensureTopics({ topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 100_000 })
+    const after = await waitFor(() => driver.topicId(topic).catch(() => undefined), { timeout: 20_000 })
+    assert.notEqual(after, before)
+  })
+
+  test('ends are the last stable ones; a leader epoch ends behind its last record', async (t) => {
+    const kafka = await testKafka(t, { partitions: 2 })
+    const driver = createDriver(kafka)
+    const topic = kafka.downlinkTopic
+    await kafka.produce(Array.from({ length: 7 }, (_, i) => ({ value: String(i), partition: 1 })))
+    const transactional = kafka.client.producer({ transactionalId: kafka.groupId, maxInFlightRequests: 1 })
+    kafka.onEnd(() => transactional.disconnect())
+    await transactional.connect()
+    const transaction = await transactional.transaction()
+    await transaction.send({ topic, messages: [{ value: 'open', partition: 1 }] })
+    const inspector = await driver.inspect({ retries: 1 })
+    kafka.onEnd(() => inspector.close())
+    const ends = async () => (await inspector.ends(topic)).sort((a, b) => a.partition - b.partition)
+    assert.deepEqual(await ends(), [
+      { partition: 0, low: 0, high: 0 },
+      { partition: 1, low: 0, high: 7 }
+    ])
+    await transaction.commit()
+    await waitFor(async () => (await ends())[1].high === 9, { message: ends })
+    assert.equal(await driver.epochEnd({ topic, partition: 1, epoch: 0 }), 9)
+    assert.deepEqual(
+      (await inspector.committed(kafka.groupId, topic)).map(({ offset, metadata }) => [offset, metadata]),
+      [[-1, ''], [-1, '']]
+    )
+  })
+
+  test('calls reject while Kafka is unavailable, or the topic does not exist', async (t) => {
+    const log = recordingLog().log
+    const brokers = [`127.0.0.1:${await freePort()}`]
+    const away = createDriver({ settings: { brokers }, log })
+    const request = { topics: ['t'], partitions: 1, replication: 1, maxMessageBytes: 100_000 }
+    const rejected = [away.ensureTopics(request), away.inspect({ retries: 0 }), away.produce('t')].map(
+      (/** @type {Promise<unknown>} */ call) => assert.rejects(call)
+    )
+    brokers.length = 0 // no further attempt: they would go on for a minute
+    await Promise.all(rejected)
+    const kafka = await testKafka(t, { topics: false })
+    const driver = createDriver(kafka)
+    await assert.rejects(driver.topicId(kafka.downlinkTopic))
+    const inspector = await driver.inspect({ retries: 0 })
+    kafka.onEnd(() => inspector.close())
+    await assert.rejects(inspector.ends(kafka.downlinkTopic))
+  })
+}
