@@ -100,7 +100,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     return healing.state !== 'begun'
   }
 
-  /** @param {string} source @param {import('../kafka/consumer.js').ConsumedBatch} batch */
+  /** @param {string} source @param {import('../kafka/batch.js').ConsumedBatch} batch */
   async function goOn (source, { partition, messages, contiguous }) {
     const healing = sources.get(source)
     if (healing === undefined) return begin(source, partition)
@@ -119,7 +119,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     /**
      * To be called before anything of a batch is published.
      * @param {string} source
-     * @param {import('../kafka/consumer.js').ConsumedBatch} batch
+     * @param {import('../kafka/batch.js').ConsumedBatch} batch
      * @param {AbortSignal} signal
      * @returns {Promise<boolean>} false: not this batch, reading goes on elsewhere
      * @throws the signal's reason

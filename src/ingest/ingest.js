@@ -121,7 +121,7 @@ export function createIngest ({
   })
 
   /**
-   * @param {import('../kafka/consumer.js').ConsumedBatch} batch
+   * @param {import('../kafka/batch.js').ConsumedBatch} batch
    * @param {AbortSignal} signal
    * @returns {Promise<number>}
    */
@@ -223,10 +223,10 @@ export function createIngest ({
     return stored
   }
 
-  /** @type {import('../kafka/consumer.js').LastReached} */
+  /** @type {import('../kafka/batch.js').LastReached} */
   async function lastReached (id, partitions) {
     topicId = id
-    /** @type {Map<number, import('../kafka/lost-ends.js').Reached>} */
+    /** @type {Map<number, import('../kafka/batch.js').Reached>} */
     const places = new Map()
     try {
       const found = await marks.read(partitions.map((partition) => sourceOf({ topic, topicId, partition })))

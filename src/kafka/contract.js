@@ -12,7 +12,7 @@
  * @typedef {object} KafkaDriver
  * @property {(options: { topic: string, groupId: string }, handlers: SubscriptionHandlers) => Subscription} consume
  *   opens no connection yet
- * @property {(topic: string) => Promise<TopicProducer>} produce an idempotent producer, connected. Rejects when Kafka is
+ * @property {(topic: string) => Promise<TopicProducer>} produce connects an idempotent producer. Rejects when Kafka is
  *   unavailable
  * @property {(request: TopicsRequest) => Promise<{ missing: string[], created: boolean }>} ensureTopics one attempt.
  *   `missing`: topics that did not exist; `created`: this call created them (false also when another process was
