@@ -6,7 +6,7 @@ import { belongsTo } from './websockets.js'
 
 /** The session of a client that was not admitted has ended. @this {any} Engine.IO's Socket */
 function leave () {
-  this.server.intake.leave(this)
+  this.server.inputLimits.leave(this)
   this.server.onEnded(this)
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { parser } from 'engine.io'
 import { frameFor } from '../wire/packet.js'
-import { carry, closing } from './carrier.js'
+import { setReader, closing } from './socket-reader.js'
 import { CloseCode, FrameError, FrameReader } from './frame-reader.js'
 import { PING, PING_OPTIONS, unsentOf } from './link.js'
 
@@ -18,7 +18,7 @@ import { PING, PING_OPTIONS, unsentOf } from './link.js'
  *
  * @typedef {object} SessionServer the Engine
  * @property {number} maxBytes largest message of a client
- * @property {{ holds: (session: any, more: number) => void }} intake
+ * @property {{ holds: (session: any, more: number) => void }} inputLimits
  * @property {(session: EngineSocket, frames: number) => void} onFrames
  * @property {(session: EngineSocket) => void} forget called when the session has ended
  *
@@ -69,10 +69,10 @@ export class EngineSocket extends EventEmitter {
     this.server = server
     /** @type {import('./request.js').Upgrade | null} */
     this.request = request
-    /** Largest message; less until the client is admitted (intake.js). */
+    /** Largest message; less until the client is admitted (admission/input-limits.js). */
     this.maxBytes = server.maxBytes
     this.netSocket = netSocket
-    carry(netSocket, this)
+    setReader(netSocket, this)
   }
 
   get protocol () { return 4 }
@@ -125,7 +125,7 @@ export class EngineSocket extends EventEmitter {
     if (held === this.#held) return
     const more = held - this.#held
     this.#held = held
-    this.server.intake.holds(this, more)
+    this.server.inputLimits.holds(this, more)
   }
 
   /** The connection has ended, or the client sends nothing more. */

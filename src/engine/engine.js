@@ -49,14 +49,14 @@ export class Engine extends EngineServer {
    * @param {boolean} options.hooked whether sessions that begin with a WebSocket may be ours
    *   (websocket/engine-socket.js) in the place of Engine.IO's
    * @param {ReturnType<typeof import('../admission/handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
-   * @param {import('../admission/intake.js').Intake} options.intake
+   * @param {import('../admission/input-limits.js').InputLimits} options.inputLimits
    * @param {(session: any, frames: number) => void} options.onFrames frames have come that are no packets: WebSocket's
    *   pings and pongs, fragments
    * @param {(session: any) => void} options.onEnded a session has ended; may be called again for it
    * @param {MisroutedRequests} [options.strays] absent: there is only one worker
    */
   constructor ({
-    newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, intake, onFrames, onEnded, strays
+    newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, inputLimits, onFrames, onEnded, strays
   }) {
     super({
       pingInterval: heartbeat.max,
@@ -88,7 +88,7 @@ export class Engine extends EngineServer {
     this.answers = new PollAnswers(heartbeat.max + heartbeat.timeout)
     this.#origins = origins
     /** ws is who knows compression. */
-    this.direct = hooked && !compress
+    this.usesEngineSocket = hooked && !compress
     this.#opening = JSON.stringify({
       upgrades: [],
       pingInterval: heartbeat.max,
@@ -97,7 +97,7 @@ export class Engine extends EngineServer {
     }).slice(1)
     this.#hooked = hooked
     this.handshakeLimit = handshakeLimit
-    this.intake = intake
+    this.inputLimits = inputLimits
     this.onFrames = onFrames
     this.onEnded = onEnded
     this.strays = strays
@@ -116,14 +116,14 @@ export class Engine extends EngineServer {
   /** @param {any} session that has just begun */
   #began (session) {
     this.handshakeLimit.opened(session)
-    this.intake.enter(session, headSize(session.request))
+    this.inputLimits.enter(session, headSize(session.request))
     // an extension that sees requests may have put something on this one
     session.begin(this.#hooked, this.#hooked && !this.#extended)
   }
 
   /** Its client is admitted. @param {any} session */
   admit (session) {
-    this.intake.admit(session)
+    this.inputLimits.admit(session)
     session.admit()
   }
 
@@ -145,7 +145,7 @@ export class Engine extends EngineServer {
     if (client === undefined) return super.verify(req, upgrade, decide)
     // Engine.IO lets those in that say so themselves, and its WebSocket transport answers no request
     if (!upgrade && client.transport.name !== 'polling') return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
-    if (this.intake.isEarly(client) && !upgrade) this.#keepHead(client, req)
+    if (this.inputLimits.isEarly(client) && !upgrade) this.#keepHead(client, req)
     if (upgrade) {
       if (client.transport.name === 'websocket' || client.upgrading)
         return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
@@ -163,8 +163,8 @@ export class Engine extends EngineServer {
   /** Polls wait, with their heads. @param {any} session of a client that is not admitted @param {any} req */
   #keepHead (session, req) {
     const size = headSize(req)
-    this.intake.holds(session, size)
-    req.res.once('close', () => this.intake.holds(session, -size))
+    this.inputLimits.holds(session, size)
+    req.res.once('close', () => this.inputLimits.holds(session, -size))
   }
 
   /** @param {string} sid @returns {any} Engine.IO's socket */
@@ -245,8 +245,8 @@ export class Engine extends EngineServer {
    * @returns {boolean} false: it is for Engine.IO
    */
   takeWebSocket (request, netSocket, rest) {
-    if (!this.direct || !beginsWebSocket(request) || this.#extended || !this.#origins.mayConnect(request.headers))
-      return false
+    if (!this.usesEngineSocket || !beginsWebSocket(request) || this.#extended) return false
+    if (!this.#origins.mayConnect(request.headers)) return false
     this.handshakeLimit.enter(
       netSocket,
       undefined,
@@ -268,7 +268,7 @@ export class Engine extends EngineServer {
 
   /** @param {EngineSocket} session that has ended */
   forget (session) {
-    this.intake.leave(session)
+    this.inputLimits.leave(session)
     this.onEnded(session)
     if (this.#sessions.delete(session.id)) /** @type {any} */ (this).clientsCount--
   }

@@ -1,5 +1,5 @@
 import https from 'node:https'
-import { carriedBy, carry, release } from './carrier.js'
+import { readerOf, setReader, removeReader } from './socket-reader.js'
 import { Deadlines } from './deadlines.js'
 import { readUpgrade } from './request.js'
 
@@ -32,10 +32,10 @@ export function readFirstBytes (server, patience, take) {
       const upgrade = readUpgrade(chunk, netSocket)
       if (upgrade !== null && take(upgrade.request, netSocket, upgrade.rest)) {
         // it waits for its turn, or was refused
-        if (carriedBy(netSocket) === first) carry(netSocket, waiting)
+        if (readerOf(netSocket) === first) setReader(netSocket, waiting)
         return
       }
-      release(netSocket)
+      removeReader(netSocket)
       toNode.call(server, netSocket)
       netSocket.emit('data', chunk)
     },
@@ -44,7 +44,7 @@ export function readFirstBytes (server, patience, take) {
   }
   server.on(event, (/** @type {import('net').Socket} */ netSocket) => {
     silent.add(netSocket)
-    carry(netSocket, first)
+    setReader(netSocket, first)
   })
 
   // Node's own know only of connections that it was given

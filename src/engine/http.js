@@ -30,7 +30,7 @@ export function createHttpServer ({ engine, fallback, tls, isDraining, times = T
     : https.createServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
   endSockets(server, times)
   serveEngine(server, engine, fallback, times)
-  if (engine.direct)
+  if (engine.usesEngineSocket)
     readFirstBytes(
       server,
       times.headers,

@@ -38,7 +38,7 @@ export function admitPolling ({ transport, maxBytes }) {
  */
 function readBody (req, res) {
   const session = this[kSession]
-  const { intake } = session.server
+  const { inputLimits } = session.server
   if (this.dataReq || req.headers['content-type'] === 'application/octet-stream') {
     this.onError(this.dataReq ? 'data request overlap from client' : 'invalid content')
     res.writeHead(400).end()
@@ -55,7 +55,7 @@ function readBody (req, res) {
   const done = () => {
     req.off('data', onData).off('end', onEnd).off('close', onClose)
     this.dataReq = this.dataRes = null
-    intake.holds(session, -body.capacity)
+    inputLimits.holds(session, -body.capacity)
   }
   const onClose = () => {
     done()
@@ -71,7 +71,7 @@ function readBody (req, res) {
     }
     const before = body.capacity
     body.put(chunk, 0, chunk.length, session.maxBytes)
-    if (body.capacity > before) intake.holds(session, body.capacity - before)
+    if (body.capacity > before) inputLimits.holds(session, body.capacity - before)
   }
   const onEnd = () => {
     done()

@@ -28,7 +28,7 @@ const MAX_PIECES = 4096
 
 /**
  * @param {any} ws
- * @param {any} session Engine.IO's socket, whose bounds (intake.js) are those of the WebSocket from now on
+ * @param {any} session Engine.IO's socket, whose bounds (admission/input-limits.js) are those of the WebSocket from now on
  */
 export function belongsTo (ws, session) { ws[kSession] = session }
 
@@ -85,7 +85,7 @@ function tell (receiver, session) {
   const held = _bufferedBytes + _messageLength + OVERHEAD * (_buffers.length + _fragments.length)
   if (held === known) return
   receiver[kHeld] = held
-  session.server.intake.holds(session, held - known)
+  session.server.inputLimits.holds(session, held - known)
 }
 
 /** What is kept of messages goes, and nothing more is read. @param {any} receiver */

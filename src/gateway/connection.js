@@ -1,7 +1,7 @@
 import { ERRORS } from '../common/errors.js'
 import { takesCompressed } from '../engine/compression.js'
 import { retryHint } from '../admission/handshake-limit.js'
-import { Allowance } from '../admission/allowance.js'
+import { RateLimit } from '../admission/rate-limit.js'
 import { CloseCode } from '../engine/frame-reader.js'
 
 /**
@@ -22,7 +22,7 @@ export const kConnection = Symbol('connection')
  * What is the same for all connections of a worker.
  * @typedef {object} ConnectionContext
  * @property {number} maxDocuments
- * @property {import('../admission/allowance.js').Rates} rates
+ * @property {import('../admission/rate-limit.js').Rates} rates
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last look
  * @property {import('../common/clock.js').Clock} clock
  * @property {import('./outbox.js').Outbox} outbox
@@ -63,7 +63,7 @@ export class OpenDocument {
 export class Connection {
   /** @type {Map<string, OpenDocument> | undefined} bounded by MAX_DOCUMENTS_PER_CONNECTION */
   #documents
-  #allowance
+  #rateLimit
   /**
    * Written when the outbox comes to it; null: the outbox does not have this connection in its list.
    * @type {import('../wire/packet.js').EncodedMessage[] | null}
@@ -97,7 +97,7 @@ export class Connection {
     this.codec = codec
     this.client = client
     this.context = context
-    this.#allowance = new Allowance(context.rates, context.clock.monotonic())
+    this.#rateLimit = new RateLimit(context.rates, context.clock.monotonic())
   }
 
   get uid () { return this.identity.uid }
@@ -141,7 +141,7 @@ export class Connection {
    * @param {number} [frames]
    */
   received (bytes, frames = 1) {
-    if (this.#allowance.packet(bytes, this.context.clock.monotonic(), frames)) return
+    if (this.#rateLimit.packet(bytes, this.context.clock.monotonic(), frames)) return
     if (this.open) this.disconnect('rate_limited')
     else this.conn.terminate()
   }
@@ -149,20 +149,20 @@ export class Connection {
   /** An acknowledgement has come. @param {number} ackId */
   acknowledged (ackId) {
     // it was asked for, so it is none of what a client may send of its own accord
-    if (this.open && this.context.receipts.acknowledge(this, ackId)) this.#allowance.refundPacket()
+    if (this.open && this.context.receipts.acknowledge(this, ackId)) this.#rateLimit.refundPacket()
   }
 
   /** @returns {boolean} whether one more event may be decoded and handled now */
-  mayHandle () { return this.#allowance.event(this.context.clock.monotonic()) }
+  mayHandle () { return this.#rateLimit.event(this.context.clock.monotonic()) }
 
   /** @returns {boolean} whether it has cost so much that nothing of it is to be decoded now */
-  get overworked () { return this.#allowance.overworked(this.context.clock.monotonic()) }
+  get overworked () { return this.#rateLimit.overworked(this.context.clock.monotonic()) }
 
   /** @param {number} ms of CPU that decoding a large packet of it took */
-  decoded (ms) { this.#allowance.decoded(ms) }
+  decoded (ms) { this.#rateLimit.decoded(ms) }
 
   /** @param {number} bytes of an answer */
-  answered (bytes) { this.#allowance.answered(bytes) }
+  answered (bytes) { this.#rateLimit.answered(bytes) }
 
   /**
    * Writes a record, at the end of this turn or within the latency budget.

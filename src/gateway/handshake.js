@@ -6,7 +6,7 @@ import { useCodec } from '../socketio/codec.js'
 import { Connection, kConnection } from './connection.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { assignId } from '../socketio/hooks.js'
-import { TOO_MANY_VALUES } from '../admission/allowance.js'
+import { TOO_MANY_VALUES } from '../admission/rate-limit.js'
 import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
 
 /** As the argument of doc:join, without the guid, and with what a position is made of in place of it. */

@@ -23,13 +23,13 @@ import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
 import { createHandshakeLimit, retryHint } from '../admission/handshake-limit.js'
 import { forgetHandshake, lightenHandshakes } from '../socketio/hooks.js'
-import { Intake } from '../admission/intake.js'
+import { InputLimits } from '../admission/input-limits.js'
 import { endReason, LifeCycle } from './life-cycle.js'
 import { createOrigins } from '../admission/origin.js'
 import { Outbox } from './outbox.js'
 import { PresenceDelivery } from './presence-delivery.js'
 import { createHttpServer, notFound } from '../engine/http.js'
-import { Allowance, ratesOf } from '../admission/allowance.js'
+import { RateLimit, ratesOf } from '../admission/rate-limit.js'
 import { createReceipts } from '../receipts/receipts.js'
 import { createSlimming, makeAcksLazily } from '../socketio/slim.js'
 import { createUsers } from './local-users.js'
@@ -37,7 +37,7 @@ import { createUsers } from './local-users.js'
 /** A client's message is its data and a little more: event name, guid, packet type. */
 const PACKET_OVERHEAD = 16_384
 /** Of an Engine.IO socket whose client is in namespaces of extensions only: what it may send. */
-const kAllowance = Symbol('allowance')
+const kRateLimit = Symbol('rate limit')
 /**
  * Connections closed at a time while draining, and the pause between, ms: 100 a second, or so many that half of
  * DRAIN_TIMEOUT does. Who takes them has clients of its own.
@@ -169,7 +169,7 @@ export function createGateway ({
   })
   const maxBytes = limits.maxRecordBytes + PACKET_OVERHEAD
   const rates = ratesOf(limits)
-  const intake = new Intake({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
+  const inputLimits = new InputLimits({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
   const engine = new Engine({
     newSessionId: newId,
     origins,
@@ -178,7 +178,7 @@ export function createGateway ({
     compress: hooked && config.delivery.compressFrom > 0,
     hooked,
     handshakeLimit,
-    intake,
+    inputLimits,
     onFrames: (conn, frames) => count(conn, frames, 0),
     // of a client that was not admitted the heartbeat would keep everything until its next look
     onEnded: (conn) => heartbeat?.forget(conn),
@@ -255,8 +255,8 @@ export function createGateway ({
     /** @type {import('./connection.js').Connection | undefined} */
     const connection = conn[kOwner]
     if (connection !== undefined) return connection.received(bytes, frames)
-    if (conn[kAllowance] === undefined) return intake.received(conn, frames, bytes)
-    if (!conn[kAllowance].packet(bytes, clock.monotonic(), frames)) conn.terminate()
+    if (conn[kRateLimit] === undefined) return inputLimits.received(conn, frames, bytes)
+    if (!conn[kRateLimit].packet(bytes, clock.monotonic(), frames)) conn.terminate()
   }
   connectionLimits.watch(httpServer)
   engine.on('connection', (conn) => {
@@ -333,7 +333,7 @@ export function createGateway ({
     namespace.on('connection', ({ conn }) => {
       if (/** @type {any} */ (conn)[kOwner] !== undefined) return
       engine.admit(conn)
-      Object.assign(conn, { [kAllowance]: new Allowance(rates, clock.monotonic()) })
+      Object.assign(conn, { [kRateLimit]: new RateLimit(rates, clock.monotonic()) })
     })
   })
 

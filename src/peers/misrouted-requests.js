@@ -4,7 +4,7 @@ import { RELEASE } from '../engine/request.js'
 import { destroyAfter } from '../process/socket-times.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { handOver } from './handover.js'
-import { HOP_HEADER, hopProof } from './request-proof.js'
+import { PROOF_HEADER, proofFor } from './request-proof.js'
 
 /**
  * Requests that reached the wrong worker. A session id says which worker owns the session, so no table is kept: each
@@ -148,7 +148,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
    * @returns {Record<string, string>}
    */
   const proof = ({ listener }, method, { url }) =>
-    'host' in listener ? { [HOP_HEADER]: hopProof(secret(), method ?? '', url ?? '', clock.now()) } : {}
+    'host' in listener ? { [PROOF_HEADER]: proofFor(secret(), method ?? '', url ?? '', clock.now()) } : {}
 
   /** @param {Route} route @returns {http.RequestOptions} */
   const address = ({ listener }) =>
@@ -239,7 +239,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
     return new Promise((resolve) => {
       const headers = {
         ...Object.fromEntries(
-          Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== HOP_HEADER)
+          Object.entries(req.headers).filter(([name]) => !HOP_BY_HOP.has(name) && name !== PROOF_HEADER)
         ),
         ...proof(route, req.method, req)
       }
@@ -334,7 +334,7 @@ function withoutHopByHop (rawHeaders) {
 function requestHead (req, ours) {
   const lines = [`${req.method} ${req.url} HTTP/1.1`]
   for (let i = 0; i < req.rawHeaders.length; i += 2) {
-    if (req.rawHeaders[i].toLowerCase() !== HOP_HEADER) lines.push(`${req.rawHeaders[i]}: ${req.rawHeaders[i + 1]}`)
+    if (req.rawHeaders[i].toLowerCase() !== PROOF_HEADER) lines.push(`${req.rawHeaders[i]}: ${req.rawHeaders[i + 1]}`)
   }
   for (const [name, value] of Object.entries(ours)) lines.push(`${name}: ${value}`)
   return `${lines.join('\r\n')}\r\n\r\n`

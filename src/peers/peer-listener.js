@@ -1,7 +1,7 @@
 import http from 'node:http'
 import { BACKLOG, listen } from '../process/listen.js'
 import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../process/socket-times.js'
-import { isHop } from './request-proof.js'
+import { isProven } from './request-proof.js'
 import { notFound, serveEngine } from '../engine/http.js'
 
 /**
@@ -39,7 +39,7 @@ export function createPeerListener ({ address: { host, ports }, metrics, clock, 
    * @returns {import('../engine/engine.js').Engine | undefined} undefined: it comes from nobody of this cluster
    */
   function engineFor (req) {
-    if (engine !== undefined && isHop(secrets(), req, clock.now())) return engine
+    if (engine !== undefined && isProven(secrets(), req, clock.now())) return engine
     metrics.stray_requests.inc({ result: 'refused' })
     return undefined
   }

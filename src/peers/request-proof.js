@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
  * when, with the secret that all workers share through Redis. It keeps others from using the peer listener; it does
  * not hide what passes, so machines talk over a private network.
  */
-export const HOP_HEADER = 'x-inkcast-hop'
+export const PROOF_HEADER = 'x-inkcast-hop'
 
 /** How far the clocks of two machines may be apart, ms. */
 const TOLERANCE = 30_000
@@ -21,7 +21,7 @@ const sign = (secret, method, url, at) =>
  * @param {number} now ms
  * @returns {string} the header's value
  */
-export const hopProof = (secret, method, url, now) => `${now}.${sign(secret, method, url, now)}`
+export const proofFor = (secret, method, url, now) => `${now}.${sign(secret, method, url, now)}`
 
 /**
  * @param {readonly string[]} secrets
@@ -29,8 +29,8 @@ export const hopProof = (secret, method, url, now) => `${now}.${sign(secret, met
  * @param {number} now ms
  * @returns {boolean}
  */
-export function isHop (secrets, req, now) {
-  const [, time, signature] = /^(\d{1,15})\.([\w-]{43})$/.exec(String(req.headers[HOP_HEADER])) ?? []
+export function isProven (secrets, req, now) {
+  const [, time, signature] = /^(\d{1,15})\.([\w-]{43})$/.exec(String(req.headers[PROOF_HEADER])) ?? []
   const at = Number(time)
   if (signature === undefined || Math.abs(now - at) > TOLERANCE) return false
   return secrets.some((secret) =>

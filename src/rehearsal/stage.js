@@ -105,12 +105,12 @@ export async function openStage (config, createParts = () => ({})) {
      * @returns {Promise<T>}
      */
     async throughEngineIo (test) {
-      const { direct } = gateway.engine
-      gateway.engine.direct = false
+      const { usesEngineSocket } = gateway.engine
+      gateway.engine.usesEngineSocket = false
       try {
         return await test()
       } finally {
-        gateway.engine.direct = direct
+        gateway.engine.usesEngineSocket = usesEngineSocket
       }
     },
 

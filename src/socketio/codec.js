@@ -4,7 +4,7 @@ import { checkMsgpack, TooManyValues } from '../wire/msgpack.js'
 import { SOCKET_IO_EVENTS } from '../wire/publication.js'
 import { rememberPacket } from '../wire/raw-value.js'
 import { hasMoreValues, isNestedDeeper } from '../wire/value.js'
-import { kRefused, RATE_LIMITED, refusal, TOO_DEEP, TOO_MANY_VALUES } from '../admission/allowance.js'
+import { kRefused, RATE_LIMITED, refusal, TOO_DEEP, TOO_MANY_VALUES } from '../admission/rate-limit.js'
 import { jsonHead, msgpackHead } from './packet-head.js'
 
 /**

@@ -9,7 +9,7 @@ import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { Redis } from 'ioredis'
-import { HOP_HEADER, hopProof } from '../../src/peers/request-proof.js'
+import { PROOF_HEADER, proofFor } from '../../src/peers/request-proof.js'
 import { certificate, startHaproxy } from '../helpers/balancer.js'
 import {
   connectAllKinds, everyKindWorks, joinAll, nothingIsLost, sum, workerOf, workersOf
@@ -256,12 +256,12 @@ test('the listener for other machines serves nobody but them', { skip }, async (
   const ask = (/** @type {Record<string, string>} */ headers) =>
     poll(listener, sid, { method: 'POST', body: '40{}', headers })
   const proof = (/** @type {string} */ secret, method = 'POST', url = path, at = Date.now()) => ({
-    [HOP_HEADER]: hopProof(secret, method, url, at)
+    [PROOF_HEADER]: proofFor(secret, method, url, at)
   })
   const refused = { status: 403, text: '' }
 
   assert.deepEqual(await ask({}), refused)
-  assert.deepEqual(await ask({ [HOP_HEADER]: 'nonsense' }), refused)
+  assert.deepEqual(await ask({ [PROOF_HEADER]: 'nonsense' }), refused)
   assert.deepEqual(await ask(proof('a secret that somebody made up')), refused)
   assert.deepEqual(await ask(proof(secret, 'GET')), refused, 'of another method')
   assert.deepEqual(await ask(proof(secret, 'POST', path.replace(sid, 'another'))), refused, 'of another session')
@@ -271,7 +271,7 @@ test('the listener for other machines serves nobody but them', { skip }, async (
   assert.deepEqual(await ask(proof(secret)), { status: 200, text: 'ok' })
 
   // nobody gets in through a machine's front door by sending a proof himself
-  const strange = await poll(first.url, sid, { headers: { [HOP_HEADER]: 'nonsense' } })
+  const strange = await poll(first.url, sid, { headers: { [PROOF_HEADER]: 'nonsense' } })
   assert.equal(strange.status, 200)
 })
 

@@ -8,7 +8,7 @@ import * as send from './send.js'
 import * as signal from './signal.js'
 import * as state from './state.js'
 import { parseInput } from './input.js'
-import { kRefused } from '../../admission/allowance.js'
+import { kRefused } from '../../admission/rate-limit.js'
 
 /** @typedef {import('./context.js').HandlerContext} HandlerContext */
 

@@ -8,43 +8,43 @@ import { nothingLeft, stillServed, watchBus } from '../../helpers/left-over.js'
 import { rawWebSocket } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 import { kConnection } from '../../../src/gateway/connection.js'
-import { Allowance, ratesOf } from '../../../src/admission/allowance.js'
+import { RateLimit, ratesOf } from '../../../src/admission/rate-limit.js'
 
 describe('what a connection may send', () => {
   const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
 
-  /** @param {Allowance} allowance @param {number} now @param {number} tries */
-  const events = (allowance, now, tries) =>
-    Array.from({ length: tries }, () => allowance.event(now)).filter(Boolean).length
+  /** @param {RateLimit} rateLimit @param {number} now @param {number} tries */
+  const events = (rateLimit, now, tries) =>
+    Array.from({ length: tries }, () => rateLimit.event(now)).filter(Boolean).length
 
   test('is twice the rate of events at once, and the rate from then on', () => {
-    const allowance = new Allowance(rates, 1000)
-    assert.equal(events(allowance, 1000, 50), 20)
-    assert.equal(events(allowance, 1099, 50), 0)
-    assert.equal(events(allowance, 1100, 50), 1)
-    assert.equal(events(allowance, 2100, 50), 10)
-    assert.equal(events(allowance, 60_000, 50), 20)
+    const rateLimit = new RateLimit(rates, 1000)
+    assert.equal(events(rateLimit, 1000, 50), 20)
+    assert.equal(events(rateLimit, 1099, 50), 0)
+    assert.equal(events(rateLimit, 1100, 50), 1)
+    assert.equal(events(rateLimit, 2100, 50), 10)
+    assert.equal(events(rateLimit, 60_000, 50), 20)
     // it is not paid for again when the clock is set back
-    assert.equal(events(allowance, 0, 50), 0)
-    assert.equal(events(allowance, 1000, 50), 10)
+    assert.equal(events(rateLimit, 0, 50), 0)
+    assert.equal(events(rateLimit, 1000, 50), 10)
   })
 
   test('is no event as long as more bytes have come than may', () => {
-    const allowance = new Allowance(rates, 0)
-    assert.equal(allowance.packet(1500, 0), true)
-    assert.equal(events(allowance, 0, 1), 1)
-    assert.equal(allowance.packet(2000, 0), true)
-    assert.equal(events(allowance, 0, 1), 0)
-    assert.equal(events(allowance, 1999, 1), 0)
-    assert.equal(events(allowance, 2000, 1), 1)
+    const rateLimit = new RateLimit(rates, 0)
+    assert.equal(rateLimit.packet(1500, 0), true)
+    assert.equal(events(rateLimit, 0, 1), 1)
+    assert.equal(rateLimit.packet(2000, 0), true)
+    assert.equal(events(rateLimit, 0, 1), 0)
+    assert.equal(events(rateLimit, 1999, 1), 0)
+    assert.equal(events(rateLimit, 2000, 1), 1)
   })
 
   test('is ten seconds\' worth of packets at once, and of bytes that were too many', () => {
-    const packets = new Allowance(rates, 0)
+    const packets = new RateLimit(rates, 0)
     for (let i = 0; i < 1100; i++) assert.equal(packets.packet(0, 0), true)
     assert.equal(packets.packet(0, 0), false)
     assert.equal(packets.packet(0, 1000), true)
-    const bytes = new Allowance(rates, 0)
+    const bytes = new RateLimit(rates, 0)
     assert.equal(bytes.packet(11_500, 0), true)
     assert.equal(bytes.packet(1, 0), false)
   })
@@ -54,38 +54,38 @@ describe('what a connection may cost', () => {
   const rates = ratesOf({ maxEventsPerSecond: 1000, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
 
   test('is a quarter of a core, twice that at once, with what follows decoding', () => {
-    const allowance = new Allowance(rates, 0)
-    assert.equal(allowance.event(0), true)
-    allowance.decoded(160)
-    assert.equal(allowance.event(0), true)
-    allowance.decoded(100)
-    assert.equal(allowance.event(0), false)
-    assert.equal(allowance.overworked(0), true)
+    const rateLimit = new RateLimit(rates, 0)
+    assert.equal(rateLimit.event(0), true)
+    rateLimit.decoded(160)
+    assert.equal(rateLimit.event(0), true)
+    rateLimit.decoded(100)
+    assert.equal(rateLimit.event(0), false)
+    assert.equal(rateLimit.overworked(0), true)
     // 780 ms were taken, 500 are there at once, and 250 come in a second
-    assert.equal(allowance.event(1119), false)
-    assert.equal(allowance.event(1120), true)
-    assert.equal(allowance.overworked(1120), false)
+    assert.equal(rateLimit.event(1119), false)
+    assert.equal(rateLimit.event(1120), true)
+    assert.equal(rateLimit.overworked(1120), false)
     // it is never a reason to cut it off
-    allowance.decoded(1e6)
-    assert.equal(allowance.packet(1, 1120), true)
+    rateLimit.decoded(1e6)
+    assert.equal(rateLimit.packet(1, 1120), true)
   })
 
   test('includes the bytes of its answers, which alone never cut it off', () => {
-    const allowance = new Allowance(rates, 0)
-    allowance.answered(1500)
-    assert.equal(allowance.event(0), true)
-    allowance.answered(500)
-    assert.equal(allowance.event(0), false)
-    assert.equal(allowance.event(500), true)
-    allowance.answered(1e9)
-    assert.equal(allowance.packet(4000, 500), true)
-    assert.equal(allowance.event(5000), false)
-    assert.equal(allowance.event(9600), true)
+    const rateLimit = new RateLimit(rates, 0)
+    rateLimit.answered(1500)
+    assert.equal(rateLimit.event(0), true)
+    rateLimit.answered(500)
+    assert.equal(rateLimit.event(0), false)
+    assert.equal(rateLimit.event(500), true)
+    rateLimit.answered(1e9)
+    assert.equal(rateLimit.packet(4000, 500), true)
+    assert.equal(rateLimit.event(5000), false)
+    assert.equal(rateLimit.event(9600), true)
     // a debt that was made by sending stays
-    allowance.packet(9000, 9600)
-    allowance.answered(1)
-    assert.equal(allowance.packet(1000, 9600), true)
-    assert.equal(allowance.packet(200, 9600), false)
+    rateLimit.packet(9000, 9600)
+    rateLimit.answered(1)
+    assert.equal(rateLimit.packet(1000, 9600), true)
+    assert.equal(rateLimit.packet(200, 9600), false)
   })
 })
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isHop } from '../../../src/peers/request-proof.js'
+import { isProven } from '../../../src/peers/request-proof.js'
 import { createStrays } from '../../../src/peers/misrouted-requests.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
@@ -230,7 +230,7 @@ test('only a request to another machine carries a proof, and what a client sends
     const req = seen[seen.length - 1]
     assert.equal(req.headers['x-other'], 'kept')
     assert.equal(req.headers.te, undefined)
-    if (tcp) assert.equal(isHop(['secret'], req, worker.clock.now()), true)
+    if (tcp) assert.equal(isProven(['secret'], req, worker.clock.now()), true)
     else assert.equal(req.headers['x-inkcast-hop'], undefined)
   }
 })

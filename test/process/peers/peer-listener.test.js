@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HOP_HEADER, hopProof, isHop } from '../../../src/peers/request-proof.js'
+import { PROOF_HEADER, proofFor, isProven } from '../../../src/peers/request-proof.js'
 import { createPeerListener } from '../../../src/peers/peer-listener.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -43,7 +43,7 @@ test('only a request with the proof of a worker is served', async (t) => {
   const get = (/** @type {Record<string, string>} */ headers) =>
     fetch(url + URL_PATH, { headers }).then(({ status }) => status)
   const proof = (/** @type {string} */ secret, at = clock.now()) => ({
-    [HOP_HEADER]: hopProof(secret, 'GET', URL_PATH, at)
+    [PROOF_HEADER]: proofFor(secret, 'GET', URL_PATH, at)
   })
   assert.equal(await get(proof(SECRETS[0])), 403, 'nothing before the gateway serves')
   listener.serve(engine, () => SECRETS)
@@ -64,7 +64,7 @@ test('an upgrade needs the proof as well', async (t) => {
   assert.equal(await refused(metrics), 1)
   assert.deepEqual(served, [])
   assert.match(
-    await upgrade(`${HOP_HEADER}: ${hopProof(SECRETS[0], 'GET', URL_PATH, clock.now())}\r\n`),
+    await upgrade(`${PROOF_HEADER}: ${proofFor(SECRETS[0], 'GET', URL_PATH, clock.now())}\r\n`),
     /^HTTP\/1\.1 101 /
   )
 })
@@ -77,16 +77,16 @@ test('a proof is of one method, one url and one time', () => {
       url = URL_PATH,
       value
     }
-  ) => /** @type {any} */ ({ method, url, headers: { [HOP_HEADER]: value } })
-  const value = hopProof(SECRETS[0], 'GET', URL_PATH, now)
-  assert.equal(isHop(SECRETS, request({ value }), now), true)
-  assert.equal(isHop(SECRETS, request({ value }), now + 30_000), true)
-  assert.equal(isHop(SECRETS, request({ value }), now - 30_000), true)
-  assert.equal(isHop(SECRETS, request({ value }), now + 30_001), false)
-  assert.equal(isHop(SECRETS, request({ value }), now - 30_001), false)
-  assert.equal(isHop(SECRETS, request({ value, method: 'POST' }), now), false)
-  assert.equal(isHop(SECRETS, request({ value, url: URL_PATH.replace('AAAA', 'AAAB') }), now), false)
-  assert.equal(isHop([], request({ value }), now), false)
+  ) => /** @type {any} */ ({ method, url, headers: { [PROOF_HEADER]: value } })
+  const value = proofFor(SECRETS[0], 'GET', URL_PATH, now)
+  assert.equal(isProven(SECRETS, request({ value }), now), true)
+  assert.equal(isProven(SECRETS, request({ value }), now + 30_000), true)
+  assert.equal(isProven(SECRETS, request({ value }), now - 30_000), true)
+  assert.equal(isProven(SECRETS, request({ value }), now + 30_001), false)
+  assert.equal(isProven(SECRETS, request({ value }), now - 30_001), false)
+  assert.equal(isProven(SECRETS, request({ value, method: 'POST' }), now), false)
+  assert.equal(isProven(SECRETS, request({ value, url: URL_PATH.replace('AAAA', 'AAAB') }), now), false)
+  assert.equal(isProven([], request({ value }), now), false)
   const [time, signature] = value.split('.')
   for (const forged of [
     `${Number(time) + 1}.${signature}`,
@@ -97,7 +97,7 @@ test('a proof is of one method, one url and one time', () => {
     '',
     [value, value]
   ]) {
-    assert.equal(isHop(SECRETS, request({ value: forged }), now), false, String(forged))
+    assert.equal(isProven(SECRETS, request({ value: forged }), now), false, String(forged))
   }
 })
 

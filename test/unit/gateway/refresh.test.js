@@ -5,7 +5,7 @@ import { Connection } from '../../../src/gateway/connection.js'
 import { createExpiry } from '../../../src/gateway/expiry.js'
 import { handle as join } from '../../../src/gateway/handlers/join.js'
 import { handle as refresh } from '../../../src/gateway/handlers/refresh.js'
-import { ratesOf } from '../../../src/admission/allowance.js'
+import { ratesOf } from '../../../src/admission/rate-limit.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { settle } from '../../helpers/scripted-socket.js'
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import msgpackParser from 'socket.io-msgpack-parser'
 import * as json from 'socket.io-parser'
 import { encodePacket, parser, readPlain } from '../../../src/socketio/codec.js'
-import { kRefused } from '../../../src/admission/allowance.js'
+import { kRefused } from '../../../src/admission/rate-limit.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { EARLY_MESSAGE, Intake } from '../../../src/admission/intake.js'
+import { EARLY_MESSAGE, InputLimits } from '../../../src/admission/input-limits.js'
 import { kOwner } from '../../../src/engine/link.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -8,13 +8,13 @@ import { manualClock } from '../../helpers/manual-clock.js'
 const MAX_BYTES = 2 ** 20
 const metrics = createMetrics({ processMetrics: false })
 const clock = manualClock()
-/** @type {Intake} */
-let intake
+/** @type {InputLimits} */
+let inputLimits
 /** @type {string[]} names of sessions that were ended, in that order */
 let ended
 
 beforeEach(() => {
-  intake = new Intake({ maxBytes: MAX_BYTES, perSecond: 100 }, metrics, clock)
+  inputLimits = new InputLimits({ maxBytes: MAX_BYTES, perSecond: 100 }, metrics, clock)
   ended = []
 })
 
@@ -27,17 +27,17 @@ function begin (name, head = 500) {
       if (session.readyState === 'closed') return
       session.readyState = 'closed'
       ended.push(String(name))
-      intake.leave(session)
+      inputLimits.leave(session)
     }
   }
-  intake.enter(session, head)
+  inputLimits.enter(session, head)
   return session
 }
 
 /** @param {any} session @returns {any} the same, admitted */
 function admit (session) {
   session[kOwner] = { giveUp: () => session.terminate() }
-  intake.admit(session)
+  inputLimits.admit(session)
   return session
 }
 
@@ -67,8 +67,8 @@ describe('sessions whose clients are not admitted', () => {
     begin('large', 200 * 4096 - 49 * 14_000)
     assert.deepEqual(ended, ['0'])
     // it is nobody's any more
-    intake.holds(first, -14_000)
-    intake.holds(first, 100)
+    inputLimits.holds(first, -14_000)
+    inputLimits.holds(first, 100)
     begin('more', 1)
     assert.deepEqual(ended, ['0', '1'])
     assert.equal((await figures()).early, 200 * 4096 - 14_000 + 1)
@@ -79,10 +79,10 @@ describe('sessions whose clients are not admitted', () => {
     begin('b').terminate()
     clock.advance(9999)
     admit(begin('c'))
-    intake.look()
+    inputLimits.look()
     assert.deepEqual(ended, ['b'])
     clock.advance(1)
-    intake.look()
+    inputLimits.look()
     assert.deepEqual(ended, ['b', 'a'])
     const { sessions, early, late, cut } = await figures()
     assert.deepEqual([sessions, early, late, cut.late], [0, 0, 0, 1])
@@ -91,15 +91,15 @@ describe('sessions whose clients are not admitted', () => {
   test('may send 64 KB in one message, 128 KB in all, and 100 frames', () => {
     const [bytes, frames, other] = [begin('bytes'), begin('frames'), begin('other')]
     assert.equal(bytes.maxBytes, EARLY_MESSAGE)
-    for (let i = 0; i < 2; i++) intake.received(bytes, 1, EARLY_MESSAGE)
-    for (let i = 0; i < 50; i++) intake.received(frames, 2, 0)
+    for (let i = 0; i < 2; i++) inputLimits.received(bytes, 1, EARLY_MESSAGE)
+    for (let i = 0; i < 50; i++) inputLimits.received(frames, 2, 0)
     assert.deepEqual(ended, [])
-    intake.received(bytes, 1, 1)
-    intake.received(frames, 1, 0)
+    inputLimits.received(bytes, 1, 1)
+    inputLimits.received(frames, 1, 0)
     assert.deepEqual(ended, ['bytes', 'frames'])
     admit(other)
     assert.equal(other.maxBytes, MAX_BYTES)
-    intake.received(other, 1000, 2 ** 30)
+    inputLimits.received(other, 1000, 2 ** 30)
     assert.deepEqual(ended, ['bytes', 'frames'])
   })
 })
@@ -107,39 +107,39 @@ describe('sessions whose clients are not admitted', () => {
 describe('messages of admitted clients of which a part has come', () => {
   test('may be 64 MB together: the oldest goes, with its connection', async () => {
     const sessions = Array.from({ length: 64 }, (_, i) => admit(begin(i)))
-    for (const session of sessions) intake.holds(session, MAX_BYTES)
+    for (const session of sessions) inputLimits.holds(session, MAX_BYTES)
     // a message that is whole makes room, and its session's next one is younger
-    intake.holds(sessions[0], -MAX_BYTES)
-    intake.holds(sessions[0], MAX_BYTES)
+    inputLimits.holds(sessions[0], -MAX_BYTES)
+    inputLimits.holds(sessions[0], MAX_BYTES)
     assert.deepEqual(ended, [])
-    intake.holds(admit(begin('more')), 1000)
+    inputLimits.holds(admit(begin('more')), 1000)
     assert.deepEqual(ended, ['1'])
     assert.equal((await figures()).late, 63 * MAX_BYTES + 1000)
   })
 
   test('count from the moment of admission, without the head of the request', async () => {
     const session = begin('a', 3000)
-    intake.holds(session, 700)
+    inputLimits.holds(session, 700)
     admit(session)
     assert.deepEqual(await figures().then(({ early, late }) => [early, late]), [0, 700])
-    intake.holds(session, -700)
+    inputLimits.holds(session, -700)
     assert.equal((await figures()).late, 0)
   })
 
   test('of a session that has ended count no more', async () => {
     const [told, untold] = [admit(begin('told')), admit(begin('untold'))]
-    for (const session of [told, untold]) intake.holds(session, 1000)
+    for (const session of [told, untold]) inputLimits.holds(session, 1000)
     told.terminate()
     untold.readyState = 'closed'
     assert.equal((await figures()).late, 1000)
-    intake.look()
-    intake.holds(untold, 1000)
+    inputLimits.look()
+    inputLimits.holds(untold, 1000)
     assert.equal((await figures()).late, 0)
   })
 
   test('are not touched by what new clients send', () => {
-    intake.holds(admit(begin('admitted')), MAX_BYTES)
-    for (let i = 0; i < 1000; i++) intake.holds(begin(i), EARLY_MESSAGE)
+    inputLimits.holds(admit(begin('admitted')), MAX_BYTES)
+    for (let i = 0; i < 1000; i++) inputLimits.holds(begin(i), EARLY_MESSAGE)
     assert.ok(ended.length > 900 && !ended.includes('admitted'))
   })
 })

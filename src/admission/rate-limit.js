@@ -63,7 +63,7 @@ export function ratesOf ({ maxEventsPerSecond, maxBytesPerSecond, maxRecordBytes
   }
 }
 
-export class Allowance {
+export class RateLimit {
   #rates
   #at
   #events

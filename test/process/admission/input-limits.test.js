@@ -26,7 +26,7 @@ const KINDS = /** @type {const} */ (['own', 'of ws'])
 /** @param {TestContext} t @param {'own' | 'of ws'} kind @param {Record<string, string>} [env] */
 async function start (t, kind, env) {
   const server = await startEmbedded(t, env)
-  if (kind === 'of ws') server.gateway.engine.direct = false
+  if (kind === 'of ws') server.gateway.engine.usesEngineSocket = false
   return server
 }
 
@@ -171,7 +171,7 @@ for (const kind of KINDS) {
     test('is cut off at once when its client is not admitted in 10 s', async (t) => {
       const server = await start(t, kind)
       const client = await rawWebSocket(t, server.url)
-      server.gateway.engine.intake.look(performance.now() + 10_001)
+      server.gateway.engine.inputLimits.look(performance.now() + 10_001)
       assert.equal(server.gateway.engine.clientsCount, 0)
       await client.closed
       assert.equal((await figures(server)).cut.late, 1)
@@ -239,7 +239,7 @@ describe('long polling', () => {
       () => engine.sessions().length < 2 || engine.sessions().some(({ readyState }) => readyState === 'closing')
     )
     const { sessions } = await figures(server)
-    engine.intake.look(performance.now() + 10_001)
+    engine.inputLimits.look(performance.now() + 10_001)
     assert.deepEqual([engine.clientsCount, (await figures(server)).sessions], [0, 0])
     assert.ok(sessions >= 1)
     assert.ok([200, 400].includes((await poll).status))
@@ -268,7 +268,7 @@ describe('sessions whose clients are not admitted', () => {
     client.send('40/extension,')
     await client.text(/^40\/extension,\{/)
     assert.equal((await figures(server)).sessions, 0)
-    engine.intake.look(performance.now() + 60_000)
+    engine.inputLimits.look(performance.now() + 60_000)
     for (let i = 0; i < 200; i++) client.send(`42/extension,["say",${i}]`)
     await waitFor(() => heard.length === 200, { message: () => heard.length })
     for (let i = 0; i < 1100; i++) client.send(`42/extension,["say",${i}]`)

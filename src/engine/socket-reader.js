@@ -4,12 +4,12 @@ import { Deadlines } from './deadlines.js'
  * How the bytes of a connection reach whoever has it: first those who wait for its first bytes, then a session. The
  * listeners are the same functions for all connections.
  *
- * @typedef {object} Carried
+ * @typedef {object} Reader
  * @property {(chunk: Buffer, netSocket: import('net').Socket) => void} received
  * @property {(netSocket: import('net').Socket) => void} ended called when nothing more will come; more than once
  */
 
-const kCarried = Symbol('carried')
+const kReader = Symbol('reader')
 
 /**
  * Clients close what we have closed within a second or so. Whoever opens and is refused again and again must not take
@@ -20,11 +20,11 @@ const MAX_CLOSING = 8192
 export const closing = new Deadlines(30_000, MAX_CLOSING)
 
 /** @this {any} net.Socket @param {Buffer} chunk */
-function onData (chunk) { this[kCarried].received(chunk, this) }
+function onData (chunk) { this[kReader].received(chunk, this) }
 
 /** The client will send no more. @this {any} net.Socket */
 function onEnd () {
-  this[kCarried].ended(this)
+  this[kReader].ended(this)
   this.end()
   // it may send no more and read nothing either
   if (this.writableLength > 0) closing.add(this)
@@ -36,24 +36,24 @@ function onError () { this.destroy() }
 /** @this {any} net.Socket */
 function onClose () {
   closing.delete(this)
-  this[kCarried].ended(this)
+  this[kReader].ended(this)
 }
 
 /**
  * @param {any} netSocket
- * @param {Carried} carried from now on
+ * @param {Reader} reader from now on
  */
-export function carry (netSocket, carried) {
-  if (netSocket[kCarried] === undefined)
+export function setReader (netSocket, reader) {
+  if (netSocket[kReader] === undefined)
     netSocket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
-  netSocket[kCarried] = carried
+  netSocket[kReader] = reader
 }
 
-/** @param {any} netSocket @returns {Carried | undefined} who has it */
-export const carriedBy = (netSocket) => netSocket[kCarried]
+/** @param {any} netSocket @returns {Reader | undefined} who has it */
+export const readerOf = (netSocket) => netSocket[kReader]
 
 /** Nobody here has it any more. @param {any} netSocket */
-export function release (netSocket) {
+export function removeReader (netSocket) {
   netSocket.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
-  netSocket[kCarried] = undefined
+  netSocket[kReader] = undefined
 }

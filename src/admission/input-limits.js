@@ -4,9 +4,9 @@ import { kOwner } from '../engine/link.js'
  * What a worker keeps of clients before they have said anything whole: sessions that are not admitted (their CONNECT is
  * not accepted yet), with the heads of their requests, and messages of which a part has come. Each is bounded by
  * itself, and all of them together; where there is too much, the oldest goes. Why these bounds:
- * docs/decisions/0090-intake.md
+ * docs/decisions/0090-inputLimits.md
  *
- * @typedef {object} Entry
+ * @typedef {object} EarlySession
  * @property {number} since ms
  * @property {number} bytes that are kept
  * @property {number} head of them, those of the request that began it
@@ -32,8 +32,8 @@ const LATE_MESSAGES = 4
 /** How often it is looked at who is late, ms. */
 const LOOK_EVERY = 1000
 
-export class Intake {
-  /** Sessions that are not admitted, the oldest first. @type {Map<any, Entry>} */
+export class InputLimits {
+  /** Sessions that are not admitted, the oldest first. @type {Map<any, EarlySession>} */
   #early = new Map()
   #earlyBytes = 0
   /**
@@ -87,11 +87,11 @@ export class Intake {
 
   /** Its client is admitted. @param {any} session */
   admit (session) {
-    const entry = this.#early.get(session)
-    if (entry === undefined) return
+    const early = this.#early.get(session)
+    if (early === undefined) return
     this.leave(session)
     session.maxBytes = this.#maxBytes
-    if (entry.bytes > entry.head) this.holds(session, entry.bytes - entry.head)
+    if (early.bytes > early.head) this.holds(session, early.bytes - early.head)
   }
 
   /** @param {any} session @returns {boolean} whether its client is not admitted yet */
@@ -99,10 +99,10 @@ export class Intake {
 
   /** Nothing more is kept of it. @param {any} session */
   leave (session) {
-    const entry = this.#early.get(session)
-    if (entry !== undefined) {
+    const early = this.#early.get(session)
+    if (early !== undefined) {
       this.#early.delete(session)
-      this.#earlyBytes -= entry.bytes
+      this.#earlyBytes -= early.bytes
     } else if (this.#late.size > 0) {
       this.#lateBytes -= this.#late.get(session) ?? 0
       this.#late.delete(session)
@@ -116,11 +116,11 @@ export class Intake {
    * @param {number} bytes of messages
    */
   received (session, frames, bytes) {
-    const entry = this.#early.get(session)
-    if (entry === undefined) return
-    entry.frames += frames
-    entry.received += bytes
-    if (entry.frames > EARLY_FRAMES || entry.received > EARLY_RECEIVED) this.#cut(session, 'flood')
+    const early = this.#early.get(session)
+    if (early === undefined) return
+    early.frames += frames
+    early.received += bytes
+    if (early.frames > EARLY_FRAMES || early.received > EARLY_RECEIVED) this.#cut(session, 'flood')
   }
 
   /**
@@ -129,9 +129,9 @@ export class Intake {
    * @param {number} more bytes
    */
   holds (session, more) {
-    const entry = this.#early.get(session)
-    if (entry !== undefined) {
-      entry.bytes += more
+    const early = this.#early.get(session)
+    if (early !== undefined) {
+      early.bytes += more
       this.#earlyBytes += more
       while (this.#earlyBytes > this.#maxEarlyBytes && this.#early.size > 0) this.#cutOldest(this.#early, 'bytes')
       return
