@@ -39,8 +39,8 @@ export async function outdated () {
 
 function configuration () {
   return page('Configuration', 'src/config/blocks.js', [
-    'Settings come from the environment, or from a file of `NAME=value` lines that is named with `--config FILE`; the environment wins. ' +
-    'A wrong setting stops the start, with every problem listed at once. `NODE_ENV=production` makes defaults stricter.',
+    'Settings come from the environment, or from a file of `NAME=value` lines (`--config FILE`); the environment wins. ' +
+    'A wrong setting stops the start, and all problems are listed at once. `NODE_ENV=production` makes defaults stricter.',
     ...Object.values(BLOCKS).map(({ title, settings }) =>
       [
         `## ${title}`,
@@ -82,9 +82,9 @@ function envExample () {
 function errors () {
   const entries = /** @type {[string, ErrorEntry][]} */ (Object.entries(ERRORS))
   return page('Errors', 'src/common/errors.js', [
-    'Clients, callers of the api and dead letters get these codes. A client sees `{ code, message, retryable }`, a refused handshake has `code` and `retryable` in `err.data`, ' +
+    'Codes for clients, callers of the api and dead letters. A client gets `{ code, message, retryable }`, a refused handshake has `code` and `retryable` in `err.data`, ' +
     'the api answers `{ "ok": false, "error": { "code", "message", "retryable" } }` with the status, and a dead letter has the code as `x-reason`. ' +
-    'The message may be more specific than the one here; programs go by the code.',
+    'Messages may be more specific than the ones here; programs should use the code.',
     table(
       ['Code', 'Message', 'Try again', 'HTTP status', 'When, and what to do'],
       entries.map(([code, { message, retryable, status, when }]) => [
@@ -101,10 +101,10 @@ function errors () {
 function metrics () {
   const entries = /** @type {[string, MetricEntry][]} */ (Object.entries(METRICS))
   return page('Metrics', 'src/metrics/metrics.js', [
-    '`/metrics` on `ADMIN_PORT` has these in the format of Prometheus, merged over the processes of a machine, and Node\'s own (CPU, memory, garbage collection) with the prefix `inkcast_`. ' +
-    'Every series has the label `role` as well.',
+    '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine, and those of Node (CPU, memory, garbage collection) with the prefix `inkcast_`. ' +
+    'Every series also has the label `role`.',
     table(
-      ['Name', 'Type', 'Labels', 'Meaning', 'Worry when'],
+      ['Name', 'Type', 'Labels', 'Meaning', 'Alert on'],
       entries.map(([name, { type, labels = [], help, worry }]) => [
         `\`inkcast_${name}${type === 'counter' ? '_total' : ''}\``,
         type,

@@ -13,7 +13,7 @@
 
 /** @satisfies {Record<string, ErrorEntry>} */
 export const ERRORS = Object.freeze({
-  // what was asked for is wrong
+  // bad requests
   bad_request: {
     message: 'the request is not well formed',
     retryable: false,
@@ -21,7 +21,7 @@ export const ERRORS = Object.freeze({
     when: 'An event or request has a missing, additional or mistyped field; the message names it.'
   },
   unknown_event: {
-    message: 'no such event',
+    message: 'unknown event',
     retryable: false,
     status: 404,
     when: 'A client sent an event that the gateway does not know.'
@@ -78,7 +78,7 @@ export const ERRORS = Object.freeze({
     message: 'the value is too large',
     retryable: false,
     status: 413,
-    when: 'A value is larger than `MAX_RECORD_BYTES`. inkcast/client also says so of a message that is larger than the gateway takes at all, without sending it.'
+    when: 'A value is larger than `MAX_RECORD_BYTES`. inkcast/client also reports it, without sending, for a message above the gateway\'s `maxPayload`.'
   },
 
   state_too_large: {
@@ -89,10 +89,10 @@ export const ERRORS = Object.freeze({
   },
 
   request_in_progress: {
-    message: 'a request with this idempotency key is in work',
+    message: 'a request with this idempotency key is in progress',
     retryable: true,
     status: 409,
-    when: 'The first request with the same `Idempotency-Key` has no answer yet, or its process died less than 5 s ago; try again after a pause, with the same key.'
+    when: 'The first request with the same `Idempotency-Key` has no answer yet, or its process died less than 5 s ago; retry after a pause, with the same key.'
   },
   idempotency_mismatch: {
     message: 'this idempotency key was used for another request',
@@ -101,12 +101,12 @@ export const ERRORS = Object.freeze({
     when: 'The same caller has used the same `Idempotency-Key` with another target, value or header less than 15 minutes ago; use a new key for each publication.'
   },
 
-  // who asks may not
+  // missing rights
   unauthorized: {
     message: 'a valid token is needed',
     retryable: false,
     status: 401,
-    when: 'The token is missing or not valid; get a new one before trying again.'
+    when: 'The token is missing or not valid; get a new one before the next try.'
   },
   token_expired: {
     message: 'the token has expired',
@@ -124,7 +124,7 @@ export const ERRORS = Object.freeze({
     message: 'this origin is not allowed',
     retryable: false,
     status: 403,
-    when: 'A browser connects from a page that is neither of the same origin nor in `ALLOWED_ORIGINS`; the message names the origin, and the gateway logs it once. Add it to `ALLOWED_ORIGINS`. A gateway in development that lets anybody in also refuses public host names that are not its own (DNS rebinding).'
+    when: 'A browser connects from a page that is neither of the same origin nor in `ALLOWED_ORIGINS`; the message names the origin, and the gateway logs it once. Add it to `ALLOWED_ORIGINS`. A gateway in development without authentication also refuses public host names that are not its own (DNS rebinding).'
   },
 
   // limits
@@ -144,33 +144,33 @@ export const ERRORS = Object.freeze({
     message: 'too many events',
     retryable: true,
     status: 429,
-    when: 'The connection sends more events or bytes per second than allowed, costs more work, or asks for longer lists of members; slow down.'
+    when: 'The connection sends more events or bytes per second than allowed, causes too much work, or requests too many lists of members; slow down.'
   },
   too_many_connections: {
     message: 'too many connections',
     retryable: true,
     status: 503,
-    when: 'A gateway worker has `MAX_CONNECTIONS`, the user `MAX_CONNECTIONS_PER_USER` or the address `MAX_CONNECTIONS_PER_ADDRESS` connections to it; close one, or try again after a pause.'
+    when: 'The gateway worker has `MAX_CONNECTIONS` connections, or `MAX_CONNECTIONS_PER_USER` of this user, or `MAX_CONNECTIONS_PER_ADDRESS` from this address; close one, or retry after a pause.'
   },
 
-  // not now
+  // temporary failures
   unavailable: {
     message: 'not available at the moment',
     retryable: true,
     status: 503,
-    when: 'Redis, Kafka or a key service does not answer in time, or Redis does not let its user; `/ready` says which. Try again after a pause.'
+    when: 'Redis, Kafka or a key service does not respond in time, or Redis denies a command; `/ready` says which. Retry after a pause.'
   },
   timeout: {
     message: 'no answer in time',
     retryable: true,
     status: 504,
-    when: 'The operation was started and its outcome is not known; try again with the same idempotency key.'
+    when: 'The operation was started and its outcome is unknown; retry with the same idempotency key.'
   },
   draining: {
     message: 'the gateway is shutting down',
     retryable: true,
     status: 503,
-    when: 'The worker is being replaced; connect again.'
+    when: 'The worker is being replaced; reconnect.'
   },
   kicked: {
     message: 'disconnected by the service',
@@ -207,7 +207,7 @@ export class InkcastError extends Error {
 }
 
 /**
- * What a client may see of any thrown thing: only InkcastErrors show themselves, all others are `internal`.
+ * The part of an error that a client may see: InkcastErrors as they are, all others as `internal`.
  * @param {unknown} error
  * @returns {{ code: ErrorCode, message: string, retryable: boolean }}
  */

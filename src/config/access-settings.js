@@ -16,19 +16,19 @@ export const auth = block('Authentication', {
   AUTH_JWKS_URL: {
     as: 'jwksUrl',
     type: url('https:', 'http:'),
-    describe: 'Key set of the token issuer; fetched again when a token names an unknown key.'
+    describe: 'URL of the token issuer\'s key set; fetched again when a token names an unknown key.'
   },
   AUTH_ALLOW_ANONYMOUS: {
     as: 'allowAnonymous',
     type: flag(),
     defaultText: '`true` if no key is set and not in production',
-    describe: 'Connections without a token; each gets a user id of its own that starts with `anonymous:`.'
+    describe: 'Allows connections without a token; each gets its own user id, which starts with `anonymous:`.'
   },
   AUTH_ACCESS_URL: {
     as: 'accessUrl',
     type: url('https:', 'http:'),
     describe:
-      'Asked (POST) whether a user may open a document when the token has no `documents` claim. Default: every document may be read and written.'
+      'Service that decides (by POST) whether a user may open a document, if the token has no `documents` claim. Default: every document may be read and written.'
   }
 })
 
@@ -39,7 +39,7 @@ export const api = block('API', {
     as: 'grpcPort',
     type: port(),
     default: '50051',
-    describe: 'Kept for a gRPC api; nothing listens there.'
+    describe: 'Reserved for a gRPC api; not in use.'
   },
   API_TOKENS: {
     as: 'tokens',
@@ -47,7 +47,7 @@ export const api = block('API', {
     secret: true,
     default: '',
     describe:
-      'Callers as `name:token`, comma separated; each sends `Authorization: Bearer <token>`. Required in production; otherwise, when none is set, callers on this machine need none.'
+      'Callers as `name:token`, comma separated; each sends `Authorization: Bearer <token>`. Required in production; in development without tokens, callers on this machine need none.'
   }
 })
 
@@ -63,13 +63,13 @@ export const admin = block('Administration', {
     as: 'agentPort',
     type: port(),
     describe:
-      'Port on `ADMIN_HOST` where HAProxy\'s `agent-check` learns how loaded this machine is. Not set: there is none.'
+      'Port on `ADMIN_HOST` for HAProxy\'s `agent-check`, which reports this machine\'s load. Not set: disabled.'
   },
   AGENT_CAPACITY: {
     as: 'agentCapacity',
     type: integer(1, 10_000_000),
     default: '20000',
-    describe: 'Connections per gateway worker at which the agent calls this machine full.'
+    describe: 'Connections per gateway worker at which the agent reports this machine as full.'
   },
   LOG_LEVEL: {
     as: 'logLevel',

@@ -20,14 +20,14 @@ export const delivery = block('Delivery', {
     type: milliseconds(0, 1000),
     default: '0',
     describe:
-      'How long a record may wait for others that the same client gets, so that they leave in one write, ms. 0: only for those of the same turn of the event loop.'
+      'Maximum time that a record waits for others to the same client, so that they share one write, ms. 0: records of the same turn of the event loop share a write.'
   },
   COMPRESS_FROM: {
     as: 'compressFrom',
     type: integer(0, 64 * 2 ** 20),
     default: '0',
     describe:
-      'Records whose frames have at least so many bytes are compressed, once for all clients that take it (permessage-deflate). 0: none are.'
+      'Minimum frame size for compression, bytes. A record is compressed once for all clients that support it (permessage-deflate). 0: no compression.'
   }
 })
 
@@ -36,27 +36,27 @@ export const heartbeat = block('Heartbeat', {
     as: 'min',
     type: milliseconds(1000, 600_000),
     default: '5000',
-    describe: 'Silence of a new connection before it is pinged, ms; grows with each two answers in time.'
+    describe: 'Ping interval of a new connection, ms; grows with every two answers in time.'
   },
   HEARTBEAT_MAX: {
     as: 'max',
     type: milliseconds(1000, 600_000),
     default: '25000',
     describe:
-      'Longest time between two pings, ms; clients are told this one. Longer means fewer packets, and that dead connections are found later.'
+      'Maximum ping interval, ms; sent to clients in the handshake. A longer interval means fewer packets and later detection of dead connections.'
   },
   HEARTBEAT_TIMEOUT: {
     as: 'timeout',
     type: milliseconds(1000, 600_000),
     default: '20000',
-    describe: 'How long a ping may stay unanswered, ms; clients are told this one as well.'
+    describe: 'Maximum time for the answer to a ping, ms; sent to clients in the handshake.'
   },
   HEARTBEAT_TIERS: {
     as: 'tiers',
     type: tiers,
     default: '',
     describe:
-      'Other figures for connections whose token has a `tier`, as `name:min:max:timeout`, comma separated: `editors:2000:10000:5000`. None may be larger than those that clients are told.'
+      'Intervals for connections whose token has a `tier`, as `name:min:max:timeout`, comma separated: `editors:2000:10000:5000`. `max` and `timeout` must not exceed `HEARTBEAT_MAX` and `HEARTBEAT_TIMEOUT`.'
   }
 })
 
@@ -65,7 +65,7 @@ export const history = block('History', {
     as: 'size',
     type: integer(1, 1_000_000),
     default: '1000',
-    describe: 'Records kept per document, for clients that come back.'
+    describe: 'Records kept per document, for clients that reconnect.'
   },
   HISTORY_TTL: {
     as: 'ttl',
@@ -81,19 +81,19 @@ export const presence = block('Presence', {
     type: integer(0, 100_000),
     default: '500',
     describe:
-      'Members of a document up to which each is told of the others; where there are more, they are told their number only. 0: always.'
+      'Maximum members of a document with a list of members; above this clients get only the number. 0: always the number only.'
   },
   PRESENCE_MAX_STATE_BYTES: {
     as: 'maxStateBytes',
     type: integer(2, 2 ** 20),
     default: '2048',
-    describe: 'Largest presence state of a connection in a document, bytes of JSON.'
+    describe: 'Maximum presence state of a connection in a document, bytes of JSON.'
   },
   PRESENCE_GRACE: {
     as: 'grace',
     type: milliseconds(0, 600_000),
     default: '5000',
     describe:
-      'How long a connection that was lost is still counted as present, and its user as online, so that who reconnects has neither left nor joined, ms; the same for all processes. A worker that stops waits as long for those who go elsewhere.'
+      'Grace period for a lost connection, ms: until then its user counts as present and online, so that a reconnect is neither a leave nor a join. Use the same value for all processes. A stopping worker waits this long for its clients to reconnect elsewhere.'
   }
 })

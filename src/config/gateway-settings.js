@@ -31,7 +31,7 @@ export const gateway = block('Gateway', {
     type: integer(1, 1024),
     derived: ({ cores }) => String(cores),
     defaultText: 'number of cores',
-    describe: 'Gateway workers that `cluster.js` forks.'
+    describe: 'Number of gateway workers that `cluster.js` starts.'
   },
   ALLOWED_ORIGINS: {
     as: 'allowedOrigins',
@@ -43,7 +43,7 @@ export const gateway = block('Gateway', {
   TLS_CERT_FILE: {
     as: 'tlsCertFile',
     type: text(),
-    describe: 'PEM certificate chain; with `TLS_KEY_FILE` the gateway speaks TLS itself.'
+    describe: 'PEM certificate chain; with `TLS_KEY_FILE` the gateway terminates TLS.'
   },
   TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `TLS_CERT_FILE`.' },
   TRUSTED_PROXIES: {
@@ -51,32 +51,32 @@ export const gateway = block('Gateway', {
     type: list().pipe(z.array(z.string().refine(isNetwork, 'each must be an address or a network, as 10.0.0.0/8'))),
     default: '',
     describe:
-      'Addresses and networks of proxies whose `X-Forwarded-For` is believed, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`: the last address in it that is none of theirs is the client\'s. Default: the header is not looked at.'
+      'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`: the client\'s address is the last one in `X-Forwarded-For` that is not a proxy. Default: the header is ignored.'
   },
   PEER_HOST: {
     as: 'peerHost',
     type: text(),
     describe:
-      'Address under which the workers of other machines reach those of this one, for long polling behind a load balancer without sticky sessions. Not set: requests of other machines\' sessions are not exchanged.'
+      'Address under which workers of other machines reach the workers of this one, for long polling behind a load balancer without sticky sessions. Not set: machines do not forward requests to each other.'
   },
   PEER_PORT: {
     as: 'peerPort',
     type: port(),
     default: '0',
     describe:
-      'First port of `PEER_HOST`; one per gateway worker and as many more for those that are being replaced. 0: any free ones.'
+      'First port of `PEER_HOST`; two ports per gateway worker, the second for its replacement during a reload. 0: any free ports.'
   },
   DEMO_DOCUMENTS_URL: {
     as: 'demoDocumentsUrl',
     type: url('http:', 'https:'),
     default: 'http://localhost:4000',
     describe:
-      'Where the demo page, which is there in development only, gets its documents when there is Kafka: the service in `examples/document-service`.'
+      'URL of the service in `examples/document-service`, from which the demo page gets its documents with Kafka. In development only.'
   },
   DRAIN_TIMEOUT: {
     as: 'drainTimeout',
     type: milliseconds(0, 3_600_000),
     default: '30000',
-    describe: 'Longest time a process takes to stop on SIGTERM, ms.'
+    describe: 'Maximum time for a process to stop on SIGTERM, ms.'
   }
 })

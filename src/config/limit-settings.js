@@ -5,7 +5,7 @@ export const limits = block('Limits', {
     as: 'maxRecordBytes',
     type: integer(1, 64 * 2 ** 20),
     default: '1048576',
-    describe: 'Largest value of a record or an event of a client, bytes.'
+    describe: 'Maximum value of a record, or of a client\'s event, bytes.'
   },
   MAX_DOCUMENTS_PER_CONNECTION: {
     as: 'maxDocumentsPerConnection',
@@ -30,81 +30,81 @@ export const limits = block('Limits', {
     type: integer(1024, 2 ** 40),
     default: '1048576',
     describe:
-      'Bytes that may wait for a connection that takes too little; from then on it is behind, and gets records of documents from the log once it takes them. Ephemeral records are left out from 65536 on.'
+      'Maximum bytes queued for a slow connection; above this it is *behind*: it gets records of documents from the log when it reads again. Above 65536 it gets no ephemeral records.'
   },
   MAX_WAITING_RECORDS: {
     as: 'maxWaitingRecords',
     type: integer(1, 1_000_000),
     default: '4096',
-    describe: 'Records that may wait for a connection, likewise.'
+    describe: 'Maximum records queued for a slow connection, with the same effect.'
   },
   MAX_WAITING_BYTES_TOTAL: {
     as: 'maxWaitingBytesTotal',
     type: integer(1024, 2 ** 40),
     default: '268435456',
     describe:
-      'Bytes that may wait for all connections of a gateway worker; from then on each for which more than 65536 wait is behind. A frame counts for each connection that waits for it.'
+      'Maximum bytes queued for all connections of a gateway worker; above this each connection with more than 65536 queued bytes is behind. A shared frame counts once per connection.'
   },
   MAX_WAITING_RECORDS_TOTAL: {
     as: 'maxWaitingRecordsTotal',
     type: integer(1, 1_000_000_000),
     default: '1000000',
-    describe: 'Records that may wait for all connections of a gateway worker, likewise.'
+    describe: 'Maximum records queued for all connections of a gateway worker, with the same effect.'
   },
   SLOW_TIMEOUT: {
     as: 'slowTimeout',
     type: milliseconds(1000, 3_600_000),
     default: '60000',
     describe:
-      'How long a connection may be behind, or take nothing of what waits for it, before it is closed, to come back and resume, ms.'
+      'Time after which a connection is closed that stays behind, or reads nothing of its queue, ms. The client reconnects and resumes.'
   },
   RECEIPT_TIMEOUT: {
     as: 'receiptTimeout',
     type: milliseconds(1000, 600_000),
     default: '10000',
-    describe: 'How long a client may take to acknowledge a record with `x-receipt`, ms.'
+    describe: 'Maximum time for a client to acknowledge a record with `x-receipt`, ms.'
   },
   MAX_PENDING_RECEIPTS: {
     as: 'maxPendingReceipts',
     type: integer(0, 10_000_000),
     default: '100000',
     describe:
-      'Clients per gateway worker that are asked for an acknowledgement at the same time; a record that comes when there are as many asks nobody. 0: nobody is ever asked.'
+      'Maximum pending acknowledgements per gateway worker; when the limit is reached, further records ask for no acknowledgements. 0: never ask.'
   },
   MAX_HANDSHAKES_PER_SECOND: {
     as: 'maxHandshakesPerSecond',
     type: integer(1, 1_000_000),
     default: '2000',
     describe:
-      'Clients that a gateway worker begins with per second; that many at once, as many more wait for a second at most, others are refused with 503 and come back.'
+      'New clients per gateway worker and second, and the maximum burst; the same number waits for at most a second. Further clients are refused with 503 and reconnect.'
   },
   MAX_CONNECTIONS: {
     as: 'maxConnections',
     type: integer(1, 10_000_000),
     derived: ({ connections }) => String(connections),
-    defaultText: 'open files that the process may have (`ulimit -n`), less 5 % and 64',
+    defaultText: 'limit of open files (`ulimit -n`), minus 5 % and 64',
     describe:
-      'TCP connections to the port of one gateway worker; clients beyond it are refused with 503 and `Retry-After`. The rest of the descriptors is for Redis, Kafka, the api and the admin port.'
+      'TCP connections to the port of one gateway worker; above this clients are refused with 503 and `Retry-After`. The other descriptors are reserved for Redis, Kafka, the api and the admin port.'
   },
   MAX_CONNECTIONS_PER_USER: {
     as: 'maxConnectionsPerUser',
     type: integer(0, 10_000_000),
     default: '1000',
     describe:
-      'Connections of one user to one gateway worker; more are refused with `too_many_connections`. 0: any number.'
+      'Connections of one user to one gateway worker; further ones are refused with `too_many_connections`. 0: no limit.'
   },
   MAX_CONNECTIONS_PER_ADDRESS: {
     as: 'maxConnectionsPerAddress',
     type: integer(0, 10_000_000),
     default: '0',
     describe:
-      'Sessions from one address (IPv6: one /64) on one gateway worker; more are refused with 503 and `Retry-After`. Behind a proxy all clients have its address: set `TRUSTED_PROXIES` first. Companies and mobile networks share addresses, so allow hundreds. 0: any number.'
+      'Sessions from one address (IPv6: one /64) on one gateway worker; further ones are refused with 503 and `Retry-After`. Behind a proxy all clients have the proxy\'s address: set `TRUSTED_PROXIES` first. Companies and mobile networks share addresses, so allow hundreds. 0: no limit.'
   },
   MAX_REPLAY_BYTES: {
     as: 'maxReplayBytes',
     type: integer(2 ** 20, 2 ** 40),
     default: '67108864',
     describe:
-      'Bytes of records that a gateway worker reads from logs for clients that come back (and keeps for a second) or catch up; when there are as many, others wait. What is read already may exceed it.'
+      'Maximum bytes of records that a gateway worker reads from logs at a time, for clients that reconnect (kept for a second) or catch up; further reads wait. Reads in progress may exceed it.'
   }
 })

@@ -24,37 +24,37 @@ export const kafka = block('Kafka', {
     as: 'downlinkTopic',
     type: text(),
     default: 'documents.downlink',
-    describe: 'Records towards clients.'
+    describe: 'Topic for records to clients.'
   },
   KAFKA_UPLINK_TOPIC: {
     as: 'uplinkTopic',
     type: text(),
     default: 'documents.uplink',
-    describe: 'Records from clients.'
+    describe: 'Topic for records from clients.'
   },
   KAFKA_DEAD_LETTER_TOPIC: {
     as: 'deadLetterTopic',
     type: text(),
     default: 'documents.dead-letter',
-    describe: 'Records that cannot be delivered, with the reason.'
+    describe: 'Topic for records that cannot be delivered, with the reason.'
   },
   KAFKA_TOPIC_PARTITIONS: {
     as: 'partitions',
     type: integer(0, 10_000),
     default: '12',
-    describe: 'Partitions of a topic that is missing at the start; 0: never create topics.'
+    describe: 'Partitions of topics that inkcast creates at the start; 0: never create topics.'
   },
   KAFKA_TOPIC_REPLICATION: {
     as: 'replication',
     type: integer(-1, 100),
     default: '-1',
-    describe: 'Replicas of a topic that is missing at the start; -1: the broker\'s default.'
+    describe: 'Replicas of topics that inkcast creates; -1: the broker\'s default.'
   },
   KAFKA_SSL: { as: 'ssl', type: flag(), default: 'false', describe: 'TLS to the brokers.' },
   KAFKA_SASL_MECHANISM: {
     as: 'saslMechanism',
     type: choice('plain', 'scram-sha-256', 'scram-sha-512'),
-    describe: 'How to log in to the brokers.'
+    describe: 'SASL mechanism for the brokers.'
   },
   KAFKA_SASL_USERNAME: { as: 'saslUsername', type: text(), describe: 'User name for the brokers.' },
   KAFKA_SASL_PASSWORD: { as: 'saslPassword', type: text(), secret: true, describe: 'Password for the brokers.' }

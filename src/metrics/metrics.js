@@ -25,79 +25,79 @@ export const METRICS = Object.freeze({
     type: 'gauge',
     labels: ['transport'],
     help: 'Open connections.',
-    worry: 'A sudden fall: a proxy or a deploy cut them off.'
+    worry: 'A sudden drop: a proxy or a deploy closed them.'
   },
   sockets: {
     type: 'gauge',
     labels: [],
-    help: 'TCP connections to the gateway\'s port, also those without a session.',
-    worry: 'Near `MAX_CONNECTIONS` per worker. Far above `connections`: clients that do not go on, or an attack.'
+    help: 'TCP connections to the gateway\'s port, including those without a session.',
+    worry: 'Near `MAX_CONNECTIONS` per worker. Far above `connections`: clients that do not complete the handshake, or an attack.'
   },
   connections_refused: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Connections refused because there are too many, by what is full: `worker` (`MAX_CONNECTIONS`), `user`, `address`; `descriptors`: closed without an answer, because even answering would take what is reserved.',
-    worry: 'Any growth: raise the limit (and `ulimit -n`), add workers, or find out who it is.'
+    help: 'Connections refused by a limit: `worker` (`MAX_CONNECTIONS`), `user`, `address`; `descriptors`: closed without an answer, to keep the reserved descriptors free.',
+    worry: 'Any growth: raise the limit (and `ulimit -n`), add workers, or identify the clients.'
   },
   handshakes: {
     type: 'counter',
     labels: ['result'],
-    help: 'Handshakes by result: `ok`, an error code, `origin_refused` (403, the page may not connect, see `ALLOWED_ORIGINS`), or `refused` (503, beyond `MAX_HANDSHAKES_PER_SECOND`, or because there are too many connections).',
+    help: 'Handshakes by result: `ok`, an error code, `origin_refused` (403, the page is not in `ALLOWED_ORIGINS`), or `refused` (503, above `MAX_HANDSHAKES_PER_SECOND` or a limit of connections).',
     worry: 'Anything but `ok` that grows.'
   },
   handshakes_waiting: {
     type: 'gauge',
     labels: [],
-    help: 'Clients that wait because more came than `MAX_HANDSHAKES_PER_SECOND`.',
-    worry: 'Above 0 for long: more clients come back than the workers may take.'
+    help: 'Clients queued by `MAX_HANDSHAKES_PER_SECOND`.',
+    worry: 'Above 0 for long: more clients reconnect than the workers may accept.'
   },
   sessions_not_admitted: {
     type: 'gauge',
     labels: [],
-    help: 'Sessions that have begun and whose client is not admitted yet.',
+    help: 'Engine.IO sessions whose client is not admitted yet.',
     worry:
-      'Near twice `MAX_HANDSHAKES_PER_SECOND` per worker: the oldest are ended for the newest, so clients that are slow to send CONNECT do not get in.'
+      'Near twice `MAX_HANDSHAKES_PER_SECOND` per worker: the oldest ones are closed for new ones, so clients that send CONNECT slowly are locked out.'
   },
   sessions_cut: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Sessions ended because of what they kept here. Not admitted: `late` (after 10 s), `sessions` (too many of them), `flood` (too much was sent). Any: `bytes` (too much has come of messages that are not whole).',
-    worry: 'Grows: somebody attacks, or clients are too slow to connect.'
+    help: 'Engine.IO sessions closed by a limit. Before admission: `late` (after 10 s), `sessions` (too many sessions), `flood` (too much data). Any: `bytes` (too many bytes of incomplete messages).',
+    worry: 'Growth: an attack, or clients that are too slow to connect.'
   },
   unfinished_bytes: {
     type: 'gauge',
     labels: ['clients'],
-    help: 'Bytes that are kept of messages of which not everything has come; of `new` clients, who are not admitted yet, also of heads of requests.',
+    help: 'Buffered bytes of incomplete messages; for `new` clients, which are not admitted yet, also of request headers.',
     worry: '`admitted` near 64 MB per worker: the oldest unfinished message is dropped, with its connection.'
   },
   slow_connections: {
     type: 'counter',
     labels: [],
-    help: 'Connections closed because they took too little for too long, or what is for them alone was too much.',
+    help: 'Slow connections closed after `SLOW_TIMEOUT`, or because too many bytes that no log keeps were queued.',
     worry: 'Grows: clients or their networks are too slow for what is published.'
   },
   connections_behind: {
     type: 'gauge',
     labels: [],
-    help: 'Connections that take too little: they get nothing live, and what they missed from the log.',
+    help: 'Slow connections without live delivery, which get records from the log.',
     worry: 'More than a few: networks are too slow for what is published, or `MAX_WAITING_BYTES_TOTAL` is reached.'
   },
   waiting_bytes: {
     type: 'gauge',
     labels: [],
-    help: 'Bytes that wait for connections that did not take everything at once; a frame counts for each.',
+    help: 'Bytes queued for slow connections; a shared frame counts once per connection.',
     worry: 'Near `MAX_WAITING_BYTES_TOTAL` per worker.'
   },
   waiting_records: {
     type: 'gauge',
     labels: [],
-    help: 'Packets that wait for such connections.',
+    help: 'Packets queued for slow connections.',
     worry: 'Near `MAX_WAITING_RECORDS_TOTAL` per worker.'
   },
   dropped_ephemerals: {
     type: 'counter',
     labels: [],
-    help: 'Ephemeral records that a connection did not get because too much waited for it, or because there was a newer signal of the same sender.',
+    help: 'Ephemeral records dropped for slow connections, or replaced by a newer signal of the same sender.',
     worry: 'Grows fast: networks are too slow for what is published.'
   },
   heartbeats: {
@@ -110,20 +110,20 @@ export const METRICS = Object.freeze({
   late_heartbeats: {
     type: 'counter',
     labels: [],
-    help: 'Pings that were answered, but took more than a quarter of the time-out; such a connection is probed every second.',
+    help: 'Pings answered after more than a quarter of the timeout; such a connection is pinged every second.',
     worry: 'Grows faster than usual: a network, or this process, is overloaded.'
   },
   expired_connections: {
     type: 'counter',
     labels: [],
-    help: 'Connections closed because nothing came from them within the time-out after a ping.',
+    help: 'Connections closed because they sent nothing within the timeout after a ping.',
     worry: 'Many at once: a network or a proxy between has failed.'
   },
   heartbeat_milliseconds: {
     type: 'histogram',
     labels: [],
     buckets: MILLISECONDS,
-    help: 'Time from a ping to its answer; for long polling with a request for each.',
+    help: 'Time from a ping to its answer; for long polling including the requests.',
     worry: 'Grows for all: this process is overloaded; for some: their networks.'
   },
   documents: {
@@ -136,13 +136,13 @@ export const METRICS = Object.freeze({
     type: 'counter',
     labels: ['codec'],
     help: 'Records written to a connection.',
-    worry: 'Stands still while records come in.'
+    worry: 'No growth while records come in.'
   },
   delivered_bytes: {
     type: 'counter',
     labels: [],
     help: 'Bytes of frames written to connections.',
-    worry: 'Near what the network carries.'
+    worry: 'Near the capacity of the network.'
   },
   frame_bytes: {
     type: 'histogram',
@@ -154,7 +154,7 @@ export const METRICS = Object.freeze({
   records: {
     type: 'counter',
     labels: ['operator', 'result'],
-    help: 'Records by operator and result: `ok`, `duplicate`, `passed_over` (a kick, a message to users or another record without a log that was carried out before, or is more than 5 minutes old where that is not known) or the error code of a dead letter.',
+    help: 'Records by operator and result: `ok`, `duplicate`, `passed_over` (a kick, a message to users or another record without a log that was executed before, or is older than 5 minutes if that is unknown) or the error code of a dead letter.',
     worry: 'Error codes that grow: a publisher writes bad records.'
   },
   stage_milliseconds: {
@@ -173,63 +173,63 @@ export const METRICS = Object.freeze({
   feed_repairs: {
     type: 'counter',
     labels: ['result'],
-    help: 'Gaps in the live stream of a document: `repaired` from the log, or `resync` told to clients.',
-    worry: '`resync` that grows: the history is too short for the outages there are.'
+    help: 'Gaps in the live stream of a document: `repaired` from the log, or `resync` sent to clients.',
+    worry: '`resync` that grows: the history is too short for the outages.'
   },
   silent_losses: {
     type: 'counter',
     labels: [],
-    help: 'Documents whose last records were lost on the way to a worker while nothing followed them; found by comparing idle documents with their logs, and delivered then.',
+    help: 'Documents whose last records were lost on the way to a worker, with no later record; detected by comparing idle documents with their logs, and then delivered.',
     worry: 'Grows without an outage: Redis pub/sub loses messages to workers that do not read fast enough.'
   },
   replayed_records: {
     type: 'counter',
     labels: [],
-    help: 'Records sent from the log to clients that came back.',
+    help: 'Records sent from the log to clients that reconnected.',
     worry: 'Far above deliveries: clients reconnect all the time.'
   },
   replay_pages: {
     type: 'counter',
     labels: ['source'],
-    help: 'Pages of records for clients that came back or catch up: `read` from the log, or `shared` with somebody who had it read.',
-    worry: '`read` close to replayed records while many come back: they share nothing.'
+    help: 'Pages of records for clients that reconnect or catch up: `read` from the log, or `shared` with another client.',
+    worry: '`read` close to replayed records while many clients reconnect: they share no reads.'
   },
   replay_bytes: {
     type: 'gauge',
     labels: [],
-    help: 'Bytes of the records read from logs for clients that come back, within the last second, or catch up.',
-    worry: 'Near `MAX_REPLAY_BYTES` per worker: clients wait for what they missed.'
+    help: 'Bytes of records read from logs, for clients that reconnect (kept for a second) or catch up.',
+    worry: 'Near `MAX_REPLAY_BYTES` per worker: clients wait for missed records.'
   },
   bus_errors: {
     type: 'counter',
     labels: ['operation'],
-    help: 'Failed operations on the bus. `decode`: messages that are none of ours; `deliver`: a defect; `rollback`: Redis has lost records that a worker had delivered, or knew of.',
-    worry: 'Any growth: Redis is away or overloaded.'
+    help: 'Failed operations on the bus. `decode`: malformed messages; `deliver`: a defect; `rollback`: Redis has lost records that a worker had delivered, or knew of.',
+    worry: 'Any growth: Redis is unavailable or overloaded.'
   },
   bus_interruptions: {
     type: 'counter',
     labels: [],
-    help: 'Documents whose live delivery was interrupted and is there again; each is compared with its log then.',
+    help: 'Documents whose live delivery was interrupted and restored; each one is then compared with its log.',
     worry:
       'Grows without a restart of Redis: it closes connections that do not read fast enough (`client-output-buffer-limit pubsub`).'
   },
   kept_orders: {
     type: 'counter',
     labels: [],
-    help: 'Kicks and revokes that a worker did not hear over Redis pub/sub, read from where they are kept and carried out.',
+    help: 'Kicks and revokes that a worker did not get over Redis pub/sub, but read from storage and executed.',
     worry: 'Grows without an outage: Redis pub/sub loses messages to workers that do not read fast enough.'
   },
   closed_grants: {
     type: 'counter',
     labels: [],
     help: 'Documents not opened because the grant was revoked after its token was issued.',
-    worry: 'Grows fast: clients ask again and again, or tokens have no `iat`.'
+    worry: 'Fast growth: clients retry without a new token, or tokens have no `iat`.'
   },
   receipts: {
     type: 'counter',
     labels: ['result'],
-    help: 'Clients that got a record with `x-receipt`, by what came of it: `acknowledged`, `missing` (not in time), `unasked` (too many were pending); `stray`: acknowledgements that nobody asked for, came late or twice. `unreported`: clients whose part is in no summary.',
-    worry: '`unasked`: raise `MAX_PENDING_RECEIPTS`. `unreported`: Redis or Kafka are away.'
+    help: 'Clients that got a record with `x-receipt`, by result: `acknowledged`, `missing` (not in time), `unasked` (too many were pending); `stray`: acknowledgements that were not requested, late or repeated. `unreported`: clients that are in no receipt.',
+    worry: '`unasked`: raise `MAX_PENDING_RECEIPTS`. `unreported`: Redis or Kafka is unavailable.'
   },
   receipts_pending: {
     type: 'gauge',
@@ -240,63 +240,63 @@ export const METRICS = Object.freeze({
   presence_members: {
     type: 'gauge',
     labels: [],
-    help: 'Connections that take part in the presence of a document, once for each, without those that were lost.',
+    help: 'Connections that take part in the presence of a document, once per document, without lost ones.',
     worry: 'Growth without growth of connections.'
   },
   presence_documents: {
     type: 'gauge',
     labels: [],
-    help: 'Documents in which somebody is present on a worker, summed over workers.',
+    help: 'Documents with present members on a worker, summed over workers.',
     worry: 'Growth without growth of connections.'
   },
   presence_lapsing: {
     type: 'gauge',
     labels: [],
-    help: 'Connections that were lost and are present for `PRESENCE_GRACE` all the same.',
+    help: 'Lost connections that still count as present, within `PRESENCE_GRACE`.',
     worry: 'Near the number of members: a network or a proxy has failed.'
   },
   presence_messages: {
     type: 'counter',
     labels: ['kind'],
-    help: '`doc:presence` events written to connections: `diff`, `count` (too many members to tell of each), `list` (instead of what was missed).',
+    help: '`doc:presence` events written to connections: `diff`, `count` (too many members for a list), `list` (in place of missed changes).',
     worry: '`list` that grows: see `presence_repairs`.'
   },
   presence_repairs: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Lists of members that were read again because diffs were missed: a `gap` showed, nothing followed (`silent`), or Redis pub/sub was away (`interrupted`).',
+    help: 'Lists of members that were read again because diffs were missed: detected by a `gap`, by the idle check (`silent`), or after an outage of Redis pub/sub (`interrupted`).',
     worry: 'Grows without an outage: Redis pub/sub loses messages to workers that do not read fast enough.'
   },
   presence_errors: {
     type: 'counter',
     labels: ['operation'],
-    help: 'Failed operations on the presence store. What was not done is done later.',
-    worry: 'Any growth: Redis is away or overloaded.'
+    help: 'Failed operations on the presence store; they are retried.',
+    worry: 'Any growth: Redis is unavailable or overloaded.'
   },
   sessions_pending: {
     type: 'gauge',
     labels: [],
-    help: 'Users, members and documents whose change is not in the session store yet, or of which the business services are still to be told.',
+    help: 'Users, members and documents with a change that is not in the session store yet, or not reported to the business services yet.',
     worry:
-      'Grows: Redis or Kafka are away or too slow. Nothing is lost: it is bounded by what is open, and told afterwards.'
+      'Growth: Redis or Kafka is unavailable or too slow. Nothing is lost: the backlog is bounded by the open sessions, and reported afterwards.'
   },
   session_errors: {
     type: 'counter',
     labels: [],
-    help: 'Rounds in which sessions could not be brought to the store; it is tried again.',
-    worry: 'Any growth: Redis is away or overloaded.'
+    help: 'Cycles in which sessions could not be written to the store; they are retried.',
+    worry: 'Any growth: Redis is unavailable or overloaded.'
   },
   uplink_records: {
     type: 'counter',
     labels: ['operator', 'result'],
-    help: 'Records sent towards the business services.',
+    help: 'Records sent to the business services.',
     worry: 'Anything but `ok`.'
   },
   uplink_pending: {
     type: 'gauge',
     labels: [],
-    help: 'Records on their way to the uplink that are not acknowledged yet.',
-    worry: 'Near its bound of 10,000 per worker: Kafka is slow or away.'
+    help: 'Records sent to the uplink and not acknowledged yet.',
+    worry: 'Near its limit of 10,000 per worker: Kafka is slow or unavailable.'
   },
   api_requests: {
     type: 'counter',
@@ -309,7 +309,7 @@ export const METRICS = Object.freeze({
     labels: ['partition'],
     aggregator: 'max',
     help: 'Records of a downlink partition that are not ingested yet.',
-    worry: 'Grows: ingest is too slow or stands still.'
+    worry: 'Growth: ingest is too slow or stuck.'
   },
   kafka_record_age_milliseconds: {
     type: 'gauge',
@@ -322,32 +322,32 @@ export const METRICS = Object.freeze({
     type: 'gauge',
     labels: ['partition'],
     aggregator: 'max',
-    help: 'How long a canary took from ingest through a downlink partition, the consumer and pub/sub back to ingest; of one that is not back, its age so far.',
-    worry: 'Above a second: records come late. Above 15,000 the consumer is replaced.'
+    help: 'Time of a canary from ingest through a downlink partition, the consumer and pub/sub back to ingest; for a canary on its way, its age.',
+    worry: 'Above a second: records are late. Above 15,000 the consumer is replaced.'
   },
   kafka_lost_ends: {
     type: 'counter',
     labels: ['partition'],
-    help: 'How often a downlink partition turned out to have lost records that were read already, by its leader epochs. What was written in their place is read; documents take it as new.',
+    help: 'Losses of records that were already read, per downlink partition, detected by leader epochs. Records written in their place are delivered as new ones.',
     worry: 'Any growth: an unclean leader election, or a broker that lost power. Producers may have to publish again.'
   },
   kafka_consumer_restarts: {
     type: 'counter',
     labels: [],
     help: 'Kafka consumers that failed and were replaced.',
-    worry: 'Any growth while Kafka is there; the log says why.'
+    worry: 'Any growth while Kafka is available; the log has the reason.'
   },
   stray_requests: {
     type: 'counter',
     labels: ['result'],
-    help: 'Requests whose session lives in another worker: `handed_over`, `forwarded`, `unknown` owner or `failed`; `refused`: came to the listener for other machines without their proof.',
+    help: 'Requests for a session of another worker: `handed_over`, `forwarded`, `unknown` owner or `failed`; `refused`: requests to the listener for other machines without a valid proof.',
     worry:
-      '`failed` that grows. `refused`: strangers in the private network, or clocks of machines that are more than 30 s apart.'
+      '`failed` that grows. `refused`: foreign clients in the private network, or clocks of machines more than 30 s apart.'
   },
   worker_restarts: {
     type: 'counter',
     labels: ['role'],
-    help: 'Processes that ended unexpectedly and were started again.',
+    help: 'Processes that ended unexpectedly and were restarted.',
     worry: 'Any growth.'
   },
   event_loop_lag_milliseconds: {
