@@ -63,7 +63,7 @@ export function createProcesses ({ directory, expected, own }) {
  * @param {ProcessStatus[]} processes
  * @param {Record<string, number>} expected
  */
-export function reasonsOf (processes, expected) {
+function reasonsOf (processes, expected) {
   return Object.entries(expected).flatMap(([role, count]) => {
     const all = processes.filter(({ name }) => name.replace(/-\d+$/, '') === role)
     const ready = all.filter(({ notReady }) => notReady.length === 0).length

@@ -14,7 +14,9 @@ import { kOwner } from '../engine/link.js'
  * @property {number} received bytes of messages that have come
  */
 
-/** Largest message of a client that is not admitted, bytes: a token is 16 KB at most. */
+/**
+ * Largest message of a client that is not admitted, bytes: a token is 16 KB at most. Exported for tests: a bound.
+ */
 export const EARLY_MESSAGE = 2 ** 16
 /** All its messages together: CONNECT may be tried again. */
 const EARLY_RECEIVED = 2 * EARLY_MESSAGE

@@ -3,7 +3,7 @@ import { IDEMPOTENCY } from '../bus/contract.js'
 /** Requests that are known; each has some hundred bytes. Beyond it the oldest is forgotten. */
 const MAX_REQUESTS = 10_000
 
-/** Longer than any publication takes, ms. */
+/** Longer than any publication takes, ms. Exported for tests: a bound. */
 export const LEASE = 30_000
 
 /**

@@ -25,7 +25,7 @@ import { isId } from '../wire/publication.js'
 /** @typedef {'read' | 'write'} Access */
 
 /** What anonymous user ids begin with; no token may name such a user. */
-export const ANONYMOUS_PREFIX = 'anonymous:'
+const ANONYMOUS_PREFIX = 'anonymous:'
 
 /** Most grants in a token; who needs more wants a prefix or the access hook. */
 const MAX_GRANTS = 1000

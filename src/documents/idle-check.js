@@ -7,9 +7,9 @@ import { Backoff } from '../common/backoff.js'
  */
 
 /** Each document is compared once per cycle, ms, up to MAX_BATCH * CYCLE / TICK documents. */
-export const CYCLE = 4000
+const CYCLE = 4000
 /** A cycle's work is spread over ticks, ms. */
-export const TICK = 100
+const TICK = 100
 /** Documents compared in one tick; with more than 20,000 documents a cycle takes longer. */
 const MAX_BATCH = 500
 

@@ -15,7 +15,7 @@ import { Entry } from './wheel.js'
  */
 
 /** Silence before a ping after a late answer, ms. */
-export const PROBE = 1000
+const PROBE = 1000
 /** Answers in time after which the interval grows by a step, and steps from the shortest to the longest. */
 const ANSWERS = 2
 const STEPS = 3
@@ -47,7 +47,7 @@ export class Beat extends Entry {
  * @param {number} score
  * @returns {number} silence before the next ping, ms
  */
-export function intervalOf ({ min, max }, score) {
+function intervalOf ({ min, max }, score) {
   return score < 0 ? PROBE : min + (max - min) * Math.floor(score / ANSWERS) / STEPS
 }
 

@@ -6,7 +6,7 @@ import { HEADER } from '../wire/headers.js'
  */
 
 /** The operator of canaries; not among those that a publication may have. */
-export const CANARY = 'canary'
+const CANARY = 'canary'
 
 /**
  * @typedef {object} Canary

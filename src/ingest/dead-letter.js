@@ -53,6 +53,7 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
 }
 
 /**
+ * Exported for tests: the format.
  * @param {Letter} letter
  * @param {boolean} truncated without key and value, and of the headers only what is ours
  * @returns {import('../kafka/producer.js').ProducerRecord}

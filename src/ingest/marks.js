@@ -142,7 +142,10 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
   }
 }
 
-/** @returns {MarkStore & import('./healing.js').HealingStore} within this process, for tests */
+/**
+ * Exported for tests: they need no Redis then.
+ * @returns {MarkStore & import('./healing.js').HealingStore} within this process
+ */
 export function createMemoryMarks () {
   /** @type {Map<string, string>} */
   const marks = new Map()

@@ -33,4 +33,4 @@ export function createKafkaDownlink ({ kafka, topic, log, clock, limits }) {
  * @param {import('../wire/publication.js').Publication} publication
  * @returns {string}
  */
-export const keyOf = ({ operator, guid, uid, sid }) => operator === 'everyone' ? '*' : guid ?? uid ?? sid ?? '*'
+const keyOf = ({ operator, guid, uid, sid }) => operator === 'everyone' ? '*' : guid ?? uid ?? sid ?? '*'

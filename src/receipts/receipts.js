@@ -12,9 +12,12 @@ import { summarise } from './summary.js'
  * @typedef {ReturnType<typeof createReceipts>} Receipts
  */
 
-/** A record reaches all workers within this time, so none reports before, ms; RECEIPT_TIMEOUT is not shorter. */
+/**
+ * A record reaches all workers within this time, so none reports before, ms; RECEIPT_TIMEOUT is not shorter.
+ * Exported for tests: a time.
+ */
 export const SETTLE = 1000
-/** How much later than its own deadline a worker takes it that the others have died, ms. */
+/** How much later than its own deadline a worker takes it that the others have died, ms. Exported for tests: a time. */
 export const GRACE = 2000
 /** What Redis or the uplink do not take in this time is lost, ms. */
 const GIVE_UP = 60_000

@@ -65,6 +65,7 @@ export async function warmUp ({ config, extent, createParts, log }) {
 /** @typedef {Awaited<ReturnType<typeof openStage>>} Stage */
 
 /**
+ * Exported for tests: it runs in production only.
  * @param {Pick<Stage, 'dial' | 'secret'>[]} stages take turns
  * @param {Extent} extent
  * @param {number} [patience] for each answer, ms

@@ -251,6 +251,7 @@ class Decoder extends json.Decoder {
 const PLAIN = /^(?:0(?=\{)|2(\d{0,15})(?=\[))/
 
 /**
+ * Exported for tests: input of clients.
  * Reads what nearly all packets are: CONNECT with a payload, and EVENT, in the main namespace.
  * @param {string} text
  * @param {RegExpExecArray | null} [head]

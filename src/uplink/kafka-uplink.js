@@ -43,7 +43,7 @@ export function createKafkaUplink ({ kafka, topic, log, metrics, clock, limits }
  * @param {import('./contract.js').UplinkRecord} record
  * @returns {Record<string, string>}
  */
-export function headersOf ({ operator, uid, sid, guid, event, traceId, timestamp, contentType }) {
+function headersOf ({ operator, uid, sid, guid, event, traceId, timestamp, contentType }) {
   /** @type {Record<string, string>} */
   const headers = {
     [HEADER.operator]: operator,

@@ -21,7 +21,10 @@ import { decodeMsgpack, encodeMsgpack } from './msgpack.js'
 const TEXT = 0x81
 const BINARY = 0x82
 
-/** Text that is made of bytes only if somebody asks: WebSocket members get the frame, so mostly nobody does. */
+/**
+ * Text that is turned into bytes on demand: WebSocket members receive the frame, so mostly it is not needed.
+ * Exported for tests: its type.
+ */
 export class LazyText {
   /** @type {string | undefined} */
   #text

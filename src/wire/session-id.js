@@ -81,7 +81,7 @@ function timeDigits (ms) {
 }
 
 /** @param {unknown} id @returns {id is string} */
-export const isSessionId = (id) => typeof id === 'string' && SESSION_ID.test(id)
+const isSessionId = (id) => typeof id === 'string' && SESSION_ID.test(id)
 
 /**
  * @param {string} sid

@@ -105,7 +105,7 @@ function isValue (value) {
 }
 
 /** @param {unknown} data @returns {boolean} @throws {RangeError} for what is nested deeper than the stack allows */
-export function containsBinary (data) {
+function containsBinary (data) {
   if (typeof data !== 'object' || data === null) return false
   return ArrayBuffer.isView(data) || data instanceof ArrayBuffer || Object.values(data).some(containsBinary)
 }

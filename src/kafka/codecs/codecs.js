@@ -5,7 +5,7 @@ import { decompressSnappy } from './snappy.js'
 import { decompressZstd } from './zstd.js'
 
 /** What one batch may decompress to, bytes. A broker takes batches of 1 MB, of which a bomb makes a gigabyte. */
-export const MAX_DECOMPRESSED_BYTES = 64 * 2 ** 20
+const MAX_DECOMPRESSED_BYTES = 64 * 2 ** 20
 
 const unzip = promisify(zlib.unzip)
 

@@ -6,7 +6,7 @@ import { Decompress } from 'fzstd'
  */
 
 /** Producers write one frame for each batch. Each costs fzstd a window, whatever is in it. */
-export const MAX_FRAMES = 1000
+const MAX_FRAMES = 1000
 
 /**
  * @param {Uint8Array} source

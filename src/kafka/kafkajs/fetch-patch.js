@@ -59,6 +59,7 @@ export function patchFetch ({ log }) {
 }
 
 /**
+ * Exported for tests: the patch without kafkajs.
  * @param {DecodeMessages} stock reads the formats before Kafka 0.11
  * @returns {DecodeMessages}
  */

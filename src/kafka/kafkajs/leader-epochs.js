@@ -38,6 +38,7 @@ export async function fetchEpochEnd (kafka, { topic, partition, epoch }) {
 }
 
 /**
+ * Exported for tests: a protocol.
  * @param {Buffer} payload a response for one partition, without its correlation id
  * @returns {number | undefined} undefined: the broker has no record of that leader or of an earlier one
  */

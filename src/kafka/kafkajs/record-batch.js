@@ -40,11 +40,13 @@ const CONTROL = 0x20
 /** By their number in a batch's attributes. */
 const CODECS = [undefined, DECOMPRESS.gzip, DECOMPRESS.snappy, DECOMPRESS.lz4, DECOMPRESS.zstd]
 
-/** A million empty records fit in a kilobyte, and as objects fill the memory. */
+/**
+ * A million empty records fit in a kilobyte, and as objects fill the memory. Exported for tests: a bound.
+ */
 export const MAX_RECORDS = 200_000
 /**
  * What compressed batches of one answer may become together, bytes; those behind are left for the next one. One alone
- * may be larger (MAX_DECOMPRESSED_BYTES).
+ * may be larger (MAX_DECOMPRESSED_BYTES). Exported for tests: a bound.
  */
 export const MAX_BYTES = 16 * 2 ** 20
 

@@ -48,6 +48,7 @@ export function patchRequestQueue ({ log }) {
 }
 
 /**
+ * Exported for tests: the patch without kafkajs.
  * @param {RequestQueueClass} RequestQueue
  * @returns {boolean} false: it did not do what it should, and everything is as before
  */

@@ -83,7 +83,7 @@ function unsigned (value) {
  * @param {string} topic
  * @returns {string}
  */
-export function topicIdIn (payload, topic) {
+function topicIdIn (payload, topic) {
   let at = 0
   const readUnsigned = () => {
     for (let value = 0, shift = 0; ; shift += 7) {

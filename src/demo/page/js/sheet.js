@@ -1,7 +1,7 @@
 import { byId, h } from './dom.js'
 
-export const COLUMNS = ['A', 'B', 'C', 'D', 'E']
-export const ROWS = 12
+const COLUMNS = ['A', 'B', 'C', 'D', 'E']
+const ROWS = 12
 const MAX_TEXT = 200
 const COLUMN_NAMES = ['task', 'owner', 'hours', 'status', 'note']
 
