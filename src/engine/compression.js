@@ -5,19 +5,18 @@ import { WebSockets } from './websockets.js'
 
 /**
  * Compression once per record and codec: permessage-deflate (RFC 7692) without context takeover, so that one deflated
- * frame serves every client that has agreed to it. ws itself compresses nothing, which would be once per client, and
- * asynchronous: what is written past it would overtake.
+ * frame serves every client that negotiated it. ws itself compresses nothing: it would compress once per client, and
+ * asynchronously, so that frames written past it would overtake.
  */
 
 const EXTENSION = 'permessage-deflate'
 const WINDOW_BITS = 15
 const RSV1 = 0x40
 /**
- * A record is compressed while the event loop waits, so that the next one cannot overtake it: quickly rather than well
- * (2 KB: 0.04 ms).
+ * Records are compressed synchronously, so that the next one cannot overtake: the fastest level (2 KB: 0.04 ms).
  */
 const LEVEL = 1
-/** What every message ends with, and is left out (RFC 7692, 7.2.1). */
+/** Bytes that end every deflated message and are not sent (RFC 7692, 7.2.1). */
 const TAIL_LENGTH = 4
 const SETTINGS = {
   serverNoContextTakeover: true,
@@ -26,10 +25,10 @@ const SETTINGS = {
   zlibInflateOptions: { chunkSize: 4096 }
 }
 
-/** Shared by all connections that have agreed to it, in the place of a copy for each. */
+/** Negotiated parameters, shared by all connections instead of a copy for each. */
 const AGREED = { server_no_context_takeover: true, client_no_context_takeover: true }
 
-/** Where a WebSocket has whether it takes the frames that all share. */
+/** Property of a WebSocket that accepts the shared compressed frames. */
 const kTakesCompressed = Symbol('takes compressed')
 
 /** @param {any} conn Engine.IO's socket @returns {boolean} */
@@ -37,9 +36,9 @@ export const takesCompressed = (conn) =>
   conn.transport.name === 'websocket' && conn.transport.socket[kTakesCompressed] === true
 
 /**
- * @param {Buffer} frame a whole one, unmasked
- * @param {number} from bytes from which it is worth it
- * @returns {Buffer} the same frame if it is shorter than that, or would not become so
+ * @param {Buffer} frame whole, unmasked
+ * @param {number} from smallest frame to compress, bytes
+ * @returns {Buffer} the same frame if it is smaller, or if compression does not shorten it
  */
 export function compressedFrame (frame, from) {
   if (frame.length < from) return frame
@@ -57,8 +56,8 @@ export function compressedFrame (frame, from) {
 }
 
 /**
- * In the place of ws's own: the zlib state that it inflates a message with would stay with the connection. Its
- * bounds hold: `maxPayload` for what comes out, and how many inflate at a time.
+ * Replaces ws's own, which would keep the zlib state with the connection. ws's limits hold: `maxPayload` for the
+ * inflated message, and the number of messages inflated at a time.
  * @this {any} ws's PerMessageDeflate
  * @param {Buffer} data @param {boolean} fin @param {(error: Error | null, message?: Buffer) => void} done
  */
@@ -78,8 +77,8 @@ function decompress (data, fin, done) {
 }
 
 /**
- * Engine.IO's `wsEngine` where frames are compressed. Engine.IO itself knows nothing of it, and goes on taking frames
- * that are made beforehand.
+ * Engine.IO's `wsEngine` where frames are compressed. Engine.IO is not aware of it and keeps accepting pre-encoded
+ * frames.
  */
 export class CompressingServer extends WebSockets {
   /** @param {any} options */
@@ -92,7 +91,7 @@ export class CompressingServer extends WebSockets {
     if (extension !== undefined) extension.decompress = decompress
     const completeUpgrade = /** @type {any} */ (WebSocketServer.prototype).completeUpgrade
     completeUpgrade.call(this, extensions, ...args, (/** @type {any} */ ws, /** @type {unknown} */ req) => {
-      // a client may ask for a smaller window than the shared frames were made with: it gets the plain ones
+      // A client may ask for a smaller window than the shared frames use: it gets the plain ones.
       if (extension !== undefined && (extension.params.server_max_window_bits ?? WINDOW_BITS) === WINDOW_BITS) {
         ws[kTakesCompressed] = true
         extension.params = AGREED

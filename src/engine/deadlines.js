@@ -1,17 +1,17 @@
 import { systemClock } from '../common/clock.js'
 
 /**
- * Connections that have a time to do something, and are ended when they don't: one timer for all, because a timer for
- * each costs more than what it waits for. Their number is bounded by the descriptors of the process, or by less.
+ * Deadlines of connections, which are destroyed when theirs has passed. One timer serves all: a timer for each would
+ * cost more than the wait itself. The number of connections is bounded by the descriptors of the process, or by `most`.
  *
- * @typedef {{ destroy: () => unknown }} Waiting a connection, or an answer that takes its connection with it
+ * @typedef {{ destroy: () => unknown }} Waiting a connection, or a response that destroys its connection
  */
 
-/** How often they are looked at, ms. */
+/** Interval between two checks, ms. */
 const LOOK_EVERY = 1000
 
 export class Deadlines {
-  /** Since when, in that order. @type {Map<Waiting, number>} */
+  /** Start times, oldest first. @type {Map<Waiting, number>} */
   #since = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   #timer
@@ -20,7 +20,7 @@ export class Deadlines {
 
   /**
    * @param {number} patience ms
-   * @param {number} [most] for one more the oldest is ended
+   * @param {number} [most] above this number the oldest is destroyed
    */
   constructor (patience, most = Infinity) {
     this.#patience = patience
@@ -36,7 +36,7 @@ export class Deadlines {
     this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
   }
 
-  /** @param {Waiting} socket @returns {boolean} whether it was waited for */
+  /** @param {Waiting} socket @returns {boolean} whether it had a deadline */
   delete (socket) { return this.#since.delete(socket) }
 
   #endOldest () {
@@ -45,7 +45,7 @@ export class Deadlines {
     oldest.destroy()
   }
 
-  /** Ends those whose time is over. @param {number} [now] ms */
+  /** Destroys connections whose deadline has passed. @param {number} [now] ms */
   look (now = systemClock.monotonic()) {
     for (const [socket, since] of this.#since) {
       if (now - since < this.#patience) break
@@ -57,7 +57,7 @@ export class Deadlines {
     this.#timer = undefined
   }
 
-  /** Ends all of them. */
+  /** Destroys all connections. */
   end () {
     for (const socket of this.#since.keys()) socket.destroy()
     this.#since.clear()

@@ -7,12 +7,12 @@ import { CloseCode, FrameError, FrameReader } from './frame-reader.js'
 import { PING, PING_OPTIONS, unsentOf } from './link.js'
 
 /**
- * A session of Engine.IO v4 that begins with a WebSocket and ends with it: Engine.IO's Socket, its transport and the
- * WebSocket in one object, with what Socket.IO and extensions use of them. Clients that begin with long polling have
- * Engine.IO's own, and so have all where a client may ask for compression.
- * What it saves: docs/decisions/0006-engine-socket.md
+ * An Engine.IO v4 session that begins with a WebSocket and ends with it: Engine.IO's Socket, its transport and the
+ * WebSocket in one object, with the parts of them that Socket.IO and extensions use. Clients that begin with long
+ * polling get Engine.IO's own session; so does every client where compression is offered.
+ * Why: docs/decisions/0006-engine-socket.md
  *
- * Events: `packet`, `packetCreate`, `data`, `message`, `heartbeat`, `drain`, `ready`, `close` as Engine.IO's.
+ * Events: `packet`, `packetCreate`, `data`, `message`, `heartbeat`, `drain`, `ready`, `close`, as in Engine.IO.
  *
  * @typedef {import('./link.js').Link} Link
  *
@@ -26,35 +26,35 @@ import { PING, PING_OPTIONS, unsentOf } from './link.js'
  * @property {string} type Engine.IO's
  * @property {any} [data]
  * @property {{ wsPreEncodedFrame?: Buffer[] }} [options]
- * @property {() => void} [callback] called when the packet is on its way
+ * @property {() => void} [callback] called when the packet is written
  */
 
 const [TEXT, BINARY] = [0x81, 0x82]
 const [CLOSE, PONG] = [0x88, 0x8a]
 const EMPTY = Buffer.alloc(0)
-/** Engine.IO's names of packets and the characters they are sent as; `message` is 4. @type {Record<string, string>} */
+/** Engine.IO's packet types, and the characters that encode them. @type {Record<string, string>} */
 const TYPES = { open: '0', close: '1', ping: '2', pong: '3', message: '4', upgrade: '5', noop: '6' }
 /** RFC 6455, 1.3 */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
-/** While none has to wait. @type {Packet[]} */
+/** The empty write buffer. @type {Packet[]} */
 const NOTHING = []
-/** Of the pings in one chunk that many are answered. */
+/** Answered pings of one chunk. */
 const MAX_PONGS = 10
-/** While there is none. @type {Buffer[]} */
+/** @type {Buffer[]} */
 const NO_PINGS = []
 
 /** @implements {Link} */
 export class EngineSocket extends EventEmitter {
   /** @type {'open' | 'closing' | 'closed'} */
   readyState = 'open'
-  /** What waits until the kernel takes more. @type {Packet[]} */
+  /** Packets queued until the kernel takes more. @type {Packet[]} */
   writeBuffer = NOTHING
   /** The kernel has not taken everything that was written. */
   #blocked = false
   #frames = new FrameReader()
-  /** What of `#frames.held` the worker knows. */
+  /** The part of `#frames.held` that is counted. */
   #held = 0
-  /** Not answered yet, of those that came together. */
+  /** Unanswered pings of the current chunk. */
   #pings = NO_PINGS
 
   /**
@@ -69,7 +69,7 @@ export class EngineSocket extends EventEmitter {
     this.server = server
     /** @type {import('./request.js').Upgrade | null} */
     this.request = request
-    /** Largest message; less until the client is admitted (admission/input-limits.js). */
+    /** Largest message; smaller until the client is admitted (admission/input-limits.js). */
     this.maxBytes = server.maxBytes
     this.netSocket = netSocket
     setReader(netSocket, this)
@@ -90,19 +90,19 @@ export class EngineSocket extends EventEmitter {
   get bufferedAmount () { return this.netSocket.writableLength }
 
   /**
-   * Answers the request and opens the session, in one write.
+   * Responds to the request and opens the session, in one write.
    * @param {string} opening Engine.IO's first packet
    */
   open (opening) {
     const { headers } = /** @type {import('./request.js').Upgrade} */ (this.request)
     const accept = hash('sha1', headers['sec-websocket-key'] + GUID, 'base64')
-    // the first one that is offered, as with ws
+    // The first one offered, as in ws.
     const protocol = headers['sec-websocket-protocol']?.split(',')[0].trim()
     const answer = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n${protocol === undefined ? '' : `Sec-WebSocket-Protocol: ${protocol}\r\n`}\r\n`
     this.writeNow(Buffer.concat([Buffer.from(answer, 'latin1'), textFrame(`0${opening}`)]))
   }
 
-  /** @param {Buffer} chunk that has arrived; overwritten */
+  /** @param {Buffer} chunk received; overwritten */
   received (chunk) {
     if (this.readyState === 'closed') return
     let others = 0
@@ -117,9 +117,9 @@ export class EngineSocket extends EventEmitter {
     this.#tell()
   }
 
-  /** What is kept of a message that has not come as a whole. */
+  /** Counts the memory of an unfinished message. */
   #tell () {
-    // reading the rest of the chunk may have gone on after the end
+    // The rest of the chunk may have been read after the end.
     if (this.readyState === 'closed') return this.#frames.clear()
     const { held } = this.#frames
     if (held === this.#held) return
@@ -128,7 +128,7 @@ export class EngineSocket extends EventEmitter {
     this.server.inputLimits.holds(this, more)
   }
 
-  /** The connection has ended, or the client sends nothing more. */
+  /** The connection, or the client's side of it, has ended. */
   ended () { this.onClose('transport close') }
 
   /** @param {string | Buffer} message */
@@ -142,14 +142,13 @@ export class EngineSocket extends EventEmitter {
   }
 
   /**
-   * Answers pings that have come together in one write; of many, the last is answered and some of the others (RFC 6455,
-   * 5.5.3).
+   * Answers the pings of a chunk in one write: up to MAX_PONGS of them, the last one included (RFC 6455, 5.5.3).
    */
   #pong () {
     const pings = this.#pings
     if (pings === NO_PINGS) return
     this.#pings = NO_PINGS
-    // who takes nothing is not told that we are there
+    // Do not answer pings while the client is not reading.
     if (this.readyState !== 'open' || this.#blocked) return
     this.writeNow(
       pings.length === 1 ? bytesFrame(PONG, pings[0]) : Buffer.concat(pings.map((payload) => bytesFrame(PONG, payload)))
@@ -162,11 +161,11 @@ export class EngineSocket extends EventEmitter {
     this.#pong()
     this.#end(payload.length === 0 ? CloseCode.NO_CODE : payload.readUInt16BE(0), '')
     this.readyState = 'closing'
-    // Socket.IO handles packets in a later tick: a client that said goodbye just before was not lost
+    // Socket.IO handles packets in a later tick: a disconnect packet sent just before has to be handled first.
     setImmediate(() => this.onClose('transport close'))
   }
 
-  /** As Engine.IO's for protocol 4. @param {Packet} packet that has arrived */
+  /** As in Engine.IO for protocol 4. @param {Packet} packet received */
   onPacket (packet) {
     if (this.readyState !== 'open') return
     this.emit('packet', packet)
@@ -187,7 +186,7 @@ export class EngineSocket extends EventEmitter {
     }
   }
 
-  /** @param {unknown} error the client's, or on the way to it */
+  /** @param {unknown} error of the client or the connection */
   onError (error) {
     this.#pong()
     if (error instanceof FrameError) this.#end(error.closeCode, error.message)
@@ -207,19 +206,19 @@ export class EngineSocket extends EventEmitter {
   /**
    * @param {string} type
    * @param {any} [data]
-   * @param {any} [options] `wsPreEncodedFrame`: the frames of this packet, already made
-   * @param {() => void} [callback] called when the packet is on its way
+   * @param {any} [options] `wsPreEncodedFrame`: the encoded frames of this packet
+   * @param {() => void} [callback] called when the packet is written
    */
   sendPacket (type, data, options, callback) {
     if (this.readyState !== 'open') return
     const packet = { type, data, options, callback }
     this.emit('packetCreate', packet)
     if (!this.#blocked) return this.#put([packet])
-    // who listens may have closed it
+    // A listener may have closed it.
     if (this.readyState === 'open') this.writeBuffer.push(packet)
   }
 
-  /** @param {Packet[]} packets handed over together */
+  /** @param {Packet[]} packets written together */
   #put (packets) {
     this.writeNow(packets.length === 1 ? frameOf(packets[0]) : Buffer.concat(packets.map(frameOf)))
     for (const { callback } of packets) callback?.()
@@ -235,7 +234,7 @@ export class EngineSocket extends EventEmitter {
     if (this.netSocket.writableLength === 0 || this.#blocked) return
     this.#blocked = true
     this.writeBuffer = []
-    // Called when all that is before it was taken. Only who is slow has a function of its own.
+    // Called when the kernel has taken everything before it. Only slow connections need this closure.
     this.netSocket.write(EMPTY, () => this.#taken())
   }
 
@@ -248,7 +247,7 @@ export class EngineSocket extends EventEmitter {
   }
 
   /**
-   * @param {boolean} [discard] at once; default: when what waits is on its way
+   * @param {boolean} [discard] closes at once; default: after the queued packets are written
    * @returns {void}
    */
   close (discard) {
@@ -261,7 +260,7 @@ export class EngineSocket extends EventEmitter {
     this.closeWith(CloseCode.NO_CODE, '')
   }
 
-  /** Tells the client why. @param {number} code @param {string} reason less than 124 bytes */
+  /** Closes with a close frame. @param {number} code @param {string} reason less than 124 bytes */
   closeWith (code, reason) {
     this.#end(code, reason)
     this.onClose('forced close')
@@ -291,7 +290,7 @@ export class EngineSocket extends EventEmitter {
     this.netSocket.destroy()
   }
 
-  /** A transport of Engine.IO's would stop emitting. */
+  /** Part of Engine.IO's transport; nothing to do. */
   discard () {}
 
   /** @param {number} code @param {string} reason */

@@ -9,14 +9,14 @@ import { PollAnswers } from './poll-answer.js'
 import { RELEASE, beginsWebSocket, headSize, queryOf } from './request.js'
 import { WebSockets, belongsTo } from './websockets.js'
 
-/** Engine.IO's numbers of errors. */
+/** Engine.IO's error codes. */
 const BAD_REQUEST = 3
 const FORBIDDEN = 4
-/** Workers use others among themselves. */
+/** Methods of clients; RELEASE is for workers only. */
 const METHODS = ['GET', 'POST', 'OPTIONS']
 
 /**
- * Passes requests of sessions on to the workers that own them; false: no worker owns the session.
+ * Passes requests on to the workers that own their sessions. False: no worker owns the session.
  *
  * @typedef {object} MisroutedRequests
  * @property {(sid: string | undefined) => boolean} isStray whether another worker owns the session
@@ -25,16 +25,15 @@ const METHODS = ['GET', 'POST', 'OPTIONS']
  */
 
 /**
- * The Engine.IO server of a worker: our session ids, and requests of sessions that live in another worker are
- * passed on before Engine.IO sees them.
+ * The Engine.IO server of a worker: self-routing session ids, handshake limits, EngineSocket for sessions that begin
+ * with a WebSocket. Requests whose sessions belong to other workers are passed on before Engine.IO sees them.
  */
 export class Engine extends EngineServer {
   #origins
   #opening
   #hooked
   /**
-   * Those that began with a WebSocket, by id; Engine.IO's own are in `clients`, an object, which is slow with keys that
-   * are all new.
+   * EngineSockets by id. Engine.IO's own sessions are in `clients`, an object, which is slow with ever new keys.
    * @type {Map<string, EngineSocket>}
    */
   #sessions = new Map()
@@ -45,15 +44,14 @@ export class Engine extends EngineServer {
    * @param {import('../admission/origin.js').Origins} options.origins
    * @param {number} options.maxBytes largest message of a client
    * @param {{ max: number, timeout: number }} options.heartbeat ms
-   * @param {boolean} options.compress whether clients are offered compression
-   * @param {boolean} options.hooked whether sessions that begin with a WebSocket may be ours
-   *   (websocket/engine-socket.js) in the place of Engine.IO's
+   * @param {boolean} options.compress whether compression is offered to clients
+   * @param {boolean} options.hooked whether optional private parts (docs/hooks.md) may be used, EngineSocket among them
    * @param {ReturnType<typeof import('../admission/handshake-limit.js').createHandshakeLimit>} options.handshakeLimit
    * @param {import('../admission/input-limits.js').InputLimits} options.inputLimits
-   * @param {(session: any, frames: number) => void} options.onFrames frames have come that are no packets: WebSocket's
-   *   pings and pongs, fragments
-   * @param {(session: any) => void} options.onEnded a session has ended; may be called again for it
-   * @param {MisroutedRequests} [options.strays] absent: there is only one worker
+   * @param {(session: any, frames: number) => void} options.onFrames called for received frames that are not
+   *   packets: WebSocket pings, pongs and fragments
+   * @param {(session: any) => void} options.onEnded called when a session has ended; may be called again
+   * @param {MisroutedRequests} [options.strays] absent with one worker
    */
   constructor ({
     newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, inputLimits, onFrames, onEnded, strays
@@ -73,8 +71,7 @@ export class Engine extends EngineServer {
       )
     })
     extendEngineIoSocket()
-    // A connection that begins as a WebSocket: the answer to the upgrade and Engine.IO's first packet leave in one
-    // write.
+    // For new sessions on WebSocket the response to the upgrade and Engine.IO's first packet are sent in one write.
     this.on('initial_headers', (_, { _query, socket }) => {
       if (_query.transport === 'websocket' && _query.EIO === '4') socket.cork()
     })
@@ -84,10 +81,10 @@ export class Engine extends EngineServer {
     this.on('connection', (session) => this.#began(session))
     this.newSessionId = newSessionId
     this.maxBytes = maxBytes
-    /** A poll is answered with a ping at the latest, and whoever has not read that by then is no client any more. */
+    /** A poll is answered with a ping at the latest; a client that has not read it after the ping timeout is lost. */
     this.answers = new PollAnswers(heartbeat.max + heartbeat.timeout)
     this.#origins = origins
-    /** ws is who knows compression. */
+    /** Compression is implemented by ws only. */
     this.usesEngineSocket = hooked && !compress
     this.#opening = JSON.stringify({
       upgrades: [],
@@ -108,20 +105,20 @@ export class Engine extends EngineServer {
     return this.newSessionId()
   }
 
-  /** @returns {any[]} Engine.IO's sockets, then those that are ours */
+  /** @returns {any[]} Engine.IO's sockets, then EngineSockets */
   sessions () {
     return [...Object.values(/** @type {any} */ (this).clients), ...this.#sessions.values()]
   }
 
-  /** @param {any} session that has just begun */
+  /** @param {any} session new */
   #began (session) {
     this.handshakeLimit.opened(session)
     this.inputLimits.enter(session, headSize(session.request))
-    // an extension that sees requests may have put something on this one
+    // An extension that sees requests may have added properties to this one.
     session.begin(this.#hooked, this.#hooked && !this.#extended)
   }
 
-  /** Its client is admitted. @param {any} session */
+  /** Lifts the limits of a client that is admitted. @param {any} session */
   admit (session) {
     this.inputLimits.admit(session)
     session.admit()
@@ -134,23 +131,23 @@ export class Engine extends EngineServer {
   }
 
   /**
-   * A session id is a credential: an upgrade that names a session which is on WebSocket already would take it over. And
-   * a client that polls again and has not read the last answer is given up.
+   * A session id is a credential: an upgrade must not take over a session that is on WebSocket already. A client that
+   * polls again before it has read the last response is closed as slow.
    * @override @param {any} req @param {boolean} upgrade @param {any} decide
    */
   verify (req, upgrade, decide) {
-    // JSONP, which clients gave up with protocol 3: any page may load a script, and read it
+    // JSONP ended with protocol 3: any page could load such a script and read it.
     if (req._query.j !== undefined) return decide(BAD_REQUEST, { name: 'JSONP' })
     const client = req._query.sid ? this.sessionOf(req._query.sid) : undefined
     if (client === undefined) return super.verify(req, upgrade, decide)
-    // Engine.IO lets those in that say so themselves, and its WebSocket transport answers no request
+    // Engine.IO would accept a request that names `websocket` itself, and its WebSocket transport never responds.
     if (!upgrade && client.transport.name !== 'polling') return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     if (this.inputLimits.isEarly(client) && !upgrade) this.#keepHead(client, req)
     if (upgrade) {
       if (client.transport.name === 'websocket' || client.upgrading)
         return decide(BAD_REQUEST, { name: 'TRANSPORT_MISMATCH' })
     } else if (req.method === 'GET') {
-      // only a poll that is let in takes the place of the last one
+      // Only an accepted poll replaces the last one.
       return super.verify(req, upgrade, (/** @type {unknown[]} */ ...refusal) => {
         if (refusal.length > 0 || this.answers.take(client, req.res)) return decide(...refusal)
         giveUp(client)
@@ -160,7 +157,7 @@ export class Engine extends EngineServer {
     return super.verify(req, upgrade, decide)
   }
 
-  /** Polls wait, with their heads. @param {any} session of a client that is not admitted @param {any} req */
+  /** Counts the head of a pending poll. @param {any} session of a client that is not admitted @param {any} req */
   #keepHead (session, req) {
     const size = headSize(req)
     this.inputLimits.holds(session, size)
@@ -176,9 +173,9 @@ export class Engine extends EngineServer {
   }
 
   /**
-   * The worker that a session's requests come through drains, and would cut what is open.
+   * Ends the open poll or WebSocket of a session, because the worker that forwards it drains.
    * @param {string} sid
-   * @returns {boolean} false: there is nothing to end yet
+   * @returns {boolean} false: no poll is open yet
    */
   #release (sid) {
     const session = this.sessionOf(sid)
@@ -190,7 +187,7 @@ export class Engine extends EngineServer {
       session.close()
     } else {
       if (!session.transport.writable) return false
-      // ends the poll and nothing else, as Engine.IO does before an upgrade
+      // Ends the poll and nothing else, as Engine.IO does before an upgrade.
       session.transport.send([{ type: 'noop' }])
     }
     return true
@@ -215,7 +212,7 @@ export class Engine extends EngineServer {
   /**
    * @param {any} req
    * @param {any} to the response, or the socket of an upgrade
-   * @returns {boolean} whether it comes from a page that may not connect
+   * @returns {boolean} whether it is refused because of its origin
    */
   #refused (req, to) {
     if (!this.#origins.refuse(req, to)) return false
@@ -228,7 +225,7 @@ export class Engine extends EngineServer {
     return true
   }
 
-  /** Extensions that want to see requests, or to add headers to answers, get Engine.IO's own. */
+  /** Whether an extension reads requests or adds response headers: it gets Engine.IO's own sessions. */
   get #extended () {
     return (
       /** @type {any} */ (this).middlewares.length > 1 ||
@@ -238,11 +235,11 @@ export class Engine extends EngineServer {
   }
 
   /**
-   * Opens a session that begins with a WebSocket, if there is nothing to refuse and nobody else has a say in it.
+   * Opens a session that begins with a WebSocket, unless Engine.IO or an extension has to handle it.
    * @param {import('./request.js').Upgrade} request
    * @param {import('net').Socket} netSocket
-   * @param {Buffer} rest what came after the request
-   * @returns {boolean} false: it is for Engine.IO
+   * @param {Buffer} rest bytes after the request
+   * @returns {boolean} false: Engine.IO handles it
    */
   takeWebSocket (request, netSocket, rest) {
     if (!this.usesEngineSocket || !beginsWebSocket(request) || this.#extended) return false
@@ -291,7 +288,7 @@ export class Engine extends EngineServer {
     )
   }
 
-  /** @override @param {any} name @param {any} req that begins a session, or upgrades one */
+  /** @override @param {any} name @param {any} req of a new session or an upgrade */
   createTransport (name, req) {
     const session = req._query.sid && this.sessionOf(req._query.sid)
     if (session && req.websocket) belongsTo(req.websocket, session)
@@ -299,17 +296,17 @@ export class Engine extends EngineServer {
   }
 
   /**
-   * CORS is no matter of WebSockets (RFC 6455, section 10.2): their origin is checked, and nothing reads the headers.
+   * Skips CORS headers for WebSockets: their origin is checked (RFC 6455, 10.2), and clients ignore the headers.
    * @param {any} req @param {any} res @param {(error?: unknown) => void} done
    */
   _applyMiddlewares (req, res, done) {
-    // the first one is Engine.IO's own; there are more if an extension has added some
+    // The first one is Engine.IO's own; extensions may add more.
     if (!(res instanceof ServerResponse) && /** @type {any} */ (this).middlewares.length === 1) done()
     else /** @type {any} */ (EngineServer.prototype)._applyMiddlewares.call(this, req, res, done)
   }
 
   /**
-   * For the private listener: what arrives there is ours or nobody's, and is never passed on again.
+   * Handles a request of the private listener. It is never passed on again.
    * @param {any} req
    * @param {any} res
    */
@@ -325,7 +322,7 @@ export class Engine extends EngineServer {
 }
 
 /**
- * Reads the query once, for us and for Engine.IO, which takes `_query` when it is there.
+ * Parses the query once; Engine.IO uses `_query` if it exists.
  * @param {any} req
  * @returns {string | undefined}
  */

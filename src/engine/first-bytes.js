@@ -4,14 +4,13 @@ import { Deadlines } from './deadlines.js'
 import { readUpgrade } from './request.js'
 
 /**
- * Looks at the first bytes of each connection before Node's HTTP parser does: what begins a WebSocket in the usual way
- * is taken, everything else goes on to Node as it came.
+ * Reads the first bytes of each connection before Node's HTTP parser: a usual WebSocket handshake is handled here,
+ * everything else is passed to Node unchanged.
  *
  * @param {import('http').Server} server new
- * @param {number} patience how long a connection may say nothing, ms: as long as Node's HTTP server waits for a
- *   request's headers
+ * @param {number} patience timeout for the first bytes, ms: Node's timeout for the headers of a request
  * @param {(request: import('./request.js').Upgrade, netSocket: import('net').Socket, rest: Buffer) => boolean} take
- *   false: it is for Node
+ *   false: Node handles it
  */
 export function readFirstBytes (server, patience, take) {
   const event = server instanceof https.Server ? 'secureConnection' : 'connection'
@@ -19,7 +18,7 @@ export function readFirstBytes (server, patience, take) {
   server.removeAllListeners(event)
   const silent = new Deadlines(patience)
 
-  /** Its request was taken and not answered yet: who goes on talking would have to be kept for that long. */
+  /** The handshake is queued or refused: a client that sends more bytes would need a buffer, so it is disconnected. */
   const waiting = {
     /** @param {Buffer} _ @param {import('net').Socket} netSocket */
     received (_, netSocket) { netSocket.destroy() },
@@ -31,7 +30,7 @@ export function readFirstBytes (server, patience, take) {
       silent.delete(netSocket)
       const upgrade = readUpgrade(chunk, netSocket)
       if (upgrade !== null && take(upgrade.request, netSocket, upgrade.rest)) {
-        // it waits for its turn, or was refused
+        // The handshake is queued, or was refused.
         if (readerOf(netSocket) === first) setReader(netSocket, waiting)
         return
       }
@@ -47,7 +46,7 @@ export function readFirstBytes (server, patience, take) {
     setReader(netSocket, first)
   })
 
-  // Node's own know only of connections that it was given
+  // Node's own methods know only the connections that were passed to it.
   for (const name of /** @type {const} */ (['closeIdleConnections', 'closeAllConnections'])) {
     const close = server[name]
     server[name] = () => {

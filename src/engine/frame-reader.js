@@ -5,17 +5,17 @@ import { Utf8Prefix } from './utf8-prefix.js'
 /**
  * Reads the frames that a WebSocket client sends (RFC 6455, section 5), without extensions.
  *
- * Nothing is kept of a connection that sends whole frames. What comes in pieces is gathered in a buffer that grows with
- * what has come, however long the frame says it is, and up to `maxPayload`.
+ * A connection that sends whole frames needs no memory here. Partial frames and fragments are collected in a buffer
+ * that grows with the bytes received, not with the announced length, up to `maxPayload`.
  */
 
 const [CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG] = [0, 1, 2, 8, 9, 10]
-/** It stands between the length and the payload. */
+/** Bytes of the mask, between length and payload. */
 const MASK_LENGTH = 4
-/** Browsers send messages of our size in a few pieces. */
+/** Fragments of one message; browsers send a few. */
 const MAX_FRAGMENTS = 1024
 
-/** How a WebSocket is closed (RFC 6455, 7.4.1). */
+/** Close codes (RFC 6455, 7.4.1). */
 export const CloseCode = Object.freeze({
   PROTOCOL_ERROR: 1002,
   NO_CODE: 1005,
@@ -24,7 +24,7 @@ export const CloseCode = Object.freeze({
   TRY_AGAIN_LATER: 1013
 })
 
-/** What the client sends is no WebSocket, or more than is allowed. */
+/** The client violates the protocol or a limit. */
 export class FrameError extends Error {
   /** @param {number} closeCode @param {string} message for the client, less than 124 bytes */
   constructor (closeCode, message) {
@@ -35,34 +35,34 @@ export class FrameError extends Error {
 
 /**
  * @typedef {object} FrameSink
- * @property {(message: string | Buffer) => void} onMessage text, or a view of what was received
- * @property {(payload: Buffer) => void} onPing a view of what was received
- * @property {(payload: Buffer) => void} onCloseFrame its code and reason are in order
+ * @property {(message: string | Buffer) => void} onMessage text, or a view of the received bytes
+ * @property {(payload: Buffer) => void} onPing a view of the received bytes
+ * @property {(payload: Buffer) => void} onCloseFrame code and reason are checked
  */
 
 export class FrameReader {
-  /** Less than a frame's header. @type {Buffer | null} */
+  /** Part of a frame's header. @type {Buffer | null} */
   #rest = null
-  /** A frame of which not everything has come. @type {Growing | null} */
+  /** A frame received in part. @type {Growing | null} */
   #frame = null
-  /** How long that one is. */
+  /** Length of that frame, bytes. */
   #due = 0
-  /** How much of it is unmasked and was looked at. */
+  /** Its bytes that are unmasked and checked. */
   #clear = 0
-  /** The text of a message that comes in pieces, as far as it has come. @type {Utf8Prefix | null} */
+  /** Check of a text that is received in pieces. @type {Utf8Prefix | null} */
   #utf8 = null
   /**
-   * A message of which not all frames have come.
+   * A message received in part: its fragments.
    * @type {{ text: boolean, fragments: number, payload: Growing } | null}
    */
   #message = null
 
-  /** Bytes of memory that are taken for what has come and is no message yet. */
+  /** Bytes of memory used by partial frames and messages. */
   get held () {
     return (this.#rest?.length ?? 0) + (this.#frame?.capacity ?? 0) + (this.#message?.payload.capacity ?? 0)
   }
 
-  /** Forgets what has come. */
+  /** Drops everything received in part. */
   clear () {
     this.#rest = this.#frame = this.#message = this.#utf8 = null
   }
@@ -71,7 +71,7 @@ export class FrameReader {
    * @param {Buffer} chunk overwritten
    * @param {number} maxPayload bytes of a message
    * @param {FrameSink} sink
-   * @returns {number} frames that were no message and did not end one: pings, pongs and fragments
+   * @returns {number} frames that did not complete a message: pings, pongs and fragments
    * @throws {FrameError}
    */
   read (chunk, maxPayload, sink) {
@@ -116,9 +116,9 @@ export class FrameReader {
 
   /**
    * @param {Buffer} bytes
-   * @param {number} at where a frame begins
+   * @param {number} at start of a frame
    * @param {number} maxPayload
-   * @returns {number} of the whole frame; 0: its header has not come yet
+   * @returns {number} length of the whole frame; 0: its header is incomplete
    */
   #lengthOf (bytes, at, maxPayload) {
     const available = bytes.length - at
@@ -140,7 +140,7 @@ export class FrameReader {
     return header + length
   }
 
-  /** @param {number} first @param {number} second the bytes that a frame begins with @returns {number} opcode */
+  /** @param {number} first byte of a frame @param {number} second its second byte @returns {number} opcode */
   #check (first, second) {
     const opcode = first & 0x0f
     const fin = (first & 0x80) !== 0
@@ -156,8 +156,8 @@ export class FrameReader {
   }
 
   /**
-   * Looks at what has come of a text: what is not valid fails at once.
-   * @param {Growing} frame of which more is to come
+   * Checks the received part of a text, so that invalid text fails at once.
+   * @param {Growing} frame incomplete
    */
   #look ({ bytes }) {
     const opcode = bytes[0] & 0x0f
@@ -181,10 +181,10 @@ export class FrameReader {
    * @param {Buffer} bytes
    * @param {number} start
    * @param {number} end of a whole frame, checked
-   * @param {number} clear up to where it was unmasked and looked at before
+   * @param {number} clear end of the part that is unmasked and checked already
    * @param {number} maxPayload
    * @param {FrameSink} sink
-   * @returns {boolean} whether it was a message, or the end of one
+   * @returns {boolean} whether it completed a message
    */
   #take (bytes, start, end, clear, maxPayload, sink) {
     const first = bytes[start]
@@ -220,7 +220,7 @@ export class FrameReader {
   }
 }
 
-/** @param {Buffer} bytes @param {number} start of a frame @returns {number} where its mask is; the payload follows */
+/** @param {Buffer} bytes @param {number} start of a frame @returns {number} start of its mask; the payload follows */
 function maskOf (bytes, start) {
   const length = bytes[start + 1] & 0x7f
   return start + (length < 126 ? 2 : length === 126 ? 4 : 10)
@@ -228,9 +228,9 @@ function maskOf (bytes, start) {
 
 /**
  * @param {Buffer} bytes overwritten
- * @param {number} mask where it is; the payload follows
+ * @param {number} mask position of the mask; the payload follows
  * @param {number} from
- * @param {number} end of what is still masked
+ * @param {number} end of the masked bytes
  */
 function unmask (bytes, mask, from, end) {
   const start = mask + MASK_LENGTH

@@ -1,10 +1,10 @@
-/** Memory taken at first, bytes: as much again as what a client sends in one go, mostly. */
+/** Initial allocation, bytes: about twice a usual message. */
 const FIRST = 1024
 const NOTHING = Buffer.alloc(0)
 
 /**
- * Bytes that come in pieces. Memory is taken for what has come and at most as much again, whatever was announced: V8
- * collects garbage by what buffers may hold, not by what is in them.
+ * A buffer for bytes that are received in pieces. It allocates at most twice the bytes received, whatever length was
+ * announced: V8 schedules garbage collection by the capacity of buffers, not by their content.
  */
 export class Growing {
   #buffer = NOTHING
@@ -13,19 +13,19 @@ export class Growing {
   /** Bytes of memory. */
   get capacity () { return this.#buffer.length }
 
-  /** What has come; a view until more comes. */
+  /** The received bytes; the view is valid until the next `put`. */
   get bytes () { return this.#buffer.subarray(0, this.length) }
 
   /**
    * @param {Buffer} from
    * @param {number} start
    * @param {number} end
-   * @param {number} most how long it may become
+   * @param {number} most maximum length
    */
   put (from, start, end, most) {
     const length = this.length + end - start
     if (length > this.#buffer.length) {
-      // not out of the pool, of which a few bytes would keep 8 KB
+      // Not from the pool: a few bytes would keep 8 KB of it alive.
       const larger = Buffer.allocUnsafeSlow(Math.max(length, Math.min(most, Math.max(FIRST, 2 * length))))
       this.#buffer.copy(larger, 0, 0, this.length)
       this.#buffer = larger

@@ -5,14 +5,14 @@ import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../proc
 import { readFirstBytes } from './first-bytes.js'
 
 /**
- * The HTTP server in front of Engine.IO. Everything under the Socket.IO path is the engine's, everything else
- * `fallback`'s (the demo in development).
+ * The HTTP server in front of Engine.IO. The engine serves the Socket.IO path, `fallback` everything else (the demo in
+ * development).
  *
  * @param {object} options
  * @param {import('./engine.js').Engine} options.engine
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
  * @param {{ certFile: string, keyFile: string }} [options.tls]
- * @param {() => boolean} options.isDraining from then on no connection is kept for another request
+ * @param {() => boolean} options.isDraining a draining server closes each connection after its response
  * @param {import('../process/socket-times.js').Times} [options.times]
  * @returns {http.Server | https.Server}
  */

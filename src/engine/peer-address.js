@@ -1,4 +1,4 @@
-/** What a net.Socket knows of its peer before the system was asked. */
+/** Cached peer of a net.Socket whose address was not requested yet. */
 const UNASKED = Object.freeze({})
 
 /**

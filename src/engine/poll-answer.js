@@ -1,27 +1,27 @@
 import { Deadlines } from './deadlines.js'
 
-/** Of Engine.IO's socket: the answer to its last poll, until the kernel has all of it. */
+/** Property of Engine.IO's socket: the response to its last poll, until the kernel has taken all of it. */
 const kAnswer = Symbol('answer')
 
 /**
- * What a polling session is told leaves its buffer with the answer to a poll, and then waits in the connection, where
- * nobody counts it, for a client that does not read. One answer at a time does, and not for ever, whatever becomes of
- * its session.
+ * Limits the responses to polls. A response leaves the session's write buffer and is then queued in the connection,
+ * where no backlog counts it, while its client does not read. Each session has at most one unread response, with a
+ * deadline that outlives the session.
  */
 export class PollAnswers {
   #deadlines
 
-  /** @param {number} patience how long a poll may take from its arrival until its answer is read, ms */
+  /** @param {number} patience time from the arrival of a poll until its response is read, ms */
   constructor (patience) { this.#deadlines = new Deadlines(patience) }
 
-  /** Polls that have arrived, and whose answers the kernel has not taken. */
+  /** Polls whose responses the kernel has not taken yet. */
   get size () { return this.#deadlines.size }
 
   /**
-   * Clients ask again when they have read what they were told.
+   * Notes a poll. Clients send the next poll after they have read the last response.
    * @param {any} session Engine.IO's socket, on polling
-   * @param {import('node:http').ServerResponse} answer to a poll that has arrived
-   * @returns {boolean} false: the one before it was not read; it is cut off, and what is in it may be lost
+   * @param {import('node:http').ServerResponse} answer to the new poll
+   * @returns {boolean} false: the response before it was not read; it is destroyed, and its content may be lost
    */
   take (session, answer) {
     /** @type {import('node:http').ServerResponse | null | undefined} */

@@ -1,17 +1,17 @@
 import { Growing } from './growing-buffer.js'
 
-/** Of a transport of Engine.IO's: the session that it belongs to. */
+/** Property of Engine.IO's transport: its session. */
 const kSession = Symbol('session')
 
 /**
- * How long Engine.IO waits for one more poll before it ends a session, ms: for clients that are admitted, and for
- * others, who are told nothing.
+ * Engine.IO's timeout for one more poll before it ends a session, ms: for admitted clients, and for others, which have
+ * nothing to receive.
  */
 const [CLOSE_TIMEOUT, EARLY_CLOSE_TIMEOUT] = [30_000, 1000]
 
 /**
- * Bounds what a client that is not admitted may send with long polling, and what it may keep here.
- * @param {any} session Engine.IO's socket, on polling, that has just begun
+ * Limits the bodies and the closing time of a polling client that is not admitted.
+ * @param {any} session Engine.IO's socket, on polling, new
  * @param {boolean} hooked whether private hooks (hooks.js) may be used
  */
 export function boundPolling (session, hooked) {
@@ -22,7 +22,7 @@ export function boundPolling (session, hooked) {
   if (hooked) transport.onDataRequest = readBody
 }
 
-/** Its client is admitted. @param {any} session on any transport */
+/** Lifts the limits of a client that is admitted. @param {any} session on any transport */
 export function admitPolling ({ transport, maxBytes }) {
   if (transport.name !== 'polling') return
   transport.maxHttpBufferSize = maxBytes
@@ -30,8 +30,8 @@ export function admitPolling ({ transport, maxBytes }) {
 }
 
 /**
- * In the place of Polling#onDataRequest: what has come of a body is counted while it is not whole, and is no string in
- * the heap.
+ * Replaces Polling#onDataRequest: the received part of a body is counted, and kept in a buffer, not as a string in the
+ * heap.
  * @this {any} Engine.IO's transport
  * @param {import('node:http').IncomingMessage} req
  * @param {import('node:http').ServerResponse} res
@@ -64,7 +64,7 @@ function readBody (req, res) {
   const onData = (/** @type {Buffer} */ chunk) => {
     if (body.length + chunk.length > session.maxBytes) {
       done()
-      // the rest is read and forgotten
+      // The rest is discarded.
       req.resume()
       res.writeHead(413).end()
       return

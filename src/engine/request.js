@@ -1,9 +1,8 @@
 /**
- * The request that begins a WebSocket, read from the first bytes of a connection. It reads what browsers and the usual
- * clients send and nothing else: whatever is out of the ordinary is left to Node's HTTP parser, which knows it or
- * refuses it.
+ * The handshake request of a WebSocket, parsed from the first bytes of a connection. It parses only the form that
+ * browsers and usual clients send; Node's HTTP parser handles every other request, or refuses it.
  *
- * @typedef {object} Upgrade what Engine.IO's users read of a request; Node's IncomingMessage is one as well
+ * @typedef {object} Upgrade the part of a request that users of Engine.IO read; Node's IncomingMessage has it too
  * @property {string} method
  * @property {string} url
  * @property {import('http').IncomingHttpHeaders} headers by lower-case name
@@ -12,30 +11,30 @@
 
 /** Method by which a worker that drains asks a session's owner to release it; clients never send it. */
 export const RELEASE = 'NOTIFY'
-/** More than browsers send, and less than Node's parser takes; bytes. */
+/** Larger than the heads of browsers, smaller than the limit of Node's parser, bytes. */
 const MAX_HEAD = 8192
 const END = Buffer.from('\r\n\r\n')
-/** Tabs, line ends and printable ASCII: nobody knows what the bytes above 0x7e mean (RFC 9110, 5.5). */
+/** Tabs, line ends and printable ASCII: bytes above 0x7e have no defined meaning (RFC 9110, 5.5). */
 const PRINTABLE = /^[\t\r\n\x20-\x7e]*$/
-/** A line end of another kind. */
+/** A bare line end. */
 const NOT_IN_LINE = /[\r\n]/
 const NOT_IN_URL = /\s/
 /** One of the options that a Connection header lists (RFC 9110, 7.6.1); `x-upgrade` is another one. */
 const UPGRADE = /(?:^|,)[ \t]*upgrade[ \t]*(?:,|$)/i
 /** RFC 9110, 5.1 */
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
-/** Names as they were sent, and in lower case; there are few of them. @type {Map<string, string>} */
+/** Names in lower case, by name as it was sent; there are few of them. @type {Map<string, string>} */
 const names = new Map()
 const MAX_NAMES = 256
-/** With them the request has a body, or wants to be asked for it. */
+/** Headers of a request that has a body, or expects to be asked for it. */
 const OF_BODIES = ['content-length', 'transfer-encoding', 'expect']
 /** 16 random bytes (RFC 6455, 4.1), as ws reads them. */
 const KEY = /^[+/0-9A-Za-z]{22}==$/
 
-/** What a line of a head takes besides its name and value. */
+/** Bytes of a header line besides name and value. */
 const LINE = 4
 
-/** A request without a body, in the place of Node's IncomingMessage; as long as the client is not admitted. */
+/** A request without a body, instead of Node's IncomingMessage; dropped when the client is admitted. */
 class LightRequest {
   method = 'GET'
   httpVersion = '1.1'
@@ -59,10 +58,10 @@ class LightRequest {
   get rawHeaders () { return Object.entries(this.headers).flat() }
 }
 
-/** @param {any} req Node's @returns {LightRequest} what is needed of it */
+/** @param {any} req Node's @returns {LightRequest} the needed part of it */
 export const lightRequest = ({ url, headers, socket }) => new LightRequest(url, headers, socket)
 
-/** @param {any} request @returns {number} about how many bytes its head has */
+/** @param {any} request @returns {number} approximate size of its head, bytes */
 export function headSize ({ url, headers }) {
   let size = url.length
   for (const name in headers) size += name.length + headers[name].length + LINE
@@ -70,9 +69,9 @@ export function headSize ({ url, headers }) {
 }
 
 /**
- * @param {Buffer} bytes the first ones of a connection
+ * @param {Buffer} bytes first bytes of a connection
  * @param {import('net').Socket} socket
- * @returns {{ request: LightRequest, rest: Buffer } | null} null: it is for Node's HTTP parser. `rest` came after the
+ * @returns {{ request: LightRequest, rest: Buffer } | null} null: Node's HTTP parser handles it. `rest` follows the
  *   request
  */
 export function readUpgrade (bytes, socket) {
@@ -90,7 +89,7 @@ export function readUpgrade (bytes, socket) {
     const colon = field.indexOf(':')
     if (colon === -1 || NOT_IN_LINE.test(field)) return null
     const name = lowerCase(field.slice(0, colon))
-    // what two of a kind mean depends on the kind
+    // The meaning of a repeated header depends on the header.
     if (name === null || name in headers) return null
     headers[name] = field.slice(colon + 1).trim()
   }
@@ -98,7 +97,7 @@ export function readUpgrade (bytes, socket) {
   return { request: new LightRequest(url, headers, socket), rest: bytes.subarray(end + END.length) }
 }
 
-/** @param {string} name of a header @returns {string | null} null: there is no such name */
+/** @param {string} name of a header @returns {string | null} null: not a valid name */
 function lowerCase (name) {
   const known = names.get(name)
   if (known !== undefined) return known
@@ -110,7 +109,7 @@ function lowerCase (name) {
 
 /**
  * @param {Upgrade} request
- * @returns {boolean} whether it asks for a session that begins with a WebSocket, in the one way that is not refused
+ * @returns {boolean} whether it is a valid request for a new session on WebSocket
  */
 export function beginsWebSocket ({ method, headers, _query }) {
   return (
@@ -127,13 +126,13 @@ export function beginsWebSocket ({ method, headers, _query }) {
   )
 }
 
-/** Nearly all clients ask for the same. @type {{ url: string, query: Record<string, string> }} */
+/** The last URL: nearly all clients request the same one. @type {{ url: string, query: Record<string, string> }} */
 let last = { url: '', query: {} }
 
 /**
  * @param {string} url
- * @returns {Record<string, string>} as Engine.IO reads it, of several with one name the last. An empty `sid`, which
- *   begins a session as none does, is left out: nobody has to ask for both
+ * @returns {Record<string, string>} as Engine.IO parses it; the last of several values with one name. An empty `sid`
+ *   means the same as none and is left out
  */
 export function queryOf (url) {
   if (url !== last.url) {

@@ -1,32 +1,32 @@
 import { Deadlines } from './deadlines.js'
 
 /**
- * How the bytes of a connection reach whoever has it: first those who wait for its first bytes, then a session. The
- * listeners are the same functions for all connections.
+ * The reader of a connection's bytes: first the parser of its first bytes, then a session. The listeners are the same
+ * functions for all connections.
  *
  * @typedef {object} Reader
  * @property {(chunk: Buffer, netSocket: import('net').Socket) => void} received
- * @property {(netSocket: import('net').Socket) => void} ended called when nothing more will come; more than once
+ * @property {(netSocket: import('net').Socket) => void} ended called at the end of the stream; may be called again
  */
 
 const kReader = Symbol('reader')
 
 /**
- * Clients close what we have closed within a second or so. Whoever opens and is refused again and again must not take
- * all descriptors.
+ * Limit of connections that are closed on our side only. Clients close theirs within about a second; a client that
+ * reconnects and is refused again and again must not use up all descriptors.
  */
 const MAX_CLOSING = 8192
-/** Those we have closed, and whose client has not: as long as ws waits. */
+/** Connections closed on our side and not by the client; the same timeout as in ws. */
 export const closing = new Deadlines(30_000, MAX_CLOSING)
 
 /** @this {any} net.Socket @param {Buffer} chunk */
 function onData (chunk) { this[kReader].received(chunk, this) }
 
-/** The client will send no more. @this {any} net.Socket */
+/** The client has ended its side. @this {any} net.Socket */
 function onEnd () {
   this[kReader].ended(this)
   this.end()
-  // it may send no more and read nothing either
+  // A client that has ended its side may have stopped reading as well.
   if (this.writableLength > 0) closing.add(this)
 }
 
@@ -41,7 +41,7 @@ function onClose () {
 
 /**
  * @param {any} netSocket
- * @param {Reader} reader from now on
+ * @param {Reader} reader replaces the one before
  */
 export function setReader (netSocket, reader) {
   if (netSocket[kReader] === undefined)
@@ -49,10 +49,10 @@ export function setReader (netSocket, reader) {
   netSocket[kReader] = reader
 }
 
-/** @param {any} netSocket @returns {Reader | undefined} who has it */
+/** @param {any} netSocket @returns {Reader | undefined} */
 export const readerOf = (netSocket) => netSocket[kReader]
 
-/** Nobody here has it any more. @param {any} netSocket */
+/** Returns the connection to Node. @param {any} netSocket */
 export function removeReader (netSocket) {
   netSocket.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
   netSocket[kReader] = undefined

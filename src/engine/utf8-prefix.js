@@ -1,32 +1,32 @@
 import { isUtf8 } from 'node:buffer'
 
-/** Continuation bytes of a character, as far as nothing before them says otherwise. */
+/** Range of continuation bytes; the first byte of a character may narrow it. */
 const [LOW, HIGH] = [0x80, 0xbf]
 
 /**
- * Checks text that comes in pieces: whether what has come may be the beginning of valid UTF-8 (RFC 3629), so that a
- * text which is not fails at its first wrong byte and not at its end (RFC 6455, 8.1).
+ * Checks text that is received in pieces: whether it may be the start of valid UTF-8 (RFC 3629), so that invalid text
+ * fails at its first wrong byte and not at its end (RFC 6455, 8.1).
  */
 export class Utf8Prefix {
-  /** Bytes that the last character still lacks. */
+  /** Missing bytes of the last character. */
   #due = 0
-  /** What the next of them may be. */
+  /** Range of the next byte. */
   #low = LOW
   #high = HIGH
 
-  /** Whether it may end here. */
+  /** Whether the text may end here. */
   get complete () { return this.#due === 0 }
 
   /**
    * @param {Buffer} bytes
    * @param {number} start
    * @param {number} end of the next piece
-   * @returns {boolean} false: it is not valid, whatever comes
+   * @returns {boolean} false: invalid, whatever follows
    */
   put (bytes, start, end) {
     let at = start
     while (this.#due > 0 && at < end) if (!this.#continues(bytes[at++])) return false
-    // the last character may go on in the next piece
+    // The last character may continue in the next piece.
     let last = end
     while (last > at && last > end - 4) if ((bytes[--last] & 0xc0) !== 0x80) break
     if (last > at && !isUtf8(bytes.subarray(at, last))) return false
@@ -40,7 +40,7 @@ export class Utf8Prefix {
     if (byte < 0x80) return true
     if (byte < 0xc2 || byte > 0xf4) return false
     this.#due = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3
-    // nothing longer than it has to be, no half of a pair, nothing above U+10FFFF
+    // No overlong forms, no surrogates, nothing above U+10FFFF.
     if (byte === 0xe0) this.#low = 0xa0
     else if (byte === 0xed) this.#high = 0x9f
     else if (byte === 0xf0) this.#low = 0x90

@@ -1,56 +1,55 @@
 import * as ws from 'ws'
 
 const { WebSocket, WebSocketServer } = ws
-/** Its types don't have it. @type {any} */
+/** Missing in its types. @type {any} */
 const { Receiver } = /** @type {any} */ (ws)
 
-/** Of ws's receiver: its WebSocket. Of a WebSocket: Engine.IO's socket, the session that it belongs to. */
+/** Property of ws's receiver: its WebSocket. Of a WebSocket: its session, Engine.IO's socket. */
 const kWebSocket = Symbol('websocket')
 const kSession = Symbol('session')
-/** Of ws's receiver: what of the bytes it keeps the worker knows. */
+/** Property of ws's receiver: the bytes of it that are counted. */
 const kHeld = Symbol('held')
-/** Of a WebSocket: the last ping, until everything that came with it is read. */
+/** Property of a WebSocket: the last ping, until the rest of its chunk is read. */
 const kPing = Symbol('ping')
 
 const DEFLATE = 'permessage-deflate'
 const CLOSE_FRAME = 0x88
-/** From this opcode on frames are control frames (RFC 6455, 5.5). */
+/** The first opcode of control frames (RFC 6455, 5.5). */
 const CLOSE = 8
-/** ws's number of the state in which it expects a frame. */
+/** ws's number for the state in which it expects a frame. */
 const GET_INFO = 0
-/** What a piece of data takes besides its bytes. */
+/** Memory of a piece of data besides its bytes. */
 const OVERHEAD = 128
-/** As many as our own take (frame-reader.js). */
+/** The same limit as in frame-reader.js. */
 const MAX_FRAGMENTS = 1024
-/** Pieces in which a message may come: as small as networks make them, bytes, but so many in any case. */
+/** Smallest expected piece of a message, bytes, and a minimum for the number of pieces. */
 const PIECE = 256
 const MAX_PIECES = 4096
 
 /**
  * @param {any} ws
- * @param {any} session Engine.IO's socket, whose bounds (admission/input-limits.js) are those of the WebSocket from now on
+ * @param {any} session Engine.IO's socket, whose limits (admission/input-limits.js) apply to the WebSocket from now on
  */
 export function belongsTo (ws, session) { ws[kSession] = session }
 
-/** @param {any} receiver @returns {any} Engine.IO's socket; undefined: there is none yet */
+/** @param {any} receiver @returns {any} Engine.IO's socket; undefined before the session is open */
 const sessionOf = (receiver) => receiver[kWebSocket][kSession]
 
 /**
- * ws's, whose bounds are those of the session: how large a message may be, also one that was inflated, what is kept of
- * messages that are not whole, and how many frames may come. An object of ws's becomes one of these when it is there,
- * so there is nothing private in it.
+ * ws's receiver with the limits of the session: size of a message, also of an inflated one, memory for unfinished
+ * messages, and number of frames. An existing receiver of ws gets this prototype, so it has no private fields.
  */
 class BoundedReceiver extends Receiver {
   /** @param {Buffer} chunk @param {BufferEncoding} encoding @param {(error?: Error | null) => void} done */
   _write (chunk, encoding, done) {
     const session = sessionOf(this)
-    // what comes after the end is nobody's
+    // Bytes after the end are dropped.
     if (session?.readyState === 'closed' && chunk[0] !== CLOSE_FRAME) return done()
     super._write(chunk, encoding, done)
     tell(this, session)
   }
 
-  /** The header of a frame has come. @param {(error?: Error | null) => void} done */
+  /** Called with the header of a frame. @param {(error?: Error | null) => void} done */
   haveLength (done) {
     const own = /** @type {any} */ (this)
     const session = sessionOf(own)
@@ -69,10 +68,10 @@ class BoundedReceiver extends Receiver {
     super.decompress(data, done)
   }
 
-  /** A frame of a message has come. @param {(error?: Error | null) => void} done */
+  /** Called with a frame of a message. @param {(error?: Error | null) => void} done */
   dataMessage (done) {
     super.dataMessage(done)
-    // it was inflated meanwhile
+    // It was inflated meanwhile.
     if (/** @type {any} */ (this)._compressed) tell(this, sessionOf(this))
   }
 }
@@ -88,28 +87,27 @@ function tell (receiver, session) {
   session.server.inputLimits.holds(session, held - known)
 }
 
-/** What is kept of messages goes, and nothing more is read. @param {any} receiver */
+/** Drops unfinished messages and stops reading. @param {any} receiver */
 function forget (receiver) {
   Object.assign(receiver, { _buffers: [], _bufferedBytes: 0, _fragments: [], _loop: false, _state: GET_INFO })
 }
 
 /**
- * ws answers each ping of a client at once, and what a client does not read that asks again and again would fill the
- * memory.
+ * ws answers each ping at once: the pongs for a client that sends pings and does not read would fill the memory.
  */
 class PatientWebSocket extends WebSocket {
   /** @param {any} socket @param {Buffer} head @param {any} options */
   setSocket (socket, head, options) {
     /** @type {any} */ (WebSocket.prototype).setSocket.call(this, socket, head, options)
     const { _receiver } = /** @type {any} */ (this)
-    // another version's may be something else, and has ws's own bounds
+    // A receiver of another ws version keeps ws's own limits.
     if (!(_receiver instanceof Receiver)) return
     Object.setPrototypeOf(_receiver, BoundedReceiver.prototype)
     Object.assign(_receiver, { [kWebSocket]: this, [kHeld]: 0 })
   }
 
   /**
-   * Answers the last of the pings that have come together (RFC 6455, 5.5.3), as our own do (engine-socket.js).
+   * Answers the last ping of a chunk (RFC 6455, 5.5.3), like engine-socket.js.
    * @override @param {any} data
    */
   pong (data) {
@@ -120,13 +118,13 @@ class PatientWebSocket extends WebSocket {
     process.nextTick(() => {
       const last = own[kPing]
       own[kPing] = undefined
-      // who takes nothing is not told that we are there
+      // Do not answer pings while the client is not reading.
       if (this.readyState === WebSocket.OPEN && this.bufferedAmount === 0) super.pong(last, false)
     })
   }
 }
 
-/** Engine.IO's `wsEngine`, for sessions that are not ours. */
+/** Engine.IO's `wsEngine`, for its own sessions. */
 export class WebSockets extends WebSocketServer {
   /** @param {any} options */
   constructor (options) {
