@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { InkcastError } from '../common/errors.js'
 import { isLoopbackHost } from '../process/host-name.js'
 
-/** What `x-source` says when no tokens are set: a caller on this machine. */
+/** The `x-source` without tokens: a caller on this machine. */
 const LOCAL = 'local'
 
 const digest = (/** @type {string} */ token) => createHash('sha256').update(token).digest()

@@ -2,7 +2,7 @@ import { InkcastError } from '../common/errors.js'
 import { MAX_ID_BYTES } from '../wire/publication.js'
 
 /**
- * The operations that read a document's log, and who is present in it.
+ * The operations that read a document's log and its presence.
  *
  * @typedef {import('./http-route.js').Route} Route
  * @typedef {import('./http-route.js').Call} Call
@@ -10,9 +10,9 @@ import { MAX_ID_BYTES } from '../wire/publication.js'
  */
 
 const MAX_LIMIT = 1000
-/** The answer ends after the record that makes it longer than this; the caller goes on from there. */
+/** The answer ends after the record that exceeds this size; the caller requests the rest. */
 const MAX_ANSWER_BYTES = 8 * 2 ** 20
-/** Records read from the bus at a time, so that no more than these are held beyond the answer's bound. */
+/** Records per read from the bus, which bounds the memory beyond the answer's limit. */
 const PAGE = 50
 
 const position = {
@@ -46,7 +46,7 @@ export const documentRoutes = [
     },
     answer: {
       guid: { type: 'string' },
-      count: { type: 'integer', description: 'All members there are' },
+      count: { type: 'integer', description: 'Number of all members' },
       version: { type: 'integer', description: 'Grows with each change' },
       members: {
         type: 'array',
@@ -55,9 +55,9 @@ export const documentRoutes = [
           required: ['uid', 'id'],
           properties: {
             uid: { type: 'string' },
-            id: { type: 'string', description: 'Its connection, the one that came last' },
+            id: { type: 'string', description: 'Its newest connection' },
             name: { type: 'string', description: 'From its token' },
-            state: { type: 'object', description: 'What that connection has set' },
+            state: { type: 'object', description: 'State of that connection' },
             connections: {
               type: 'array',
               description: 'All of its connections, where there are several; 20 at most',
@@ -153,8 +153,8 @@ async function history ({ params: { guid }, query, bus }) {
     return answer(guid, await readLog(bus, guid, { epoch, offset }, limit))
   if (epoch !== undefined || offset !== undefined) throw new InkcastError('bad_request', 'epoch and offset go together')
 
-  // How far the log reaches back is not known, and it may be trimmed while we look: come closer to its end until it is
-  // there.
+  // The log's first record is unknown, and the log may be trimmed meanwhile: move towards its end until records are
+  // found.
   let end = (await bus.positions([guid]))[0] ?? null
   for (let count = limit; end !== null && count >= 1; count = Math.floor(count / 2)) {
     const read = await readLog(bus, guid, { epoch: end.epoch, offset: Math.max(0, end.offset - count) }, limit)
@@ -188,7 +188,7 @@ async function readLog (bus, guid, { epoch, offset }, limit) {
       gap,
       records: page
     } = await bus.history(guid, { epoch, offset }, Math.min(limit - records.length, PAGE))
-    // A gap that opens while we read is none yet: what was read stands, and the caller goes on from there.
+    // A gap that opens during the read does not matter yet: return the records read, the caller requests the rest.
     if (gap !== null) return { position, gap: records.length === 0 ? gap : null, records }
     for (const record of page) {
       const encoded = encodeRecord(record)
@@ -202,7 +202,7 @@ async function readLog (bus, guid, { epoch, offset }, limit) {
 }
 
 /**
- * A JSON value goes into the answer as the bytes it is: parsing it would lose what JavaScript can't hold, such as
+ * A JSON value goes into the answer byte for byte: parsing would lose values that JavaScript can't hold, such as
  * large integers.
  * @param {BusRecord} record
  */

@@ -2,7 +2,7 @@ import { ERRORS, InkcastError, publicError } from '../common/errors.js'
 import { canAnswer, endSocket, responseOf } from '../process/socket-times.js'
 
 /**
- * What went wrong before a handler ran, in the words of inkcast's table.
+ * Maps failures before a handler runs to inkcast's error table.
  * @param {unknown} error
  * @returns {unknown} the same, if it is not one of fastify's
  */
@@ -24,7 +24,7 @@ export function translateError (error) {
     case 'FST_ERR_VALIDATION':
       return new InkcastError('bad_request', error.message.replace(/^querystring[/ ]/, 'query '))
   }
-  // A body that ended too early, or whatever else the caller did wrong.
+  // A body that ended too early, or another error of the caller.
   return statusCode !== undefined && statusCode >= 400 && statusCode < 500 ? new InkcastError('bad_request') : error
 }
 
@@ -38,11 +38,11 @@ export function errorAnswer (error) {
 }
 
 /**
- * Answers what Node could not read as HTTP, and requests that took too long to arrive.
+ * Answers input that is not HTTP, and requests that took too long to arrive.
  * @param {Error & { code?: string }} error
  * @param {import('node:net').Socket} socket
- * @param {number} linger how long the caller may take to close then, ms
- * @returns {number | null} the status, null if there was nobody to answer any more
+ * @param {number} linger time for the caller to close after that, ms
+ * @returns {number | null} the status, null if the connection had ended
  */
 export function answerBadHttp (error, socket, linger) {
   if (!canAnswer(error, socket)) {

@@ -86,12 +86,12 @@ async function publish ({ headers, body, caller, now, publish, answerHeader }, t
         return target.uid
       case HEADER.sid:
         return target.sid
-      // Who published is told by the credential, whatever the caller says.
+      // The credential names the publisher, not a header.
       case HEADER.source:
         return caller
       case HEADER.idempotencyKey:
         return givenKey === undefined ? undefined : idempotencyKeyFrom(givenKey, caller)
-      // These have no value; some HTTP libraries send a type all the same.
+      // These have no value; some HTTP libraries send a type anyway.
       case HEADER.contentType:
         return target.operator === 'kick' || target.operator === 'revoke' ? undefined : headerText(headers, name)
       default:
@@ -101,7 +101,7 @@ async function publish ({ headers, body, caller, now, publish, answerHeader }, t
   answerHeader(HEADER.traceId, publication.traceId)
   for (const name of TARGET_HEADERS) {
     const given = headerText(headers, HEADER[name])
-    // Not just passed over: its caller believes to reach somebody else than the path says.
+    // Refused, not ignored: the caller expects another target than the path's.
     if (given !== undefined && given !== target[name])
       throw new InkcastError('bad_header', `${HEADER[name]} contradicts the path`)
   }

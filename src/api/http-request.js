@@ -29,7 +29,7 @@ export function checkBodyHeaders (headers) {
 /**
  * @param {import('node:http').IncomingHttpHeaders} headers
  * @param {number} max
- * @returns {number} bytes that the body may come to hold: the most allowed, if it does not say
+ * @returns {number} maximum bytes of the body: its content-length, otherwise the limit
  * @throws {InkcastError} value_too_large
  */
 export function bodySize (headers, max) {

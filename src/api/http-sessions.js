@@ -21,8 +21,8 @@ export const sessionRoutes = [
           type: 'object',
           required: ['sid', 'worker', 'transport', 'connectedAt', 'lastSeen', 'documents'],
           properties: {
-            sid: { type: 'string', description: 'Connection id, as `x-sid` has it' },
-            worker: { type: 'integer', description: 'Number of the gateway worker that has it' },
+            sid: { type: 'string', description: 'Connection id, as in `x-sid`' },
+            worker: { type: 'integer', description: 'Number of its gateway worker' },
             client: { type: 'string', description: 'Stable id of the client, if it gave one' },
             transport: { enum: ['websocket', 'polling'] },
             connectedAt: { type: 'integer', description: 'ms since 1970' },
@@ -30,7 +30,7 @@ export const sessionRoutes = [
               type: 'integer',
               description: 'When something was heard from it last, ms since 1970; known to the minute'
             },
-            documents: { type: 'array', items: { type: 'string' }, description: 'Guids of what it has open' }
+            documents: { type: 'array', items: { type: 'string' }, description: 'Guids of its open documents' }
           }
         }
       }

@@ -6,7 +6,7 @@ import { leavePort } from '../process/leave-port.js'
 import { TIMES as SOCKET_TIMES, serverOptions } from '../process/socket-times.js'
 import { HEADER, newTraceId } from '../wire/headers.js'
 import { MAX_ID_BYTES } from '../wire/publication.js'
-import { createAdmission } from './admission.js'
+import { createRequestLimit } from './request-limit.js'
 import { createCallers } from './callers.js'
 import { answerBadHttp, errorAnswer, translateError } from './http-errors.js'
 import { bodySize, checkBodyHeaders, checkIds, setHeader, withinTime } from './http-request.js'
@@ -15,10 +15,10 @@ import { openapi } from './openapi.js'
 
 /** @typedef {import('fastify').FastifyRequest} Request */
 /** @typedef {import('fastify').FastifyReply} Reply */
-/** @typedef {{ caller: string, slot: import('./admission.js').Slot }} Admitted */
+/** @typedef {{ caller: string, permit: import('./request-limit.js').Permit }} Admitted */
 
 const MAX_REQUESTS = 1000
-/** Bodies of all requests in work: this much, or this many of the largest, whichever is more. */
+/** Maximum bytes of all bodies in progress: this, or this number of the largest body if that is more. */
 const MAX_BODY_BYTES = 64 * 2 ** 20
 const MAX_LARGEST_BODIES = 8
 const MAX_CONNECTIONS = 5000
@@ -26,7 +26,7 @@ const MAX_CONNECTIONS = 5000
 /** ms */
 const TIMES = {
   ...SOCKET_TIMES,
-  /** for the operation: longer than any of the bus or Kafka takes to fail */
+  /** for the operation: longer than the bus or Kafka needs to fail */
   operation: 30_000,
   /** for callers that keep a connection to find another process */
   leave: 500,
@@ -62,7 +62,7 @@ export function createHttpApi (
   const allTimes = { ...TIMES, ...times }
   const { operation: operationTimeout, stop: stopTimeout, leave: leaveTime } = allTimes
   const callers = createCallers(settings.tokens)
-  const admission = createAdmission({
+  const requestLimit = createRequestLimit({
     maxRequests: MAX_REQUESTS,
     maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes)
   })
@@ -110,9 +110,9 @@ export function createHttpApi (
     const caller = whoCalls(request)
     if (request.is404) throw notFound()
     if (request.method === 'POST') checkBodyHeaders(request.headers)
-    const slot = admission.enter(bodySize(request.headers, maxRecordBytes))
-    reply.raw.once('close', () => slot.release())
-    admitted.set(request, { caller, slot })
+    const permit = requestLimit.enter(bodySize(request.headers, maxRecordBytes))
+    reply.raw.once('close', () => permit.release())
+    admitted.set(request, { caller, permit })
   })
   server.addHook('onSend', async (_request, reply) => {
     if (leaving) reply.header('connection', 'close')
@@ -130,7 +130,7 @@ export function createHttpApi (
       schema:
         query === undefined ? {} : { querystring: { type: 'object', properties: query, additionalProperties: false } },
       async handler (request, reply) {
-        const { caller, slot } = /** @type {Admitted} */ (admitted.get(request))
+        const { caller, permit } = /** @type {Admitted} */ (admitted.get(request))
         const running = handle({
           params: checkIds(/** @type {Record<string, string>} */ (request.params)),
           query: request.query,
@@ -144,8 +144,8 @@ export function createHttpApi (
           presence,
           sessions
         })
-        slot.hold()
-        running.catch(() => {}).finally(() => slot.release())
+        permit.hold()
+        running.catch(() => {}).finally(() => permit.release())
         const answer = await withinTime(running, operationTimeout)
         return reply
           .code(method === 'GET' ? 200 : 202)
@@ -162,7 +162,7 @@ export function createHttpApi (
   function whoCalls (request) {
     if (!callers.needToken)
       return callers.onThisMachine({ address: request.socket.remoteAddress, headers: request.headers })
-    // What the api can do is no secret, and tools that read the description rarely send a token.
+    // The description is not secret, and tools that read it rarely send a token.
     if (/** @type {{ open?: boolean }} */ (request.routeOptions.config).open) return ''
     return callers.byToken(request.headers.authorization)
   }
@@ -171,7 +171,7 @@ export function createHttpApi (
   function countWhenOver (request, reply) {
     const { operation = 'unknown' } = /** @type {{ operation?: string }} */ (request.routeOptions.config ?? {})
     reply.raw.once('close', () => {
-      // 499, as nginx has it: the caller went away before the answer
+      // 499, as in nginx: the caller disconnected before the answer
       metrics.api_requests.inc({ operation, status: reply.raw.writableFinished ? reply.raw.statusCode : 499 })
     })
   }
@@ -202,20 +202,19 @@ export function createHttpApi (
     },
 
     /**
-     * To be called before `stop` where another process listens at the same port: takes no more connections, but
-     * answers what comes on those there are, and that they end. Who sends requests all the time moves over
-     * without losing one.
+     * Call it before `stop` if another process listens at the same port: no new connections are accepted, requests on
+     * open ones are answered, and the answers close them. So busy callers move to the other process without a lost
+     * request.
      */
     async leave () {
       leaving = true
       await Promise.all([leavePort(server.server), delay(leaveTime)])
     },
 
-    /** Takes no more requests, lets those in work finish, for 10 s at most. */
+    /** Refuses new requests, and lets those in progress finish for at most 10 s. */
     async stop () {
       leaving = stopping = true
-      // Node closes connections that are idle now, not those that become so: a body that was refused is read to its end
-      // first
+      // Node closes only connections that are idle now; a refused body is read to its end first, so repeat
       const idle = setInterval(() => server.server.closeIdleConnections(), 50)
       const late = setTimeout(() => server.server.closeAllConnections(), stopTimeout)
       await server.close().finally(() => {
@@ -230,7 +229,7 @@ export function createHttpApi (
     },
 
     /** @returns {number} requests in work, those included whose caller has gone away */
-    inWork: () => admission.requests
+    inWork: () => requestLimit.requests
   }
 }
 

@@ -3,7 +3,7 @@ import { IDEMPOTENCY } from '../bus/contract.js'
 /** Requests that are known; each has some hundred bytes. Beyond it the oldest is forgotten. */
 const MAX_REQUESTS = 10_000
 
-/** Longer than any publication takes, ms. Exported for tests: a bound. */
+/** Longer than a publication can take, ms. Exported for tests: a bound. */
 export const LEASE = 30_000
 
 /**
@@ -15,7 +15,7 @@ export const LEASE = 30_000
 export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {
   /**
    * @type {Map<string, { fingerprint: string, traceId: string, inWorkUntil: number, knownUntil: number, answer?: string
-   *   }>} the one begun first comes first
+   *   }>} the oldest first
    */
   const requests = new Map()
 

@@ -48,7 +48,7 @@ const HEADERS = {
   }
 }
 
-/** @type {ErrorCode[]} what any request may be answered with */
+/** @type {ErrorCode[]} possible answers to every request */
 const ANY = [
   'bad_request',
   'unauthorized',
@@ -72,7 +72,7 @@ const PUBLISH = [
 const VALUE = ['bad_content_type', 'bad_utf8', 'bad_value']
 
 /**
- * The description of the api, made of the routes that the server registers.
+ * The description of the api, generated from the server's routes.
  * @param {Route[]} routes
  * @param {{ maxRecordBytes: number }} limits
  * @returns {object} OpenAPI 3.1
@@ -101,7 +101,7 @@ export function openapi (routes, { maxRecordBytes }) {
       version,
       license: { name: license, identifier: license },
       description:
-        'Publish to documents, users and connections, read a document\'s log, and ask who is present and who is connected.'
+        'Publish to documents, users and connections, read a document\'s log, and list present members and connected users.'
     },
     security: [{ token: [] }, {}],
     paths,
@@ -176,7 +176,7 @@ const PUBLISHED = {
     required: ['epoch', 'offset'],
     properties: { epoch: { type: 'string' }, offset: { type: 'integer' } },
     description:
-      'Where it stands in the document\'s log. Absent if it is not kept there, and when it goes through Kafka, where that is not known yet'
+      'Position in the document\'s log. Absent if the log does not keep it, and with Kafka, because it is not known yet'
   }
 }
 

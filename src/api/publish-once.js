@@ -22,7 +22,7 @@ function hash (...parts) {
  *
  * @param {string} header
  * @param {string} caller keys of different callers are different keys
- * @returns {string} what the publication carries as its idempotencyKey
+ * @returns {string} the publication's idempotencyKey
  * @throws {InkcastError} bad_header
  */
 export function idempotencyKeyFrom (header, caller) {
@@ -33,7 +33,7 @@ export function idempotencyKeyFrom (header, caller) {
 }
 
 /**
- * What must be the same for a request to be the same. Trace and time are not: they may differ from try to try.
+ * The parts that identify a request. Trace id and time are excluded: they may differ between tries.
  * @param {Publication} publication
  */
 function fingerprintOf ({ operator, guid, uid, sid, event, except, ephemeral, receipt, contentType, value }) {
@@ -44,7 +44,7 @@ function fingerprintOf ({ operator, guid, uid, sid, event, except, ephemeral, re
  * Publishes unless the same was published with the same key; then gives the answer it got.
  *
  * When the outcome of an earlier try is not known (its process died, Kafka did not answer) it is published again with
- * the same key and trace id, and the document's log recognises it. What has no log is delivered twice then.
+ * the same key and trace id, and the document's log drops the duplicate. Without a log it is delivered twice.
  *
  * @param {import('./requests.js').Requests} requests
  * @param {Publication & { idempotencyKey: string }} publication checked

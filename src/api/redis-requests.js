@@ -4,9 +4,9 @@ import { systemClock } from '../common/clock.js'
 import { throwInkcastError } from '../redis/errors.js'
 import { requestState } from '../redis/keys.js'
 
-/** Who has not said for so long that he is at it is dead, ms. */
+/** A process that has not renewed its request for this time counts as dead, ms. */
 const LEASE = 5000
-/** How often it is said, ms. */
+/** Interval of renewals, ms. */
 const RENEW = 1000
 
 /**
@@ -18,7 +18,7 @@ const RENEW = 1000
 export function createRedisRequests ({ redis: { scripts } }) {
   const process = randomUUID()
   /**
-   * What this process is at, by id: if Redis says that it is at anything else, an answer of Redis was lost.
+   * Requests of this process, by id. If Redis has another one for this process, an answer of Redis was lost.
    * @type {Map<string, { fingerprint: string, traceId: string, since: number }>}
    */
   const working = new Map()
