@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { BACKLOG } from '../process/listen.js'
 
 /**
- * What of this machine would limit a gateway before its own limits do. Said once, at the start.
+ * Limits of this machine that are lower than the gateway's own. Logged once, at the start.
  *
  * @typedef {object} MachineFacts undefined: not known on this system
  * @property {number} [openFiles] soft limit of file descriptors per process
- * @property {number} [backlog] longest queue of connections that nobody has accepted yet
+ * @property {number} [backlog] maximum queue of connections that are not accepted yet
  */
 
 /** A connection is a descriptor; fewer than this and a worker is full before a core is. */

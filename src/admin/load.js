@@ -3,17 +3,16 @@
  */
 
 /**
- * How much of the new connections a machine should get, compared with one that is idle: what the load agent answers.
+ * The weight of a machine for new connections, relative to an idle one: the answer of the load agent.
  *
- * Three things fill a machine, and the fullest one decides:
+ * The fullest of three resources decides:
  *
- * - CPU: up to half of its cores' time a gateway worker is free, from 95 % on it is full. Deliveries come in bursts,
- *   and a worker has only the one core.
- * - Event loop lag (p99 of the slowest worker): from 20 ms, which a burst may cost, to 200 ms, which people notice.
- * - Connections, compared with AGENT_CAPACITY: they are what stays when the bursts are over, so machines level out by
- *   them.
+ * - CPU: a gateway worker is free up to half of its core's time, and full from 95 % on. Deliveries come in bursts, and
+ *   a worker has only one core.
+ * - Event loop lag (p99 of the slowest worker): from 20 ms, normal in a burst, to 200 ms, which users notice.
+ * - Connections, relative to AGENT_CAPACITY: they stay when bursts are over, so they even out the machines.
  *
- * A machine that serves never answers less than 1 %: were all of them full, new clients would find nobody.
+ * A ready machine never answers less than 1 %: if all were full, new clients would be refused everywhere.
  *
  * @typedef {object} Load
  * @property {number} cpu share of the gateway workers' cores that is used, 0 to 1
@@ -42,7 +41,7 @@ export function weightOf ({ cpu, lag, connections }, capacity) {
 const between = (value, { free, full }) => Math.min(1, Math.max(0, (value - free) / (full - free)))
 
 /**
- * What the gateway workers of a machine tell through their metrics.
+ * Figures from the metrics of a machine's gateway workers.
  * @typedef {object} Sample
  * @property {number} at ms
  * @property {Map<string, number>} cpuSeconds by process

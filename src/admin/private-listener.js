@@ -31,7 +31,7 @@ export function createPrivateListener ({ path, status, serve, times = TIMES }) {
 
   return {
     async start () {
-      // left by a process that was killed; the slot is ours now
+      // left by a killed process; this process has its place now
       await rm(path, { force: true })
       // exclusive: node:cluster would have its primary accept for us
       await listen(server, { path, exclusive: true })

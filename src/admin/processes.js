@@ -47,7 +47,7 @@ export function createProcesses ({ directory, expected, own }) {
       for (let repeats = 0; ; repeats++) {
         const answers = await Promise.all([...files.map(ask), ...(own ? [own()] : [])])
         const now = await list()
-        // whoever was asked may have given way to a process that was not in the list yet: neither counts as ready
+        // a process may have been replaced by one that was not in the list yet: then neither counts as ready
         if (now.join() === files.join() || repeats === MAX_REPEATS) {
           const processes = answers.filter((answer) => answer !== null).sort((a, b) => a.name.localeCompare(b.name))
           return { processes, reasons: reasonsOf(processes, expected) }
@@ -59,7 +59,7 @@ export function createProcesses ({ directory, expected, own }) {
 }
 
 /**
- * Processes that are being replaced do not count against readiness as long as each role has enough others.
+ * A process that is being replaced does not count as missing if its role has enough ready ones.
  * @param {ProcessStatus[]} processes
  * @param {Record<string, number>} expected
  */

@@ -5,36 +5,36 @@ import path from 'node:path'
 import { isAlive } from '../process/alive.js'
 
 /**
- * The run directory: where the processes of one machine find each other. Each has a unix socket
- * `<role>-<slot>.<pid>.sock` there. Whoever may open one may read and take over sessions, so the directory is this
- * user's alone.
+ * The run directory, through which the processes of one machine find each other. Each has a unix socket
+ * `<role>-<number>.<pid>.sock` there. A process that can open one can read and take over sessions, so only this user
+ * has access to the directory.
  */
 
-/** What a socket's path may have, bytes: 108 on Linux and 104 elsewhere, with a zero at the end. */
+/** Maximum length of a socket's path, bytes: 108 on Linux and 104 elsewhere, including a zero at the end. */
 const LONGEST_PATH = 103
-/** inkcast-<pid of who made it>-<random> */
+/** inkcast-<pid of its creator>-<random> */
 const MADE = /^inkcast-(\d+)-\w{6}$/
 
 /** @param {string} directory @param {string} role @param {number} slot @returns {string} */
 export const privateSocket = (directory, role, slot) => path.join(directory, `${role}-${slot}.${process.pid}.sock`)
 
 /**
- * One that nobody else uses. Those of others that were killed are removed.
+ * Creates a new run directory, and removes those of killed processes.
  * @param {string} [parent] default: the system's directory for temporary files
  * @returns {Promise<string>}
  */
 export async function makeRunDirectory (parent = tmpdir()) {
   for (const name of await readdir(parent)) {
     const maker = MADE.exec(name)?.[1]
-    // another user's, or gone meanwhile: nothing of ours
+    // ignore errors: it may belong to another user, or be removed already
     if (maker !== undefined && !isAlive(Number(maker))) await removeAbandoned(path.join(parent, name)).catch(() => {})
   }
   return mkdtemp(path.join(parent, `inkcast-${process.pid}-`))
 }
 
 /**
- * Unless it is another user's, which root could remove as well, or somebody listens there: processes outlive a
- * launcher that was killed, for a moment, and in another container a pid means somebody else.
+ * Removes a directory of this user without listening processes: processes outlive a killed launcher for a moment, and
+ * a pid of another container is another process. Checks the owner, because root could remove any directory.
  * @param {string} directory
  */
 async function removeAbandoned (directory) {
@@ -65,9 +65,9 @@ function mayListen (file) {
 }
 
 /**
- * Makes it private, and removes what killed processes have left there.
+ * Makes it private, and removes sockets of killed processes.
  * @param {string} directory
- * @throws {Error} it is somebody else's, or its path is too long
+ * @throws {Error} it belongs to another user, or its path is too long
  */
 export async function openRunDirectory (directory) {
   if (Buffer.byteLength(path.join(directory, 'gateway-1023.4194304.sock')) > LONGEST_PATH) {
@@ -96,7 +96,7 @@ export function isStale (file) {
 }
 
 /**
- * Removes it if nobody uses it any more: whoever made it has gone without doing so.
+ * Removes it if no process uses it: its creator has ended without removing it.
  * @param {string} directory
  */
 export async function leaveRunDirectory (directory) {

@@ -5,7 +5,7 @@ import { listen } from '../process/listen.js'
 import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
 import { createSharedLook } from './shared-look.js'
 
-/** Who scrapes comes seconds later. @type {import('../process/socket-times.js').Times} */
+/** Scrapers come back after seconds. @type {import('../process/socket-times.js').Times} */
 const ADMIN_TIMES = { ...TIMES, keepAlive: 5000 }
 
 /** Those who ask come one at a time, from a few places. */

@@ -1,11 +1,10 @@
 /**
- * What one process tells about itself: over its private listener to the launcher, and on ADMIN_PORT where it runs
- * alone.
+ * The status of one process, over its private listener to the launcher, or on ADMIN_PORT if it runs alone.
  *
  * @typedef {object} ProcessStatus
- * @property {string} name role and slot, `gateway-0`
- * @property {string[]} notReady why it does not serve; empty: it does
- * @property {string[]} [warnings] what somebody has to know although it serves; not of earlier versions
+ * @property {string} name role and number, `gateway-0`
+ * @property {string[]} notReady reasons why it is not ready; empty: it is ready
+ * @property {string[]} [warnings] problems that need attention although it is ready; absent in earlier versions
  * @property {import('prom-client').MetricObject[]} metrics
  */
 

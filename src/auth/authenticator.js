@@ -90,8 +90,8 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
     onWithdrawn (listener) { withdrawnListeners.push(listener) },
 
     /**
-     * At once, except when the key set has to be fetched first. A token that is given must be valid, even where
-     * connections without one are allowed: its owner would not expect to be somebody else.
+     * Synchronous, unless the key set has to be fetched first. A token that is present must be valid, even if
+     * connections without one are allowed: its owner does not expect to be anonymous.
      *
      * @param {unknown} token as the client sent it; undefined or null: none
      * @returns {Identity | Promise<Identity>}

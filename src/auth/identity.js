@@ -4,7 +4,7 @@ import { InkcastError } from '../common/errors.js'
 import { isId } from '../wire/publication.js'
 
 /**
- * Who a connection is. Frozen, and the same object for every connection that shows the same token.
+ * The identity of a connection. Frozen, and the same object for all connections with the same token.
  *
  * @typedef {object} Identity
  * @property {string} uid
@@ -24,10 +24,10 @@ import { isId } from '../wire/publication.js'
  */
 /** @typedef {'read' | 'write'} Access */
 
-/** What anonymous user ids begin with; no token may name such a user. */
+/** Prefix of anonymous user ids; no token may name such a user. */
 const ANONYMOUS_PREFIX = 'anonymous:'
 
-/** Most grants in a token; who needs more wants a prefix or the access hook. */
+/** Maximum grants in a token; for more use a prefix or the access service. */
 const MAX_GRANTS = 1000
 /** Characters. */
 const MAX_NAME = 256
@@ -66,7 +66,7 @@ function parseClaims (payload) {
  */
 export function identityFromClaims (payload, key) {
   const { sub, exp, nbf, name, tier, documents } = parseClaims(payload)
-  // a claim that was always passed over: whatever it is, no token is refused for it
+  // earlier versions ignored this claim, so no token is refused because of it
   const { iat } = /** @type {{ iat?: unknown }} */ (payload)
   /** @type {Identity} */
   const identity = {
@@ -82,7 +82,7 @@ export function identityFromClaims (payload, key) {
   return { identity: Object.freeze(identity), notBefore: nbf === undefined ? -Infinity : nbf * 1000 }
 }
 
-/** @returns {Identity} a user that nobody else is */
+/** @returns {Identity} a new user with a unique id */
 export function anonymousIdentity () {
   return Object.freeze({
     uid: ANONYMOUS_PREFIX + randomBytes(12).toString('base64url'),

@@ -31,8 +31,8 @@ const MAX_UNKNOWN = 1000
  * @param {string} dependencies.url
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {(withdrawn: boolean) => void} dependencies.onChange the set differs from what it was; what was verified by an
- *   older one may be void. withdrawn: there are keys that it had and does not have any more
+ * @param {(withdrawn: boolean) => void} dependencies.onChange the set has changed; results of an older set may be
+ *   invalid. withdrawn: keys were removed from the set
  */
 export function createKeySet ({ url, log, clock, onChange }) {
   const stopping = new AbortController()
@@ -149,7 +149,7 @@ export function createKeySet ({ url, log, clock, onChange }) {
      * The key of a token: at once if it is known, or after the set was fetched again.
      * @param {{ kid: string | undefined, alg: string }} header
      * @returns {VerificationKey | Promise<VerificationKey>}
-     * @throws {InkcastError} unauthorized: the issuer has no such key; unavailable: that is not known at the moment
+     * @throws {InkcastError} unauthorized: the issuer has no such key; unavailable: the key set cannot be fetched
      */
     find ({ kid = '', alg }) {
       keepFresh()

@@ -98,7 +98,7 @@ function algorithmsOf ({ asymmetricKeyType: type, asymmetricKeyDetails: details 
  * @returns {VerificationKey}
  */
 function verificationKey (key, algorithms) {
-  // Times are checked by the authenticator, with the clock of this process; what was verified is cached there as well.
+  // The authenticator checks times, with the clock of this process, and caches results.
   const verify = createVerifier({ key, algorithms, cache: false, ignoreExpiration: true, ignoreNotBefore: true })
   return {
     algorithms,

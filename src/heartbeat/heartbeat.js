@@ -18,7 +18,7 @@ const uptime = () => Math.trunc(systemClock.monotonic())
  *
  * @param {object} dependencies
  * @param {import('../config/load.js').Config['heartbeat']} dependencies.settings
- * @param {(conn: any) => string | undefined} dependencies.tierOf undefined also as long as it is not known
+ * @param {(conn: any) => string | undefined} dependencies.tierOf undefined if unknown
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {() => number} [dependencies.now] monotonic, whole ms
  */
@@ -82,7 +82,7 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
       clearImmediate(immediate)
     },
 
-    /** What arrived while the process stood still is read before anybody is given up: hence not at once. */
+    /** Deferred, so that bytes which arrived while the process hung are read before a connection is given up. */
     tick () { if (wheel.advance(now())) immediate ??= setImmediate(run) },
     turn,
 

@@ -1,37 +1,37 @@
 import { Entry } from './wheel.js'
 
 /**
- * When a connection is pinged, and when it is given up. Numbers only: no clock, no connection.
+ * Decides when a connection is pinged, and when it is given up. Numbers only: no clock, no connection.
  *
- * What stock clients need: they give up when no ping came for the `pingInterval` and `pingTimeout` that the handshake
- * advertised, and nothing else that arrives counts (engine.io-client, `_resetPingTimeout`). python-engineio also gives
- * up when it had nothing to send, an answer to a ping for example, for max(pingInterval, pingTimeout) + 5 s. So however
- * busy a connection is, two pings are never further apart than the advertised interval.
+ * Stock clients give up if no ping arrives for the `pingInterval` and `pingTimeout` of the handshake; other messages do
+ * not count (engine.io-client, `_resetPingTimeout`). python-engineio also gives up if it has sent nothing, such as an
+ * answer to a ping, for max(pingInterval, pingTimeout) + 5 s. So even on a busy connection two pings are never further
+ * apart than the advertised interval.
  *
  * @typedef {object} Figures of a tier
- * @property {number} min shortest silence before a ping, ms
- * @property {number} max longest, ms
- * @property {number} timeout how long a ping may stay unanswered, ms
+ * @property {number} min shortest interval, ms
+ * @property {number} max longest interval, ms
+ * @property {number} timeout maximum time for an answer, ms
  */
 
-/** Silence before a ping after a late answer, ms. */
+/** Interval after a late answer, ms. */
 const PROBE = 1000
 /** Answers in time after which the interval grows by a step, and steps from the shortest to the longest. */
 const ANSWERS = 2
 const STEPS = 3
 /** An answer that took more than this share of the time-out is late. */
 const LATE = 1 / 4
-/** By how much pings come before the advertised interval has passed, ms: a slot of the wheel, and a busy event loop. */
+/** Pings are sent this much before the advertised interval ends, ms: a bucket of the wheel, and a busy event loop. */
 const MARGIN = 500
 
-/** What is known of one connection's heartbeat. There are very many: four numbers and its place in the wheel. */
+/** Heartbeat state of one connection, kept small: four numbers and its links in the wheel. */
 export class Beat extends Entry {
   /** The first ping that was not answered yet, ms; -1: there is none. */
   awaited = -1
   /** Answers in time on the way from the shortest interval to the longest; below 0: that many probes to go. */
   score = 0
 
-  /** @param {any} conn @param {number} now ms; what a client hears first counts as a ping for it */
+  /** @param {any} conn @param {number} now ms; for the client the handshake counts as a ping */
   constructor (conn, now) {
     super()
     this.conn = conn

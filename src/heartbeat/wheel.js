@@ -1,10 +1,9 @@
 /**
- * What is due later, in slots of a tenth of a second that come round again: putting something in, taking it out and a
- * slot with nothing in it cost next to nothing, however much there is. Entries are links of the lists themselves, so
- * that one more costs no memory but its own.
+ * A timing wheel with buckets of a tenth of a second: adding, removing and an empty bucket have constant cost. Entries
+ * are the links of the lists themselves, so that they need no further memory.
  */
 
-/** Length of a slot, ms: how much later than asked for something may come. */
+/** Length of a bucket, ms: an entry is due at most this much late. */
 export const TICK = 100
 
 export class Entry {
@@ -43,7 +42,7 @@ function appendAll (list, others) {
 
 /** @template {Entry} E */
 export class TimingWheel {
-  #slots
+  #buckets
   #due = new Entry()
   #done
 
@@ -52,18 +51,18 @@ export class TimingWheel {
    * @param {number} now ms
    */
   constructor (horizon, now) {
-    this.#slots = Array.from({ length: Math.ceil(horizon / TICK) + 2 }, () => new Entry())
+    this.#buckets = Array.from({ length: Math.ceil(horizon / TICK) + 2 }, () => new Entry())
     this.#done = Math.floor(now / TICK)
   }
 
   /**
-   * Puts an entry in, or moves it. It may come up early after a standstill: whoever takes it looks at the time.
+   * Adds or moves an entry. It may be due early after the process hung: the callee checks the time.
    * @param {E} entry
    * @param {number} at ms
    */
   put (entry, at) {
     unlink(entry)
-    append(this.#slots[Math.max(Math.ceil(at / TICK), this.#done + 1) % this.#slots.length], entry)
+    append(this.#buckets[Math.max(Math.ceil(at / TICK), this.#done + 1) % this.#buckets.length], entry)
   }
 
   /** @param {E} entry does nothing if it is not there */
@@ -72,9 +71,9 @@ export class TimingWheel {
   /** @param {number} now ms @returns {boolean} whether something is due */
   advance (now) {
     const tick = Math.floor(now / TICK)
-    // after a standstill each slot comes once
-    for (let at = Math.max(this.#done + 1, tick - this.#slots.length + 1); at <= tick; at++)
-      appendAll(this.#due, this.#slots[at % this.#slots.length])
+    // after a standstill each bucket comes once
+    for (let at = Math.max(this.#done + 1, tick - this.#buckets.length + 1); at <= tick; at++)
+      appendAll(this.#due, this.#buckets[at % this.#buckets.length])
     this.#done = Math.max(this.#done, tick)
     return this.#due.next !== this.#due
   }
