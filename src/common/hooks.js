@@ -79,7 +79,7 @@ const PACKAGES = {
     parts: [
       {
         part: 'Decoder: `opts`, `_callbacks`, `reconstructor`, `on` and `removeListener` overridden',
-        files: ['src/socketio/codec.js'],
+        files: ['src/socketio/decoder.js'],
         without: 'One parser cannot read both codecs.',
         required: true
       }
@@ -90,7 +90,7 @@ const PACKAGES = {
     parts: [
       {
         part: 'one `Decoder` for all connections: it emits `decoded` before `add` returns',
-        files: ['src/socketio/codec.js'],
+        files: ['src/socketio/msgpack-packet.js'],
         without: 'Msgpack packets cannot be read.',
         required: true
       }

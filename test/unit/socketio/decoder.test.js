@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import msgpackParser from 'socket.io-msgpack-parser'
 import * as json from 'socket.io-parser'
-import { encodePacket, parser, readPlain } from '../../../src/socketio/codec.js'
+import { decoderFor } from '../../../src/socketio/decoder.js'
 import { kRefused } from '../../../src/admission/rate-limit.js'
+import { rawValue } from '../../../src/wire/raw-value.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
+
+const Decoder = decoderFor(0)
 
 /**
  * What comes of a connection's messages: the packets, and whether the decoder refused to go on.
@@ -88,7 +91,7 @@ const MESSAGES = [
 describe('the decoder', () => {
   test('reads each message as Socket.IO\'s does, or refuses it as that does', () => {
     for (const message of MESSAGES) {
-      const [own, stock] = [new parser.Decoder(), new json.Decoder()].map((decoder) =>
+      const [own, stock] = [new Decoder(), new json.Decoder()].map((decoder) =>
         decodeAll(decoder, [HELLO, message])
       )
       assert.deepEqual(own, stock, JSON.stringify(message))
@@ -118,7 +121,7 @@ describe('the decoder', () => {
         if (random() < 0.2) encoded.splice(Math.floor(random() * 3), 0, pick(MESSAGES.slice(1)))
         messages.push(...encoded)
       }
-      const [own, stock] = [new parser.Decoder(), new json.Decoder()].map((decoder) => decodeAll(decoder, messages))
+      const [own, stock] = [new Decoder(), new json.Decoder()].map((decoder) => decodeAll(decoder, messages))
       // it lets no client connect more than ten times, which does not happen here
       assert.deepEqual(own, stock, JSON.stringify(messages))
       if (own.refused) refused++
@@ -126,60 +129,27 @@ describe('the decoder', () => {
     assert.ok(refused > 50 && refused < 450, String(refused))
   })
 
-  test('reads what nearly all clients send without asking Socket.IO\'s', () => {
-    assert.deepEqual(readPlain(HELLO), { type: 0, nsp: '/', data: { token: 'x' } })
-    assert.deepEqual(readPlain('20["doc:join",{"guid":"minutes"}]'), {
-      type: 2,
-      nsp: '/',
-      id: 0,
-      data: ['doc:join', { guid: 'minutes' }]
-    })
-    assert.deepEqual(readPlain('2["doc:signal",{}]'), { type: 2, nsp: '/', data: ['doc:signal', {}] })
+  test('keeps the text of a large event for its handler, and no other', () => {
+    const decoder = /** @type {any} */ (new Decoder())
+    /** @type {any[]} */
+    const packets = []
+    decoder.on('decoded', (/** @type {any} */ packet) => packets.push(packet))
+    const data = { text: 'x'.repeat(2000) }
+    const event = JSON.stringify(['doc:send', { data }])
+    for (const message of [HELLO, `27${event}`, `2/admin,7${event}`, '28["doc:send",{"data":{}}]']) decoder.add(message)
+    const kept = packets.slice(1).map((packet) => rawValue(packet.data[1].data))
+    assert.deepEqual(kept, [JSON.stringify(data), undefined, undefined])
+    const broken = `27${event.slice(0, -1)}`
+    assert.throws(() => decoder.add(broken))
+    assert.equal(packets.length, 4)
   })
 
   test('tells nobody any more once its listener was taken off', () => {
-    const decoder = /** @type {any} */ (new parser.Decoder())
+    const decoder = /** @type {any} */ (new Decoder())
     const heard = () => assert.fail('heard')
     decoder.on('decoded', heard)
     decoder.removeListener('decoded', heard)
     for (const message of [HELLO, '2["a"]', '3[]']) decoder.add(message)
-  })
-})
-
-describe('the encoder', () => {
-  test('writes what Socket.IO\'s does', () => {
-    const random = seededRandom(5)
-    const stock = new json.Encoder()
-    const others = [
-      Buffer.from('x'),
-      new Uint8Array(3),
-      new ArrayBuffer(2),
-      new Blob(['x']),
-      new Date(0),
-      new Map([[1, 2]]),
-      undefined,
-      NaN,
-      () => 1,
-      { toJSON: () => Buffer.from('x') },
-      { toJSON: () => 7 },
-      Object.create({ inherited: Buffer.from('x') }),
-      Object.create(null),
-      new (class {
-        value = Buffer.from('x')
-      })(),
-      [[Buffer.from('x')]]
-    ]
-    for (let i = 0; i < 2000; i++) {
-      const type = [0, 1, 2, 3, 4][Math.floor(random() * 5)]
-      const value = randomValue(random, { depth: 2, others })
-      const packet = {
-        type,
-        nsp: random() < 0.8 ? '/' : '/admin',
-        id: random() < 0.5 ? undefined : Math.floor(random() * 100),
-        data: type === 2 || type === 3 ? ['a', value] : random() < 0.2 ? undefined : value
-      }
-      assert.deepEqual(encodePacket('json', packet), stock.encode(packet))
-    }
   })
 })
 
@@ -192,7 +162,7 @@ describe('a client that was let in', () => {
    * @param {string | Buffer} hello
    */
   function decoderOf (connection, hello) {
-    const decoder = /** @type {any} */ (new parser.Decoder())
+    const decoder = /** @type {any} */ (new Decoder())
     /** @type {any[]} */
     const packets = []
     const decoded = { ms: 0, times: 0 }
