@@ -48,7 +48,7 @@ const JSON_ACK = /^(?:3|6\d{1,2}-)(\d{10})(?!\d)/
  * socket.io-parser's Decoder, for both codecs: the first packet of a connection decides (text is JSON, binary is
  * msgpack; a JSON client never begins with an attachment). Socket.IO closes the connection if it throws.
  */
-export class Decoder extends json.Decoder {
+class Decoder extends json.Decoder {
   /** @type {import('../wire/packet.js').Codec | undefined} */
   codec
   /** A handshake is under way or done: there must not be a second one (handshake.js). */
