@@ -1,18 +1,18 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * Where a request comes from: the peer of its connection, or what a proxy says that we were told to believe.
+ * The address of a request's client: the peer of its connection, or the address that a trusted proxy reports.
  */
 
-/** IPv4 within IPv6. */
+/** IPv4-mapped IPv6 address. */
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
-/** Addresses of one IPv6 client: whoever has one has a network of 64 bits. */
+/** Groups of an IPv6 address that identify a client: each one has a network of 64 bits. */
 const GROUPS = 4
 
 /**
  * @param {readonly string[]} entries addresses and networks, as `10.0.0.0/8`
  * @returns {BlockList}
- * @throws {Error} for what is neither
+ * @throws {Error} if an entry is neither
  */
 export function proxyList (entries) {
   const list = new BlockList()
@@ -26,15 +26,15 @@ export function proxyList (entries) {
 }
 
 /**
- * @param {BlockList} proxies whose `X-Forwarded-For` is believed
- * @returns {(peer: string | undefined, forwardedFor: string | undefined) => string} an address that stands for one
- *   client; '' if there is none
+ * @param {BlockList} proxies whose `X-Forwarded-For` is trusted
+ * @returns {(peer: string | undefined, forwardedFor: string | undefined) => string} identifies
+ *   one client; '' if there is none
  */
 export function createAddressOf (proxies) {
   const isProxy = (/** @type {string} */ address) => proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   return (peer, forwardedFor) => {
     let address = plain(peer ?? '')
-    // from the last one, which the proxy before us has seen itself, to the first one that is none of ours
+    // From the last address, which the nearest proxy has seen itself, to the first one that is not a trusted proxy.
     const before = forwardedFor?.split(',') ?? []
     while (before.length > 0 && isIP(address) !== 0 && isProxy(address)) {
       const next = plain(/** @type {string} */ (before.pop()).trim())

@@ -1,30 +1,29 @@
 import { createAddressOf, proxyList } from './address.js'
 
 /**
- * How many connections a worker takes: all together, so that descriptors are left for what it needs itself, and from
- * one address. (Those of one user are counted in users.js, once it is known who that is.)
+ * Limits of a worker's connections: in total, so that descriptors remain for its own needs, and per address. (The limit
+ * per user is in gateway/handshake.js: it needs the token.)
  *
- * A client beyond them is refused with 503 when it begins a session; sessions that are there go on, also with polls
- * over new connections. Only where the reserve itself is in danger are connections closed without a word. Why:
- * docs/decisions/0092-connections.md
+ * Above a limit a new session is refused with 503; existing sessions continue, also with polls over new connections.
+ * Only when the reserve of descriptors runs out are connections closed without a response.
+ * Why: docs/decisions/0092-connections.md
  */
 
 /**
- * Of the reserve, connections that are only told to come back take no more than this, and a hundredth of
- * MAX_CONNECTIONS.
+ * Connections above MAX_CONNECTIONS that are open only to be refused: this number plus a share of MAX_CONNECTIONS.
  */
 const REFUSED_AT_ONCE = 24
 const REFUSED_SHARE = 0.01
 
-const kSlot = Symbol('slot')
+const kClaim = Symbol('claim')
 
-/** @typedef {{ held: boolean, release: () => void }} Slot of an address */
+/** @typedef {{ held: boolean, release: () => void }} Claim one connection, counted for its address */
 
 /**
  * @param {object} dependencies
  * @param {Readonly<{ maxConnections: number, maxConnectionsPerAddress: number }>} dependencies.limits
  * @param {readonly string[]} dependencies.trustedProxies
- * @param {() => number} dependencies.open connections that our listeners have accepted and that are not closed yet
+ * @param {() => number} dependencies.open open connections that this worker's listeners accepted
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  */
 export function createConnectionLimits ({
@@ -36,18 +35,18 @@ export function createConnectionLimits ({
   const last = maxConnections + REFUSED_AT_ONCE + Math.floor(REFUSED_SHARE * maxConnections)
   const addressOf = createAddressOf(proxyList(trustedProxies))
   /**
-   * Sessions, and requests that may begin one, by address; empty where they are not counted.
+   * Sessions, and requests that may begin one, by address; empty without a limit per address.
    * @type {Map<string, number>}
    */
   const addresses = new Map()
 
-  /** Those that another worker handed over: no listener of ours has accepted them. */
+  /** Connections that another worker handed over: this worker's listeners did not accept them. */
   let adopted = 0
   const count = () => open() + adopted
 
   metrics.onCollect(() => metrics.sockets.set(count()))
 
-  /** @param {string} address @returns {Slot} */
+  /** @param {string} address @returns {Claim} */
   function take (address) {
     addresses.set(address, (addresses.get(address) ?? 0) + 1)
     let taken = true
@@ -64,7 +63,7 @@ export function createConnectionLimits ({
   }
 
   return {
-    /** @param {import('net').Server} server all of whose connections come here, whoever accepted them */
+    /** @param {import('net').Server} server that gets all connections, also those that are handed over */
     watch (server) {
       server.prependListener('connection', (socket) => {
         if (/** @type {any} */ (socket)._server == null) {
@@ -80,10 +79,10 @@ export function createConnectionLimits ({
     },
 
     /**
-     * @param {any} req that is about to begin a session
+     * @param {any} req for a new session
      * @param {any} socket
      * @param {import('http').ServerResponse | undefined} res absent: an upgrade
-     * @returns {boolean} false: it is to be refused
+     * @returns {boolean} false: refuse it
      */
     admits (req, socket, res) {
       if (count() > maxConnections) {
@@ -96,22 +95,22 @@ export function createConnectionLimits ({
         metrics.connections_refused.inc({ reason: 'address' })
         return false
       }
-      /** @type {Slot} */
-      const slot = (req[kSlot] = take(address))
-      // no session may come of it
+      /** @type {Claim} */
+      const claim = (req[kClaim] = take(address))
+      // The request may end without a session.
       ;(res ?? socket).once('close', () => {
-        if (!slot.held) slot.release()
+        if (!claim.held) claim.release()
       })
       return true
     },
 
     /** @param {any} conn Engine.IO's socket, new */
     opened (conn) {
-      /** @type {Slot | undefined} */
-      const slot = conn.request?.[kSlot]
-      if (slot === undefined) return
-      slot.held = true
-      conn.once('close', slot.release)
+      /** @type {Claim | undefined} */
+      const claim = conn.request?.[kClaim]
+      if (claim === undefined) return
+      claim.held = true
+      conn.once('close', claim.release)
     }
   }
 }

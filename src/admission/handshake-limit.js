@@ -3,26 +3,25 @@ import { endSocket, responseOf } from '../process/socket-times.js'
 import { readableByAnyPage } from './origin.js'
 
 /**
- * How many clients a worker begins with per second. A burst of one second's worth is served at once, as many more wait,
- * a second at most, and those beyond are refused below Socket.IO, which stock clients take for a lost transport:
- * they come back by themselves.
+ * Limits the handshakes of a worker per second. A burst of one second's worth is served at once, the same number is
+ * queued for up to a second, and the rest is refused below Socket.IO: stock clients treat this as a lost transport and
+ * reconnect.
  * Why: docs/decisions/0051-storms.md
  */
 
-/** Those who wait are looked at so often, ms. */
+/** Interval at which the queue is served, ms. */
 const TICK = 20
 /**
- * As many begin in one turn of the event loop: a thousand that one connection sends at once would keep all others
- * waiting.
+ * Handshakes per turn of the event loop: a thousand pipelined requests of one connection would block all others.
  */
 const PER_TURN = 32
-/** When to come back, ms, spread over all of it. */
+/** Range of the retry delay, ms. */
 const [EARLIEST, LATEST] = [1000, 5000]
 
-/** @returns {number} ms, another one for each client */
+/** @returns {number} random delay, ms */
 const retryInMs = () => Math.round(EARLIEST + Math.random() * (LATEST - EARLIEST))
 
-/** @param {{ retryable: boolean }} error that a client is told @returns {{ retryInMs?: number }} when to come back */
+/** @param {{ retryable: boolean }} error for a client @returns {{ retryInMs?: number }} */
 export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs() } : {}
 
 /**
@@ -37,16 +36,16 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
   let allowed = perSecond
   let at = clock.monotonic()
   /**
-   * In the order in which they came; at most perSecond, and those who may begin in the next turns.
+   * Queued requests, oldest first: perSecond at most, plus those served in the next turns.
    * @type {{ socket: import('stream').Duplex, go: () => void, refuse: () => void }[]}
    */
   const waiting = []
-  /** Theirs. @type {Set<import('stream').Duplex>} */
+  /** Sockets of the queued requests. @type {Set<import('stream').Duplex>} */
   const sockets = new Set()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let stopped = false
-  /** Those that have begun in this turn. */
+  /** Handshakes in this turn. */
   let begun = 0
 
   function begin () {
@@ -106,9 +105,9 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
 
   return {
     /**
-     * @param {import('stream').Duplex} socket of the request that begins a session; answered if it is refused
+     * @param {import('stream').Duplex} socket of a request for a new session; gets the response if refused
      * @param {import('http').ServerResponse | undefined} res absent: an upgrade
-     * @param {() => void} go called now or within a second, unless the client has gone
+     * @param {() => void} go called now or within a second, unless the client has disconnected
      * @param {{ headers: import('http').IncomingHttpHeaders }} req the request
      */
     enter (socket, res, go, req) {
@@ -118,9 +117,9 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
         begin()
         return go()
       }
-      // it does not wait for answers, as browsers and proxies do, and each of its requests would be kept
+      // A client that pipelines requests, unlike browsers and proxies, would fill the queue.
       if (sockets.has(socket)) return void socket.destroy()
-      // Node has taken its own listener off an upgrade, and a client that resets would end the process
+      // Node has removed its own listener from an upgrade: without one a reset would end the process.
       const onError = () => { socket.destroy() }
       if (res === undefined) socket.on('error', onError)
       if (stopped || waiting.length - Math.floor(allowed) >= perSecond) return refuse(socket, res)
@@ -136,10 +135,10 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
       timer ??= setInterval(look, TICK).unref()
     },
 
-    /** @param {any} session that a request has become, before anything of the request is dropped */
+    /** @param {any} session opened for a request, which still has all its properties */
     opened (session) { connections.opened(session) },
 
-    /** Refuses who waits and who would have to. */
+    /** Refuses all queued requests, and those that would be queued. */
     stop () {
       stopped = true
       clearInterval(timer)

@@ -1,45 +1,45 @@
 import { kOwner } from '../engine/link.js'
 
 /**
- * What a worker keeps of clients before they have said anything whole: sessions that are not admitted (their CONNECT is
- * not accepted yet), with the heads of their requests, and messages of which a part has come. Each is bounded by
- * itself, and all of them together; where there is too much, the oldest goes. Why these bounds:
- * docs/decisions/0090-inputLimits.md
+ * Limits the memory of unfinished input: sessions that are not admitted (their CONNECT is not accepted yet), with the
+ * heads of their requests, and messages received in part. There is a limit for each session and one for all together;
+ * above it the oldest session is closed.
+ * Why these limits: docs/decisions/0090-intake.md
  *
  * @typedef {object} EarlySession
  * @property {number} since ms
- * @property {number} bytes that are kept
- * @property {number} head of them, those of the request that began it
- * @property {number} frames that have come
- * @property {number} received bytes of messages that have come
+ * @property {number} bytes in memory
+ * @property {number} head of these, the head of the first request
+ * @property {number} frames received
+ * @property {number} received bytes of messages
  */
 
 /**
- * Largest message of a client that is not admitted, bytes: a token is 16 KB at most. Exported for tests: a bound.
+ * Largest message of a client that is not admitted, bytes; a token has 16 KB at most. Exported for tests: a limit.
  */
 export const EARLY_MESSAGE = 2 ** 16
-/** All its messages together: CONNECT may be tried again. */
+/** All its messages together, bytes: CONNECT may be tried again. */
 const EARLY_RECEIVED = 2 * EARLY_MESSAGE
-/** All its frames, also those that are no message. */
+/** All its frames, pings and fragments included. */
 const EARLY_FRAMES = 100
-/** How long a client may take to be admitted, ms. */
+/** Timeout for admission, ms. */
 const PATIENCE = 10_000
-/** Sessions that are not admitted, in seconds of what may begin. */
+/** Limit of sessions that are not admitted, in seconds of the handshake rate. */
 const EARLY_SECONDS = 2
-/** Bytes that are kept of each of those sessions on average. */
+/** Average bytes of each of these sessions. */
 const EARLY_BYTES = 4096
-/** Bytes of unfinished messages of clients that are admitted, and how many of the largest there may be in any case. */
+/** Bytes of unfinished messages of admitted clients, and a minimum: this number of the largest messages. */
 const LATE_BYTES = 2 ** 26
 const LATE_MESSAGES = 4
-/** How often it is looked at who is late, ms. */
+/** Interval at which timeouts are checked, ms. */
 const LOOK_EVERY = 1000
 
 export class InputLimits {
-  /** Sessions that are not admitted, the oldest first. @type {Map<any, EarlySession>} */
+  /** Sessions that are not admitted, oldest first. @type {Map<any, EarlySession>} */
   #early = new Map()
   #earlyBytes = 0
   /**
-   * Sessions of clients that are admitted and have sent a part of a message, the oldest of these first.
+   * Bytes of unfinished messages by session of an admitted client, oldest first.
    * @type {Map<any, number>}
    */
   #late = new Map()
@@ -55,8 +55,8 @@ export class InputLimits {
 
   /**
    * @param {object} settings
-   * @param {number} settings.maxBytes largest message of a client that is admitted
-   * @param {number} settings.perSecond sessions that may begin
+   * @param {number} settings.maxBytes largest message of an admitted client
+   * @param {number} settings.perSecond handshakes
    * @param {import('../metrics/metrics.js').Metrics} metrics
    * @param {import('../common/clock.js').Clock} clock
    */
@@ -75,7 +75,7 @@ export class InputLimits {
   }
 
   /**
-   * A session begins.
+   * Counts a new session.
    * @param {any} session Engine.IO's socket
    * @param {number} head bytes of its request
    */
@@ -87,7 +87,7 @@ export class InputLimits {
     this.holds(session, head)
   }
 
-  /** Its client is admitted. @param {any} session */
+  /** Lifts the limits of a client that is admitted. @param {any} session */
   admit (session) {
     const early = this.#early.get(session)
     if (early === undefined) return
@@ -99,7 +99,7 @@ export class InputLimits {
   /** @param {any} session @returns {boolean} whether its client is not admitted yet */
   isEarly (session) { return this.#early.has(session) }
 
-  /** Nothing more is kept of it. @param {any} session */
+  /** Forgets a session. @param {any} session */
   leave (session) {
     const early = this.#early.get(session)
     if (early !== undefined) {
@@ -112,7 +112,7 @@ export class InputLimits {
   }
 
   /**
-   * Counts what has come from a client that is not admitted, and ends its session where it is too much.
+   * Counts the input of a client that is not admitted, and closes its session above the limit.
    * @param {any} session
    * @param {number} frames
    * @param {number} bytes of messages
@@ -126,9 +126,9 @@ export class InputLimits {
   }
 
   /**
-   * More is kept of what is no message yet, or less.
-   * @param {any} session which may be ended by it
-   * @param {number} more bytes
+   * Counts memory for unfinished input. Above the limit the oldest session is closed, which may be this one.
+   * @param {any} session
+   * @param {number} more bytes; negative: memory was freed
    */
   holds (session, more) {
     const early = this.#early.get(session)
@@ -139,7 +139,7 @@ export class InputLimits {
       return
     }
     const bytes = this.#late.get(session)
-    // it has ended
+    // The session has ended.
     if (bytes === undefined && (more <= 0 || session.readyState === 'closed')) return
     const sum = (bytes ?? 0) + more
     this.#lateBytes += more
@@ -149,7 +149,7 @@ export class InputLimits {
     while (this.#lateBytes > this.#maxLateBytes && this.#late.size > 0) this.#cutOldest(this.#late, 'bytes')
   }
 
-  /** Ends sessions that are late, and forgets those that have ended. @param {number} [now] ms */
+  /** Closes sessions after their timeout, and forgets those that have ended. @param {number} [now] ms */
   look (now = this.#clock.monotonic()) {
     for (const [session, { since }] of this.#early) {
       if (now - since < PATIENCE) break
@@ -172,8 +172,8 @@ export class InputLimits {
     this.leave(session)
     if (session.readyState === 'closed') return
     this.#metrics.sessions_cut.inc({ reason })
-    if (!early) session[kOwner]?.giveUp('too much has come in parts, resume')
-    // what ws has would stay until its client has closed as well
+    if (!early) session[kOwner]?.giveUp('too much unfinished input, resume')
+    // Frees ws's memory as well, without waiting for the client's close frame.
     session.terminate()
   }
 }

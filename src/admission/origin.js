@@ -3,24 +3,23 @@ import { isLoopbackOrigin, isPublicName } from '../process/host-name.js'
 import { endSocket, responseOf } from '../process/socket-times.js'
 
 /**
- * Which pages may connect. Browsers do not apply the same-origin policy to WebSockets, nor to what a page only sends,
- * so the gateway has to, for each request: one that names a session as well as one that begins it. Why:
- * docs/decisions/0091-origins.md
+ * Decides which pages may connect. Browsers do not apply the same-origin policy to WebSockets, nor to requests that a
+ * page only sends, so the gateway checks each request, of new and of existing sessions.
+ * Why: docs/decisions/0091-origins.md
  *
  * @typedef {ReturnType<typeof createOrigins>} Origins
  * @typedef {import('http').IncomingHttpHeaders} Headers
  */
 
 /**
- * Refused origins that are logged, each once: enough for a person to see what is wrong, and strangers make up any
- * number.
+ * Refused origins that are logged, each once: enough to find a mistake; attackers can invent any number.
  */
 const MAX_LOGGED = 100
-/** Of an origin, in a log line and in an answer. */
+/** Characters of an origin in logs and responses. */
 const MAX_SHOWN = 200
 
 /**
- * Lets a page of any origin read an answer that holds no secret.
+ * Lets a page of any origin read a response without secrets.
  * @param {string | undefined} origin
  * @returns {Record<string, string>}
  */
@@ -31,10 +30,10 @@ export const readableByAnyPage = (origin) =>
 
 /**
  * @param {object} dependencies
- * @param {readonly string[]} dependencies.allowed config.gateway.allowedOrigins: `*` for any. None: the page's host
- *   must be the gateway's
- * @param {boolean} [dependencies.development] pages of this machine may connect as well, where none are set
- * @param {boolean} [dependencies.anonymous] anybody may connect without a token
+ * @param {readonly string[]} dependencies.allowed config.gateway.allowedOrigins: `*` for any. Empty: the page's
+ *   host must be the gateway's
+ * @param {boolean} [dependencies.development] with no origins set, pages of this machine may connect too
+ * @param {boolean} [dependencies.anonymous] clients may connect without a token
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  */
@@ -45,20 +44,20 @@ export function createOrigins ({ allowed, development = false, anonymous = false
   /** @type {Set<string>} */
   const logged = new Set()
 
-  /** @param {Headers} headers @returns {string | null} why nothing is served under this name */
+  /** @param {Headers} headers @returns {string | null} reason to refuse requests for this host name */
   const hostRefusalOf = ({ host }) =>
     checksHost && isPublicName(host)
       ? `${shown(host)} may be a stranger's name for this machine: add the origin of your page to ALLOWED_ORIGINS`
       : null
 
-  /** @param {Headers} headers @returns {string | null} why a page may not connect */
+  /** @param {Headers} headers @returns {string | null} reason to refuse a page */
   function refusalOf (headers) {
     if (any) return null
     const { origin, host, 'sec-fetch-site': site } = headers
     const hostRefusal = hostRefusalOf(headers)
     if (hostRefusal !== null) return hostRefusal
     if (origin === undefined) {
-      // not a browser, or a page of our own; <script> and <img> of others send no Origin
+      // Not a browser, or a same-origin page; <script> and <img> of other sites send no Origin.
       return site === undefined || site === 'same-origin' || site === 'none'
         ? null
         : 'requests from another site without an origin are not answered'
@@ -71,7 +70,7 @@ export function createOrigins ({ allowed, development = false, anonymous = false
   }
 
   /** @param {string} reason @param {Headers} headers */
-  function tell (reason, { origin, host, referer }) {
+  function report (reason, { origin, host, referer }) {
     metrics.handshakes.inc({ result: 'origin_refused' })
     const key = shown(origin ?? host)
     if (logged.has(key) || logged.size >= MAX_LOGGED) return
@@ -79,7 +78,7 @@ export function createOrigins ({ allowed, development = false, anonymous = false
     log.warn({ origin: key, host: shown(host), referer: shown(referer) }, reason)
     if (logged.size === MAX_LOGGED)
       log.warn(
-        'further origins that are refused are not logged; inkcast_handshakes_total{result="origin_refused"} counts them'
+        'further refused origins are not logged; inkcast_handshakes_total{result="origin_refused"} counts them'
       )
   }
 
@@ -87,11 +86,11 @@ export function createOrigins ({ allowed, development = false, anonymous = false
    * @param {string | null} reason
    * @param {Headers} headers
    * @param {import('http').ServerResponse | import('stream').Duplex} to
-   * @returns {boolean} whether there is a reason
+   * @returns {boolean} whether it was refused
    */
   function answer (reason, headers, to) {
     if (reason === null) return false
-    tell(reason, headers)
+    report(reason, headers)
     const body = JSON.stringify(publicError(new InkcastError('origin_refused', reason)))
     const cors = readableByAnyPage(headers.origin)
     if ('writeHead' in to)
@@ -109,15 +108,15 @@ export function createOrigins ({ allowed, development = false, anonymous = false
     mayConnect: (headers) => refusalOf(headers) === null,
 
     /**
-     * Answers a request that is refused, so that the page can read why.
+     * Refuses a request from a page that may not connect, with a reason that the page can read.
      * @param {{ headers: Headers }} req
      * @param {import('http').ServerResponse | import('stream').Duplex} to a response, or the socket of an upgrade
-     * @returns {boolean} false: it may connect, and nothing has happened
+     * @returns {boolean} false: it may connect; nothing was done
      */
     refuse: ({ headers }, to) => answer(refusalOf(headers), headers, to),
 
     /**
-     * The same for what is not Socket.IO, which any page may link to.
+     * The same for requests outside Socket.IO, which any page may link to: checks the host name only.
      * @param {{ headers: Headers }} req
      * @param {import('http').ServerResponse} to
      * @returns {boolean}
@@ -131,7 +130,7 @@ const shown = (text) => String(text).slice(0, MAX_SHOWN)
 
 /** @param {string} origin @param {string | undefined} host */
 function isSameHost (origin, host) {
-  // mostly it needs no parser
+  // In most cases no parser is needed.
   if (origin === `https://${host}` || origin === `http://${host}`) return true
   try {
     return new URL(origin).host === host

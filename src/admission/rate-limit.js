@@ -1,17 +1,16 @@
 import { InkcastError, publicError } from '../common/errors.js'
 
 /**
- * What one client may send, as token buckets that are refilled together: a few numbers and no timer, because
- * every connection has one of these.
+ * The rate limit of one client: token buckets that are refilled together. A few numbers and no timer, because every
+ * connection has one.
  *
- * Events beyond their rate are refused one by one, before they are decoded. Packets are counted before that, so that a
- * client that goes on regardless is cut off before it costs more. What decoding took counts too, because bytes do not
- * tell.
+ * Events above their rate are refused one by one, before they are decoded. Packets are counted before that, so that a
+ * client that continues anyway is disconnected before it costs more. The CPU time of decoding counts too, because bytes
+ * alone do not show it.
  */
 
 /**
- * In the place of an event's name where an event was refused before it was decoded; the arguments are the answer and
- * the name.
+ * Replaces the name of an event that was refused before it was decoded; its arguments are the response and the name.
  */
 export const kRefused = Symbol('refused')
 /** @param {InkcastError} error */
@@ -20,30 +19,29 @@ export const RATE_LIMITED = refusal(new InkcastError('rate_limited'))
 export const TOO_DEEP = refusal(new InkcastError('bad_value', 'the value is nested too deep'))
 
 /**
- * In the place of what a client says of itself in its CONNECT packet, where that was not decoded because there are too
- * many values in it.
+ * Replaces the `auth` object of a CONNECT packet that was not decoded because it holds too many values.
  */
 export const TOO_MANY_VALUES = Object.freeze({})
 
-/** An event and its ten attachments, which is as many as the decoder allows. */
+/** An event and its ten attachments, the decoder's limit. */
 const PACKETS_PER_EVENT = 11
-/** Packets that may come at once, and bytes that may come on top of their burst, in seconds of their rates. */
+/** Burst of packets, and bytes above their burst, in seconds of their rates. */
 const PATIENCE = 10
 /**
- * Of each second a worker works so long for one client at most, ms; twice that at once, and what one more event takes.
+ * CPU time per second for one client, ms; the burst is twice that, plus one event.
  */
 const WORK = 250
-/** Decoding is what is measured; checking, transcoding and delivering what was decoded take twice as long again. */
+/** Only decoding is measured; checking, transcoding and delivery take about twice as long again. */
 const WORK_PER_DECODING = 3
 
 /**
- * @typedef {object} Rates what is the same for all connections
- * @property {number} events per second; twice that at once
+ * @typedef {object} Rates the same for all connections
+ * @property {number} events per second; the burst is twice that
  * @property {number} bytes per second
- * @property {number} byteBurst bytes at once
- * @property {number} byteDebt bytes beyond that
+ * @property {number} byteBurst burst of bytes
+ * @property {number} byteDebt bytes above the burst
  * @property {number} packets per second
- * @property {number} packetBurst packets at once
+ * @property {number} packetBurst burst of packets
  */
 
 /**
@@ -81,12 +79,11 @@ export class RateLimit {
   }
 
   /**
-   * Counts a packet that has arrived. Its bytes are taken even if there are not enough: events wait until the debt is
-   * paid.
+   * Counts a received packet. Its bytes may exceed the bucket: events are refused until the debt is paid.
    * @param {number} bytes
    * @param {number} now ms
-   * @param {number} [count] several: frames that are no packets, such as pings and fragments, come many at a time
-   * @returns {boolean} false: more than any client has a reason for
+   * @param {number} [count] of frames that are not packets, such as pings and fragments, which are counted together
+   * @returns {boolean} false: the client floods
    */
   packet (bytes, now, count = 1) {
     this.#refill(now)
@@ -95,30 +92,29 @@ export class RateLimit {
     return this.#packets >= 0 && this.#bytes >= -this.#rates.byteDebt
   }
 
-  /** The packet that was counted last does not count. */
+  /** Takes back the packet that was counted last. */
   refundPacket () { this.#packets++ }
 
   /**
-   * Counts what a client costs that its bytes do not tell: a megabyte of empty lists takes a hundred times as long as
-   * one string.
+   * Counts CPU time, which bytes do not show: a megabyte of empty lists takes a hundred times as long as one string.
    * @param {number} ms of CPU that decoding took
    */
   decoded (ms) { this.#work -= WORK_PER_DECODING * ms }
 
   /**
-   * Counts an answer that is larger than the question. Answers never make a client one that floods: half of the debt is
-   * left for what it sends.
+   * Counts a response that is larger than its request. Responses alone never exceed the limit: half of the debt stays
+   * reserved for received bytes.
    * @param {number} bytes
    */
   answered (bytes) { this.#bytes = Math.max(this.#bytes - bytes, Math.min(this.#bytes, -this.#rates.byteDebt / 2)) }
 
-  /** @param {number} now ms @returns {boolean} whether its packets are not even to be decoded */
+  /** @param {number} now ms @returns {boolean} whether its packets must not be decoded */
   overworked (now) {
     this.#refill(now)
     return this.#work < 0
   }
 
-  /** @param {number} now ms @returns {boolean} whether one more event may be handled; false: nothing was taken */
+  /** @param {number} now ms @returns {boolean} whether one more event may be handled; false: nothing was counted */
   event (now) {
     this.#refill(now)
     if (this.#events < 1 || this.#bytes < 0 || this.#work < 0) return false
@@ -128,7 +124,7 @@ export class RateLimit {
 
   /** @param {number} now */
   #refill (now) {
-    // a clock set back must not empty the buckets
+    // A clock that is set back must not empty the buckets.
     const seconds = Math.max(0, now - this.#at) / 1000
     this.#at = now
     if (seconds === 0) return

@@ -2,20 +2,20 @@ import net from 'node:net'
 import { mayHook } from '../common/hook-switch.js'
 
 /**
- * Passing an open connection on to another worker of the same launcher, with the request that has been read from it
- * already: afterwards nothing of it is left here, unlike with forwarding.
+ * Hands an open connection over to another worker of the same launcher, with the request that was read from it. Unlike
+ * forwarding, this leaves nothing of the connection here.
  *
- * The native handle is what is passed. Passing the net.Socket loses the bytes that arrive meanwhile, because Node
- * goes on reading until the other process has it.
+ * The native handle is passed. Passing the net.Socket would lose the bytes that arrive meanwhile, because Node
+ * continues reading until the other process has it.
  */
 
 /**
  * @param {object} options
  * @param {number} options.to worker number
- * @param {string} options.head of the request, as it came
- * @param {Buffer} options.rest what was read after it
+ * @param {string} options.head of the request, unchanged
+ * @param {Buffer} options.rest bytes read after it
  * @param {net.Socket} options.socket
- * @returns {boolean} false: this socket cannot be passed on (TLS); nothing has happened to it
+ * @returns {boolean} false: this socket cannot be handed over (TLS); it is unchanged
  */
 export function handOver ({ to, head, rest, socket }) {
   const handle = /** @type {any} */ (socket)._handle
@@ -31,9 +31,9 @@ export function handOver ({ to, head, rest, socket }) {
   handle.readStop()
   const internals = /** @type {any} */ (socket)
   internals._handle = null
-  // what has arrived since the request; without a handle this starts no reading
+  // Bytes that arrived since the request; without a handle this starts no reading.
   for (let chunk; (chunk = socket.read()) !== null;) rest = Buffer.concat([rest, chunk])
-  // what is left of the socket must neither wait for data nor be destroyed with the handle
+  // The rest of the socket must neither wait for data nor destroy the handle.
   socket.removeAllListeners()
   socket.on('error', () => {})
   internals.destroy()
@@ -43,9 +43,9 @@ export function handOver ({ to, head, rest, socket }) {
 }
 
 /**
- * Takes over what other workers pass on.
- * @param {import('http').Server} server whose connection it becomes
- * @returns {() => void} stops taking
+ * Accepts connections from other workers.
+ * @param {import('http').Server} server that gets the connections
+ * @returns {() => void} stops accepting
  */
 export function acceptHandovers (server) {
   /** @param {any} message @param {any} handle */

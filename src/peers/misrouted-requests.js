@@ -7,19 +7,19 @@ import { handOver } from './handover.js'
 import { PROOF_HEADER, proofFor } from './request-proof.js'
 
 /**
- * Requests that reached the wrong worker. A session id says which worker owns the session, so no table is kept: each
- * request is passed on by itself, also on a kept-alive connection that carries several sessions. An upgrade is handed
- * over with its connection where the launcher can do that; everything else is forwarded to the owner's private
- * listener, or over TCP to its peer listener on another machine.
+ * Requests that reached the wrong worker. A session id names the worker that owns the session, so no table is needed:
+ * each request is passed on by itself, also on a keep-alive connection of several sessions. An upgrade is handed over
+ * with its connection where the launcher supports it; everything else is forwarded to the owner's private listener, or
+ * over TCP to its peer listener on another machine.
  *
  * @typedef {ReturnType<typeof createStrays>} Strays
  *
- * @typedef {object} Route how to reach an owner
- * @property {boolean} handover the launcher passes connections on to it
+ * @typedef {object} Route to an owner
+ * @property {boolean} handover whether the launcher hands connections over to it
  * @property {{ path: string } | { host: string, port: number }} listener
  */
 
-/** Headers that belong to one hop (RFC 9110, 7.6.1); Node's client sets its own. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1); Node's client sets its own. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -29,37 +29,37 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade'
 ])
-/** An owner that does not accept within this time is as good as dead, ms. */
+/** Timeout for a connection to an owner; after it the owner counts as dead, ms. */
 const CONNECT_TIMEOUT = 2000
 /**
- * How long an unused connection to an owner is kept, ms: less than the owner keeps it, which would close it under a
+ * Idle timeout of a connection to an owner, ms: shorter than the owner's, which could otherwise close it under a
  * request.
  */
 const IDLE_TIME = 30_000
 /**
- * The same to another machine, ms: one that has vanished answers nothing on an old connection, and only a new one shows
- * it.
+ * The same to another machine, ms: a machine that is lost does not respond on an old connection, and only a new one
+ * detects it.
  */
 const PEER_IDLE_TIME = 1000
-/** How long an owner's route is believed, ms: a poll asks for it several times a second. */
+/** Time for which an owner's route is cached, ms: polls need it several times a second. */
 const ROUTE_TIME = 1000
-/** Nothing is known of an owner that does not accept connections. */
+/** The owner does not accept connections. */
 const UNREACHABLE = Symbol('unreachable')
-/** Owners asked at a time to let go of what goes through a worker that drains. */
+/** Requests and WebSockets released at a time while this worker drains. */
 const RELEASE_BATCH = 200
-/** Engine.IO's own answer to a session it does not know; clients connect anew then. */
+/** Engine.IO's own response for an unknown session, after which clients reconnect. */
 const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
 
 /**
  * @param {object} dependencies
- * @param {number} dependencies.workerNumber ours
+ * @param {number} dependencies.workerNumber of this worker
  * @param {(workerNumber: number) => Promise<Route | undefined>} dependencies.findRoute undefined: no such worker
- * @param {() => string} dependencies.secret proves to other machines who we are
+ * @param {() => string} dependencies.secret for the proof to other machines (request-proof.js)
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {number} [dependencies.lastWords] how long a client may take to read what its owner said last and to close,
- *   ms: as long as after a WebSocket's close
+ * @param {number} [dependencies.lastWords] timeout for a client to read the owner's last bytes and to close, ms; the
+ *   same as after a WebSocket close
  */
 export function createStrays ({ workerNumber, findRoute, secret, metrics, log, clock, lastWords = 30_000 }) {
   const agents = {
@@ -67,14 +67,14 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
     host: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: PEER_IDLE_TIME })
   }
   /**
-   * @type {Map<number, { route: Promise<Route | undefined>, until: number }>} bounded by the worker numbers there are
+   * @type {Map<number, { route: Promise<Route | undefined>, until: number }>} bounded by the number of workers
    */
   const routes = new Map()
 
   /**
-   * Polls and WebSockets that go through here to their owners.
+   * Polls and WebSockets that are forwarded to their owners.
    * @typedef {{ route: Route, req: http.IncomingMessage, client: import('stream').Writable }} Passing
-   * @type {Set<Passing>} bounded by the connections there are
+   * @type {Set<Passing>} bounded by the number of connections
    */
   const passing = new Set()
 
@@ -86,21 +86,20 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
 
   /**
    * @param {number} owner
-   * @returns {Promise<{ route: Route | undefined, fresh: boolean }>} undefined: nobody has that number; fresh: it was
-   *   looked up for this request
+   * @returns {Promise<{ route: Route | undefined, fresh: boolean }>} undefined: no worker has that number; fresh: it
+   *   was looked up for this request
    */
   async function routeTo (owner) {
     const known = routes.get(owner)
     if (known !== undefined && known.until > clock.monotonic()) return { route: await known.route, fresh: false }
-    // A Redis that is away, or has lost its data, knows nothing; who was there before is asked, and does not accept
-    // where it has gone.
+    // If Redis is unavailable or has lost its data, the known route is tried: a worker that has ended does not accept.
     const route = findRoute(owner).then((found) => found ?? known?.route, (error) => {
       if (known === undefined) throw error
       return known.route
     })
     routes.set(owner, { route, until: clock.monotonic() + ROUTE_TIME })
     try {
-      // a number that nobody has may be taken the next moment, and then its sessions must be found
+      // A free number may be leased the next moment, and then its sessions must be found.
       if (await route === undefined) routes.delete(owner)
       return { route: await route, fresh: true }
     } catch (error) {
@@ -112,9 +111,9 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
   /**
    * @template T
    * @param {string} sid
-   * @param {(route: Route) => Promise<T | typeof UNREACHABLE>} pass not touching anything when the owner cannot be
-   *   reached
-   * @returns {Promise<T | undefined>} undefined: nobody owns it
+   * @param {(route: Route) => Promise<T | typeof UNREACHABLE>} pass leaves the request unchanged if the owner is
+   *   unreachable
+   * @returns {Promise<T | undefined>} undefined: no worker owns the session
    */
   async function passTo (sid, pass) {
     const owner = /** @type {number} */ (workerOfSid(sid))
@@ -123,7 +122,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
         const { route, fresh } = await routeTo(owner)
         const result = route && await pass(route)
         if (result !== undefined && result !== UNREACHABLE) return result
-        // it was killed, or its number has passed to another process meanwhile
+        // The owner was killed, or its number belongs to another process by now.
         routes.delete(owner)
         if (!fresh) continue
         metrics.stray_requests.inc({ result: 'unknown' })
@@ -138,7 +137,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
   /** @param {unknown} error */
   function failed (error) {
     metrics.stray_requests.inc({ result: 'failed' })
-    log.debug({ err: error }, 'a stray request could not be passed on')
+    log.debug({ err: error }, 'a misrouted request could not be passed on')
   }
 
   /**
@@ -155,7 +154,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
     'path' in listener ? { socketPath: listener.path, agent: agents.path } : { ...listener, agent: agents.host }
 
   return {
-    /** @param {string | undefined} sid @returns {boolean} whether the session lives in another worker */
+    /** @param {string | undefined} sid @returns {boolean} whether another worker owns the session */
     isStray (sid) {
       if (sid === undefined) return false
       const owner = workerOfSid(sid)
@@ -166,7 +165,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
      * @param {string} sid
      * @param {http.IncomingMessage} req
      * @param {http.ServerResponse} res
-     * @returns {Promise<boolean>} false: nobody owns it; the request has not been touched
+     * @returns {Promise<boolean>} false: no worker owns the session; the request is unchanged
      */
     async request (sid, req, res) {
       return await passTo(sid, (route) => forward(route, req, res)) ?? false
@@ -177,10 +176,10 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
      * @param {http.IncomingMessage} req
      * @param {net.Socket} socket
      * @param {Buffer} head
-     * @returns {Promise<boolean>} false: nobody owns it
+     * @returns {Promise<boolean>} false: no worker owns the session
      */
     async upgrade (sid, req, socket, head) {
-      // nothing may be lost, or end the process, while the owner is looked up
+      // While the owner is looked up, no byte may be lost and no error may end the process.
       socket.pause()
       socket.on('error', () => socket.destroy())
       const passed = await passTo(sid, async (route) => {
@@ -198,14 +197,14 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
     },
 
     /**
-     * Asks the owners to let go of what goes through here, some of it at each call: a client that waits with a poll
-     * then sends its next one elsewhere, and keeps its session; one on WebSocket is told to connect anew.
+     * Asks the owners to release forwarded polls and WebSockets, a batch at each call, because this worker drains. A
+     * polling client sends its next poll through another worker and keeps its session; a WebSocket client reconnects.
      */
     releaseAll () {
       for (const one of [...passing].slice(0, RELEASE_BATCH)) {
         passing.delete(one)
         const { route, req, client } = one
-        // a poll may reach its owner after this, which is asked again then
+        // The poll may reach its owner after this request: then ask again.
         const again = () => { if (!client.destroyed) passing.add(one) }
         const asked = http.request(
           {
@@ -234,7 +233,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
    * @returns {Promise<true | typeof UNREACHABLE>}
    */
   function forward (route, req, res) {
-    // it has gone while its owner was looked for, and will not say so again
+    // The client disconnected while the owner was looked up; `close` is not emitted again.
     if (res.destroyed) return Promise.resolve(true)
     return new Promise((resolve) => {
       const headers = {
@@ -267,12 +266,12 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
       out.on('error', (error) => {
         if (!connected && !res.destroyed) return resolve(UNREACHABLE)
         if (!res.destroyed) failed(error)
-        // part of the body may be gone, so nobody else can answer
+        // Part of the body may be sent, so the request cannot be passed on again.
         if (!res.headersSent) res.writeHead(400, { 'content-type': 'application/json' }).end(UNKNOWN_SID)
         else res.destroy()
         resolve(true)
       })
-      // a client that gives up must not leave a poll open at the owner
+      // A client that disconnects must not leave a poll open at the owner.
       res.on('close', () => out.destroy())
     })
   }
@@ -298,8 +297,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
         connected = true
         keep({ route, req, client: socket })
         owner.on('close', () => {
-          // what it has said last is still on its way when it has ended by itself, and the client may keep its side
-          // open
+          // After the owner's end its last bytes are still being written, and the client may keep its side open.
           if (socket.writableEnded) destroyAfter(socket, lastWords)
           else socket.destroy()
         })
@@ -327,7 +325,7 @@ function withoutHopByHop (rawHeaders) {
 }
 
 /**
- * The request's head as it came, with headers of ours in the place of what a client may have sent under their names.
+ * The request's head, unchanged except for our headers, which replace a client's of the same names.
  * @param {http.IncomingMessage} req
  * @param {Record<string, string>} ours
  */

@@ -5,11 +5,11 @@ import { isProven } from './request-proof.js'
 import { notFound, serveEngine } from '../engine/http.js'
 
 /**
- * The listener for other machines: their workers forward requests of our sessions here. It exists only where
- * PEER_HOST is set, and serves nobody else.
+ * The listener for workers of other machines, which forward requests of this worker's sessions here. It exists only
+ * where PEER_HOST is set.
  *
  * @param {object} dependencies
- * @param {{ host: string, ports: readonly number[] }} dependencies.address the first port that is free; 0: any
+ * @param {{ host: string, ports: readonly number[] }} dependencies.address the first free port is used; 0: any
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
@@ -36,7 +36,7 @@ export function createPeerListener ({ address: { host, ports }, metrics, clock, 
 
   /**
    * @param {http.IncomingMessage} req
-   * @returns {import('../engine/engine.js').Engine | undefined} undefined: it comes from nobody of this cluster
+   * @returns {import('../engine/engine.js').Engine | undefined} undefined: the request lacks a valid proof
    */
   function engineFor (req) {
     if (engine !== undefined && isProven(secrets(), req, clock.now())) return engine
@@ -45,7 +45,7 @@ export function createPeerListener ({ address: { host, ports }, metrics, clock, 
   }
 
   return {
-    /** @throws {Error} if all ports are taken */
+    /** @throws {Error} if all ports are in use */
     async start () {
       for (const [i, port] of ports.entries()) {
         try {
@@ -62,7 +62,7 @@ export function createPeerListener ({ address: { host, ports }, metrics, clock, 
     },
     /**
      * @param {import('../engine/engine.js').Engine} owner
-     * @param {() => readonly string[]} shared by all workers
+     * @param {() => readonly string[]} shared secrets of all workers
      */
     serve (owner, shared) {
       engine = owner

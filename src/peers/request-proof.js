@@ -1,13 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * The proof that a request from another machine comes from a worker of this cluster: an HMAC over what is asked and
- * when, with the secret that all workers share through Redis. It keeps others from using the peer listener; it does
- * not hide what passes, so machines talk over a private network.
+ * The proof that a request from another machine comes from a worker of this cluster: an HMAC of method, URL and time,
+ * with the secret that all workers share through Redis. It protects the peer listener from other callers; it does not
+ * encrypt, so machines need a private network.
  */
 export const PROOF_HEADER = 'x-inkcast-hop'
 
-/** How far the clocks of two machines may be apart, ms. */
+/** Largest difference between the clocks of two machines, ms. */
 const TOLERANCE = 30_000
 
 /** @param {string} secret @param {string} method @param {string} url @param {number} at */

@@ -3,15 +3,15 @@ import { latencyCode, MAX_MISSING } from './summary.js'
 
 /**
  * Ids by which clients acknowledge records: the same for all members on this worker, so that they share a frame. Below
- * 2^31, which is what clients in Java read, and above what Socket.IO's own counter comes to (`socket.emitWithAck` of
- * extensions): it counts from 0.
+ * 2^31, the limit of clients in Java, and above the values of Socket.IO's own counter (`socket.emitWithAck` of
+ * extensions), which starts from 0.
  */
 export const ACK_IDS = 2 ** 26
 export const FIRST_ACK_ID = 2 ** 31 - ACK_IDS
 
 let lastNumber = 0
 
-/** A connection as open receipts know it: what is told of it, and no more, so that they keep nothing of it alive. */
+/** A connection in open receipts: only the reported properties, so that receipts keep no connection alive. */
 export class Receiver {
   number = ++lastNumber
 
@@ -23,40 +23,39 @@ export class Receiver {
 }
 
 /**
- * @typedef {object} Asking who gets the record
+ * @typedef {object} Asking the connection that gets the record
  * @property {string} id
  * @property {string} uid
- * @property {Receiver | null} receiver made here
+ * @property {Receiver | null} receiver set by `ask`
  */
 
 /**
- * The receipt of one record on this worker: who was asked, and how long each took to answer. Nine bytes for each
- * member, and nothing else.
+ * The receipt of one record on this worker: the members asked and their latencies. Nine bytes for each member.
  */
 export class Receipt extends Entry {
   /** @type {Receiver[] | null} */
   #members = null
   #sorted = true
-  /** By member, 0: none yet; made with the first. @type {Uint8Array | null} */
+  /** Latency codes by member, 0: none yet; created with the first one. @type {Uint8Array | null} */
   #latencies = null
   asked = 0
   acknowledged = 0
   unasked = 0
-  /** What it counts for the bound. */
+  /** Its share of MAX_PENDING_RECEIPTS. */
   weight = 0
-  /** This worker's part was handed over, but others have not done so yet. */
+  /** This worker has reported its part, but others have not yet. */
   reported = false
-  /** The others know that this worker takes part. */
+  /** This worker is announced to the others. */
   announced = false
-  /** When it has to be looked at, ms. */
+  /** Time of the next check, ms. */
   dueAt = 0
 
   /**
-   * @param {number | undefined} ackId undefined: too many are pending, nobody is asked
-   * @param {import('../wire/publication.js').Publication} publication not kept, its value may be large
-   * @param {string | undefined} sharedId by which other workers know it; undefined: there are none
+   * @param {number | undefined} ackId undefined: too many receipts are pending, no member is asked
+   * @param {import('../wire/publication.js').Publication} publication not stored: its value may be large
+   * @param {string | undefined} sharedId id among workers; undefined: no other worker takes part
    * @param {number} at ms, as in `acknowledge`
-   * @param {(receipt: Receipt) => void} onMember called for each, before
+   * @param {(receipt: Receipt) => void} onMember called before each member is added
    */
   constructor (ackId, { operator, guid, uid, sid, event, traceId }, sharedId, at, onMember) {
     super()
@@ -74,7 +73,7 @@ export class Receipt extends Entry {
   get delivered () { return this.asked + this.unasked }
   get complete () { return this.acknowledged === this.asked }
 
-  /** The record is about to be written to it. All members are asked in the same turn. @param {Asking} connection */
+  /** Called before the record is written to a member. All are asked in the same turn. @param {Asking} connection */
   ask (connection) {
     this.onMember(this)
     if (this.ackId === undefined) {
@@ -83,7 +82,7 @@ export class Receipt extends Entry {
     }
     this.asked++
     const receiver = connection.receiver ??= new Receiver(connection.uid, connection.id)
-    // one that is made with its first element has room for just that: mostly there is only one
+    // An array literal has room for just its elements: most receipts have one member.
     if (this.#members === null) this.#members = [receiver]
     else if (this.#members.push(receiver) && receiver.number < this.#members[this.#members.length - 2].number)
       this.#sorted = false
@@ -92,7 +91,7 @@ export class Receipt extends Entry {
   /**
    * @param {Receiver | null} receiver
    * @param {number} now ms
-   * @returns {boolean} false: it was not asked, or has answered already
+   * @returns {boolean} false: it was not asked, or has acknowledged already
    */
   acknowledge (receiver, now) {
     const index = receiver === null ? -1 : this.#find(receiver)
@@ -104,7 +103,7 @@ export class Receipt extends Entry {
     return true
   }
 
-  /** @param {Receiver} receiver @returns {number} -1: it is not there */
+  /** @param {Receiver} receiver @returns {number} -1: not a member */
   #find (receiver) {
     const members = this.#members
     if (members === null) return -1
@@ -139,6 +138,6 @@ export class Receipt extends Entry {
     return { delivered: this.delivered, unasked: this.unasked, latencies, missing }
   }
 
-  /** Lets go of its members, whose part was handed over. */
+  /** Frees the members after their part was reported. */
   forgetMembers () { this.#members = this.#latencies = null }
 }

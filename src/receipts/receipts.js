@@ -5,25 +5,25 @@ import { ACK_IDS, FIRST_ACK_ID, Receipt } from './receipt.js'
 import { summarise } from './summary.js'
 
 /**
- * The receipts of one worker: clients are asked to acknowledge a record with `x-receipt`, and when all have, or their
- * time is up, one summary goes to the uplink, put together with the parts of other workers that the record reached.
+ * The receipts of one worker: clients are asked to acknowledge a record with `x-receipt`. After all acknowledgements,
+ * or the timeout, one summary goes to the uplink, combined with the parts of other workers that the record reached.
  * docs/decisions/0032-receipts.md
  *
  * @typedef {ReturnType<typeof createReceipts>} Receipts
  */
 
 /**
- * A record reaches all workers within this time, so none reports before, ms; RECEIPT_TIMEOUT is not shorter.
+ * A record reaches all workers within this time, so no worker reports earlier, ms; RECEIPT_TIMEOUT is not shorter.
  * Exported for tests: a time.
  */
 export const SETTLE = 1000
-/** How much later than its own deadline a worker takes it that the others have died, ms. Exported for tests: a time. */
+/** Delay after its own deadline until a worker closes a receipt without the others, ms. Exported for tests: a time. */
 export const GRACE = 2000
-/** What Redis or the uplink do not take in this time is lost, ms. */
+/** Time for retries with Redis and the uplink; after it a receipt is lost, ms. */
 const GIVE_UP = 60_000
-/** Receipts that are closed in one turn of the event loop. */
+/** Receipts closed in one turn of the event loop. */
 const BATCH = 1000
-/** What is on its way when the worker stops has so long, ms. */
+/** Timeout for summaries in progress when the worker stops, ms. */
 const STOP_TIMEOUT = 5000
 
 /**
@@ -35,29 +35,29 @@ const STOP_TIMEOUT = 5000
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @param {() => number} [dependencies.now] monotonic, whole ms; small, because a number of 1e12 takes as much room as
- *   three others
+ * @param {() => number} [dependencies.now] monotonic, whole ms; small, because a number of 1e12 takes as much memory as
+ *   three small ones
  */
 export function createReceipts ({
   settings: { receiptTimeout, maxPendingReceipts },
   uplink, parts, metrics, log, clock,
   now = () => Math.trunc(clock.monotonic())
 }) {
-  /** By ack id, those that may still be acknowledged. @type {Map<number, Receipt>} bounded by MAX_PENDING_RECEIPTS */
+  /** Receipts to acknowledge, by ack id. @type {Map<number, Receipt>} bounded by MAX_PENDING_RECEIPTS */
   const asking = new Map()
-  /** Those without an ack id. @type {Set<Receipt>} bounded likewise */
+  /** Receipts without an ack id. @type {Set<Receipt>} same bound */
   const unasked = new Set()
-  /** @type {Set<Promise<void>>} what is on its way; bounded likewise */
+  /** Reports and summaries in progress. @type {Set<Promise<void>>} same bound */
   const handingOver = new Set()
   /** @type {TimingWheel<Receipt>} */
   const wheel = new TimingWheel(receiptTimeout + GRACE, now())
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   const stopping = new AbortController()
-  /** Weight of all receipts that are not closed. */
+  /** Weight of all open receipts. */
   let pending = 0
   let stopped = false
-  // not where the worker before this one began: its clients are ours now, and may answer late
+  // Random, so that late acknowledgements to the worker before a restart match no new receipt.
   let sequence = Math.floor(Math.random() * ACK_IDS)
   const tally = { acknowledged: 0, missing: 0, unasked: 0, stray: 0, unreported: 0 }
 
@@ -93,7 +93,7 @@ export function createReceipts ({
     wheel.put(receipt, at)
   }
 
-  /** Closes what is due. */
+  /** Closes receipts that are due. */
   function tick () {
     const time = now()
     wheel.advance(time)
@@ -107,7 +107,7 @@ export function createReceipts ({
     setImmediate(tick)
   }
 
-  /** @param {Receipt} receipt that is about to get its first member */
+  /** @param {Receipt} receipt before its first member is added */
   function begin (receipt) {
     weigh(receipt, 1)
     if (receipt.ackId === undefined) {
@@ -117,7 +117,7 @@ export function createReceipts ({
       asking.set(receipt.ackId, receipt)
       plan(receipt, receipt.at + receiptTimeout)
     }
-    // once all members are there, which is in this turn
+    // After all members are added, which happens in this turn.
     if (receipt.sharedId !== undefined) queueMicrotask(() => announce(receipt))
   }
 
@@ -131,7 +131,7 @@ export function createReceipts ({
     }
   }
 
-  /** All have acknowledged, or their time is up. @param {Receipt} receipt */
+  /** Called after all acknowledgements, or at the timeout. @param {Receipt} receipt */
   function finish (receipt) {
     wheel.remove(receipt)
     if (receipt.ackId === undefined) unasked.delete(receipt)
@@ -139,11 +139,11 @@ export function createReceipts ({
     tally.acknowledged += receipt.acknowledged
     tally.missing += receipt.asked - receipt.acknowledged
     tally.unasked += receipt.unasked
-    handOver(receipt, receipt.sharedId === undefined ? tell : report)
+    handOver(receipt, receipt.sharedId === undefined ? sendAlone : report)
   }
 
   /** @param {Receipt} receipt */
-  const tell = (receipt) => send(receipt, [receipt.part()])
+  const sendAlone = (receipt) => send(receipt, [receipt.part()])
 
   /** @param {Receipt} receipt */
   async function report (receipt) {
@@ -163,7 +163,10 @@ export function createReceipts ({
     plan(receipt, receipt.at + receiptTimeout + GRACE)
   }
 
-  /** Others have announced themselves and not reported: they are late, or have died. @param {Receipt} receipt */
+  /**
+   * Ends a receipt although other workers have not reported: they are late, or have died.
+   * @param {Receipt} receipt
+   */
   async function close (receipt) {
     receipt.reported = false
     const all = await insist(() =>
@@ -218,15 +221,15 @@ export function createReceipts ({
   }
 
   return {
-    /** Clients of receipts that are not closed yet. */
+    /** Weight of all open receipts. */
     get pending () {
       return pending
     },
 
     /**
-     * @param {import('../wire/publication.js').Publication} publication that is about to be delivered here
-     * @param {string} [receiptId] by which other workers know it
-     * @returns {Receipt | null} null: none is asked for
+     * @param {import('../wire/publication.js').Publication} publication about to be delivered
+     * @param {string} [receiptId] id among workers
+     * @returns {Receipt | null} null: no receipt
      */
     open (publication, receiptId) {
       if (!publication.receipt) return null
@@ -247,10 +250,10 @@ export function createReceipts ({
     /**
      * @param {{ receiver: import('./receipt.js').Receiver | null }} connection
      * @param {number} ackId any that a client sends
-     * @returns {boolean} whether it was asked for, in time and for the first time
+     * @returns {boolean} whether it was requested, in time, and the first one
      */
     acknowledge ({ receiver }, ackId) {
-      // of Socket.IO's own acknowledgements, or no id at all
+      // The id of one of Socket.IO's own acknowledgements, or NaN.
       if (!(ackId >= FIRST_ACK_ID)) return false
       const receipt = asking.get(ackId)
       const at = now()
@@ -270,7 +273,7 @@ export function createReceipts ({
     },
     tick,
 
-    /** Nobody can acknowledge any more: tells what is known. */
+    /** Sends the summaries of all open receipts with the acknowledgements received so far. */
     async stop () {
       stopped = true
       for (const receipt of [...asking.values(), ...unasked]) finish(receipt)

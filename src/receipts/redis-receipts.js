@@ -1,20 +1,20 @@
 import { receiptParts } from '../redis/keys.js'
 
 /**
- * Where the workers that a record reached put together what they know of its receipt, so that one of them tells it as
- * one summary: whoever is last. docs/decisions/0032-receipts.md
+ * Collects the parts of a receipt from all workers that a record reached; the last worker to report sends the summary.
+ * docs/decisions/0032-receipts.md
  *
  * @typedef {object} ReceiptParts
- * @property {(id: string, clients: number) => Promise<void>} announce this worker has written the record to so many
- * @property {(id: string, part: object, announced: boolean) => Promise<any[]>} report this worker has done. Resolves
- *   with all parts if it was the last, else with []
- * @property {(id: string) => Promise<any[]>} close there is no more to wait for. Resolves with all parts, a number of
- *   clients for each worker that has not reported, or with [] if another worker has them
+ * @property {(id: string, clients: number) => Promise<void>} announce this worker wrote the record to that
+ *   number of clients
+ * @property {(id: string, part: object, announced: boolean) => Promise<any[]>} report this worker has finished.
+ *   Resolves with all parts if it was the last, otherwise with []
+ * @property {(id: string) => Promise<any[]>} close ends the receipt. Resolves with all parts, a number of clients for
+ *   each worker that has not reported, or with [] if another worker has closed it
  */
 
 /**
- * How long parts are kept beyond the time in which they should come, s: a worker that stands still has a chance, and no
- * longer.
+ * Time for which parts are kept after the deadline of a receipt, s: a worker that is blocked may still report.
  */
 const SPARE = 60
 

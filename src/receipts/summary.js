@@ -1,11 +1,11 @@
 /**
- * What is told of a record's receipt: parts of workers, added up.
+ * The summary of a record's receipt: the parts of all workers, added up.
  *
- * @typedef {object} Part what one worker knows when it has done
+ * @typedef {object} Part of one worker, when it has finished
  * @property {number} delivered clients that it wrote the record to
- * @property {number} unasked those of them that were not asked
- * @property {Record<number, number>} latencies how many acknowledged, by `latencyCode`
- * @property {[uid: string, sid: string][]} missing who did not, MAX_MISSING at most
+ * @property {number} unasked clients among them that were not asked
+ * @property {Record<number, number>} latencies number of acknowledgements by `latencyCode`
+ * @property {[uid: string, sid: string][]} missing clients that did not acknowledge, MAX_MISSING at most
  */
 
 /**
@@ -13,12 +13,12 @@
  * @typedef {object} Summary
  * @property {number} delivered
  * @property {number} acknowledged
- * @property {number | null} p50 ms from the record being written to its acknowledgement, 3 % more or less; null: nobody
- *   did
+ * @property {number | null} p50 ms from the write of the record to its acknowledgement, ± 3 %; null: no client
+ *   acknowledged
  * @property {number | null} p99 likewise
- * @property {{ uid: string, sid: string }[]} missing who did not acknowledge, MAX_MISSING at most
- * @property {number} more how many others did not; members of a worker that died are among them
- * @property {number} unasked how many were not asked, because too many receipts were pending
+ * @property {{ uid: string, sid: string }[]} missing clients that did not acknowledge, MAX_MISSING at most
+ * @property {number} more number of further ones, including members of a worker that died
+ * @property {number} unasked clients that were not asked because too many receipts were pending
  */
 
 /** Clients that are named in a summary. */
@@ -34,7 +34,7 @@ export const latencyCode = (ms) => Math.min(255, 1 + Math.round(STEPS * Math.log
 const latencyOf = (code) => Math.round(Math.expm1((code - 1) / STEPS))
 
 /**
- * @param {(Part | number)[]} parts a number: the clients of a worker of which nothing more was heard
+ * @param {(Part | number)[]} parts a number: the clients of a worker that never reported
  * @returns {Summary}
  */
 export function summarise (parts) {
