@@ -14,7 +14,7 @@ const TICK = 20
 /**
  * Handshakes per turn of the event loop: a thousand pipelined requests of one connection would block all others.
  */
-const PER_TURN = 32
+export const PER_TURN = 32
 /** Range of the retry delay, ms. */
 const [EARLIEST, LATEST] = [1000, 5000]
 

@@ -51,7 +51,7 @@ export async function openStage (config, createParts = () => ({})) {
       ...config,
       history,
       gateway: { ...config.gateway, allowedOrigins: [] }, // pages of the stage itself
-      limits: { ...limits, maxHandshakesPerSecond: 1_000_000, maxConnectionsPerUser: 0 },
+      limits: { ...limits, maxHandshakesPerSecond: 1_000_000 },
       delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) }
     },
     hooked: true,

@@ -1,4 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import { createSigner } from 'fast-jwt'
+import { PER_TURN } from '../admission/handshake-limit.js'
 import { createAuthenticator } from '../auth/authenticator.js'
 import { systemClock } from '../common/clock.js'
 import { createAccess } from '../documents/access.js'
@@ -19,10 +21,8 @@ import { openStage } from './stage.js'
 export const QUICK = Object.freeze({ handshakes: 1000, time: 600 })
 /** More gain nothing. @type {Extent} */
 export const THOROUGH = Object.freeze({ handshakes: 3000, time: 3000 })
-/** Handshakes under way at any time: as many clients come at once. */
-const LANES = 32
-/** Connections are ended when there are so many, which runs that code as well, and keeps descriptors. */
-const OPEN = 64
+/** Handshakes that a stage is asked for at once: some of them wait, as those of real clients do in a storm. */
+const ROUND = 1.5 * PER_TURN
 /** No answer for so long, ms: something is wrong, and the start goes on. */
 const PATIENCE = 5000
 /** Documents of a stage, which its clients join in turn. */
@@ -74,17 +74,11 @@ export async function warmUp ({ config, extent, createParts, log }) {
 export async function makeHandshakes (stages, { handshakes: most, time }, patience = PATIENCE) {
   const end = systemClock.monotonic() + time
   const exp = Math.trunc(systemClock.now() / 1000) + LIFETIME
-  const doors = stages.map(({ dial, secret }) => ({
-    dial,
-    sign: createSigner({ key: secret, algorithm: 'HS256', noTimestamp: true })
-  }))
-  /** @type {import('net').Socket[]} */
-  const open = []
   let begun = 0
 
-  /** @param {number} i each is another user */
-  function says (i) {
-    const token = doors[i % doors.length].sign({ ...CLAIMS[i % CLAIMS.length](exp), sub: `warm-up-${i}` })
+  /** @param {number} i each is another user @param {(claims: Record<string, unknown>) => string} sign */
+  function says (i, sign) {
+    const token = sign({ ...CLAIMS[i % CLAIMS.length](exp), sub: `warm-up-${i}` })
     return [
       { bytes: UPGRADES[i % UPGRADES.length], answer: 'HTTP/1.1 101 ' },
       { bytes: frame(`40${JSON.stringify({ token })}`), answer: '40{' },
@@ -92,19 +86,24 @@ export async function makeHandshakes (stages, { handshakes: most, time }, patien
     ]
   }
 
-  async function handshakes () {
+  /** @param {Pick<Stage, 'dial' | 'secret'>} stage */
+  async function rounds ({ dial, secret }) {
+    const sign = createSigner({ key: secret, algorithm: 'HS256', noTimestamp: true })
     while (begun < most && systemClock.monotonic() < end) {
-      const i = begun++
-      open.push(await handshake(doors[i % doors.length].dial(), says(i), patience))
-      if (open.length > OPEN) open.shift()?.destroy()
+      const first = begun
+      begun = Math.min(most, begun + ROUND)
+      const sockets = Array.from({ length: begun - first }, () => dial().on('error', () => {}))
+      try {
+        // libuv accepts one connection per turn; requests over connections that were accepted come together
+        for (let turn = 0; turn < sockets.length; turn++) await setImmediate()
+        await Promise.all(sockets.map((socket, i) => handshake(socket, says(first + i, sign), patience)))
+      } finally {
+        for (const socket of sockets) socket.destroy()
+      }
     }
   }
-  try {
-    await Promise.all(Array.from({ length: LANES }, handshakes))
-    return begun
-  } finally {
-    for (const socket of open) socket.destroy()
-  }
+  await Promise.all(stages.map(rounds))
+  return begun
 }
 
 /**
@@ -117,6 +116,7 @@ export async function makeHandshakes (stages, { handshakes: most, time }, patien
 function handshake (socket, says, patience) {
   let said = 0
   return new Promise((resolve, reject) => {
+    if (socket.destroyed) return reject(new Error('the connection was lost'))
     socket.on('data', (chunk) => {
       if (!chunk.includes(says[said].answer)) socket.destroy(new Error(`another answer than ${says[said].answer}`))
       else if (++said === says.length) resolve(socket)

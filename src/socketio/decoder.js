@@ -58,15 +58,18 @@ class Decoder extends json.Decoder {
   #connects = 0
   /** Attachments of a refused packet that are still to come. */
   #passingOver = 0
+  #earlyValues
   /**
    * The only listener of the only event, Socket.IO's Client, until the decoder is destroyed. It needs no table.
    * @type {((packet: json.Packet) => void) | undefined}
    */
   #listener
 
-  constructor () {
+  /** @param {number} earlyValues allowed in a packet before the client is admitted */
+  constructor (earlyValues) {
     super()
     Object.assign(this, { opts: DECODER_OPTIONS })
+    this.#earlyValues = earlyValues
   }
 
   /** @override @param {'decoded'} event @param {any} listener @returns {this} */
@@ -84,9 +87,6 @@ class Decoder extends json.Decoder {
   /** The emitter's table, made when socket.io-parser emits a packet. */
   get _callbacks () { return { $decoded: this.#listener === undefined ? [] : [this.#listener] } }
   set _callbacks (none) {}
-
-  /** Values allowed in a packet before the client is admitted. */
-  get earlyValues () { return EARLY_VALUES }
 
   /** @override @param {string | Buffer} data @throws {Error} it is no packet, or not allowed now */
   add (data) {
@@ -115,7 +115,7 @@ class Decoder extends json.Decoder {
   #readText (text) {
     this.#check(text[0] === '0')
     if (this.connection === undefined) {
-      if (hasMoreValues(text, this.earlyValues)) return this.#refuseEarly(text.startsWith('0{'))
+      if (hasMoreValues(text, this.#earlyValues)) return this.#refuseEarly(text.startsWith('0{'))
     } else if (this.#passOver(text)) return
     if (text.length > LARGE && text[0] === '2') this.#readLargeEvent(text)
     else super.add(text)
@@ -182,7 +182,7 @@ class Decoder extends json.Decoder {
       return this.#drop(head, head.nsp === '/' ? head.id : undefined)
     let read
     try {
-      read = readMsgpackPacket(data, MAX_DEPTH, connection === undefined ? this.earlyValues : MAX_VALUES)
+      read = readMsgpackPacket(data, MAX_DEPTH, connection === undefined ? this.#earlyValues : MAX_VALUES)
     } catch (error) {
       if (!(error instanceof TooManyValues)) throw error
       const { type, nsp, id, event } = head ?? msgpackHead(data)
@@ -203,7 +203,7 @@ class Decoder extends json.Decoder {
 
   /** @param {boolean} isConnect a CONNECT gets a response @throws {TooManyValues} */
   #refuseEarly (isConnect) {
-    if (!isConnect) throw new TooManyValues(this.earlyValues)
+    if (!isConnect) throw new TooManyValues(this.#earlyValues)
     this.#listener?.({ type: json.PacketType.CONNECT, nsp: '/', data: TOO_MANY_VALUES })
   }
 
@@ -246,10 +246,8 @@ class Decoder extends json.Decoder {
 }
 
 /**
+ * One class for all gateways of a process: with a class for each, V8 would discard the code compiled in the warm-up at
+ * the first client.
  * @param {number} maxDocuments that a handshake may name
- * @returns {typeof Decoder}
  */
-export function decoderFor (maxDocuments) {
-  const earlyValues = EARLY_VALUES + EARLY_VALUES_PER_DOCUMENT * maxDocuments
-  return class extends Decoder { get earlyValues () { return earlyValues } }
-}
+export const decoderFor = (maxDocuments) => Decoder.bind(null, EARLY_VALUES + EARLY_VALUES_PER_DOCUMENT * maxDocuments)

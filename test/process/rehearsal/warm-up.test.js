@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { certificate } from '../../helpers/balancer.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
+import { createAuthenticator } from '../../../src/auth/authenticator.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { openStage } from '../../../src/rehearsal/stage.js'
 import { makeHandshakes, QUICK, warmUp } from '../../../src/rehearsal/warm-up.js'
@@ -81,6 +82,27 @@ describe('the warm-up of a worker', () => {
       )
     })
   }
+
+  test('has some handshakes wait for their turn, as in a storm of clients', async (t) => {
+    const config = loadConfig({ env: PRODUCTION })
+    const stage = await openStage(config, ({ secret, log }) => ({
+      authenticator: createAuthenticator({ settings: { secret }, log })
+    }))
+    t.after(() => stage.close())
+    const limit = stage.gateway.engine.handshakeLimit
+    let waited = 0
+    const { enter } = limit
+    limit.enter = (socket, res, go, req) => {
+      let entering = true
+      enter(socket, res, () => {
+        if (!entering) waited++
+        go()
+      }, req)
+      entering = false
+    }
+    assert.equal(await makeHandshakes([stage], { handshakes: 500, time: 30_000 }), 500)
+    assert.ok(waited > 0)
+  })
 
   test('takes no more time than it is given', async () => {
     const count = await warmUp({

@@ -144,6 +144,14 @@ describe('the decoder', () => {
     assert.equal(packets.length, 4)
   })
 
+  test('has one shape in all gateways, so what was compiled for one is good for the next', () => {
+    const [few, many] = [new (decoderFor(1))(), new (decoderFor(100))()]
+    assert.equal(Object.getPrototypeOf(few), Object.getPrototypeOf(many))
+    const packet = JSON.stringify({ token: 'x', documents: Array.from({ length: 1500 }, () => 0) })
+    assert.equal(decodeAll(few, [`0${packet}`]).packets[0].data.token, undefined)
+    assert.equal(decodeAll(many, [`0${packet}`]).packets[0].data.token, 'x')
+  })
+
   test('tells nobody any more once its listener was taken off', () => {
     const decoder = /** @type {any} */ (new Decoder())
     const heard = () => assert.fail('heard')
