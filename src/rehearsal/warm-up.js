@@ -66,7 +66,7 @@ export async function warmUp ({ config, extent, createParts, log }) {
 
 /**
  * Exported for tests: it runs in production only.
- * @param {Pick<Stage, 'dial' | 'secret'>[]} stages take turns
+ * @param {Pick<Stage, 'dial' | 'secret'>[]} stages side by side
  * @param {Extent} extent
  * @param {number} [patience] for each answer, ms
  * @returns {Promise<number>} handshakes that were made
@@ -111,7 +111,7 @@ export async function makeHandshakes (stages, { handshakes: most, time }, patien
  * @param {import('net').Socket} socket
  * @param {readonly { bytes: Buffer, answer: string }[]} says one after the other, each when the one before was answered
  * @param {number} patience ms
- * @returns {Promise<import('net').Socket>} after the last answer
+ * @returns {Promise<void>} after the last answer
  */
 function handshake (socket, says, patience) {
   let said = 0
@@ -119,7 +119,7 @@ function handshake (socket, says, patience) {
     if (socket.destroyed) return reject(new Error('the connection was lost'))
     socket.on('data', (chunk) => {
       if (!chunk.includes(says[said].answer)) socket.destroy(new Error(`another answer than ${says[said].answer}`))
-      else if (++said === says.length) resolve(socket)
+      else if (++said === says.length) resolve()
       else socket.write(says[said].bytes)
     })
     socket.setTimeout(patience, () => socket.destroy(new Error(`no answer within ${patience} ms`)))
