@@ -2,7 +2,7 @@
 // redis -> leaves.
 const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role|gateway-parts)\\.js|src/launcher/)'
 const roles = '^src/(gateway|rehearsal|socketio|engine|peers|admission|api|ingest|admin)/'
-const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|uplink)/'
+const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|publish|uplink)/'
 const drivers = '^src/(kafka|redis)/'
 const leaves = '^src/(wire|config|common|metrics|process)/'
 

@@ -6,6 +6,7 @@ import { systemClock as clock } from './common/clock.js'
 import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createKafkaDownlink } from './kafka/downlink.js'
 import { createRedisPresence } from './presence/redis-presence.js'
+import { createPublisher } from './publish/publisher.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 import { createRedisSessions } from './sessions/redis-sessions.js'
@@ -26,7 +27,7 @@ async function composeApi ({ config, log, metrics, lifecycle, status, onWaits })
   )
   // the sessions of a worker that has ended are gone also where no gateway is left to notice
   await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log }))
-  let sink = busSink(bus)
+  let sink = busSink(createPublisher({ bus, limits: config.limits, metrics, clock }))
   if (config.mode === 'kafka') {
     const kafka = createKafkajs({ settings: config.kafka, log, name: 'api', onWaits })
     const downlink = await lifecycle.start(

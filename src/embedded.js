@@ -7,11 +7,13 @@ import { systemClock as clock } from './common/clock.js'
 import { createAccess } from './documents/access.js'
 import { createDemo } from './demo/server.js'
 import { testHooks } from './rehearsal/self-test.js'
+import { createWorkerSessions } from './gateway-parts.js'
+import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
+import { createPublisher } from './publish/publisher.js'
 import { createLoopbackUplink } from './uplink/loopback.js'
 import { createMemoryPresence, createMemoryPresenceHub } from './presence/memory-presence.js'
 import { createMemorySessions } from './sessions/memory-sessions.js'
-import { createSessions } from './sessions/registry.js'
 import { createSessionIds } from './wire/session-id.js'
 import { apiUrl, banner } from './process/banner.js'
 
@@ -28,41 +30,37 @@ const WORKER_NUMBER = 0
 export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   const hub = createMemoryHub({ history: config.history, clock })
   const presenceHub = createMemoryPresenceHub({ maxMembers: config.presence.maxMembers, clock })
-  /** @type {import('./bus/contract.js').Bus} */
-  let bus
+  const bus = createMemoryBus({ hub, workerNumber: WORKER_NUMBER, log, metrics, clock })
+  const publisher = createPublisher({ bus, limits: config.limits, metrics, clock })
+  const presenceStore = createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER })
   const authenticator = await lifecycle.start(
     'authenticator',
     createAuthenticator({ settings: config.auth, log, clock })
   )
   const access = createAccess({ settings: config.auth, log, metrics, clock })
   lifecycle.onStop('access', () => access.stop())
-  const loopback = createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
+  const loopback = createLoopbackUplink({ publisher, log })
   // the demo and its documents are loaded in development only
   const documents = config.production
     ? undefined
     : (await import('./demo/embedded-documents.js')).createEmbeddedDocuments({
         uplink: loopback,
-        bus: () => bus,
-        limits: config.limits
+        publisher,
+        bus
       })
   const uplink = documents?.uplink ?? loopback
   const store = createMemorySessions({ services: false })
+  const directory = new Directory()
+  const worker = { number: WORKER_NUMBER, incarnation: clock.now() }
+  const sessions = createWorkerSessions({ store, config, uplink, worker, directory, metrics, log, clock })
   const gateway = createGateway({
     config,
-    createBus: (handlers) =>
-      (bus = createMemoryBus({ hub, handlers, workerNumber: WORKER_NUMBER, log, metrics, clock })),
-    createPresenceStore: (handlers) =>
-      createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER, handlers }),
+    directory,
+    bus,
+    publisher,
+    presenceStore,
     uplink,
-    createSessions: ({ connectionsOf }) =>
-      createSessions({
-        store,
-        uplink,
-        worker: () => ({ number: WORKER_NUMBER, incarnation: clock.now() }),
-        connectionsOf, metrics, log, clock,
-        grace: config.presence.grace,
-        silence: config.heartbeat.max + config.heartbeat.timeout
-      }),
+    sessions,
     authenticator,
     access,
     newId: createSessionIds(WORKER_NUMBER),
@@ -82,7 +80,7 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   })
   await lifecycle.start('gateway', gateway)
   const publish = createPublish({
-    sink: busSink(gateway.bus),
+    sink: busSink(publisher),
     limits: config.limits,
     requests: createMemoryRequests({ clock })
   })
@@ -91,8 +89,8 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
     limits: config.limits,
     production: config.production,
     publish,
-    bus: gateway.bus,
-    presence: gateway.presence.store,
+    bus,
+    presence: presenceStore,
     sessions: store,
     log,
     metrics

@@ -9,6 +9,7 @@ import { acceptHandovers } from './peers/handover.js'
 import { serveEngine } from './engine/http.js'
 import { createPeerListener } from './peers/peer-listener.js'
 import { testHooks } from './rehearsal/self-test.js'
+import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
 import { createStrays } from './peers/misrouted-requests.js'
 import { QUICK, THOROUGH, warmUp } from './rehearsal/warm-up.js'
@@ -17,7 +18,7 @@ import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createKafkaUplink } from './uplink/kafka-uplink.js'
 import { createRedis } from './redis/client.js'
 import { createNullRedis } from './rehearsal/null-redis.js'
-import { createRedisParts } from './gateway-parts.js'
+import { createRedisParts, createWorkerSessions } from './gateway-parts.js'
 import { runRole } from './role.js'
 import { createCleaning } from './sessions/cleaning.js'
 import { createTakenNumbers } from './workers/taken-numbers.js'
@@ -57,9 +58,6 @@ async function composeGateway ({
         )
   const machine = thisMachine()
   const directory = path.dirname(privatePath)
-  /** @type {import('./sessions/registry.js').Sessions | undefined} */
-  let sessions
-  let renewPresence = () => {}
   const lease = createWorkerLease({
     redis,
     slot: `${machine}:${directory}:${launcher.slot}`,
@@ -71,15 +69,10 @@ async function composeGateway ({
     },
     // who has the number now would get our requests, and we its: we are started again, with another one
     onLost: () => process.exit(1),
-    onReborn: (incarnation) => {
-      sessions?.reborn(incarnation)
-      renewPresence()
-    },
     log
   })
   await lifecycle.start('worker lease', lease)
-  /** @type {import('./bus/contract.js').Bus} */
-  let bus
+  const { sessionStore, ...parts } = createRedisParts({ redis, config, worker: lease, metrics, log, clock })
   const uplink =
     config.mode === 'kafka'
       ? createKafkaUplink({
@@ -89,8 +82,11 @@ async function composeGateway ({
           metrics,
           clock
         })
-      : createLoopbackUplink({ bus: () => bus, limits: config.limits, log })
-  const { sessionStore, ...parts } = createRedisParts({ redis, config, worker: lease, uplink, metrics, log, clock })
+      : createLoopbackUplink({ publisher: parts.publisher, log })
+  const connections = new Directory()
+  const sessions = createWorkerSessions({
+    store: sessionStore, config, uplink, worker: lease, directory: connections, metrics, log, clock
+  })
   const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock })
   const taken = createTakenNumbers({ redis, clock })
   const strays = createStrays({
@@ -123,9 +119,9 @@ async function composeGateway ({
   const gateway = createGateway({
     config,
     ...parts,
-    createBus: (handlers) => (bus = parts.createBus(handlers)),
     uplink,
-    createSessions: (connections) => (sessions = parts.createSessions(connections)),
+    directory: connections,
+    sessions,
     authenticator,
     access,
     newId: createSessionIds(lease.number),
@@ -144,19 +140,19 @@ async function composeGateway ({
     log,
     clock
   })
-  renewPresence = () => gateway.presence.renew()
-  const { store: presence } = gateway.presence
+  lease.onReborn((incarnation) => {
+    sessions.reborn(incarnation)
+    gateway.presence.renew()
+  })
   if (hooked && config.production) {
     await warmUp({
       config,
       extent: launcher.urgent ? QUICK : THOROUGH,
-      createParts: (own) =>
-        createRedisParts({
-          ...own,
-          redis: createNullRedis({ urls: config.redis.urls, log: own.log }),
-          config,
-          worker: lease
-        }),
+      createParts: (own) => {
+        const nothing = createNullRedis({ urls: config.redis.urls, log: own.log })
+        const { sessionStore: store, ...others } = createRedisParts({ ...own, redis: nothing, config, worker: lease })
+        return { ...others, sessions: createWorkerSessions({ ...own, store, config, worker: lease }) }
+      },
       log
     })
   }
@@ -167,7 +163,7 @@ async function composeGateway ({
   }
   await listenPrivately((server, fallback) => serveEngine(server, own, fallback))
   lifecycle.onStop('handovers', acceptHandovers(gateway.httpServer))
-  redis.onBack(() => sessions?.lost())
+  redis.onBack(() => sessions.lost())
   await lifecycle.start('gateway', gateway)
   peerListener?.serve(gateway.engine, () => lease.secrets)
   // last, and so stopped first: to clean up takes presence and the uplink, which start and stop with the gateway
@@ -179,13 +175,13 @@ async function composeGateway ({
       // at once; to clean up makes sure of it
       onWorkerGone: [
         (number, incarnation) => {
-          presence
+          parts.presenceStore
             .forget(number, incarnationName(number, incarnation))
             .catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there'))
         }
       ],
       clean: async (number, incarnation, signal) => {
-        await presence.forget(number, incarnationName(number, incarnation), { surely: true })
+        await parts.presenceStore.forget(number, incarnationName(number, incarnation), { surely: true })
         await cleanUp(number, incarnation, signal)
       },
       log

@@ -5,6 +5,7 @@ import { systemClock as clock } from './common/clock.js'
 import { createDeadLetter } from './ingest/dead-letter.js'
 import { createIngest } from './ingest/ingest.js'
 import { createKafkajs } from './kafka/kafkajs/driver.js'
+import { createPublisher } from './publish/publisher.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 
@@ -33,7 +34,7 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
     'ingest',
     createIngest({
       kafka,
-      bus,
+      publisher: createPublisher({ bus, limits: config.limits, metrics, clock }),
       echo: createRedisEcho({ redis }),
       markStore: createRedisMarks({ redis }),
       deadLetter,

@@ -11,9 +11,11 @@ const CONNECTIONS = 100_000
 const newId = createSessionIds(1)
 
 /** A store that takes everything and tells each document's first change, which is all that rooms wait for. */
-const createStore = (/** @type {import('../../src/presence/contract.js').PresenceHandlers} */ handlers) =>
-  /** @type {import('../../src/presence/contract.js').PresenceStore} */ ({
-    start: async () => {},
+function createStore () {
+  /** @type {import('../../src/presence/contract.js').PresenceHandlers | undefined} */
+  let handlers
+  return /** @type {import('../../src/presence/contract.js').PresenceStore} */ ({
+    start: async (receivers) => { handlers = receivers },
     stop: async () => {},
     watch: async () => {},
     unwatch: () => {},
@@ -22,7 +24,7 @@ const createStore = (/** @type {import('../../src/presence/contract.js').Presenc
     versions: async (guids) => guids.map(() => 1),
     page: async () => ({ version: 1, count: 1, countOnly: false, members: [] }),
     update: async (guid) =>
-      handlers.onDiff(guid, {
+      handlers?.onDiff(guid, {
         from: 0,
         version: 1,
         count: 1,
@@ -34,6 +36,7 @@ const createStore = (/** @type {import('../../src/presence/contract.js').Presenc
         removed: []
       })
   })
+}
 
 if (globalThis.gc === undefined) throw new Error('run it with node --expose-gc')
 const collect = globalThis.gc
@@ -48,9 +51,12 @@ function heap () {
 const kept = []
 for (const perDocument of [1, 5, 100, 5000]) {
   const presence = createPresence({
-    createStore, settings: { maxMembers: 500, maxStateBytes: 2048, grace: 5000 }, createDelivery: () => ({ bytes: 0 }),
+    store: createStore(),
+    settings: { maxMembers: 500, maxStateBytes: 2048, grace: 5000 },
+    createDelivery: () => ({ bytes: 0 }),
     metrics: createMetrics({ processMetrics: false }), log: createLog({ level: 'silent', pretty: false, role: 'bench' })
   })
+  await presence.start()
   // what connections have anyway
   const participants = Array.from({ length: CONNECTIONS }, (_, i) => ({
     id: newId(),

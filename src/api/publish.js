@@ -42,12 +42,12 @@ export function createPublish ({ sink, limits, requests }) {
 
 /**
  * The way without Kafka: straight to the bus.
- * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} bus
+ * @param {Pick<import('../publish/publisher.js').Publisher, 'publishChecked'>} publisher
  * @returns {Sink}
  */
-export function busSink (bus) {
+export function busSink (publisher) {
   return async (publication) => {
-    const [{ position, duplicate }] = await bus.publish([{ publication }])
+    const [{ position, duplicate }] = await publisher.publishChecked([{ publication }])
     // of a duplicate it is the log's end, not where it stands
     return duplicate ? null : position
   }

@@ -70,7 +70,8 @@ import { laneOf } from '../wire/publication.js'
 
 /**
  * @typedef {object} Bus
- * @property {() => Promise<void>} start resolves when publications reach this process
+ * @property {(handlers?: BusHandlers) => Promise<void>} start resolves when publications reach this process; without
+ *   handlers it only publishes
  * @property {() => Promise<void>} stop
  * @property {(entries: Entry[]) => Promise<Published[]>} publish entries must all be of one lane (`laneOf`, else a
  *   TypeError); they are appended and delivered in their order, and a later one never without the earlier ones. Between

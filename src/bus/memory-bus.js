@@ -114,14 +114,15 @@ export function createMemoryHub ({ history, idempotency, clock = systemClock, ma
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.workerNumber] undefined: this one only publishes
- * @param {BusHandlers} [dependencies.handlers]
  * @param {ReturnType<typeof createMemoryHub>} dependencies.hub
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {Bus}
  */
-export function createMemoryBus ({ log, metrics, workerNumber, handlers, hub, clock = systemClock }) {
+export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = systemClock }) {
   const { logs } = hub
   let running = false
+  /** @type {BusHandlers | undefined} */
+  let handlers
 
   /** @type {Attached} */
   const self = {
@@ -173,7 +174,8 @@ export function createMemoryBus ({ log, metrics, workerNumber, handlers, hub, cl
   }
 
   return {
-    async start () {
+    async start (receivers) {
+      handlers = receivers
       running = true
       hub.attach(self)
     },

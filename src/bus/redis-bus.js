@@ -39,14 +39,13 @@ const READ_ORDERS_WITHIN = 5000
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.workerNumber] undefined: this one only publishes
- * @param {import('./contract.js').BusHandlers} [dependencies.handlers]
  * @param {{ size: number, ttl: number }} dependencies.history records kept per document, and seconds after its last one
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {Bus}
  */
 export function createRedisBus ({
-  redis, log, metrics, workerNumber, handlers, history, idempotency, clock = systemClock
+  redis, log, metrics, workerNumber, history, idempotency, clock = systemClock
 }) {
   const { channels } = redis
   const publish = createRedisPublish({ redis, history, idempotency, clock })
@@ -66,6 +65,8 @@ export function createRedisBus ({
   const logs = createRedisLogs({ redis, metaTtl: Math.max(META_TTL, history.ttl), rollback, metrics })
   const stopping = new AbortController()
   let running = false
+  /** @type {import('./contract.js').BusHandlers | undefined} */
+  let handlers
   const attempt = createAttempt({ stopped: 'the bus is stopped', isRunning: () => running, errors: metrics.bus_errors })
   const logLimit = new LogLimit({ clock })
 
@@ -160,7 +161,8 @@ export function createRedisBus ({
   }
 
   return {
-    async start () {
+    async start (receivers) {
+      handlers = receivers
       running = true
       if (workerNumber === undefined) return
       users?.start()

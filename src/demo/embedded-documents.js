@@ -3,7 +3,6 @@ import { createService } from '../../examples/document-service/service.js'
 import { createMemoryStore } from '../../examples/document-service/stores.js'
 import { newTraceId } from '../wire/headers.js'
 import { decodeMsgpack } from '../wire/msgpack.js'
-import { checkPublication } from '../wire/publication.js'
 
 /**
  * What the demo page loads: a document, and where the log stood before it was read.
@@ -23,21 +22,24 @@ const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
  *
  * @param {object} dependencies
  * @param {import('../uplink/contract.js').Uplink} dependencies.uplink where everything else goes
- * @param {() => Pick<import('../bus/contract.js').Bus, 'publish' | 'positions'>} dependencies.bus
- * @param {{ maxRecordBytes: number }} dependencies.limits
+ * @param {Pick<import('../publish/publisher.js').Publisher, 'publish'>} dependencies.publisher
+ * @param {Pick<import('../bus/contract.js').Bus, 'positions'>} dependencies.bus
  * @returns {{ uplink: import('../uplink/contract.js').Uplink, load: LoadDocument }}
  */
-export function createEmbeddedDocuments ({ uplink, bus, limits }) {
+export function createEmbeddedDocuments ({ uplink, publisher, bus }) {
   const service = createService({
     store: createMemoryStore(),
     newKey: newTraceId,
     async publish ({ to, event, value, traceId, timestamp }) {
-      const publication = checkPublication({
-        ...('guid' in to ? { operator: 'broadcast', guid: to.guid } : { operator: 'socket', sid: to.sid }),
-        event, except: [], ephemeral: false, receipt: false, traceId, timestamp, source: 'documents',
-        contentType: 'application/json', value: Buffer.from(JSON.stringify(value))
-      }, { maxBytes: limits.maxRecordBytes })
-      await bus().publish([{ publication }])
+      /** @type {import('../wire/publication.js').ContentType} */
+      const contentType = 'application/json'
+      const record = { event, traceId, timestamp, contentType, value: Buffer.from(JSON.stringify(value)) }
+      await publisher.publish(
+        'guid' in to
+          ? { operator: 'broadcast', guid: to.guid, ...record }
+          : { operator: 'socket', sid: to.sid, ...record },
+        { source: 'documents' }
+      )
     }
   })
   return {
@@ -57,7 +59,7 @@ export function createEmbeddedDocuments ({ uplink, bus, limits }) {
       }
     },
     async load (guid) {
-      const position = (await bus().positions([guid]))[0] ?? null
+      const position = (await bus.positions([guid]))[0] ?? null
       return { document: await service.read(guid), position }
     }
   }

@@ -13,7 +13,6 @@ import { createCutDetector } from './cut-detector.js'
 import { Delivery } from './delivery.js'
 import { kConnection } from './connection.js'
 import { createDirect } from './user-commands.js'
-import { Directory } from './directory.js'
 import { createPortDoor } from './public-port.js'
 import { createExpiry } from './expiry.js'
 import { Engine } from '../engine/engine.js'
@@ -57,16 +56,15 @@ const IDLE_GRACE = 500
  *
  * @param {object} dependencies
  * @param {import('../config/load.js').Config} dependencies.config
- * @param {(handlers: import('../bus/contract.js').BusHandlers) => import('../bus/contract.js').Bus}
- *   dependencies.createBus
- * @param {(handlers: import('../presence/contract.js').PresenceHandlers) =>
- *   import('../presence/contract.js').PresenceStore} dependencies.createPresenceStore
+ * @param {import('./directory.js').Directory} dependencies.directory of this worker's connections, empty
+ * @param {import('../bus/contract.js').Bus} dependencies.bus
+ * @param {import('../publish/publisher.js').Publisher} dependencies.publisher over that bus
+ * @param {import('../presence/contract.js').PresenceStore} dependencies.presenceStore
  * @param {import('../uplink/contract.js').Uplink} dependencies.uplink
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
  * @param {() => string} dependencies.newId of sessions and connections
- * @param {(connections: { connectionsOf: (uid: string) => Iterable<import('./connection.js').Connection> }) =>
- *   import('../sessions/registry.js').Sessions} [dependencies.createSessions] default: nobody keeps sessions
+ * @param {import('../sessions/registry.js').Sessions} [dependencies.sessions] default: none are kept
  * @param {any} [dependencies.adapter] Socket.IO adapter; default: in memory
  * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their
  *   parts of receipts together; default: this one is alone
@@ -82,20 +80,20 @@ const IDLE_GRACE = 500
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createGateway ({
-  config, createBus, createPresenceStore, createSessions, uplink, authenticator, access, newId, hooked, adapter,
+  config, directory, bus, publisher, presenceStore, sessions, uplink, authenticator, access, newId, hooked, adapter,
   receiptParts, strays, fallback = notFound,
   door = createPortDoor(config.gateway),
   alone = false, metrics, log, clock
 }) {
   const { limits, gateway: settings } = config
-  const directory = new Directory()
   const tally = { json: 0, msgpack: 0, bytes: 0 }
   const ingestedReceived = metrics.stage_milliseconds.labels('ingested_received')
   const receivedWritten = metrics.stage_milliseconds.labels('received_written')
   const producedWritten = metrics.stage_milliseconds.labels('produced_written')
   let draining = false
 
-  const bus = createBus({
+  /** @type {import('../bus/contract.js').BusHandlers} */
+  const busHandlers = {
     onRecord: (record) => {
       ingestedReceived.observe(Math.max(0, clock.now() - record.ingestedAt))
       const start = clock.monotonic()
@@ -109,17 +107,16 @@ export function createGateway ({
     onReconnect: (guids) => {
       feeds.check(guids).catch((error) => log.debug({ err: error }, 'documents were not compared with their logs'))
     }
-  })
+  }
   const feeds = createFeeds({
     bus, metrics, log, clock,
     maxReplayBytes: limits.maxReplayBytes,
     createDelivery: (record, replayed) => makeDelivery(record, replayed)
   })
   const receipts = createReceipts({ settings: limits, uplink, parts: receiptParts, metrics, log, clock })
-  const sessions = createSessions?.({ connectionsOf: (uid) => directory.user(uid) })
   const lifeCycle = new LifeCycle(sessions === undefined ? [] : [sessions], log)
   const presence = createPresence({
-    createStore: createPresenceStore,
+    store: presenceStore,
     settings: config.presence,
     createDelivery: (guid, payload) => new PresenceDelivery(guid, payload),
     metrics,
@@ -207,7 +204,7 @@ export function createGateway ({
   })
 
   const context = {
-    feeds, presence, access, authenticator, expiry, lifeCycle, bus, uplink, limits, metrics, clock, log
+    feeds, presence, access, authenticator, expiry, lifeCycle, bus, publisher, uplink, limits, metrics, clock, log
   }
 
   const handshake = createHandshake({
@@ -374,7 +371,7 @@ export function createGateway ({
     engine,
     httpServer,
     bus,
-    sessions,
+    busHandlers,
     lifeCycle,
     presence,
 
@@ -393,7 +390,7 @@ export function createGateway ({
       receipts.start()
       heartbeat?.start()
       await uplink.start()
-      await bus.start()
+      await bus.start(busHandlers)
       sessions?.start()
       feeds.start()
       await presence.start()

@@ -4,7 +4,6 @@ import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
 import { isUnhealed } from '../bus/origin.js'
 import { HEADER } from '../wire/headers.js'
-import { OPERATORS } from '../wire/publication.js'
 import { leaderEpochOf } from '../kafka/record.js'
 import { createHealing } from './healing.js'
 import { createLanes } from './lanes.js'
@@ -30,7 +29,7 @@ const LETTERS_AT_ONCE = 200
 const TELL_LOST_END = 3_600_000
 
 /**
- * @typedef {'records' | 'stage_milliseconds' | 'kafka_lost_ends' | 'kafka_lag' |
+ * @typedef {'kafka_lost_ends' | 'kafka_lag' |
  *   'kafka_record_age_milliseconds' | 'kafka_consumer_restarts' | 'bus_errors' | 'canary_age_milliseconds'} MetricNames
  */
 
@@ -41,7 +40,8 @@ const TELL_LOST_END = 3_600_000
  *
  * @param {object} dependencies
  * @param {import('../kafka/contract.js').KafkaDriver} dependencies.kafka
- * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
+ * @param {Pick<import('../publish/publisher.js').Publisher, 'publishChecked' | 'refused' | 'passedOver'>}
+ *   dependencies.publisher
  * @param {import('./redis-echo.js').Echo} dependencies.echo
  * @param {import('./marks.js').MarkStore & import('./healing.js').HealingStore} dependencies.markStore
  * @param {import('./dead-letter.js').DeadLetter} dependencies.deadLetter
@@ -52,11 +52,10 @@ const TELL_LOST_END = 3_600_000
  * @param {Parameters<typeof createWatchdog>[0]['times']} [dependencies.times] of the watchdog, for tests
  */
 export function createIngest ({
-  kafka, bus, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times
+  kafka, publisher, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times
 }) {
   const { downlinkTopic: topic, deadLetterTopic, uplinkTopic, groupId } = settings.kafka
   const maxBytes = settings.limits.maxRecordBytes
-  const producedIngested = metrics.stage_milliseconds.labels('produced_ingested')
   const marks = createMarks({ store: { read: markStore.read, write: writeMarks }, clock, log })
   const healing = createHealing({
     store: markStore,
@@ -140,7 +139,7 @@ export function createIngest ({
     const done = new Uint8Array(messages.length)
     for (const { index, entry } of passed) {
       done[index] = 1
-      metrics.records.count(entry.publication.operator, 'passed_over')
+      publisher.passedOver(entry.publication)
     }
     if (passed.length > 0)
       log[toldOfPassed.has(partition) ? 'debug' : 'warn'](
@@ -157,12 +156,12 @@ export function createIngest ({
           `${error.message}: it goes to the dead letters`
         )
       await deadLetter.send({ topic, partition, message: messages[index], error }, signal)
-      metrics.records.count(operatorOf(messages[index]), error.code)
+      publisher.refused(String(messages[index].headers?.[HEADER.operator]), error)
       done[index] = 1
       watchdog.progress(partition)
     }
     const runLanes = createLanes({
-      bus,
+      publish: publisher.publishChecked,
       clock,
       refuse: ({ index }, error) => refuse(index, error),
       onRetry: (error) => {
@@ -175,12 +174,9 @@ export function createIngest ({
           log.warn({ err: error, topic, partition }, 'the bus does not take records, trying again')
         busFailingSince ??= clock.monotonic()
       },
-      onPublished: ({ index, entry: { publication } }, { duplicate }) => {
+      onPublished: ({ index }) => {
         done[index] = 1
         watchdog.progress(partition)
-        metrics.records.count(publication.operator, duplicate ? 'duplicate' : 'ok')
-        // clocks of other machines may be ahead of ours
-        if (!duplicate) producedIngested.observe(Math.max(0, clock.now() - publication.timestamp))
         if (busFailingSince !== undefined) {
           log.info({ failedForMs: clock.monotonic() - busFailingSince }, 'the bus takes records again')
           busFailingSince = undefined
@@ -306,13 +302,4 @@ export function createIngest ({
       return { ...status, ready: reason === undefined, reason, busFailingFor, stalled }
     }
   }
-}
-
-/**
- * @param {import('../kafka/contract.js').KafkaRecord} message
- * @returns {string} its operator, or `unknown`: whatever a producer writes must not become a label
- */
-function operatorOf ({ headers }) {
-  const operator = String(headers?.[HEADER.operator])
-  return OPERATORS.has(operator) ? operator : 'unknown'
 }

@@ -18,14 +18,14 @@ const DEFECT_TRIES = 5
  * because the bus recognises what it has (`origin`).
  *
  * @param {object} dependencies
- * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
+ * @param {import('../publish/publisher.js').Publisher['publishChecked']} dependencies.publish
  * @param {(routed: Routed, published: import('../bus/contract.js').Published) => void} dependencies.onPublished
  * @param {(routed: Routed, error: InkcastError) => Promise<void>} dependencies.refuse takes what can never be
  *   published; resolves when it is safe elsewhere
  * @param {(error: unknown) => void} dependencies.onRetry told of each failed call
  * @param {Pick<import('../common/clock.js').Clock, 'sleep'>} dependencies.clock
  */
-export function createLanes ({ bus, onPublished, refuse, onRetry, clock }) {
+export function createLanes ({ publish: publishChecked, onPublished, refuse, onRetry, clock }) {
   /**
    * @param {Routed[]} chunk
    * @param {AbortSignal} signal
@@ -35,7 +35,7 @@ export function createLanes ({ bus, onPublished, refuse, onRetry, clock }) {
     let backoff
     for (;;) {
       try {
-        const published = await bus.publish(chunk.map(({ entry }) => entry))
+        const published = await publishChecked(chunk.map(({ entry }) => entry))
         for (let i = 0; i < chunk.length; i++) onPublished(chunk[i], published[i])
         return
       } catch (error) {

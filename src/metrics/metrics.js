@@ -154,7 +154,7 @@ export const METRICS = Object.freeze({
   records: {
     type: 'counter',
     labels: ['operator', 'result'],
-    help: 'Records by operator and result: `ok`, `duplicate`, `passed_over` (a kick, a message to users or another record without a log that was executed before, or is older than 5 minutes if that is unknown) or the error code of a dead letter.',
+    help: 'Records published by a process, by operator and result: `ok`, `duplicate`, `passed_over` (a kick, a message to users or another record without a log that was executed before, or is older than 5 minutes if that is unknown) or an error code. Ingest counts what comes from Kafka (error codes: dead letters), gateways count signals, and without Kafka also what clients send; without Kafka the api counts what it publishes.',
     worry: 'Error codes that grow: a publisher writes bad records.'
   },
   stage_milliseconds: {

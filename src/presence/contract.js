@@ -63,8 +63,8 @@
 
 /**
  * @typedef {object} PresenceStore
- * @property {() => Promise<void>} start resolves when the data of an earlier process of the same worker number is
- *   removed
+ * @property {(handlers?: PresenceHandlers) => Promise<void>} start resolves when the data of an earlier process of
+ *   the same worker number is removed
  * @property {() => Promise<void>} stop
  * @property {(guid: string) => Promise<void>} watch resolves when diffs of the document are delivered, until `unwatch`
  * @property {(guid: string) => void} unwatch

@@ -190,11 +190,12 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
  * @param {ReturnType<typeof createMemoryPresenceHub>} dependencies.hub
  * @param {number} [dependencies.workerNumber] undefined: this one only reads
  * @param {string} [dependencies.incarnation] of the worker number
- * @param {import('./contract.js').PresenceHandlers} [dependencies.handlers]
  * @returns {import('./contract.js').PresenceStore}
  */
-export function createMemoryPresence ({ hub, workerNumber, incarnation = '', handlers }) {
+export function createMemoryPresence ({ hub, workerNumber, incarnation = '' }) {
   const { documents } = hub
+  /** @type {import('./contract.js').PresenceHandlers | undefined} */
+  let handlers
   /** @type {Attached} */
   const self = { incarnation, watched: new Set(), tell: (guid, diff) => handlers?.onDiff(guid, diff) }
 
@@ -212,7 +213,8 @@ export function createMemoryPresence ({ hub, workerNumber, incarnation = '', han
   }
 
   return {
-    async start () {
+    async start (receivers) {
+      handlers = receivers
       hub.attach(self)
       lose((entry) => workerOfSid(entry.id) === workerNumber && entry.incarnation !== incarnation)
     },

@@ -22,8 +22,7 @@ const STOP_TIME = 2000
 
 /**
  * @param {object} dependencies
- * @param {(handlers: import('./contract.js').PresenceHandlers) => import('./contract.js').PresenceStore}
- *   dependencies.createStore
+ * @param {import('./contract.js').PresenceStore} dependencies.store
  * @param {Readonly<{ maxMembers: number, maxStateBytes: number, grace: number }>} dependencies.settings config.presence
  * @param {import('./room.js').RoomDependencies['createDelivery']} dependencies.createDelivery
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
@@ -33,7 +32,7 @@ const STOP_TIME = 2000
  * @param {number} [dependencies.cycle] of checkRooms, ms
  */
 export function createPresence ({
-  createStore, settings, createDelivery, metrics, log, clock = systemClock, now = clock.monotonic, cycle = CYCLE
+  store, settings, createDelivery, metrics, log, clock = systemClock, now = clock.monotonic, cycle = CYCLE
 }) {
   /** @type {Map<string, Room>} bounded by the documents that connections have open */
   const rooms = new Map()
@@ -53,7 +52,8 @@ export function createPresence ({
   let members = 0
   const stopping = new AbortController()
 
-  const store = createStore({
+  /** @type {import('./contract.js').PresenceHandlers} */
+  const handlers = {
     onDiff: (guid, diff) => rooms.get(guid)?.receive(diff),
     onInterrupted: (guids) => {
       for (const guid of guids) rooms.get(guid)?.lose('interrupted')
@@ -62,7 +62,7 @@ export function createPresence ({
     onLost: () => {
       check.soon = true
     }
-  })
+  }
   const check = { soon: false }
 
   const backoff = new Backoff({ min: 100 })
@@ -156,7 +156,7 @@ export function createPresence ({
 
     /** @throws {InkcastError} unavailable */
     async start () {
-      await store.start()
+      await store.start(handlers)
       checkRooms({ rooms, store, gate, wanted: check, cycle, clock, signal: stopping.signal }).catch((error) => {
         if (!stopping.signal.aborted) log.error({ err: error }, 'presence is no longer compared with its store')
       })

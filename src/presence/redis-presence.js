@@ -33,7 +33,6 @@ const FORGETTING = 4
  * @param {number} dependencies.maxMembers of a document; with more, diffs have only the count
  * @param {number} [dependencies.workerNumber] undefined: this one only reads
  * @param {() => string} [dependencies.incarnation] of the worker number, as it is now (sessions/worker-lease.js)
- * @param {import('./contract.js').PresenceHandlers} [dependencies.handlers]
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'presence_errors'>} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
@@ -44,7 +43,7 @@ export function createRedisPresence ({
   maxMembers,
   workerNumber,
   incarnation = () => '',
-  handlers, metrics, log, clock = systemClock
+  metrics, log, clock = systemClock
 }) {
   const { channels, scripts } = redis
   /** Bounded by the documents that this worker has members of. @type {Map<string, (payload: Buffer) => void>} */
@@ -56,6 +55,8 @@ export function createRedisPresence ({
   /** @type {Promise<void> | undefined} */
   let noting
   let running = false
+  /** @type {import('./contract.js').PresenceHandlers | undefined} */
+  let handlers
   const attempt = createAttempt({
     stopped: 'presence is stopped',
     isRunning: () => running,
@@ -168,7 +169,8 @@ export function createRedisPresence ({
   }
 
   return {
-    async start () {
+    async start (receivers) {
+      handlers = receivers
       running = true
       if (workerNumber === undefined) return
       await attempt('forget', async () => {

@@ -16,9 +16,11 @@ import { createLog } from '../common/log.js'
 import { createMetrics } from '../metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../presence/memory-presence.js'
 import { listen } from '../process/listen.js'
+import { createPublisher } from '../publish/publisher.js'
 import { createSessionIds } from '../wire/session-id.js'
 import { encodePacket } from '../socketio/codec.js'
 import { kConnection } from '../gateway/connection.js'
+import { Directory } from '../gateway/directory.js'
 import { createGateway } from '../gateway/server.js'
 
 /**
@@ -30,7 +32,7 @@ import { createGateway } from '../gateway/server.js'
  * @typedef {Parameters<typeof createGateway>[0]} Dependencies
  *
  * @callback CreateParts what takes the place of the stage's own
- * @param {Pick<Dependencies, 'uplink' | 'metrics' | 'log' | 'clock'> & { secret: string }} own
+ * @param {Pick<Dependencies, 'directory' | 'uplink' | 'metrics' | 'log' | 'clock'> & { secret: string }} own
  * @returns {Partial<Dependencies>}
  */
 
@@ -46,7 +48,10 @@ export async function openStage (config, createParts = () => ({})) {
   const { history, limits } = loadConfig({ env: {} })
   const hub = createMemoryHub({ history, clock })
   const uplink = { start: async () => {}, stop: async () => {}, send: async () => {} }
-  const gateway = createGateway({
+  const directory = new Directory()
+  const bus = createMemoryBus({ hub, workerNumber: 0, log, metrics, clock })
+  /** @type {Dependencies} */
+  const dependencies = {
     config: {
       ...config,
       history,
@@ -55,9 +60,10 @@ export async function openStage (config, createParts = () => ({})) {
       delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) }
     },
     hooked: true,
-    createBus: (handlers) => createMemoryBus({ hub, handlers, workerNumber: 0, log, metrics, clock }),
-    createPresenceStore: (handlers) =>
-      createMemoryPresence({ hub: createMemoryPresenceHub(config.presence), workerNumber: 0, handlers }),
+    directory,
+    bus,
+    publisher: createPublisher({ bus, limits, metrics, clock }),
+    presenceStore: createMemoryPresence({ hub: createMemoryPresenceHub(config.presence), workerNumber: 0 }),
     uplink,
     authenticator: /** @type {any} */ ({
       /** @param {string | undefined} token */
@@ -72,10 +78,12 @@ export async function openStage (config, createParts = () => ({})) {
     metrics,
     log,
     clock,
-    ...createParts({ secret, uplink, metrics, log, clock })
-  })
-  await gateway.bus.start()
-  gateway.sessions?.start()
+    ...createParts({ secret, directory, uplink, metrics, log, clock })
+  }
+  const { sessions } = dependencies
+  const gateway = createGateway(dependencies)
+  await gateway.bus.start(gateway.busHandlers)
+  sessions?.start()
   // Not the HTTP server's own `listen`: node:cluster would give all workers one port between them.
   const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
   await listen(listener, { host: '127.0.0.1', port: 0, exclusive: true })
@@ -152,7 +160,7 @@ export async function openStage (config, createParts = () => ({})) {
       listener.close()
       await gateway.io.close()
       gateway.httpServer.closeAllConnections()
-      await gateway.sessions?.stop()
+      await sessions?.stop()
       await gateway.bus.stop()
     }
   }

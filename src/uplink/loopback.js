@@ -1,5 +1,3 @@
-import { checkPublication } from '../wire/publication.js'
-
 /**
  * The uplink where there is no Kafka and so no business service: what a client sends is published to the document as it
  * is, as the simplest service would do it. For trying out and for products that need no service in between. Whoever
@@ -7,36 +5,21 @@ import { checkPublication } from '../wire/publication.js'
  * knows that nobody is told.
  *
  * @param {object} dependencies
- * @param {() => Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
- * @param {{ maxRecordBytes: number }} dependencies.limits
+ * @param {Pick<import('../publish/publisher.js').Publisher, 'publish'>} dependencies.publisher
  * @param {import('../common/log.js').Log} dependencies.log
  * @returns {import('./contract.js').Uplink}
  */
-export function createLoopbackUplink ({ bus, limits, log }) {
+export function createLoopbackUplink ({ publisher, log }) {
   return {
     async start () {},
     async stop () {},
     async send ({ operator, guid, event = 'message', sid, traceId, timestamp, contentType, value, asSent }) {
       if (operator === 'receipt')
         return log.debug({ guid, event, traceId, receipt: JSON.parse(value.toString()) }, 'receipt')
-      const publication = checkPublication(
-        {
-          operator: 'broadcast',
-          guid,
-          event,
-          except: [],
-          ephemeral: false,
-          receipt: false,
-          traceId,
-          timestamp,
-          source: 'client',
-          from: sid,
-          contentType,
-          value: asSent ?? value
-        },
-        { maxBytes: limits.maxRecordBytes }
+      await publisher.publish(
+        { operator: 'broadcast', guid, event, traceId, timestamp, from: sid, contentType, value: asSent ?? value },
+        { source: 'client' }
       )
-      await bus().publish([{ publication }])
     }
   }
 }

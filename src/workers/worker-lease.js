@@ -66,18 +66,18 @@ function linux (read) {
  *   same number
  * @param {WorkerAddress} dependencies.address
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
- * @param {(incarnation: number) => void} [dependencies.onReborn] the lease had ended and this is another incarnation
- *   now: to others, whatever the one before held is gone
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
  */
-export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log, leaseTime = LEASE_TIME }) {
+export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTime = LEASE_TIME }) {
   const token = randomUUID()
   const owner = JSON.stringify({ ...address, slot, token })
   const ownSecret = randomBytes(32).toString('base64url')
   /** @type {number | undefined} */
   let number
   let incarnation = 0
+  /** @type {(incarnation: number) => void} */
+  let onReborn = () => {}
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   /** When the lease ends as far as we know, monotonic ms: reckoned from before Redis was asked, so never too late. */
@@ -109,7 +109,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
           { workerNumber: number },
           'the lease of the worker number had ended: others take this worker for a new one'
         )
-        onReborn?.(incarnation)
+        onReborn(incarnation)
       }
       heldUntil = asked + leaseTime
       if (secret !== secrets[0]) secrets = [secret, secrets[0]]
@@ -141,6 +141,12 @@ export function createWorkerLease ({ redis, slot, address, onLost, onReborn, log
   }
 
   return {
+    /**
+     * The lease had ended and this is another incarnation now: to others, everything of the earlier one is gone.
+     * @param {(incarnation: number) => void} listener the only one
+     */
+    onReborn (listener) { onReborn = listener },
+
     /** @returns {number} */
     get number () {
       if (number === undefined) throw new Error('the lease has not been claimed')

@@ -8,11 +8,9 @@ const metrics = createMetrics({ processMetrics: false })
 
 busContract('memory', async ({ handlers, workers, history, idempotency }) => {
   const hub = createMemoryHub({ history, idempotency })
-  const [first, second] = workers.map((workerNumber, i) =>
-    createMemoryBus({ log, metrics, workerNumber, handlers: handlers[i], hub })
-  )
+  const [first, second] = workers.map((workerNumber) => createMemoryBus({ log, metrics, workerNumber, hub }))
   const publisher = createMemoryBus({ log, metrics, hub })
   const all = [first, second, publisher]
-  for (const bus of all) await bus.start()
+  for (const [i, bus] of all.entries()) await bus.start(handlers[i])
   return { first, second, publisher, stop: async () => { for (const bus of all) await bus.stop() } }
 })

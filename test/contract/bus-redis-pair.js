@@ -17,7 +17,7 @@ export async function createRedisPair (url, { handlers, workers, history, idempo
     createRedis({ urls: url.split(','), name: `test-${name}`, log })
   )
   const buses = connections.map((redis, i) =>
-    createRedisBus({ redis, log, metrics, workerNumber: workers[i], handlers: handlers[i], history, idempotency })
+    createRedisBus({ redis, log, metrics, workerNumber: workers[i], history, idempotency })
   )
   const stop = async () => {
     for (const bus of buses) await bus.stop()
@@ -25,7 +25,7 @@ export async function createRedisPair (url, { handlers, workers, history, idempo
   }
   try {
     await Promise.all(connections.map((redis) => redis.start()))
-    await Promise.all(buses.map((bus) => bus.start()))
+    await Promise.all(buses.map((bus, i) => bus.start(handlers[i])))
   } catch (error) {
     await stop()
     throw error

@@ -17,7 +17,6 @@ import { fresh } from './bus-fixture.js'
  * @typedef {object} StoreOptions
  * @property {number} [workerNumber]
  * @property {string} [incarnation]
- * @property {import('../../src/presence/contract.js').PresenceHandlers} [handlers]
  *
  * @param {string} name
  * @param {() => Promise<{ create: (options: StoreOptions) => Promise<PresenceStore>, stop: () => Promise<void> }>} open
@@ -41,19 +40,17 @@ export function presenceContract (name, open) {
     before(async () => {
       backend = await open()
       one = await backend.create({ workerNumber: first, incarnation: 'a' })
-      two = await backend.create({
-        workerNumber: second,
-        incarnation: 'b',
-        handlers: {
-          onDiff: (guid, diff) => {
-            seen.push({ guid, diff })
-          },
-          onInterrupted: () => {},
-          onLost: () => {}
-        }
-      })
+      two = await backend.create({ workerNumber: second, incarnation: 'b' })
       reader = await backend.create({})
-      for (const store of [one, two, reader]) await store.start()
+      await one.start()
+      await two.start({
+        onDiff: (guid, diff) => {
+          seen.push({ guid, diff })
+        },
+        onInterrupted: () => {},
+        onLost: () => {}
+      })
+      await reader.start()
     })
     after(() => backend?.stop())
 

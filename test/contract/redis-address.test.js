@@ -33,9 +33,9 @@ async function workerOn (t) {
   const inbox = createInbox()
   const history = { size: 10, ttl: 60 }
   const metrics = createMetrics({ processMetrics: false })
-  const bus = createRedisBus({ redis, log, metrics, workerNumber: 7, handlers: handlersOf(inbox), history })
+  const bus = createRedisBus({ redis, log, metrics, workerNumber: 7, history })
   t.after(() => bus.stop())
-  await bus.start()
+  await bus.start(handlersOf(inbox))
   const elsewhere = createRedisBus({ redis: other, log, metrics, history })
   t.after(() => elsewhere.stop())
   await elsewhere.start()

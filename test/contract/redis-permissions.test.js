@@ -29,10 +29,10 @@ async function setUp (t) {
   const inbox = createInbox()
   const settings = { log, metrics: createMetrics({ processMetrics: false }), history: { size: 100, ttl: 60 } }
   const publisher = createRedisBus({ redis, ...settings })
-  const worker = createRedisBus({ redis: admin, workerNumber: 1, handlers: handlersOf(inbox), ...settings })
+  const worker = createRedisBus({ redis: admin, workerNumber: 1, ...settings })
   for (const bus of [publisher, worker]) {
     t.after(() => bus.stop())
-    await bus.start()
+    await bus.start(bus === worker ? handlersOf(inbox) : undefined)
   }
   return { user, redis, publisher, worker, inbox }
 }
@@ -86,7 +86,7 @@ test('records wait for permissions, and none becomes a dead letter', async (t) =
   const refused = []
   let retries = 0
   const run = createLanes({
-    bus: publisher,
+    publish: publisher.publish,
     onPublished () {},
     refuse: async ({ index }) => {
       refused.push(index)

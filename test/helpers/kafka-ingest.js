@@ -4,6 +4,7 @@ import { systemClock } from '../../src/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
 import { createDeadLetter } from '../../src/ingest/dead-letter.js'
 import { createIngest } from '../../src/ingest/ingest.js'
+import { createPublisher } from '../../src/publish/publisher.js'
 import { createMemoryMarks } from '../../src/ingest/marks.js'
 import { createClient } from '../../src/kafka/kafkajs/client.js'
 import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
@@ -219,7 +220,8 @@ export async function startIngest (
   const metrics = createMetrics({ processMetrics: false })
   const deadLetter = createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log })
   const ingest = createIngest({
-    kafka, bus, echo, markStore, deadLetter,
+    kafka, echo, markStore, deadLetter,
+    publisher: createPublisher({ bus, limits: config.limits, metrics }),
     settings: config,
     log,
     metrics,

@@ -51,9 +51,9 @@ async function worker (t, url) {
       kicked.push(String(uid))
     }
   }
-  const bus = createRedisBus({ redis, log, metrics, workerNumber: lease.number, handlers, history })
+  const bus = createRedisBus({ redis, log, metrics, workerNumber: lease.number, history })
   t.after(() => bus.stop())
-  await bus.start()
+  await bus.start(handlers)
   let presenceLost = 0
   const presence = createRedisPresence({
     redis,
@@ -61,17 +61,16 @@ async function worker (t, url) {
     incarnation: () => incarnationName(lease.number, lease.incarnation),
     maxMembers: 10,
     metrics,
-    log,
-    handlers: {
-      onDiff: () => {},
-      onInterrupted: () => {},
-      onLost: () => {
-        presenceLost++
-      }
-    }
+    log
   })
   t.after(() => presence.stop())
-  await presence.start()
+  await presence.start({
+    onDiff: () => {},
+    onInterrupted: () => {},
+    onLost: () => {
+      presenceLost++
+    }
+  })
   /** @type {string[]} */
   const events = []
   const sessions = createSessions({

@@ -19,8 +19,7 @@ async function worker (t, url, workerNumber) {
   const newId = createSessionIds(workerNumber)
   await redis.start()
   const presence = createPresence({
-    createStore: (handlers) =>
-      createRedisPresence({ redis, workerNumber, incarnation: () => 'one', handlers, maxMembers: 500, metrics, log }),
+    store: createRedisPresence({ redis, workerNumber, incarnation: () => 'one', maxMembers: 500, metrics, log }),
     settings: { maxMembers: 500, maxStateBytes: 1000, grace: 200 },
     createDelivery: (_, payload) => ({ payload, bytes: 0 }),
     metrics,

@@ -26,11 +26,11 @@ async function worker (t, { slot = randomUUID(), leaseTime = LEASE_TIME, pid = p
     slot,
     address: { machine: 'here', pid, path: '/run/x' },
     onLost: () => {},
-    onReborn: (incarnation) => reborn.push(incarnation),
     log,
     leaseTime
   })
   t.after(() => lease.stop())
+  lease.onReborn((incarnation) => reborn.push(incarnation))
   await lease.start()
   return { lease, reborn, name: incarnationName(lease.number, lease.incarnation) }
 }

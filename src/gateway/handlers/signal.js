@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { newTraceId } from '../../wire/headers.js'
-import { checkPublication } from '../../wire/publication.js'
 import { encodeData, event, guid } from './input.js'
 import { mayWrite } from './send.js'
 
@@ -18,23 +17,20 @@ export const schema = z.strictObject({
  * @param {import('zod').output<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, event, data }, { access, bus, limits, clock }) {
+export async function handle (connection, { guid, event, data }, { access, publisher, clock }) {
   await mayWrite(connection, guid, access)
   const { value, contentType, checked } = encodeData(connection, data)
-  const publication = checkPublication({
+  await publisher.publish({
     operator: 'broadcast',
     guid,
     event,
     except: [connection.id],
     ephemeral: true,
-    receipt: false,
     traceId: newTraceId(),
     timestamp: clock.now(),
-    source: 'client',
     from: connection.id,
     contentType,
     value
-  }, { maxBytes: limits.maxRecordBytes, checked })
-  await bus.publish([{ publication }])
+  }, { source: 'client', checked })
   return {}
 }

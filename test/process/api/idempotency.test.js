@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMemoryRequests } from '../../../src/api/memory-requests.js'
 import { busSink, createPublish } from '../../../src/api/publish.js'
+import { createPublisher } from '../../../src/publish/publisher.js'
 import { createMemoryBus, createMemoryHub } from '../../../src/bus/memory-bus.js'
 import { systemClock } from '../../../src/common/clock.js'
 import { InkcastError } from '../../../src/common/errors.js'
@@ -123,11 +124,17 @@ for (const [what, key] of [['empty', '""'], ['too long', 'x'.repeat(256)], ['two
 test('a process that dies between publishing and remembering: the retry is in the log once', async () => {
   const { log } = recordingLog()
   const hub = createMemoryHub({ history: { size: 10, ttl: 60 } })
-  const bus = createMemoryBus({ log, metrics: createMetrics({ processMetrics: false }), hub })
+  const metrics = createMetrics({ processMetrics: false })
+  const bus = createMemoryBus({ log, metrics, hub })
+  const limits = { maxRecordBytes: 100 }
   await bus.start()
   const requests = createMemoryRequests({ clock: systemClock })
   const forgetful = { ...requests, finish: async (/** @type {string} */ id) => requests.release(id) }
-  const publish = createPublish({ sink: busSink(bus), limits: { maxRecordBytes: 100 }, requests: forgetful })
+  const publish = createPublish({
+    sink: busSink(createPublisher({ bus, limits, metrics })),
+    limits,
+    requests: forgetful
+  })
   const publication = /** @type {import('../../../src/wire/publication.js').Publication} */ ({
     operator: 'broadcast',
     guid: 'minutes',

@@ -262,7 +262,7 @@ test('the bus sink publishes one entry and tells its position', async () => {
     requests: createMemoryRequests({ clock: systemClock }),
     limits: { maxRecordBytes: 100 },
     sink: busSink({
-      publish: async (list) => {
+      publishChecked: async (list) => {
         entries.push(...list)
         return [{ position: entries.length === 1 ? { epoch: 'e', offset: 1 } : null, duplicate: false }]
       }

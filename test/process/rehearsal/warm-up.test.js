@@ -10,7 +10,7 @@ import { loadConfig } from '../../../src/config/load.js'
 import { openStage } from '../../../src/rehearsal/stage.js'
 import { makeHandshakes, QUICK, warmUp } from '../../../src/rehearsal/warm-up.js'
 import { createNullRedis } from '../../../src/rehearsal/null-redis.js'
-import { createRedisParts } from '../../../src/gateway-parts.js'
+import { createRedisParts, createWorkerSessions } from '../../../src/gateway-parts.js'
 
 const PRODUCTION = {
   NODE_ENV: 'production',
@@ -36,6 +36,12 @@ async function startSilent (t) {
   await once(server, 'listening')
   const { port } = /** @type {net.AddressInfo} */ (server.address())
   return { url: `redis://127.0.0.1:${port}`, get connections () { return sockets.size } }
+}
+
+/** @param {Parameters<typeof createRedisParts>[0] & Omit<Parameters<typeof createWorkerSessions>[0], 'store'>} own */
+function partsOf (own) {
+  const { sessionStore: store, ...others } = createRedisParts(own)
+  return { ...others, sessions: createWorkerSessions({ ...own, store }) }
 }
 
 describe('the warm-up of a worker', () => {
@@ -64,7 +70,7 @@ describe('the warm-up of a worker', () => {
             if (name in calls) calls[name]++
             return send(command)
           }
-          return createRedisParts({ ...own, redis: nothing, config, worker })
+          return partsOf({ ...own, redis: nothing, config, worker })
         },
         log
       })
@@ -132,7 +138,7 @@ describe('the warm-up of a worker', () => {
       await warmUp({
         config,
         extent: EXTENT,
-        createParts: (own) => createRedisParts({ ...own, redis: refusing(own.log), config, worker }),
+        createParts: (own) => partsOf({ ...own, redis: refusing(own.log), config, worker }),
         log
       }),
       0

@@ -36,13 +36,11 @@ function lanesOver (publish) {
     retries: 0
   }
   const run = createLanes({
-    bus: {
-      async publish (entries) {
-        const indices = entries.map(({ origin }) => /** @type {{ sequence: number }} */ (origin).sequence)
-        told.calls.push(indices)
-        await publish(indices, told.calls.length)
-        return entries.map(() => ({ position: null, duplicate: false }))
-      }
+    async publish (entries) {
+      const indices = entries.map(({ origin }) => /** @type {{ sequence: number }} */ (origin).sequence)
+      told.calls.push(indices)
+      await publish(indices, told.calls.length)
+      return entries.map(() => ({ position: null, duplicate: false }))
     },
     onPublished: ({ index }) => told.published.push(index),
     refuse: async ({ index }, error) => { told.refused.push([index, error.code]) },

@@ -32,8 +32,7 @@ async function setUp ({ maxMembers = 500 } = {}) {
     const memory = createMemoryPresence({
       hub,
       workerNumber,
-      incarnation: String(workerNumber),
-      handlers: { onDiff, onInterrupted: () => {}, onLost: () => {} }
+      incarnation: String(workerNumber)
     })
     const check = () => { if (control.away) throw new Error('away') }
     /** @type {import('../../../src/presence/contract.js').PresenceStore} */
@@ -48,7 +47,7 @@ async function setUp ({ maxMembers = 500 } = {}) {
         await memory.update(guid, changes)
       }
     }
-    await store.start()
+    await store.start({ onDiff, onInterrupted: () => {}, onLost: () => {} })
     const metrics = createMetrics({ processMetrics: false })
     const room = new Room('doc', {
       store,

@@ -1,0 +1,92 @@
+import { systemClock } from '../common/clock.js'
+import { publicError } from '../common/errors.js'
+import { checkPublication, OPERATORS } from '../wire/publication.js'
+
+/**
+ * The way of every publication to the bus: a signal of a client, a record from Kafka, a request to the api without
+ * Kafka, the loopback uplink and the demo's documents. It counts results and measures the time since the producer.
+ *
+ * @typedef {import('../wire/publication.js').Publication} Publication
+ * @typedef {import('../bus/contract.js').Entry} Entry
+ * @typedef {import('../bus/contract.js').Published} Published
+ *
+ * @typedef {Omit<Publication, 'except' | 'ephemeral' | 'receipt' | 'source'> & Partial<Pick<Publication, 'except' |
+ *   'ephemeral' | 'receipt'>>} NewPublication default: no exceptions, not ephemeral, no receipt
+ *
+ * @typedef {object} PublishOptions
+ * @property {string} source who publishes, as receivers see it
+ * @property {boolean} [checked] `checkValue` has seen the value already; default false
+ */
+
+/** @typedef {ReturnType<typeof createPublisher>} Publisher */
+
+/**
+ * @param {object} dependencies
+ * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
+ * @param {{ maxRecordBytes: number }} dependencies.limits
+ * @param {Pick<import('../metrics/metrics.js').Metrics, 'records' | 'stage_milliseconds'>} dependencies.metrics
+ * @param {Pick<import('../common/clock.js').Clock, 'now'>} [dependencies.clock]
+ */
+export function createPublisher ({ bus, limits, metrics, clock = systemClock }) {
+  const maxBytes = limits.maxRecordBytes
+  const producedIngested = metrics.stage_milliseconds.labels('produced_ingested')
+
+  /**
+   * Publishes what `checkPublication` has accepted, in one call of the bus. A call that fails counts nothing: its
+   * outcome may be unknown, and callers offer it again.
+   *
+   * @param {Entry[]} entries of one lane (`laneOf`)
+   * @returns {Promise<Published[]>} rejects with what the bus rejects with
+   */
+  async function publishChecked (entries) {
+    const published = await bus.publish(entries)
+    for (let i = 0; i < entries.length; i++) {
+      const { publication } = entries[i]
+      const { duplicate } = published[i]
+      metrics.records.count(publication.operator, duplicate ? 'duplicate' : 'ok')
+      // clocks of other machines may be ahead of this one
+      if (!duplicate) producedIngested.observe(Math.max(0, clock.now() - publication.timestamp))
+    }
+    return published
+  }
+
+  return {
+    publishChecked,
+
+    /**
+     * Checks one publication and publishes it.
+     *
+     * @param {NewPublication} publication
+     * @param {PublishOptions} options
+     * @returns {Promise<Published>} rejects with what `checkPublication` throws, or the bus rejects with
+     */
+    async publish (publication, { source, checked }) {
+      /** @type {Publication} */
+      const complete = { except: [], ephemeral: false, receipt: false, ...publication, source }
+      try {
+        checkPublication(complete, { maxBytes, checked })
+      } catch (error) {
+        metrics.records.count(operatorLabel(complete.operator), publicError(error).code)
+        throw error
+      }
+      const [published] = await publishChecked([{ publication: complete }])
+      return published
+    },
+
+    /**
+     * Counts a record that its way in has refused, once it is safe elsewhere.
+     * @param {string} operator as its producer wrote it
+     * @param {import('../common/errors.js').InkcastError} error
+     */
+    refused (operator, error) { metrics.records.count(operatorLabel(operator), error.code) },
+
+    /**
+     * Counts a record without a log that was executed before, or is too old to tell.
+     * @param {Publication} publication
+     */
+    passedOver ({ operator }) { metrics.records.count(operator, 'passed_over') }
+  }
+}
+
+/** @param {string} operator @returns {string} `unknown` if it is none: text of a producer must not become a label */
+const operatorLabel = (operator) => OPERATORS.has(operator) ? operator : 'unknown'
