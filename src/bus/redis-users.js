@@ -156,9 +156,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, cloc
     async remove (uid) {
       users.delete(uid)
       await change(uid, '-')
-    },
-
-    get size () { return users.size }
+    }
   }
 }
 

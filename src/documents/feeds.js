@@ -3,7 +3,7 @@ import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { createCatchUp } from './catch-up.js'
 import { Feed, isExcepted } from './feed.js'
-import { checkIdle } from './idle-check.js'
+import { checkFeeds } from './idle-check.js'
 import { createReplays } from './replays.js'
 
 /**
@@ -229,7 +229,7 @@ export function createFeeds (dependencies) {
 
     /** Compares idle documents with their logs from now on (idle-check.js). */
     start () {
-      checkIdle({ feeds, bus, metrics, log, clock, signal: stopping.signal }).catch((error) => {
+      checkFeeds({ feeds, bus, metrics, log, clock, signal: stopping.signal }).catch((error) => {
         if (!stopping.signal.aborted) log.error({ err: error }, 'idle documents are no longer compared with their logs')
       })
     },

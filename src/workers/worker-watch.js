@@ -10,8 +10,8 @@ import { LEASE_TIME } from './worker-lease.js'
  * taken again. An incarnation that has ended does not come back.
  *
  * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, within a second or so of the end,
- *   in the order of the ends: let go of what you hold of that worker. It is told of what ends after `start()`; ask
- *   `live()` about what is older.
+ *   in the order of the ends: let go of what you hold of that worker. It is called for ends after `start()`; ask
+ *   `liveIncarnations()` about earlier ones.
  * - `clean(number, incarnation)` is called on **one** process of the cluster, once what the worker held may no longer
  *   be kept for clients that come back (`grace`): delete its keys, report its clients. When the promise resolves it is
  *   done with for good. When it rejects it is called again; when the process dies midway, another one is asked. So it
@@ -54,7 +54,6 @@ export function createWorkerWatch ({
   onWorkerGone = [],
   clean, log, leaseTime = LEASE_TIME, interval = INTERVAL, grace, claimTime = CLAIM_TIME
 }) {
-  const listeners = [...onWorkerGone]
   const stopping = new AbortController()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -88,7 +87,7 @@ export function createWorkerWatch ({
   function tell (name) {
     const [number, incarnation] = parseName(name)
     log.info({ workerNumber: number, incarnation }, 'a worker has ended')
-    for (const listener of listeners) {
+    for (const listener of onWorkerGone) {
       try {
         listener(number, incarnation)
       } catch (error) {
@@ -119,17 +118,6 @@ export function createWorkerWatch ({
   }
 
   return {
-    /** Tells of ends from now on. @param {(number: number, incarnation: number) => void} listener */
-    onWorkerGone (listener) {
-      listeners.push(listener)
-    },
-
-    /**
-     * @param {Iterable<string>} names incarnations, as `incarnationName` has them
-     * @returns {Promise<Set<string>>} those that live
-     */
-    live: (names) => liveIncarnations(redis, names),
-
     /** @throws what Redis says: without knowing where to begin, ends could be missed */
     async start () {
       const next = await look()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { createWorkerLease } from '../../src/workers/worker-lease.js'
-import { createWorkerWatch, incarnationName } from '../../src/workers/worker-watch.js'
+import { createWorkerWatch, incarnationName, liveIncarnations } from '../../src/workers/worker-watch.js'
 import { startOwnRedis } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
 
@@ -97,7 +97,7 @@ describe('the end of a worker', () => {
     })
     for (const { gone } of watchers) assert.deepEqual(gone, [dead.name])
     assert.deepEqual(watchers.flatMap(({ cleaned }) => cleaned), [dead.name])
-    assert.deepEqual(await watchers[0].watch.live([living.name, dead.name]), new Set([living.name]))
+    assert.deepEqual(await liveIncarnations(redis, [living.name, dead.name]), new Set([living.name]))
   })
 
   test('is told in their order where there are many at once, each once', async (t) => {
@@ -113,7 +113,7 @@ describe('the end of a worker', () => {
   })
 
   test('is told at once when the next process takes its number, which lives', async (t) => {
-    const { gone, watch } = await watcher(t)
+    const { gone } = await watcher(t)
     const slot = randomUUID()
     const first = await worker(t, { slot, pid: 2 ** 22 + 1, leaseTime: 60_000 })
     const second = await worker(t, { slot, leaseTime: 60_000 })
@@ -121,11 +121,11 @@ describe('the end of a worker', () => {
     assert.ok(second.lease.incarnation > first.lease.incarnation)
     await waitFor(() => gone.length > 0)
     assert.deepEqual(gone, [first.name])
-    assert.deepEqual(await watch.live([first.name, second.name]), new Set([second.name]))
+    assert.deepEqual(await liveIncarnations(redis, [first.name, second.name]), new Set([second.name]))
   })
 
   test('is told of a worker that could not renew in time, which goes on as another one', async (t) => {
-    const { gone, watch } = await watcher(t)
+    const { gone } = await watcher(t)
     const { lease, reborn, name } = await worker(t)
     // as if it had stood still for a lease time
     await redis.client.zadd('inkcast:{workers}:expiry', '1', String(lease.number))
@@ -134,7 +134,7 @@ describe('the end of a worker', () => {
     assert.deepEqual(reborn, [lease.incarnation])
     const now = incarnationName(lease.number, lease.incarnation)
     assert.notEqual(now, name)
-    assert.deepEqual(await watch.live([name, now]), new Set([now]))
+    assert.deepEqual(await liveIncarnations(redis, [name, now]), new Set([now]))
   })
 
   test('is none while Redis is away, or has lost its data', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, mock, test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { createRedisUsers } from '../../../src/bus/redis-users.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
@@ -64,7 +64,6 @@ describe('users of a worker in Redis', () => {
     for (let i = 0; i < 500; i++)
       for (const op of i % 5 === 0 ? '+-+' : '+') expected.push(op + userWorkers(`user-${i}`))
     assert.deepEqual(sent, expected)
-    assert.equal(users.size, 501)
   })
 
   test('of a cluster share a call with those of the same slot only', async () => {
@@ -86,10 +85,18 @@ describe('users of a worker in Redis', () => {
     assert.deepEqual(told, [['bob', [['k', 1_700_000_000_000], ['rdoc', 1_700_000_000_001]]]])
   })
 
-  test('that could not be sent are told so, and are not there', async () => {
-    const { users } = fixture({ failing: true })
+  test('that could not be sent are rejected, and not renewed', async () => {
+    const { calls, users } = fixture({ failing: true })
     const results = await Promise.allSettled(['ada', 'bob'].map((uid) => users.add(uid)))
     assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])
-    assert.equal(users.size, 0)
+    assert.equal(calls.length, 1)
+    mock.timers.enable({ apis: ['setInterval'] })
+    users.start()
+    users.lost()
+    mock.timers.tick(1000)
+    await endOfTurn()
+    assert.equal(calls.length, 1)
+    users.stop()
+    mock.timers.reset()
   })
 })

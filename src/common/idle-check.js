@@ -1,0 +1,62 @@
+/**
+ * Compares the idle items of a map with a store, one cycle after the other: the only way to find a lost message that no
+ * later message follows. An item that differs is looked at again one tick later, because the missing message may have
+ * been on its way.
+ */
+
+/** Items compared in one tick; with more than MAX_BATCH * cycle / tick items a cycle takes longer. */
+const MAX_BATCH = 500
+
+/**
+ * @template T
+ * @param {object} options
+ * @param {ReadonlyMap<string, T>} options.items
+ * @param {number} options.cycle each item is looked at once in this time, ms
+ * @param {number} options.tick the work of a cycle is spread over ticks, ms
+ * @param {(item: T) => boolean} options.isIdle called once per cycle; items that are not idle are not compared
+ * @param {(idle: T[]) => Promise<(() => void)[]>} options.compare returns a function for each item that differs, called
+ *   with the next tick; must not reject
+ * @param {() => boolean} [options.isOpen] whether the store can be asked now; default: always
+ * @param {{ soon: boolean }} [options.wanted] soon: look at all items once, as soon as possible
+ * @param {import('./clock.js').Clock} options.clock
+ * @param {AbortSignal} options.signal ends it
+ */
+export async function checkIdle ({
+  items, cycle, tick, isIdle, compare, isOpen = () => true, wanted = { soon: false }, clock, signal
+}) {
+  // a map iterator continues at its place when entries are added or removed
+  let round = items.values()
+  /** Items to look at in this tick; with few items less than one in most ticks. */
+  let turn = 0
+  /** Items left to look at after `wanted.soon`. */
+  let hurry = 0
+  /** @type {(() => void)[]} */
+  let suspects = []
+
+  function nextIdle () {
+    /** @type {T[]} */
+    const idle = []
+    if (wanted.soon) {
+      wanted.soon = false
+      round = items.values()
+      hurry = items.size
+    }
+    turn = Math.min(MAX_BATCH, hurry > 0 ? hurry : turn + items.size * tick / cycle)
+    for (; turn >= 1; turn--) {
+      if (hurry > 0) hurry--
+      const item = round.next().value ?? (round = items.values()).next().value
+      if (item === undefined) break
+      if (isIdle(item)) idle.push(item)
+    }
+    return idle
+  }
+
+  while (!signal.aborted) {
+    await clock.sleep(tick, signal)
+    for (const lookAgain of suspects) lookAgain()
+    suspects = []
+    if (!isOpen()) continue
+    const idle = nextIdle()
+    if (idle.length > 0) suspects = await compare(idle)
+  }
+}
