@@ -1,5 +1,5 @@
 /**
- * What one client that was let in can do within its limits: 100 events and 1 MB a second.
+ * Attacks of one admitted client within its limits: 100 events and 1 MB a second.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { emptyBuffers, emptyMaps, event, nested, nestedKeys, packet } from './values.js'
@@ -8,7 +8,7 @@ import { BINARY, frame, Line, TEXT, upgradeRequest } from './wire.js'
 /** @typedef {import('./anonymous.js').Attack} Attack */
 
 const MB = 1_000_000
-/** A second has room for so many events, with some room left for a clock that differs. */
+/** Events per second, slightly below the limit because clocks differ. */
 const EVENTS = 95
 
 /** @param {string} name @param {object} argument */
@@ -21,7 +21,7 @@ const signal = (guid, data) => frame(TEXT, `421["doc:signal",{"guid":"${guid}","
  * it is closed.
  *
  * @param {number} perSecond how often
- * @param {() => Buffer | Buffer[]} next what to write each time
+ * @param {() => Buffer | Buffer[]} next bytes to write each time
  * @param {{ codec?: 'json' | 'msgpack' }} [options]
  * @returns {Attack}
  */
@@ -36,7 +36,7 @@ const client = (perSecond, next, { codec = 'json' } = {}) => async ({ port, secu
     await line.write(
       codec === 'json' ? frame(TEXT, `40{"token":"${token}"}`) : frame(BINARY, packet(0, connectData(token)))
     )
-    // what it is answered begins with 40 for JSON, and holds "sid" for both
+    // The response begins with 40 for JSON, and holds "sid" for both.
     await line.answer(/sid[^]*(pingInterval|maxPayload)[^]*sid/)
     for (const guid of ['own', 'crowd'])
       await line.write(codec === 'json' ? ask('doc:join', { guid }) : frame(BINARY, join(guid)))

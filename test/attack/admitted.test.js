@@ -10,7 +10,7 @@ import { attacked, SECONDS } from './scene.js'
 const P99 = SECONDS >= 60 ? 200 : 1000
 
 for (const name of Object.keys(ADMITTED)) {
-  test(`one client that uses its limits starves nobody: ${name}`, async (t) => {
+  test(`one client that uses its limits starves no other client: ${name}`, async (t) => {
     const { latency, closed, missing, memory } = await attacked(t, name, { who: 'a client' })
     assert.deepEqual({ closed, missing }, { closed: 0, missing: 0 })
     assert.ok((latency.p99 ?? Infinity) < P99, `others waited ${latency.p99} ms (p99)`)

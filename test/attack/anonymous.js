@@ -45,7 +45,7 @@ const pollingSessions = ({ query = '', headers = [] } = {}) => (target) => keepB
   }
 })
 
-/** Kinds of lines that nobody finishes. @type {Record<string, (line: Line) => Promise<unknown>>} */
+/** Kinds of unfinished lines. @type {Record<string, (line: Line) => Promise<unknown>>} */
 const UNFINISHED = {
   'one byte': (line) => line.write('G'),
   nothing: async () => {},

@@ -10,7 +10,7 @@ import { attacked, SECONDS } from './scene.js'
 const P99 = SECONDS >= 60 ? 500 : 2000
 
 for (const name of [...Object.keys(ANONYMOUS), ...Object.keys(SECURE)]) {
-  test(`an attacker without a token stops nobody: ${name}`, async (t) => {
+  test(`an attacker without a token stops no client: ${name}`, async (t) => {
     const { latency, closed, missing, memory } = await attacked(t, name, {
       who: 'anybody',
       secure: Object.hasOwn(SECURE, name),

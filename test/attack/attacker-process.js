@@ -1,6 +1,6 @@
 /**
- * The attacker, in a process of its own. Arguments: who attacks, the attack's name and its target (wire.js) as JSON;
- * tells what it has sent, and keeps the lines that it has open until its parent lets it go.
+ * The attacker, in a process of its own. Arguments: the attacker, the attack's name and its target (wire.js) as JSON.
+ * It reports the bytes sent, and keeps its connections open until its parent ends it.
  */
 import { ADMITTED } from './admitted.js'
 import { ANONYMOUS, SECURE } from './anonymous.js'

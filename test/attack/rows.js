@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { markdownTable } from '../../bench/report/table.js'
 
 /**
- * What each attack has shown: told at once, and kept for the table of the whole run (scripts/attack.js).
+ * The result of each attack: printed at once, and kept for the table of the whole run (scripts/attack.js).
  *
  * @typedef {object} Row
  * @property {string} attack

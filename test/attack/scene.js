@@ -1,5 +1,5 @@
 /**
- * One attack on one gateway worker with 1 GB of heap, beside clients who behave, and what became of them.
+ * One attack on one gateway worker with 1 GB of heap, beside well-behaved clients, and its effect on them.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -63,14 +63,14 @@ export function nestedKeys (depth, bytes) {
   ])
 }
 
-/** @param {number} count @returns {Buffer} an array of so many empty maps */
+/** @param {number} count @returns {Buffer} an array of `count` empty maps */
 export function emptyMaps (count) {
   const head = Buffer.from('dd00000000', 'hex')
   head.writeUInt32BE(count, 1)
   return Buffer.concat([head, Buffer.alloc(count, 0x80)])
 }
 
-/** @param {number} count @returns {Buffer} an array of so many ArrayBuffers without a byte, as notepack writes them */
+/** @param {number} count @returns {Buffer} an array of `count` empty ArrayBuffers, as notepack writes them */
 export function emptyBuffers (count) {
   const head = Buffer.from('dd00000000', 'hex')
   head.writeUInt32BE(count, 1)

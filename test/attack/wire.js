@@ -1,5 +1,5 @@
 /**
- * What an attacker writes: bytes by hand, with no library in between that refuses.
+ * The bytes of an attacker, written by hand: a library would refuse them.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -82,7 +82,7 @@ export class Line {
   ended = false
   written = 0
   received = 0
-  /** The last of what came, for those who look for an answer. */
+  /** The last bytes received, to look for a response. */
   tail = ''
 
   /** @param {{ port: number, source?: string, secure?: boolean }} options */
@@ -180,7 +180,7 @@ export async function keepBusy ({ port, seconds, secure }, count, use) {
  *
  * @param {Target} target
  * @param {number} count
- * @param {() => Buffer | Buffer[]} next what to write each time
+ * @param {() => Buffer | Buffer[]} next bytes to write each time
  * @param {{ query?: string, headers?: string[], pause?: number }} [options] pause: ms between two writes of a line
  */
 export function floodFrames (target, count, next, { query, headers, pause = 0 } = {}) {

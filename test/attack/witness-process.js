@@ -1,6 +1,6 @@
 /**
- * Well-behaved clients beside an attacker, in a process of their own, so that what they measure is the gateway and not
- * the attacker's process. Each signals the other members of its document once a second. It does what its parent says
+ * Well-behaved clients beside an attacker, in a process of their own, so that they measure the gateway and not the
+ * attacker's process. Each signals the other members of its document once a second. It does what its parent says
  * (scene.js) and ends with it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -90,10 +90,10 @@ const commands = {
     }
   },
 
-  /** Forgets what was measured so far; what was asked and has no answer yet is still waited for. */
+  /** Forgets the measurements so far; pending requests are still awaited. */
   async measure () { latencies = [] },
 
-  /** Stops asking, waits for what is on its way, and tells. */
+  /** Stops sending, awaits pending responses, and reports. */
   async report () {
     over = true
     const expected = () => asked * (MEMBERS - 1)

@@ -48,7 +48,7 @@ async function cutOff (t, packets, { first = [] } = {}) {
   })
 }
 
-describe('packets that nobody should send', () => {
+describe('invalid packets', () => {
   test('end a connection that speaks JSON', async (t) => {
     await Promise.all([
       ...[
@@ -92,7 +92,7 @@ describe('packets that nobody should send', () => {
     await stillServed(witness)
   })
 
-  test('that are merely empty, or answer what nobody asked, end nothing', async (t) => {
+  test('that are merely empty, or acknowledge nothing, close no connection', async (t) => {
     const raw = await rawWebSocket(t, url)
     await raw.connect()
     raw.send(
@@ -171,7 +171,7 @@ describe('packets that nobody should send', () => {
     await stillServed(witness)
   })
 
-  test('leave no reserved event to a msgpack client, and `error` is one that nobody knows', async (t) => {
+  test('of a msgpack client cannot name a reserved event, and `error` is unknown', async (t) => {
     const client = await connectClient(t, url, { codec: 'msgpack' })
     const answer = await client.ask('error', { message: 'x' })
     assert.equal(answer.error.code, 'unknown_event')

@@ -70,7 +70,7 @@ test('a worker that has all connections it may have sends others away with 503 a
   await waitFor(() => waiting.connected, { timeout: 15_000 })
 })
 
-test('sessions that poll go on over new connections, and beyond what even an answer may take connections are closed', async (t) => {
+test('polling sessions continue over new connections, and above the reserve connections are closed', async (t) => {
   const server = await startEmbedded(t, { MAX_CONNECTIONS: '4' })
   const session = await rawPolling(server.url)
   const { port } = new URL(server.url)
@@ -97,7 +97,7 @@ test('sessions that poll go on over new connections, and beyond what even an ans
   await waitFor(async () => (await upgrade(server.url)) === 101)
 })
 
-test('a user who has too many connections is told so, and when to come back', async (t) => {
+test('a user with too many connections gets an error with a retry delay', async (t) => {
   const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_USER: '2', AUTH_JWT_SECRET: SECRET })
   const auth = { token: await signToken({ sub: 'ada' }) }
   const [first] = await Promise.all(range(2).map(() => connectClient(t, server.url, { auth })))
@@ -133,7 +133,7 @@ test('an address that has too many sessions gets no more, and proxies are believ
   assert.deepEqual(await refusals(server), { address: 2 })
   for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'doc' })).ok, true)
   for (const client of clients) client.disconnect()
-  // what has ended, and what began no session, does not count
+  // Ended connections, and requests without a session, do not count.
   await waitFor(async () => await upgrade(server.url, headers) === 101)
   for (let i = 0; i < 10; i++) {
     assert.equal(

@@ -35,7 +35,7 @@ for (const transport of ['websocket', 'polling']) {
   })
 }
 
-test('those beyond the queue are told when to come back; those with a session are served; who hangs up disturbs nobody', async (t) => {
+test('requests above the queue get a retry delay; existing sessions are served; a client that disconnects delays no other', async (t) => {
   const origin = 'https://page.example.com'
   const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '5', ALLOWED_ORIGINS: origin })
   const { port } = new URL(server.url)
@@ -108,7 +108,7 @@ test('a refusal that is not for good says when to come back, and a client that d
   await waitFor(() => client.connected)
 })
 
-test('who goes on talking while its WebSocket waits for its turn is cut off, and is nobody else\'s either', async (t) => {
+test('a client that sends more while its WebSocket is queued is disconnected, and not passed to Node', async (t) => {
   const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '1' })
   const sockets = range(2).map(() => connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {}))
   t.after(() => {

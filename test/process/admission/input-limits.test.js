@@ -11,7 +11,7 @@ import { waitFor } from '../../helpers/wait.js'
 import { EngineSocket } from '../../../src/engine/engine-socket.js'
 
 /**
- * What the gateway takes of a client before it is admitted, and of messages that are not whole, on every transport.
+ * The limits of clients that are not admitted, and of unfinished messages, on every transport.
  *
  * @typedef {Awaited<ReturnType<typeof startEmbedded>>} Server
  * @typedef {import('node:test').TestContext} TestContext
@@ -60,7 +60,7 @@ function together (ws, send) {
   socket.uncork()
 }
 
-/** @param {number} length @returns {string} a CONNECT packet of so many bytes */
+/** @param {number} length @returns {string} a CONNECT packet of this size */
 const connectPacket = (length) => `40{"x":"${'x'.repeat(length - 10)}"}`
 
 /**
@@ -144,7 +144,7 @@ for (const kind of KINDS) {
       })
     }
 
-    test('has what it has sent of a message counted until the message is whole, or it has gone', async (t) => {
+    test('has an unfinished message counted until it is whole, or the client has disconnected', async (t) => {
       const server = await start(t, kind)
       const sending = await rawWebSocket(t, server.url)
       sending.ws.send('4', { fin: false })
@@ -218,7 +218,7 @@ describe('long polling', () => {
     await becomes(server, (now) => now.late === 0)
   })
 
-  test('keeps no more of the request that began it than what applications look at', async (t) => {
+  test('keeps only the part of its first request that applications read', async (t) => {
     const server = await startEmbedded(t)
     await fetch(`${server.url}/socket.io/?EIO=4&transport=polling&mine=1`, { headers: { 'x-mine': 'yes' } })
     const [{ request }] = server.gateway.engine.sessions()
@@ -291,7 +291,7 @@ describe('compressed messages', () => {
     return { ws, received, closed: once(ws, 'close').then(([code]) => code) }
   }
 
-  test('are bounded by what they inflate to, which counts', async (t) => {
+  test('are limited by their inflated size, which counts', async (t) => {
     const server = await startEmbedded(t, { COMPRESS_FROM: '1000' })
     const bomb = await compressing(t, server.url)
     bomb.ws.send(connectPacket(EARLY + 1))

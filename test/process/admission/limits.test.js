@@ -10,7 +10,7 @@ import { waitFor } from '../../helpers/wait.js'
 import { kConnection } from '../../../src/gateway/connection.js'
 import { RateLimit, ratesOf } from '../../../src/admission/rate-limit.js'
 
-describe('what a connection may send', () => {
+describe('the input of a connection', () => {
   const rates = ratesOf({ maxEventsPerSecond: 10, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
 
   /** @param {RateLimit} rateLimit @param {number} now @param {number} tries */
@@ -50,10 +50,10 @@ describe('what a connection may send', () => {
   })
 })
 
-describe('what a connection may cost', () => {
+describe('the CPU time of a connection', () => {
   const rates = ratesOf({ maxEventsPerSecond: 1000, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
 
-  test('is a quarter of a core, twice that at once, with what follows decoding', () => {
+  test('is a quarter of a core, twice that at once, including the work after decoding', () => {
     const rateLimit = new RateLimit(rates, 0)
     assert.equal(rateLimit.event(0), true)
     rateLimit.decoded(160)
@@ -90,7 +90,7 @@ describe('what a connection may cost', () => {
 })
 
 describe('a client that sends too much', () => {
-  test('is told so once it has cost more than its share, before anything of it is decoded, and served again when it has paid', async (t) => {
+  test('is refused above its share, before any of its packets is decoded, and served again later', async (t) => {
     const server = await startEmbedded(t)
     for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
       const client = await connectClient(t, server.url, { codec })
@@ -126,7 +126,7 @@ describe('a client that sends too much', () => {
     }
   })
 
-  test('by asking for lists that are larger than its questions is told so, however it asks', async (t) => {
+  test('by requesting lists larger than its requests is refused, however it requests them', async (t) => {
     const server = await startEmbedded(t)
     const members = await Promise.all(Array.from({ length: 50 }, () => connectClient(t, server.url)))
     for (const member of members)
@@ -156,7 +156,7 @@ describe('a client that sends too much', () => {
     assert.equal((await witness.ask('doc:members', { guid: 'doc' })).members.length >= 50, true)
   })
 
-  test('in one message is told that the value is bad, where it is msgpack, and stays connected', async (t) => {
+  test('in one message gets bad_value, where it is msgpack, and stays connected', async (t) => {
     const server = await startEmbedded(t)
     const client = await connectClient(t, server.url, { codec: 'msgpack' })
     await client.ask('doc:join', { guid: 'doc' })
@@ -172,7 +172,7 @@ describe('a client that sends too much', () => {
     )
   })
 
-  test('is told so by each answer, and served again later', async (t) => {
+  test('gets an error for each event, and is served again later', async (t) => {
     const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '20' })
     const client = await connectClient(t, server.url)
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => client.ask('doc:leave', { guid: `${i}` })))

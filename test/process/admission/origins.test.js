@@ -177,7 +177,7 @@ describe('the origin of a page', () => {
     assert.ok(await session.leave())
   })
 
-  test('is what a script or an image of another site does not tell, and they are refused', async () => {
+  test('is missing from a script or an image of another site, and they are refused', async () => {
     const { url } = production
     for (const site of ['cross-site', 'same-site'])
       assert.equal((await request(url + HANDSHAKE, { 'sec-fetch-site': site })).status, 403, site)

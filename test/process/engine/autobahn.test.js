@@ -7,7 +7,7 @@ import { frameFor } from '../../../src/wire/packet.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
- * What the Autobahn test suite asks of a server (case groups 1 to 7, 9 and 10), in strict mode, of our own WebSockets.
+ * The server cases of the Autobahn test suite (groups 1 to 7, 9 and 10) in strict mode, against EngineSocket.
  * Its server echoes.
  */
 
@@ -74,7 +74,7 @@ const close = (code, reason = '') =>
 const octets = (bytes) => Array.from(bytes, (_, i) => bytes.subarray(i, i + 1))
 
 /**
- * What the server says, as the client reads it: [opcode, payload], the code in place of a close frame's payload.
+ * The frames of the server as the client reads them: [opcode, payload], with the code as payload of a close frame.
  * @param {Buffer} bytes
  */
 function readFrames (bytes) {
@@ -168,7 +168,7 @@ const VALID = [
   '\u{1fffe}',
   '\u{fffff}'
 ]
-/** The beginning that is valid, and what makes it invalid: 6.3 to 6.21. */
+/** A valid start and an invalid end: 6.3 to 6.21. */
 const INVALID = [
   'cebae1bdb9cf83cebcceb5 eda080',
   'f8 88808080',
@@ -385,7 +385,7 @@ const GROUPS = {
   ]
 }
 
-describe('a WebSocket does what the Autobahn test suite asks for in group', () => {
+describe('a WebSocket passes the Autobahn test suite, group', () => {
   for (const [group, cases] of Object.entries(GROUPS)) {
     test(group, async () => {
       for (const [i, [chunks, expected]] of cases.entries()) {

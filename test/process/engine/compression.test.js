@@ -76,7 +76,7 @@ describe('compression', () => {
     assert.equal(ws.extensions, '')
   })
 
-  test('changes nothing for stock clients, in either direction, with attachments, acknowledgements and what Socket.IO itself emits', async (t) => {
+  test('changes nothing for stock clients, in either direction, with attachments, acknowledgements and Socket.IO\'s own packets', async (t) => {
     const server = await startEmbedded(t, COMPRESSING)
     const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) =>
       [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports }))
@@ -94,7 +94,7 @@ describe('compression', () => {
     await waitFor(() => clients.every(({ received }) => received.length === 4), {
       message: () => clients.map(({ received }) => received.length)
     })
-    // stock clients compress what is larger than 1 KB
+    // Stock clients compress messages above 1 KB.
     for (const client of clients)
       assert.equal(
         (await client.ask('doc:signal', { guid: 'doc', event: 'signal', data: { LARGE, bytes: Buffer.alloc(3000) } }))

@@ -12,7 +12,7 @@ const { Receiver } = createRequire(import.meta.url)('ws')
 /** @typedef {import('../../../src/wire/packet.js').EncodedMessage} EncodedMessage */
 
 /**
- * What a WebSocket library makes of frames.
+ * Frames as a WebSocket library decodes them.
  * @param {Buffer[]} frames
  * @returns {{ data: Buffer, isBinary: boolean }[]}
  */
@@ -29,7 +29,7 @@ function parseFrames (frames) {
 }
 
 /**
- * What a stock client's decoder makes of a message: from the frame, and from what polling carries, which must be the
+ * A message as a stock client's decoder reads it: from the frame, and from a polling packet, which must be the
  * same.
  * @param {EncodedMessage[]} encoded
  * @param {'json' | 'msgpack'} codec
@@ -140,7 +140,7 @@ describe('frames around a spliced value', () => {
     assert.ok(msgpackMessage('e', wide, META).frame.includes(wide))
   })
 
-  test('make no text until somebody asks, and then once', () => {
+  test('make their text at its first use, and once', () => {
     const { data } = jsonMessage('e', Buffer.from('"ü"'), META)
     assert.ok(data instanceof LazyText)
     assert.equal(`${data}`, `2["e","ü",${JSON.stringify(META)}]`)
@@ -148,7 +148,7 @@ describe('frames around a spliced value', () => {
     assert.equal(`${data}`, `2["e","ü",${JSON.stringify(META)}]`)
   })
 
-  test('are made of what a stock encoder made as well', () => {
+  test('are also made of the output of a stock encoder', () => {
     assert.deepEqual(
       decode([plainMessage('51-["e",{"_placeholder":true,"num":0}]'), plainMessage(Buffer.from([0, 1]))], 'json'),
       ['e', Buffer.from([0, 1])]

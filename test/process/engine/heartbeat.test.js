@@ -47,7 +47,7 @@ const gaps = (times) => times.slice(1).map((time, i) => time - times[i])
 
 /**
  * How sessions end, in their order.
- * @param {Record<string, string>} sids by what they are called
+ * @param {Record<string, string>} sids by name
  * @returns {string[]} filled with name and reason
  */
 function endsOf (sids) {
@@ -109,7 +109,7 @@ describe('the heartbeat', { concurrency: true }, () => {
     assert.ok(client.received.includes('2'), 'it was asked before')
   })
 
-  test('drops what never connected, over either transport', async (t) => {
+  test('drops sessions that never connected, over either transport', async (t) => {
     const before = await count('expired_connections')
     const client = await rawWebSocket(t, url)
     const { sid } = await rawPolling(url)

@@ -18,7 +18,7 @@ const production = await startEmbedded(file, {
   NODE_ENV: 'production', HOST: '127.0.0.1', AUTH_ALLOW_ANONYMOUS: 'true', API_TOKENS: 'test:0123456789abcdef'
 })
 
-describe('what is not Socket.IO', () => {
+describe('requests outside Socket.IO', () => {
   test('is the demo in development', async () => {
     const page = await fetch(`${development.url}/`)
     assert.deepEqual(

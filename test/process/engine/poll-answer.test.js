@@ -23,14 +23,14 @@ async function setUp (t, env) {
   }
 }
 
-/** @param {import('node:net').Socket} stalled which reads again, what has come for it already */
+/** @param {import('node:net').Socket} stalled reads again, also bytes received meanwhile */
 async function endsUnread (stalled) {
   await once(stalled.resume(), 'close')
   assert.ok(stalled.bytesRead < 8_000_000, `${stalled.bytesRead} bytes came`)
 }
 
 for (const refused of [false, true]) {
-  test(`who polls again and has not read the last answer is closed, and the answer goes${refused ? ', also when another request was refused meanwhile' : ''}`, async (t) => {
+  test(`a client that polls again before it has read the last response is closed, and the response is dropped${refused ? ', also when another request was refused meanwhile' : ''}`, async (t) => {
     const { server, client, engine, publish } = await setUp(t)
     const stalling = stalledPoll(t, client.address)
     await waitFor(() => engine.sessionOf(client.sid).transport.writable, { message: 'the poll' })
@@ -46,14 +46,14 @@ for (const refused of [false, true]) {
   })
 }
 
-test('a last answer that nobody reads goes, however its session has ended', async (t) => {
+test('an unread last response is dropped, however its session has ended', async (t) => {
   const { client, engine, publish } = await setUp(t, {
     HEARTBEAT_MIN: '1000',
     HEARTBEAT_MAX: '1000',
     HEARTBEAT_TIMEOUT: '1000'
   })
   await publish()
-  // ends the session, and what waits is still sent
+  // Ends the session; queued packets are still sent.
   await client.post('41')
   const stalled = await stalledPoll(t, client.address)
   await waitFor(() => engine.sessionOf(client.sid) === undefined)

@@ -48,14 +48,14 @@ async function open (t, address) {
 
 /**
  * @param {net.Socket} socket
- * @param {string | Buffer} bytes what it goes on saying, also after the server has ended its side
+ * @param {string | Buffer} bytes sent repeatedly, also after the server has ended its side
  */
 function goOn (socket, bytes) {
   const timer = setInterval(() => { if (!socket.destroyed) socket.write(bytes) }, 20)
   socket.once('close', () => clearInterval(timer))
 }
 
-/** What a client does that a server should not wait for. @type {Record<string, (socket: net.Socket) => void>} */
+/** Behavior of clients that a server should not wait for. @type {Record<string, (socket: net.Socket) => void>} */
 const UNFINISHED = {
   nothing: (socket) => {
     socket.resume()
@@ -80,10 +80,10 @@ const UNFINISHED = {
   'no HTTP': (socket) => {
     socket.resume().write('\x16\x03\x01 hello\r\n\r\n')
   },
-  'an upgrade that nobody takes': (socket) => {
+  'an unsupported upgrade': (socket) => {
     socket.resume().write(`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
   },
-  'an upgrade that nobody takes, and then more': (socket) => {
+  'an unsupported upgrade, and then more': (socket) => {
     socket.resume().write(`${head()}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
     goOn(socket, 'x')
   },
@@ -201,7 +201,7 @@ function accepted (t, own) {
  */
 async function allEnd (t, address, kinds) {
   const sockets = accepted(t, address)
-  /** @type {Map<string, net.Socket>} what the server has, by what its client does */
+  /** @type {Map<string, net.Socket>} sockets of the server by behavior of the client */
   const byKind = new Map()
   for (const [kind, use] of Object.entries(kinds)) {
     const client = await open(t, address)

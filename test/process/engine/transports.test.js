@@ -18,7 +18,7 @@ const { port } = new URL(url)
 /**
  * @param {string} request
  * @param {{ reset?: boolean }} [options] reset: as soon as it is written
- * @returns {Promise<string>} what was answered until the connection was closed
+ * @returns {Promise<string>} everything received until the connection was closed
  */
 async function rawRequest (request, { reset = false } = {}) {
   const socket = connect(Number(port), '127.0.0.1')
@@ -51,7 +51,7 @@ describe('session ids', () => {
     assert.notEqual(id?.slice(-9), /** @type {any} */ (engine).id.slice(-9))
   })
 
-  test('that nobody has are answered by Engine.IO at once, also those of other workers', async () => {
+  test('that no worker owns are answered by Engine.IO at once, also with the number of another worker', async () => {
     for (const sid of [
       'AAAAAAAAAAAAAAAAAAAA',
       createSessionIds(17)(),

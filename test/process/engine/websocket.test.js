@@ -32,7 +32,7 @@ const frame = (first, payload) =>
     Buffer.from(payload).map((byte, i) => byte ^ MASK[i & 3])
   ])
 
-/** @returns {any} Engine.IO's socket of whoever came last with a WebSocket */
+/** @returns {any} Engine.IO's socket of the newest WebSocket client */
 const latest = () => gateway.engine.sessions().at(-1)
 
 /**
@@ -115,7 +115,7 @@ describe('a client that begins with a WebSocket', () => {
   })
 })
 
-describe('what a client sends', () => {
+describe('input of a client', () => {
   for (const [what, bytes, code, reason] of /** @type {const} */ ([
     ['frames that are not masked', Buffer.from([0x81, 1, 0x32]), 1002, 'a frame is not masked'],
     ['text that is not UTF-8', frame(0x81, Buffer.from([0x34, 0xff])), 1007, 'text is not valid UTF-8'],
@@ -138,7 +138,7 @@ describe('what a client sends', () => {
     })
   }
 
-  test('a ping is answered with what it says, a pong with nothing', async (t) => {
+  test('a ping is answered with its payload, a pong is not answered', async (t) => {
     const client = await dial(t, REQUEST, frame(0x8a, 'pong'), frame(0x89, 'ping'))
     await waitFor(() => client.bytes.includes('ping'))
     assert.deepEqual([...client.bytes.subarray(-6)], [0x8a, 4, ...Buffer.from('ping')])
@@ -167,7 +167,7 @@ describe('what a client sends', () => {
   })
 })
 
-test('what is no WebSocket is Node\'s: bad requests, other paths, connections that say nothing and go', async (t) => {
+test('Node handles everything else: bad requests, other paths, connections that end without a byte', async (t) => {
   assert.match(await rawHttp(url, 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /)
   assert.match(await rawHttp(url, REQUEST.replace('/socket.io/', '/elsewhere/')), /^HTTP\/1\.1 404 /)
   const silent = await dial(t)

@@ -51,7 +51,7 @@ async function startWorker (t, findRoute) {
     pending++
     strays.request(sidOf(req), req, res).then((passed) => {
       pending--
-      if (!passed) res.writeHead(404).end('nobody')
+      if (!passed) res.writeHead(404).end('no owner')
     })
   })
   server.on('upgrade', (req, socket, head) =>
@@ -152,16 +152,16 @@ test('when the owner has gone it is looked up again at once, and the whole reque
   assert.deepEqual(await worker.counted(), { forwarded: 2 })
 })
 
-test('an owner that is gone without a successor is nobody, and the request is untouched', async (t) => {
+test('without a successor a dead owner is unknown, and the request is unchanged', async (t) => {
   const owner = await startOwner(t, echo(''))
   const worker = await startWorker(t, async () => owner.route)
   await worker.ask()
   owner.stop()
-  assert.deepEqual(await worker.ask({ method: 'POST', body: 'body' }), { status: 404, text: 'nobody' })
+  assert.deepEqual(await worker.ask({ method: 'POST', body: 'body' }), { status: 404, text: 'no owner' })
   assert.deepEqual(await worker.counted(), { forwarded: 1, unknown: 1 })
 })
 
-test('a number that nobody has is not remembered as nobody\'s', async (t) => {
+test('a free worker number is not cached', async (t) => {
   const owner = await startOwner(t, echo('here '))
   /** @type {Route | undefined} */
   let route = undefined
@@ -171,7 +171,7 @@ test('a number that nobody has is not remembered as nobody\'s', async (t) => {
   assert.equal((await worker.ask()).text, 'here ')
 })
 
-test('while the owner cannot be looked up its requests are nobody\'s, and counted as failed', async (t) => {
+test('while the owner cannot be looked up its requests are not passed on, and counted as failed', async (t) => {
   const owner = await startOwner(t, echo('here '))
   let broken = true
   const worker = await startWorker(t, async () => {
@@ -184,7 +184,7 @@ test('while the owner cannot be looked up its requests are nobody\'s, and counte
   assert.deepEqual(await worker.counted(), { failed: 1, forwarded: 1 })
 })
 
-test('an owner that was there is asked while nobody can be looked up, or nobody is known, until it does not accept', async (t) => {
+test('a known owner is tried while lookups fail or find none, until it does not accept', async (t) => {
   const owner = await startOwner(t, echo('here '))
   /** @type {() => Promise<Route | undefined>} */
   let find = async () => owner.route
@@ -213,7 +213,7 @@ test('an owner that dies with a request in hand: the session is unknown, as Engi
   assert.deepEqual(await worker.counted(), { failed: 1 })
 })
 
-test('only a request to another machine carries a proof, and what a client sends under that name goes nowhere', async (t) => {
+test('only a request to another machine carries a proof, and a client\'s header of that name is dropped', async (t) => {
   /** @type {http.IncomingMessage[]} */
   const seen = []
   for (const tcp of [false, true]) {
@@ -249,7 +249,7 @@ test('a client that gives up ends its request at the owner', async (t) => {
   await waitFor(() => open === 0, { message: 'its end' })
 })
 
-test('an upgrade is handed over with what arrived with it and while its owner was looked up', async (t) => {
+test('an upgrade is handed over with the bytes that arrived with it and while its owner was looked up', async (t) => {
   /** @type {any[]} */
   const sent = []
   Object.assign(process, {

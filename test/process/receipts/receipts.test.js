@@ -104,7 +104,7 @@ for (const [name, path] of [['user', '/v1/users/ada/send'], ['socket', ''], ['ev
   })
 }
 
-test('who never answers, has gone, or was not asked does not count, and nobody counts twice', async (t) => {
+test('clients that never acknowledge, have disconnected, or were not asked do not count, and none counts twice', async (t) => {
   const { join, post, receipts, counted, url } = await setUp(t, { RECEIPT_TIMEOUT: '1000' })
   const [good, silent, leaving, outsider] = await Promise.all([
     join(),
@@ -120,7 +120,7 @@ test('who never answers, has gone, or was not asked does not count, and nobody c
   leaving.on('message', () => leaving.disconnect())
   await post('/v1/documents/doc/broadcast', 1, ASK)
   await waitFor(() => id)
-  // what no stock client does
+  // No stock client does this.
   const spoof = (/** @type {unknown} */ client) => /** @type {any} */ (client).packet({ type: 3, id, data: [] })
   for (const client of [good, outsider]) spoof(client)
   const [{ receipt }] = await receipts(1)
@@ -136,7 +136,7 @@ test('who never answers, has gone, or was not asked does not count, and nobody c
     assert.equal((await client.ask('doc:leave', { guid: 'other' })).error.code, 'not_joined', 'it is still connected')
 })
 
-test('what extensions ask clients for goes on as before, beside receipts', async (t) => {
+test('acknowledgements of extensions work beside receipts', async (t) => {
   const { join, post, receipts, gateway } = await setUp(t)
   const client = await join()
   client.on('message', (_payload, _meta, acknowledge) => acknowledge('a receipt'))
@@ -188,12 +188,12 @@ test('when too many are pending the record arrives all the same and the summary 
   assert.deepEqual([receipt.delivered, receipt.unasked], [1, 1])
 })
 
-test('a client is not cut off for answering what it was asked', async (t) => {
+test('a client is not disconnected for its requested acknowledgements', async (t) => {
   const { join, post, receipts, gateway } = await setUp(t, { MAX_EVENTS_PER_SECOND: '1' })
   const client = await join()
   const connection = /** @type {any} */ (gateway.io.sockets.sockets.get(String(client.id)))[kConnection]
   client.on('message', (_payload, _meta, acknowledge) => acknowledge())
-  // a burst of 110 packets is what such a client may send
+  // Such a client may send a burst of 110 packets.
   for (let i = 0; i < 150; i++) await post('/v1/documents/doc/broadcast', i, ASK)
   await receipts(150)
   assert.equal(connection.open, true)

@@ -5,7 +5,7 @@ import { createAddressOf, proxyList } from '../../../src/admission/address.js'
 const direct = createAddressOf(proxyList([]))
 const behind = createAddressOf(proxyList(['10.0.0.0/8', '192.0.2.1', 'fd00::/8']))
 
-test('a client is who the connection comes from, whatever it says of itself', () => {
+test('a client is the peer of its connection, whatever its headers say', () => {
   assert.equal(direct('203.0.113.5', undefined), '203.0.113.5')
   assert.equal(direct('203.0.113.5', '198.51.100.1'), '203.0.113.5')
   assert.equal(behind('203.0.113.5', '198.51.100.1'), '203.0.113.5')
@@ -18,7 +18,7 @@ test('behind proxies it is the last address that none of them has', () => {
   assert.equal(behind('192.0.2.1', undefined), '192.0.2.1')
   assert.equal(behind('10.1.2.3', '10.0.0.1, 192.0.2.1'), '10.0.0.1')
   assert.equal(behind('fd00::1', '::ffff:198.51.100.1'), '198.51.100.1')
-  // what is no address ends the chain
+  // an invalid address ends the chain
   assert.equal(behind('10.1.2.3', '198.51.100.1, unknown'), '10.1.2.3')
   assert.equal(behind('10.1.2.3', ''), '10.1.2.3')
 })

@@ -61,12 +61,12 @@ describe('sessions whose clients are not admitted', () => {
     assert.deepEqual([sessions, early], [200, 200 * 500])
   })
 
-  test('keep 4 KB each on average, with what has come of their messages', async () => {
+  test('keep 4 KB each on average, unfinished messages included', async () => {
     const [first] = Array.from({ length: 50 }, (_, i) => begin(i, 14_000))
     assert.deepEqual(ended, [])
     begin('large', 200 * 4096 - 49 * 14_000)
     assert.deepEqual(ended, ['0'])
-    // it is nobody's any more
+    // It is forgotten.
     inputLimits.holds(first, -14_000)
     inputLimits.holds(first, 100)
     begin('more', 1)
@@ -137,7 +137,7 @@ describe('messages of admitted clients of which a part has come', () => {
     assert.equal((await figures()).late, 0)
   })
 
-  test('are not touched by what new clients send', () => {
+  test('are not affected by new clients', () => {
     inputLimits.holds(admit(begin('admitted')), MAX_BYTES)
     for (let i = 0; i < 1000; i++) inputLimits.holds(begin(i), EARLY_MESSAGE)
     assert.ok(ended.length > 900 && !ended.includes('admitted'))

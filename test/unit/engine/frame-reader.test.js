@@ -6,7 +6,7 @@ import { seededRandom } from '../../helpers/random.js'
 
 const { Receiver } = createRequire(import.meta.url)('ws')
 const MAX_PAYLOAD = 70_000
-/** What close frames may say, and may not. */
+/** Valid and invalid close codes. */
 const CLOSES = [[], [3, 232], [3, 232, 0xe2, 0x82, 0xac], [3], [3, 237], [3, 232, 0xff]].map((bytes) =>
   Buffer.from(bytes)
 )
@@ -27,7 +27,7 @@ function encode ({ fin = true, rsv = 0, opcode, masked = true, payload }, mask) 
   ])
 }
 
-/** What is told of chunks, and how it ends. @param {Buffer[]} chunks */
+/** Calls of the sink for chunks, and the error. @param {Buffer[]} chunks */
 function ours (chunks) {
   /** @type {unknown[]} */
   const seen = []
@@ -109,7 +109,7 @@ describe('frames of a client', () => {
         const payload = isText
           ? Buffer.from('aß€🎉'.repeat(length)).subarray(0, length)
           : Buffer.alloc(length, random.below(256))
-        // mostly what is allowed
+        // mostly valid values
         const odd = random.below(12) === 0
         const control = random.below(5) === 0
         const fin = random.below(3) > 0
@@ -169,7 +169,7 @@ describe('frames of a client', () => {
     assert.deepEqual(ours(pieces(1025)), [{ error: CloseCode.TOO_BIG }])
   })
 
-  test('take memory for what has come, whatever length they claim', () => {
+  test('take memory for the received bytes, not for the announced length', () => {
     const claims = Buffer.concat([Buffer.from([0x82, 0xff]), Buffer.alloc(8), MASK, Buffer.from('ab')])
     claims.writeBigUInt64BE(BigInt(2 ** 20), 2)
     const sink = { onMessage () {}, onPing () {}, onCloseFrame () {} }

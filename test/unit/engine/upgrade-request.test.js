@@ -23,7 +23,7 @@ const head = (fields, line = `GET ${URL} HTTP/1.1`) => `${[line, ...fields].join
 /** @param {string | Buffer} bytes */
 const read = (bytes) => readUpgrade(Buffer.from(/** @type {any} */ (bytes), 'latin1'), socket)
 
-/** What Node makes of the same request. @param {string} bytes @returns {Promise<http.IncomingMessage>} */
+/** The same request as Node parses it. @param {string} bytes @returns {Promise<http.IncomingMessage>} */
 async function nodes (bytes) {
   const server = http.createServer()
   const upgrade = once(server, 'upgrade')
@@ -149,7 +149,7 @@ describe('the request that begins a WebSocket', () => {
   })
 })
 
-test('a query is what URLSearchParams makes of it', () => {
+test('a query is parsed as by URLSearchParams', () => {
   const random = { below: ((next) => (/** @type {number} */ limit) => Math.floor(next() * limit))(seededRandom(7)) }
   const parts = ['a', 'b', '=', '&', '%20', '+', '%', '#', 'é', '__proto__', 'EIO', '?', '']
   for (let i = 0; i < 5000; i++) {

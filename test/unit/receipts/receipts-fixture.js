@@ -26,7 +26,7 @@ export class FakeConnection {
 export const connections = (count) => Array.from({ length: count }, (_, i) => new FakeConnection(i))
 
 /**
- * What redis-receipts.js does, for workers of this process; the contract ring tests the real one against the same
+ * The function of redis-receipts.js for workers of this process; the contract ring tests the real one against the same
  * rules.
  */
 export class FakeParts {
@@ -125,7 +125,7 @@ export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
   }
 }
 
-/** Lets what was begun come to its end. */
+/** Waits for everything that was begun. */
 export const turns = async () => { for (let i = 0; i < 20; i++) await Promise.resolve() }
 
 /** @param {Summary} summary */

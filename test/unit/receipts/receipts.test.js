@@ -5,7 +5,7 @@ import { waitFor } from '../../helpers/wait.js'
 import { FakeConnection, TICK, TIMEOUT, connections, setUp, turns } from './receipts-fixture.js'
 
 describe('the receipt of a record', () => {
-  test('is told when the last member has acknowledged', async () => {
+  test('is sent when the last member has acknowledged', async () => {
     const { receipts, clock, deliver, acknowledge, pass, summaries, sent, counted } = setUp()
     const members = connections(4)
     const receipt = deliver(members, { event: 'edit', traceId: 't1', timestamp: 1 })
@@ -35,7 +35,7 @@ describe('the receipt of a record', () => {
     assert.deepEqual(await counted(), { acknowledged: 4 })
   })
 
-  test('is told when the time is up, with who did not acknowledge', async () => {
+  test('is sent at the timeout, with the members that did not acknowledge', async () => {
     const { receipts, deliver, acknowledge, pass, summaries, sent, counted } = setUp()
     const members = connections(3)
     const receipt = deliver(members)
@@ -60,7 +60,7 @@ describe('the receipt of a record', () => {
     assert.deepEqual(await counted(), { acknowledged: 1, missing: 2 })
   })
 
-  test('has null for p50 and p99 when nobody has acknowledged', async () => {
+  test('has null for p50 and p99 without acknowledgements', async () => {
     const { deliver, pass, summaries } = setUp()
     deliver(connections(1))
     pass(TIMEOUT + TICK)
@@ -125,7 +125,7 @@ describe('the receipt of a record', () => {
     ])
   })
 
-  test('is not told where nobody got the record, and not opened where none is asked for', async () => {
+  test('is not sent for a record without members, and not opened unless requested', async () => {
     const { receipts, deliver, pass, sent } = setUp()
     deliver([])
     assert.equal(receipts.open(publicationWith()), null)
@@ -173,7 +173,7 @@ describe('the receipt of a record', () => {
 })
 
 describe('however many receipts are pending', () => {
-  test('at the bound nobody is asked, the summary says so, and later it goes on', async () => {
+  test('at the limit no member is asked, the summary says so, and later they are asked again', async () => {
     const { receipts, deliver, acknowledge, pass, summaries, counted } = setUp({ max: 3 })
     const members = connections(3)
     const asked = deliver(members)
@@ -189,7 +189,7 @@ describe('however many receipts are pending', () => {
     assert.deepEqual(await counted(), { acknowledged: 3, unasked: 3 })
   })
 
-  test('what cannot even be told is dropped', async () => {
+  test('a receipt above twice the limit is dropped', async () => {
     const { receipts, deliver, counted } = setUp({ max: 2 })
     for (let i = 0; i < 4; i++) deliver(connections(1))
     assert.equal(receipts.open(publicationWith({ receipt: true })), null)
@@ -202,7 +202,7 @@ describe('however many receipts are pending', () => {
     assert.equal(receipts.open(publicationWith({ receipt: true })), null)
   })
 
-  test('what the uplink does not take counts as pending until it is given up', async () => {
+  test('a summary that the uplink refuses counts as pending until it is dropped', async () => {
     const { receipts, uplink, deliver, acknowledge, counted } = setUp()
     uplink.failing = true
     const [member] = connections(1)

@@ -61,7 +61,7 @@ describe('a record that reaches several workers', () => {
     assert.deepEqual(workers.map(({ receipts }) => receipts.pending), [0, 0, 0])
   })
 
-  test('is told no earlier than the record has reached all workers, also if the first have all acknowledgements by then', async () => {
+  test('is sent no earlier than the record has reached all workers, also if the first have all acknowledgements by then', async () => {
     const { workers, sent, pass } = setUpWorkers(2)
     const [one, other] = connections(2)
     workers[0].acknowledge(one, workers[0].deliver([one], {}, 'r1'))
@@ -77,7 +77,7 @@ describe('a record that reaches several workers', () => {
     )
   })
 
-  test('is told without the worker that died, whose members are counted all the same', async () => {
+  test('is sent without the worker that died, whose members are counted anyway', async () => {
     const { workers, sent, pass } = setUpWorkers(3)
     const members = connections(6)
     workers.forEach((worker, i) => worker.deliver(members.slice(2 * i, 2 * i + 2), {}, 'r1'))
@@ -104,12 +104,12 @@ describe('a record that reaches several workers', () => {
     await turns()
     parts.failing = false
     await pass(TIMEOUT + TICK)
-    // who comes too late tells its part alone: the two add up
+    // A late worker sends its part alone: the two add up.
     assert.equal(sent().reduce((sum, { delivered }) => sum + delivered, 0), 2)
     sent().forEach(assertAddsUp)
   })
 
-  test('is counted as unreported by each worker that cannot hand over its part, or cannot see what became of it', async () => {
+  test('is counted as unreported by each worker that cannot hand over its part, or cannot see the outcome', async () => {
     const { workers, sent, pass, parts } = setUpWorkers(3)
     const members = connections(6)
     workers.forEach((worker, i) => worker.deliver(members.slice(0, 2 * i + 1), {}, 'r1'))
@@ -130,7 +130,7 @@ describe('a record that reaches several workers', () => {
     )
   })
 
-  test('adds up, whoever answers and in whatever order', async () => {
+  test('adds up, whichever members acknowledge and in any order', async () => {
     const { workers, sent, pass, parts } = setUpWorkers(4)
     const members = workers.map(() => connections(50))
     let acknowledged = 0
@@ -150,7 +150,7 @@ describe('a record that reaches several workers', () => {
     assert.equal(sent().reduce((sum, summary) => sum + summary.acknowledged, 0), acknowledged)
   })
 
-  test('is told at once by the only worker that a connection can be on', async () => {
+  test('is sent at once by the only worker that a connection can be on', async () => {
     const { workers, sent } = setUpWorkers(1)
     const [member] = connections(1)
     workers[0].acknowledge(member, workers[0].deliver([member], { operator: 'socket', sid: member.id }, 'r1'))
