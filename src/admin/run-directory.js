@@ -78,7 +78,7 @@ export async function openRunDirectory (directory) {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const stats = await lstat(directory)
   if (!isOwn(stats)) {
-    throw new Error(`the run directory ${directory} belongs to somebody else`)
+    throw new Error(`the run directory ${directory} belongs to another user`)
   }
   if ((stats.mode & 0o077) !== 0) await chmod(directory, 0o700)
   await removeStaleSockets(directory)

@@ -2,7 +2,7 @@ import { checkPublication } from '../wire/publication.js'
 import { publishOnce } from './publish-once.js'
 
 /**
- * The one publish path of the api: whoever decodes an envelope then calls this.
+ * The one publish path of the api: every way in decodes its envelope and then calls this.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @typedef {import('../wire/position.js').Position} Position

@@ -3,8 +3,8 @@ import { createSecureContext } from 'node:tls'
 import { ConfigError } from './load.js'
 
 /**
- * Reads the files that settings name, as whoever terminates TLS and checks tokens will: a wrong one is told before
- * anything else is begun.
+ * Reads the files that settings name, in the same way as the code that terminates TLS and checks tokens, so that errors
+ * are reported before the start.
  *
  * @param {import('./load.js').Config} config
  * @throws {ConfigError} with the setting, the file and the cause of each

@@ -95,7 +95,7 @@ function readFile (file, problems) {
 }
 
 /**
- * What must hold between settings. A setting that could not be read is undefined here and has its own line already.
+ * Checks relations between settings. A setting that could not be read is undefined here and already reported.
  * @param {Config} config
  * @returns {string[]} problems
  */
@@ -138,7 +138,7 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
 }
 
 /**
- * What whoever starts several processes (cluster.js, pm2.config.js) tells them; nothing a user sets.
+ * What a launcher (cluster.js, pm2.config.js) passes to its processes; not for users.
  *
  * @typedef {object} LauncherContext
  * @property {number} slot which of its role's processes this is
@@ -146,8 +146,8 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
  *   this process runs alone
  * @property {boolean} servesAdmin this process answers on ADMIN_PORT for all of them
  * @property {boolean} relaysHandles the parent passes connections on to other workers
- * @property {boolean} urgent clients may be waiting for this process: another one that served before it has died, or
- *   nobody says that none has
+ * @property {boolean} urgent clients may be waiting for this process: it replaces a dead
+ *   one, or the launcher does not say
  * @property {boolean} keepsSockets the parent has a socket for each gateway worker to listen on
  * @property {string | undefined} configFile
  */

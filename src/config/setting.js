@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /**
- * One setting. The generated table (docs/configuration.md, .env.example) is made of these.
+ * One setting. The generated pages (docs/configuration.md, .env.example) list them.
  *
  * @typedef {object} Setting
  * @property {string} as the name in the config object

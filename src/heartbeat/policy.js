@@ -77,7 +77,7 @@ export function pinged (beat, now) {
 }
 
 /**
- * Whatever arrives answers a ping: its sender is there.
+ * Any message from the client answers a ping.
  * @param {Beat} beat with an unanswered ping
  * @param {Figures} figures
  * @param {number} now ms

@@ -51,7 +51,7 @@ export class Child extends EventEmitter {
     }
     const { pid } = this.#process
     this.#process.on('message', (message, handle) => this.#onMessage(/** @type {any} */ (message), handle))
-    // no exit follows where the system has no room for another process; any other error is told with the exit
+    // if the system cannot start another process there is no exit event; other errors come with the exit
     this.#process.on('error', (error) => { if (pid === undefined) this.#failToStart(error) })
     this.#process.on('exit', (code, signal) => this.#end({ code, signal, message: this.#failure }))
   }
@@ -101,7 +101,7 @@ export class Child extends EventEmitter {
    * @param {any} [handle] stays open here
    */
   send (message, handle) {
-    // what it is told when it has just ended is of no use to anybody
+    // errors are ignored: the process may just have ended
     this.#process?.send(/** @type {any} */ (message), handle, {}, () => {})
   }
 

@@ -20,17 +20,17 @@ import { canReusePort } from './reuse-port.js'
 import { Slot } from './slot.js'
 import { createSlotSockets } from './slot-sockets.js'
 
-/** How long a new process may take to be ready during a reload, ms. */
+/** Maximum time for a new process to become ready during a reload, ms. */
 const READY_TIMEOUT = 30_000
-/** How much longer than DRAIN_TIMEOUT processes may take before they are killed, ms. */
+/** Processes are killed this long after DRAIN_TIMEOUT, ms. */
 const KILL_AFTER = 3000
-/** What is stopped first: what ingest has taken from Kafka, and the api has accepted, still reaches the workers. */
+/** Ingest and api stop first, so that their accepted records still reach the workers. */
 const STOP_ORDER = ['ingest', 'api', 'gateway']
-/** The part of DRAIN_TIMEOUT that what is stopped next waits for those before it. */
+/** Maximum share of DRAIN_TIMEOUT that each step of the stop waits for the previous one. */
 const STOP_SHARE = 0.2
 
 /**
- * Runs the cluster on this machine: one gateway worker per core, ingest (with Kafka) and api; restarts what dies,
+ * Runs the cluster on this machine: one gateway worker per core, ingest (with Kafka) and api; restarts dead processes,
  * merges metrics and readiness, passes connections between workers, reloads on SIGHUP, stops in order on SIGTERM.
  *
  * @param {import('../config/load.js').Config} config
@@ -43,7 +43,7 @@ export async function launch (config, { configFile }) {
   const lifecycle = createLifecycle({ log })
   const runDirectory = await makeRunDirectory()
   lifecycle.onStop('run directory', () => rm(runDirectory, { recursive: true, force: true }))
-  /** What processes wait for at their start, as it was told; until all are ready. @type {Set<string>} */
+  /** Messages of processes that wait at their start; until all are ready. @type {Set<string>} */
   const waits = new Set()
   let stopping = false
   let reloading = false
@@ -113,7 +113,7 @@ export async function launch (config, { configFile }) {
       .flatMap((slot) => slot.children)
       .filter((child) => child.workerNumber === message.to && !child.exited)
       .sort((a, b) => b.startedAt - a.startedAt)[0]
-    // the client finds its connection closed, and connects anew
+    // the client's connection is closed, and it reconnects
     if (owner === undefined) handle.close()
     else owner.handOver(message, handle)
   }

@@ -3,7 +3,7 @@ import { getSystemErrorName } from 'node:util'
 
 /**
  * The private parts of Node that slot sockets need: `net._createServerHandle` makes a handle that is bound and does not
- * listen, and takes libuv's flags; `getsockname` tells of a taken port, which libuv keeps to itself until then.
+ * listen, and takes libuv's flags; `getsockname` reports a taken port, which libuv delays until then.
  * Checked with Node 22.12 and 24.21. Without them workers share one socket.
  */
 const createServerHandle = /** @type {any} */ (net)._createServerHandle
@@ -56,17 +56,17 @@ export function canReusePort () {
 }
 
 /**
- * Sockets that are bound to the same port. None listens before somebody listens on it; the system spreads new
- * connections evenly over those that do.
+ * Sockets that are bound to the same port. A socket gets connections once a worker listens on it; the
+ * system spreads new connections evenly over these.
  *
  * @param {string} host an IP address
  * @param {number} port
  * @param {number} count
  * @returns {any[]} native handles
- * @throws {Error} as of `server.listen`, also if whoever listens there would share the port
+ * @throws {Error} as `server.listen`, also if another process listens there and would share the port
  */
 export function bindTogether (host, port, count) {
-  // what is bound without the flag shares with nobody
+  // a socket without the flag shares its port with no other
   const alone = bind(host, port)
   const same = portOf(alone)
   alone.close()

@@ -3,8 +3,8 @@ import { bindTogether } from './reuse-port.js'
 
 /**
  * One socket for each gateway slot, all at the same port, over which the system spreads connections evenly. The
- * launcher keeps them and never accepts: what waits at a socket outlives the worker that accepts from it. While nobody
- * serves a slot, the worker of another slot stands in. Why: docs/decisions/0004-direct-accept.md
+ * launcher keeps them and never accepts: connections in a socket's queue outlive its worker. While a
+ * slot has no worker, the worker of another slot stands in. Why: docs/decisions/0004-direct-accept.md
  *
  * @param {object} options
  * @param {string} options.host
@@ -16,7 +16,7 @@ export function createSlotSockets ({ host, port, slots }) {
   /** Of the slots, in their order; bound when the first worker wants to listen. @type {any[] | undefined} */
   let sockets
   let stopped = false
-  /** Who stands in at the socket of a slot. @type {Map<number, import('./child.js').Child>} */
+  /** The worker that stands in at the socket of a slot. @type {Map<number, import('./child.js').Child>} */
   const standIns = new Map()
 
   return {
@@ -32,7 +32,7 @@ export function createSlotSockets ({ host, port, slots }) {
     give (child) {
       if (stopped) return
       try {
-        // no earlier than it is listened on: a port that is bound only does not look taken
+        // only when a worker listens: a port that is only bound does not look taken
         sockets ??= bindTogether(address, port, slots.length)
       } catch (error) {
         const { message, code, address, port } = /** @type {any} */ (error)
@@ -41,7 +41,7 @@ export function createSlotSockets ({ host, port, slots }) {
       child.send({ type: 'socket' }, sockets[child.slot])
     },
 
-    /** To be called when a slot has got or lost who serves it. */
+    /** Call it when a slot has got or lost its worker. */
     cover () {
       if (sockets === undefined) return
       const serving = slots.map((slot) => slot.serving)
@@ -55,7 +55,7 @@ export function createSlotSockets ({ host, port, slots }) {
       for (const [slot, socket] of sockets.entries()) {
         if (serving[slot] !== undefined || standIns.has(slot)) continue
         const [child] = serving.filter((child) => child !== undefined).sort((a, b) => duties(a) - duties(b))
-        // they wait for the first that is started again
+        // connections wait for the first worker that restarts
         if (child === undefined) return
         standIns.set(slot, child)
         child.send({ type: 'stand-in', slot }, socket)

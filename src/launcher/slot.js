@@ -10,15 +10,15 @@ const MAX_CRASHES = 10
 /** @typedef {import('./child.js').End} End */
 
 /**
- * A place for one process: keeps one running there, with backoff between restarts, and replaces it by a new one on
- * reload, which serves before the old one drains.
+ * The place of one process: keeps one running there, with backoff between restarts, and replaces it on reload by a new
+ * one that is ready before the old one drains.
  */
 export class Slot {
   /** @type {Child | undefined} */
   current
   /** Started by a reload, and not ready yet. @type {Child | undefined} */
   #next
-  /** Told to stop. @type {Set<Child>} */
+  /** Stopping. @type {Set<Child>} */
   #retired = new Set()
   #crashes = 0
   #wasReady = false
@@ -31,7 +31,7 @@ export class Slot {
   /**
    * @param {import('./child.js').ChildSettings} settings
    * @param {object} events
-   * @param {() => void} events.onChange another process serves here, or none
+   * @param {() => void} events.onChange another process is ready here, or none
    * @param {(message: string) => void} events.onWaits what the start of a process waits for
    * @param {(child: Child) => void} events.onListen it asks for the socket to listen on
    * @param {(end: End) => void} events.onRestart it ended unexpectedly and is started again
@@ -58,7 +58,7 @@ export class Slot {
     return this.current?.ready ?? false
   }
 
-  /** Who takes connections. @returns {Child | undefined} */
+  /** The process that accepts connections. @returns {Child | undefined} */
   get serving () {
     return this.current?.ready && !this.current.leaving ? this.current : undefined
   }
@@ -105,7 +105,7 @@ export class Slot {
       this.#backoff.reset()
     }
     this.#crashes++
-    // what has never started will not start by itself: a wrong setting, a port in use
+    // a process that never became ready will not by itself: a wrong setting, a port in use
     if (!this.#wasReady) this.events.onGiveUp(describe(end))
     else if (this.#crashes > this.#limits.maxCrashes)
       this.events.onGiveUp(
@@ -113,7 +113,7 @@ export class Slot {
       )
     else {
       this.events.onRestart(end)
-      // a reload is about to replace it anyway; else a first end may have any cause and is mended at once
+      // a reload replaces it anyway; otherwise restart at once after a first end, with backoff later
       if (this.#next === undefined)
         this.#restart = setTimeout(() => this.start(), this.#crashes === 1 ? 0 : this.#backoff.next())
     }
@@ -151,8 +151,8 @@ export class Slot {
   }
 
   /**
-   * From now on the end of a process is no surprise: it is about to be told to stop, or was told by whoever stops all
-   * of them.
+   * From now on the end of a process is expected: it is about to be stopped, or got a signal that stops the whole
+   * group.
    */
   expectEnd () {
     this.#stopping = true

@@ -1,6 +1,6 @@
 /**
  * @param {number} pid of this machine
- * @returns {boolean} whether there is such a process, of whatever user
+ * @returns {boolean} whether the process exists, of any user
  */
 export function isAlive (pid) {
   try {

@@ -1,5 +1,5 @@
 /**
- * What a person sees who has just started inkcast: where the demo is, and one line that publishes to it.
+ * The text after a start in development: the address of the demo, and one command that publishes to it.
  *
  * @param {import('../config/load.js').Config} config
  * @param {{ port: number, apiPort: number }} ports as they were bound

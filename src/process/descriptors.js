@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Where the system does not say, what most of them allow. */
+/** Default of most systems, if the limit is unknown. */
 const USUAL = 1024
 /** Descriptors that are not for clients: listeners, Redis, Kafka, api, admin, files; and so much of all besides. */
 const RESERVE = 64

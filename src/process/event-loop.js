@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { systemClock } from '../common/clock.js'
 import { LogLimit } from '../common/log-limit.js'
 
-/** How long the event loop's delay is observed before the figures are published and start anew, ms. */
+/** Period over which the event loop's delay is measured, ms. */
 const WINDOW = 10_000
 const NANOSECONDS = 1e6
 /**
@@ -52,7 +52,7 @@ export function createEventLoopMonitor ({
     start () {
       histogram.enable()
       timer = setInterval(() => {
-        // a sleeping process has nothing to tell
+        // an idle process has no samples
         const value = (/** @type {number} */ nanoseconds) =>
           Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION) : 0
         metrics.event_loop_lag_milliseconds.set({ quantile: 'p50' }, value(histogram.percentile(50)))

@@ -1,6 +1,6 @@
 /**
- * What a `Host` header tells about who speaks. A page can have the name of its own server point to this machine (DNS
- * rebinding); the browser then takes our answers for that server's, and only `Host` still has the name.
+ * Checks of the `Host` header. A page can let the name of its own server point to this machine (DNS rebinding); the
+ * browser then treats our answers as that server's, and only `Host` still shows the name.
  */
 
 /** @param {string} host with or without a port @returns {boolean} */
@@ -10,16 +10,15 @@ export const isLoopbackHost = (host) => /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\
 export const isLoopbackOrigin = (origin) =>
   /^https?:\/\/(?:(?:[a-z0-9-]+\.)*localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?$/i.test(origin)
 
-/** An IPv4 address, or a name that nobody can have in the public DNS (RFC 6761, 6762, ICANN's `internal`). */
-const NOBODYS = /^(?:\d+\.\d+\.\d+\.\d+|.*\.(?:localhost|local|internal|test)\.?)$/i
+/** An IPv4 address, or a name that cannot exist in the public DNS (RFC 6761, 6762, ICANN's `internal`). */
+const PRIVATE_NAME = /^(?:\d+\.\d+\.\d+\.\d+|.*\.(?:localhost|local|internal|test)\.?)$/i
 
 /**
  * @param {string | undefined} host with or without a port
- * @returns {boolean} whether the name may be that of a stranger: it is none of this machine or of a private network,
- *   and no address
+ * @returns {boolean} whether the name may be in the public DNS: not this machine, a private network or an address
  */
 export function isPublicName (host) {
   if (host === undefined || host.startsWith('[')) return false
   const name = host.replace(/:\d*$/, '')
-  return name.includes('.') && !NOBODYS.test(name)
+  return name.includes('.') && !PRIVATE_NAME.test(name)
 }

@@ -2,15 +2,15 @@ import cluster from 'node:cluster'
 import net from 'node:net'
 
 /**
- * Takes no more connections, and leaves those there are alone, also those that are idle: a request may be on its way.
+ * Stops accepting connections, and keeps the open ones, even idle ones: a request may be on its way.
  *
- * Where node:cluster's primary accepts for its workers (PM2's daemon does), it goes on handing connections to us until
- * it has heard of this; one that is on its way when we exit would hang until its client gives up. Node tells nobody
- * when the primary has heard, but it answers in order: so we ask it something.
+ * Where node:cluster's primary accepts for its workers (PM2's daemon does), it passes connections to this process until
+ * it knows of the stop; a connection on its way at our exit would hang until its client gives up. Node does not report
+ * when the primary knows, but the primary answers in order: so send it a request.
  *
  * @param {import('http').Server | import('https').Server} server
  * @param {() => void} [onEnd] called when the last connection has ended
- * @returns {Promise<void>} resolves when no more will come
+ * @returns {Promise<void>} resolves when no further connection can arrive
  */
 export async function leavePort (server, onEnd = () => {}) {
   // not http's own, which cuts idle connections

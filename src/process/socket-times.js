@@ -69,7 +69,7 @@ export function endSockets (server, { silence, linger }) {
 /**
  * @param {Error & { code?: string }} error of Node's event `clientError`
  * @param {import('stream').Duplex} socket
- * @returns {boolean} false: there is nobody to answer, or the answer would be written into the middle of another one
+ * @returns {boolean} false: the connection has ended, or the answer would be written into another one
  */
 export function canAnswer (error, socket) {
   const { secureConnecting, _httpMessage } =
@@ -81,8 +81,8 @@ export function canAnswer (error, socket) {
 }
 
 /**
- * Writes the last bytes to a socket that is in nobody else's hands, reads what comes meanwhile, and destroys it when
- * its peer does not close in time.
+ * Writes the last bytes to a socket without another user, discards input, and destroys the socket if its peer does not
+ * close in time.
  *
  * @param {import('stream').Duplex} socket
  * @param {string} bytes
@@ -93,13 +93,13 @@ export function endSocket (socket, bytes, linger = TIMES.linger) {
   socket.on('error', () => socket.destroy())
   destroyAfter(socket, linger)
   socket.end(bytes)
-  // the end of a peer is seen by reading only
+  // only reading detects the peer's close
   socket.resume()
 }
 
 /**
  * @param {import('stream').Duplex} socket
- * @param {number} time ms, whatever happens on it meanwhile
+ * @param {number} time ms, regardless of activity
  */
 export function destroyAfter (socket, time) {
   if (socket.destroyed) return

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 
 /**
- * How a publication travels on the bus and lies in a document's log: the length of a JSON head (4 bytes), the head,
- * and the value's untouched bytes. The head has short keys and leaves out what is default, because it is
- * stored HISTORY_SIZE times per document.
+ * The form of a publication on the bus and in a document's log: the length of a JSON head (4 bytes), the head,
+ * and the value's unchanged bytes. The head has short keys and omits defaults, because it is stored HISTORY_SIZE times
+ * per document.
  *
  * @typedef {import('./publication.js').Publication} Publication
  */
 
 /** Version of the layout; a worker of another version refuses it, so that a rolling upgrade is noticed. */
 const VERSION = 1
-/** Of the id by which the workers that a record reaches know its receipt. */
+/** Length of a receipt's id, which is the same on all workers. */
 const RECEIPT_ID_BYTES = 9
 
 /**
@@ -52,7 +52,7 @@ export function encodeEnvelope (publication, ingestedAt) {
 /**
  * @param {Buffer} envelope
  * @returns {{ publication: Publication, ingestedAt: number, receiptId: string | undefined }} receiptId: the same for
- *   all workers; undefined if none is asked for. The value is a slice of the envelope, not a copy
+ *   all workers; undefined without a receipt. The value is a slice of the envelope, not a copy
  * @throws {Error} if it is not an envelope of this version
  */
 export function decodeEnvelope (envelope) {

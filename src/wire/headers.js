@@ -3,7 +3,7 @@ import { InkcastError } from '../common/errors.js'
 import { OPERATORS, isId } from './publication.js'
 
 /**
- * Header names of the Kafka and HTTP contract; both doors read them with `publicationFromHeaders`.
+ * Header names of the Kafka and HTTP contract; both ways in read them with `publicationFromHeaders`.
  */
 export const HEADER = Object.freeze({
   operator: 'x-operator',
@@ -36,7 +36,7 @@ const MAX_EXCEPT = 100
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /**
- * Made of a UUID because Node keeps those in stock; random bytes cost a call into the system's generator each time.
+ * Derived from a UUID because Node generates these in batches; random bytes cost a system call each time.
  * @returns {string} a trace id as W3C Trace Context has them: 32 hexadecimal digits, 122 of their bits random
  */
 export const newTraceId = () => randomUUID().replaceAll('-', '')
@@ -46,7 +46,7 @@ export const newTraceId = () => randomUUID().replaceAll('-', '')
  *
  * @param {(name: string) => string | undefined} get a header's value by its lower-case name
  * @param {Buffer} value
- * @param {number} timestamp what holds when there is no x-timestamp, ms since 1970
+ * @param {number} timestamp default for x-timestamp, ms since 1970
  * @returns {import('./publication.js').Publication}
  * @throws {InkcastError} unknown_operator, bad_header, bad_content_type
  */

@@ -2,7 +2,7 @@ import { encode, ExtData, ExtensionCodec } from '@msgpack/msgpack'
 import { endOf } from './msgpack-walk.js'
 
 /**
- * What socket.io-msgpack-parser's clients make of values that msgpack has no kind for, all as extension type 0
+ * How socket.io-msgpack-parser's clients encode values that msgpack has no type for, all as extension type 0
  * (notepack.io 2.2): a Date is a fixext 8 with its milliseconds, `undefined` a fixext 1, an ArrayBuffer an ext with its
  * bytes (in Node; browsers send binary).
  */
@@ -12,7 +12,7 @@ const [FIXEXT_1, FIXEXT_8, NIL] = [0xd4, 0xd7, 0xc0]
 
 /**
  * @param {Buffer} bytes one value, checked
- * @returns {Buffer} a copy, in which ArrayBuffers are binary, as everybody understands it
+ * @returns {Buffer} a copy, in which ArrayBuffers are binary, which every decoder understands
  */
 export const withoutArrayBuffers = (bytes) => Buffer.from(rewrite(bytes, (at, type) => {
   if (type < EXT_8 || type > EXT_32) return undefined
@@ -38,8 +38,8 @@ export const withStandardDates = (bytes) => rewrite(bytes, (at, type) => {
 
 /**
  * @param {Buffer} bytes
- * @param {(at: number, type: number) => Uint8Array[] | undefined} replace what an extension becomes; undefined: it
- *   stays
+ * @param {(at: number, type: number) => Uint8Array[] | undefined} replace new bytes of an extension;
+ *   undefined: keep it
  * @returns {Buffer} the same if nothing was replaced
  */
 function rewrite (bytes, replace) {
@@ -62,8 +62,7 @@ function timestamp (ms) {
 }
 
 /**
- * How values with extensions are decoded for clients that speak JSON: Dates as such, of which JSON makes text, and
- * others as `{ type, data }`.
+ * Decodes extensions for JSON clients: a Date as Date, which becomes text in JSON, others as `{ type, data }`.
  */
 export const extensionCodec = new ExtensionCodec()
 extensionCodec.register({

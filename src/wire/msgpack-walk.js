@@ -1,10 +1,10 @@
 /**
- * Finds its way through msgpack that checkMsgpack has let pass, without decoding it.
+ * Walks through msgpack that checkMsgpack has accepted, without decoding it.
  * Formats: https://github.com/msgpack/msgpack/blob/master/spec.md
  */
 
 /**
- * By first byte minus 0xc4: bytes of the length that follows, and bytes besides what it says.
+ * By first byte minus 0xc4: bytes of the length that follows, and further bytes that it does not include.
  * @type {readonly (readonly [number, number])[]}
  */
 const SIZES = [
@@ -20,7 +20,7 @@ const SIZES = [
 /**
  * @param {Buffer} bytes
  * @param {number} at where a value begins
- * @param {(at: number) => void} [onExtension] called with where each extension in it begins
+ * @param {(at: number) => void} [onExtension] called with the start of each extension
  * @returns {number} where it ends; the end of the bytes if they end too early
  */
 export function endOf (bytes, at, onExtension) {
@@ -90,7 +90,7 @@ export function fieldOf (bytes, at, name) {
   return found
 }
 
-/** @param {Buffer} bytes @param {number} at @param {number} length whether a string of so many bytes begins there */
+/** @param {Buffer} bytes @param {number} at @param {number} length whether a string of this length begins there */
 function isString (bytes, at, length) {
   const type = bytes[at]
   if (type >= 0xa0 && type <= 0xbf) return (type & 0x1f) === length

@@ -83,7 +83,7 @@ const MAY_BE_KEY = Array.from(
  * @throws {InkcastError} bad_utf8, bad_value; TooManyValues
  */
 export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
-  /** How many values are still to come in each open array, and below 0 in each open map. @type {number[]} */
+  /** Number of values left in each open array; negative for maps. @type {number[]} */
   const open = []
   let pending = 1
   let inMap = false
@@ -112,14 +112,14 @@ export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
     skip(length)
     extensions = true
     const size = length - 1
-    // decoders believe that a timestamp is as long as the specification has it, and would read on behind it
+    // decoders assume the specified length of a timestamp, and would read beyond it
     if (bytes[at - length] === TIMESTAMP && size !== 4 && size !== 8 && size !== 12)
       throw new InkcastError('bad_value', 'a timestamp of the msgpack value has a wrong length')
   }
   /** @param {number} count @param {boolean} isMap */
   const enter = (count, isMap) => {
     if (count === 0) return
-    // the remaining bytes cannot hold this many values: do not even begin
+    // the remaining bytes cannot hold this many values
     if (count > bytes.length - at)
       throw new InkcastError('bad_value', 'the value is not valid msgpack: it ends too early')
     if (count > maxValues - values) throw new TooManyValues(maxValues)
@@ -167,7 +167,7 @@ export function checkMsgpack (bytes, maxDepth, maxValues = Infinity) {
   return extensions
 }
 
-/** What decoding takes of memory and time depends on the number of values, not on their bytes. */
+/** The cost of decoding depends on the number of values, not of bytes. */
 export class TooManyValues extends InkcastError {
   /** @param {number} max */
   constructor (max) { super('bad_value', `there are more than ${max} values in one message`) }

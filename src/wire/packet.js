@@ -11,11 +11,11 @@ import { decodeMsgpack, encodeMsgpack } from './msgpack.js'
 /** @typedef {'json' | 'msgpack'} Codec */
 
 /**
- * One Engine.IO message and the WebSocket frame that carries it. `data` is what other transports need of it.
+ * One Engine.IO message and the WebSocket frame that carries it. `data` is for other transports.
  * @typedef {object} EncodedMessage
  * @property {string | Buffer | LazyText} data
  * @property {Buffer} frame
- * @property {Buffer} [compressed] the frame for clients that take compressed ones, once it was made
+ * @property {Buffer} [compressed] the compressed frame, once it exists
  */
 
 const TEXT = 0x81
@@ -102,7 +102,7 @@ export function msgpackMessage (event, value, meta, ackId) {
 }
 
 /**
- * A message whose bytes are there already, as a stock encoder made them.
+ * A message from the bytes of a stock encoder.
  * @param {string | Buffer} data an Engine.IO message
  * @returns {EncodedMessage}
  */

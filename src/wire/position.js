@@ -10,8 +10,8 @@ import { randomFillSync } from 'node:crypto'
 
 const EPOCH_BYTES = 6
 /**
- * Every publish brings an epoch along in case there is no log yet; asking the system for each would cost more than the
- * rest.
+ * Random bytes for many epochs: every publish needs one in case there is no log yet, and a system call for each would
+ * cost more than the rest.
  */
 const pool = Buffer.alloc(EPOCH_BYTES * 128)
 let used = pool.length

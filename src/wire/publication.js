@@ -2,8 +2,8 @@ import { InkcastError } from '../common/errors.js'
 import { checkValue } from './value.js'
 
 /**
- * What a service asks for, whichever door it came through (a Kafka record, an HTTP request): the operator, its
- * target, and the value as untouched bytes.
+ * A service's request to publish, independent of its way in (a Kafka record, an HTTP request): the operator, its
+ * target, and the value as unchanged bytes.
  *
  * @typedef {object} Publication
  * @property {Operator} operator
@@ -15,9 +15,9 @@ import { checkValue } from './value.js'
  * @property {boolean} ephemeral not kept in the document's log, no offset
  * @property {boolean} receipt clients are asked for an acknowledgement
  * @property {string} traceId
- * @property {string} [traceparent] W3C trace context, passed on as it came
+ * @property {string} [traceparent] W3C trace context, passed on unchanged
  * @property {number} timestamp ms since 1970, at the producer
- * @property {string} [source] who published: an api caller's name, or `client` for a signal
+ * @property {string} [source] the publisher: an api caller's name, or `client` for a signal
  * @property {string} [idempotencyKey] a document's log takes one record of each key; not passed on to clients
  * @property {string} [from] connection id of the client that sent this signal; set by the gateway only
  * @property {ContentType} contentType
@@ -69,7 +69,7 @@ export function isReservedEvent (event) {
 const TARGETS = { broadcast: ['guid'], user: ['uid'], socket: ['sid'], everyone: [], kick: [], revoke: ['uid', 'guid'] }
 
 /**
- * The one check that every publication passes, whichever door it came through.
+ * The one check of every publication, from every way in.
  *
  * @param {Publication} publication
  * @param {{ maxBytes: number, checked?: boolean }} limits longest value, bytes; whether checkValue has seen the value
@@ -96,13 +96,13 @@ export function checkPublication (publication, { maxBytes, checked = false }) {
   if (isReservedEvent(event)) throw new InkcastError('reserved_event')
   if (value.length > maxBytes)
     throw new InkcastError('value_too_large', `the value has ${value.length} bytes, ${maxBytes} are allowed`)
-  // kick and revoke act on connections; whatever value they carry reaches nobody
+  // kick and revoke act on connections; their value is never delivered
   if (!checked && operator !== 'kick' && operator !== 'revoke') checkValue(value, contentType)
   return publication
 }
 
 /**
- * Publications of one lane keep their order among each other.
+ * The lane of a publication: publications of one lane keep their order.
  * @param {Publication} publication
  * @returns {string}
  */

@@ -2,11 +2,11 @@ import { contentOf, endOf, fieldOf } from './msgpack-walk.js'
 import { MAX_DEPTH } from './value.js'
 
 /**
- * The bytes of the `data` that a client sent, as they came. Decoding finds out what they are; encoding it again would
- * cost as much once more, and loses what only the sender's encoder knows (extension types).
+ * The original bytes of the `data` that a client sent. Encoding the decoded value again would double the cost, and lose
+ * what only the sender's encoder knows (extension types).
  */
 
-/** By the decoded `data`, for as long as it is handled. @type {WeakMap<object, string | Buffer>} */
+/** By the decoded `data`, while it is being handled. @type {WeakMap<object, string | Buffer>} */
 const packets = new WeakMap()
 
 /**
@@ -98,7 +98,7 @@ function endOfJson (text, at) {
     if (char === 0x5b || char === 0x7b) {
       if (++depth > MAX_DEPTH) return -1
     } else if (char === 0x5d || char === 0x7d) {
-      // a number ends where what it is in ends
+      // a number ends with its container
       if (depth === 0) return at
       if (--depth === 0) return at + 1
     } else if (depth === 0 && (char === 0x2c || char <= 0x20)) return at

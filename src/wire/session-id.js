@@ -12,10 +12,10 @@ import { systemClock } from '../common/clock.js'
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const SESSION_ID = /^[A-Za-z0-9_-]{20}$/
 
-/** Worker numbers are below this one: what two characters hold. */
+/** Upper bound of worker numbers: two characters. */
 export const MAX_WORKERS = 4096
 const SEQUENCES = 4096
-/** Random bytes are fetched for so many ids at a time; asking the system for each id costs more than the rest of it. */
+/** Ids per system call for random bytes; a call for each id would cost more than the rest. */
 const POOLED_IDS = 128
 const RANDOM_DIGITS = 9
 
@@ -45,7 +45,7 @@ export function createSessionIds (
     throw new RangeError(`worker number ${workerNumber} is not between 0 and ${MAX_WORKERS - 1}`)
   }
   const worker = PAIRS[workerNumber]
-  // turned into digits all at once: an id that is put together digit by digit is flattened when it becomes a key
+  // encoded all at once: a string concatenated digit by digit is flattened when it becomes a key
   const pool = Buffer.alloc(RANDOM_DIGITS * POOLED_IDS)
   let digits = ''
   let used = pool.length
@@ -85,11 +85,11 @@ const isSessionId = (id) => typeof id === 'string' && SESSION_ID.test(id)
 
 /**
  * @param {string} sid
- * @returns {number | undefined} number of the worker that made this id; undefined if it is not one of ours
+ * @returns {number | undefined} number of the worker that made this id; undefined for other ids
  */
 export const workerOfSid = (sid) => isSessionId(sid) ? NUMBERS.get(sid.slice(0, 2)) : undefined
 
-/** @param {number} workerNumber @returns {string} what the ids that it makes begin with */
+/** @param {number} workerNumber @returns {string} prefix of its ids */
 export const prefixOfWorker = (workerNumber) => PAIRS[workerNumber]
 
 /**

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../common/errors.js'
 import { checkMsgpack, decodeMsgpack } from './msgpack.js'
 
-/** Deeper values would overflow the stack of whoever walks them: a client's parser, or ours when transcoding. */
+/** Deeper values would overflow the stack of a client's parser, or of the gateway when it transcodes. */
 export const MAX_DEPTH = 256
 
 const QUOTE = 0x22
@@ -29,7 +29,7 @@ export function checkValue (value, contentType) {
       throw new InkcastError('bad_value', `the value is nested deeper than ${MAX_DEPTH} levels`)
   } else if (contentType === 'application/msgpack') {
     checkMsgpack(value, MAX_DEPTH)
-    // what passes must also be decodable for JSON clients (a map whose keys are maps is not)
+    // the value must also be decodable for JSON clients (a map whose keys are maps is not)
     decodeMsgpack(value)
   } else {
     throw new InkcastError('bad_content_type', 'content-type must be application/json or application/msgpack')
@@ -42,7 +42,7 @@ export function checkValue (value, contentType) {
  * @returns {boolean} whether it would make more values than that, with keys
  */
 export function hasMoreValues (json, max) {
-  // each takes two characters at least
+  // each value takes at least two characters
   if (json.length <= 2 * max) return false
   let values = 0
   for (let i = 0; i < json.length; i++) {
