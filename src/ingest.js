@@ -9,7 +9,7 @@ import { createPublisher } from './publish/publisher.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 
-/** How long to wait for the consumer group before we say that we are ready nevertheless, ms. */
+/** Time to join the consumer group before the process reports ready nevertheless, ms. */
 const JOIN_TIME = 20_000
 /**
  * How long this process may be between two generations of its consumer group before it reports not ready, ms. A
@@ -54,7 +54,7 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
     if (ready) joinedAt = clock.monotonic()
     return ready || clock.monotonic() - joinedAt < REBALANCE_TIME ? null : reason ?? 'not in the consumer group'
   })
-  // Who replaces another process is ready when it takes part: the other one is stopped then.
+  // A replacement is ready when it has joined: the launcher then stops the process that it replaces.
   const deadline = clock.monotonic() + JOIN_TIME
   while (!ingest.status().ready && clock.monotonic() < deadline) await clock.sleep(50)
 }

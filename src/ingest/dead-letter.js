@@ -9,8 +9,8 @@ import { HEADER } from '../wire/headers.js'
  * @typedef {object} DeadLetter
  * @property {() => Promise<void>} start
  * @property {() => Promise<void>} stop
- * @property {(letter: Letter, signal: AbortSignal) => Promise<void>} send resolves when it is written; tries until
- *   then. Rejects with the signal's reason only
+ * @property {(letter: Letter, signal: AbortSignal) => Promise<void>} send retries until it is written. Rejects
+ *   with the signal's reason only
  */
 
 /**
@@ -18,11 +18,11 @@ import { HEADER } from '../wire/headers.js'
  * @property {string} topic
  * @property {number} partition
  * @property {import('../kafka/contract.js').KafkaRecord} message
- * @property {InkcastError} error why it cannot be delivered
+ * @property {InkcastError} error reason why it cannot be delivered
  */
 
 /**
- * Keeps records that cannot be delivered, as they came, with the reason and where they came from.
+ * Writes records that cannot be delivered to the dead-letter topic, unchanged, with the reason and their origin.
  *
  * @param {object} dependencies
  * @param {Pick<import('../kafka/contract.js').KafkaDriver, 'produce'>} dependencies.kafka
@@ -39,7 +39,7 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
 
     async send (letter, signal) {
       let truncated = false
-      // the wait ends with the signal; what is under way may still be written, and then is there twice
+      // the wait ends with the signal; a request in progress may still be written, and then the record is there twice
       await retry(() => unlessAborted(producer.send(deadLetterRecord(letter, truncated)), signal), {
         signal,
         clock,
@@ -55,7 +55,7 @@ export function createDeadLetter ({ kafka, topic, log, clock = systemClock }) {
 /**
  * Exported for tests: the format.
  * @param {Letter} letter
- * @param {boolean} truncated without key and value, and of the headers only what is ours
+ * @param {boolean} truncated without key, value and the producer's headers
  * @returns {import('../kafka/producer.js').ProducerRecord}
  */
 export function deadLetterRecord ({ topic, partition, message, error }, truncated) {

@@ -3,11 +3,11 @@ import { Backoff, retry } from '../common/backoff.js'
 import { leaderEpochOf } from '../kafka/record.js'
 
 /**
- * Heals what Redis has lost of a Kafka partition when it comes back as another generation: the partition is read again
- * from its mark on, which went back together with the documents. All that the mark covers was written before it, so it
- * is there; all that comes behind it comes again, and documents give it the offsets that it had. Until it is through
- * nobody reads the documents concerned, and where it cannot be proved they begin anew. Why it is safe:
- * docs/decisions/0094-generations-of-redis.md
+ * Restores the records of a Kafka partition that Redis lost when it came back as another generation. The partition is
+ * read again from its mark, which went back together with the documents: records below the mark were written before it
+ * and exist, records behind it are published again and get their previous offsets. Reads of the documents concerned
+ * wait until this is done; where it cannot be proved complete, these documents start over with a new epoch. Why it is
+ * safe: docs/decisions/0094-generations-of-redis.md
  *
  * @typedef {'begun' | 'done' | 'failed'} State
  *
@@ -18,36 +18,37 @@ import { leaderEpochOf } from '../kafka/record.js'
  * @property {number} age of the mark, s
  *
  * @typedef {object} HealingStore
- * @property {boolean} heals false: documents begin anew
+ * @property {boolean} heals false: documents start over
  * @property {(source: string) => Promise<Look>} look
- * @property {(source: string, generation: string, state: State) => Promise<Look>} note does nothing where `generation`
+ * @property {(source: string, generation: string, state: State) => Promise<Look>} note does nothing if `generation`
  *   is over
  *
  * @typedef {object} Healing of one partition, in one generation
  * @property {string} generation
  * @property {State} state
- * @property {number} next while it is 'begun', the offset after the last that is done
- * @property {number} until it is through when this is reached
- * @property {number | undefined} epoch of the partition's leader; another one may have written other records
- * @property {number} strays batches that did not follow the one before
+ * @property {number} next in state 'begun', the offset after the last record that is done
+ * @property {number} until offset at which it is done
+ * @property {number | undefined} epoch of the partition's leader; another leader may have written other records
+ * @property {number} strays number of batches that did not follow the previous one
  */
 
-/** What came longer ago cannot be told apart by idempotency keys any more (MARGIN in publish-4.lua), s. */
+/** Maximum age of a mark, s: idempotency keys are not kept longer (MARGIN in publish-4.lua). */
 const MAX_AGE = 300
-/** A consumer that goes on elsewhere than it was told is not relied on. */
+/** After more strays the consumer does not follow `rewind`, and healing fails. */
 const MAX_STRAYS = 5
 
 /**
  * @param {object} dependencies
  * @param {HealingStore} dependencies.store
- * @param {(partition: number) => Promise<{ low: number, high: number }>} dependencies.ends of a partition, now
+ * @param {(partition: number) => Promise<{ low: number, high: number }>} dependencies.ends current ends of a
+ *   partition
  * @param {(partition: number, next: number) => Promise<unknown>} dependencies.rewind commits this offset, and reads on
- *   from there; rejects where the partition is not ours
+ *   from there; rejects if the partition is not assigned
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createHealing ({ store, ends, rewind, clock, log }) {
-  /** By source; those of our own partitions. @type {Map<string, Healing>} */
+  /** By source, of assigned partitions. @type {Map<string, Healing>} */
   const sources = new Map()
 
   /** @param {string} source @param {Healing} healing @param {State} state */
@@ -55,7 +56,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     const { generation } = await store.note(source, healing.generation, state)
     if (generation !== healing.generation) {
       sources.delete(source)
-      throw new Error('redis is another generation by now')
+      throw new Error('redis is another generation now')
     }
     healing.state = state
   }
@@ -65,7 +66,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     await note(source, healing, 'failed')
     log.warn(
       { source, why },
-      'redis may have lost records that cannot be read again from Kafka: their documents begin anew'
+      'redis may have lost records that cannot be read again from Kafka: their documents start over'
     )
   }
 
@@ -87,9 +88,9 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     const next = (at?.sequence ?? -1) + 1
     if (!store.heals || at === undefined) await note(source, healing, 'failed')
     else if (next >= high) await note(source, healing, next === high ? 'done' : 'failed')
-    else if (age > MAX_AGE) await giveUp(source, healing, `how far they were ingested was noted ${age} s ago`)
+    else if (age > MAX_AGE) await giveUp(source, healing, `their mark is ${age} s old`)
     else if (at.epoch === undefined || next < low)
-      await giveUp(source, healing, 'Kafka has them no more, or does not tell its leader epochs')
+      await giveUp(source, healing, 'Kafka no longer has them, or does not report leader epochs')
     else {
       Object.assign(healing, { next, until: high, epoch: at.epoch })
       await rewind(partition, next)
@@ -106,7 +107,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     if (healing === undefined) return begin(source, partition)
     if (healing.state !== 'begun') return true
     if (!contiguous) {
-      if (++healing.strays > MAX_STRAYS) await giveUp(source, healing, 'the consumer goes on elsewhere')
+      if (++healing.strays > MAX_STRAYS) await giveUp(source, healing, 'the consumer reads at other offsets')
       else await rewind(partition, healing.next)
       return healing.state !== 'begun'
     }
@@ -117,11 +118,11 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
 
   return {
     /**
-     * To be called before anything of a batch is published.
+     * To be called before the first record of a batch is published.
      * @param {string} source
      * @param {import('../kafka/batch.js').ConsumedBatch} batch
      * @param {AbortSignal} signal
-     * @returns {Promise<boolean>} false: not this batch, reading goes on elsewhere
+     * @returns {Promise<boolean>} false: skip this batch, reading goes on at another offset
      * @throws the signal's reason
      */
     async ready (source, batch, signal) {
@@ -131,29 +132,29 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
         signal,
         clock,
         backoff: new Backoff({ min: 50, max: 1000 }),
-        onFailure: (error) => log.debug({ err: error, source }, 'what redis has lost is not known at the moment')
+        onFailure: (error) => log.debug({ err: error, source }, 'the state of redis is unknown at the moment')
       })
     },
 
-    /** @param {string} source @returns {string} the generation of Redis in which its records may be published */
+    /** @param {string} source @returns {string} generation of Redis in which its records may be published */
     generation: (source) => sources.get(source)?.generation ?? '',
 
-    /** Redis may be another generation. @param {string} [source] default: all */
+    /** To be called when Redis may be another generation. @param {string} [source] default: all */
     suspect (source) {
       if (source === undefined) sources.clear()
       else sources.delete(source)
     },
 
-    /** @param {string} source @param {number} next everything before it is done */
+    /** @param {string} source @param {number} next offset; all records before it are done */
     async done (source, next) {
       const healing = sources.get(source)
       if (healing?.state !== 'begun') return
       healing.next = next
       if (next < healing.until) return
-      // what is not noted is found with the next batch
+      // a failed note is repeated with the next batch
       await note(source, healing, 'done').then(
-        () => log.info({ source }, 'what redis had lost is there again'),
-        (error) => log.debug({ err: error, source }, 'that what redis had lost is there again could not be noted'))
+        () => log.info({ source }, 'the records that redis had lost are restored'),
+        (error) => log.debug({ err: error, source }, 'the end of the restore could not be noted'))
     }
   }
 }

@@ -12,20 +12,20 @@ import { createMarks } from './marks.js'
 import { route, sourceOf } from './router.js'
 import { createWatchdog } from './watchdog.js'
 
-/** The bus is reported as failing when it has taken nothing for this long, ms. */
+/** The bus is reported as failing after this time without a successful publish, ms. */
 const BUS_FAILING = 10_000
 
 /**
  * @typedef {import('../kafka/consumer.js').ConsumerStatus & { busFailingFor: number, stalled?: string }} IngestStatus
- *   stalled: what the watchdog misses
+ *   stalled: problem found by the watchdog
  */
 
-/** How long a canary may wait for Kafka, ms. */
+/** Timeout of a canary's acknowledgement by Kafka, ms. */
 const CANARY_TIMEOUT = 4000
-/** Dead letters of one batch that are on their way at the same time; well below what the producer takes. */
+/** Dead letters of one batch that are sent at the same time; well below the producer's limit. */
 const LETTERS_AT_ONCE = 200
 
-/** How long `/ready` tells of a partition that has lost its end, ms. */
+/** How long `/ready` reports a partition that has lost its end, ms. */
 const TELL_LOST_END = 3_600_000
 
 /**
@@ -34,9 +34,9 @@ const TELL_LOST_END = 3_600_000
  */
 
 /**
- * Takes records from the downlink topic, checks each once, and publishes it on the bus. An offset counts as done only
- * when the bus, or the dead-letter topic, has its record: a crash between leads to the record being offered again,
- * and the bus recognises it.
+ * Reads records from the downlink topic, checks each once, and publishes it on the bus. An offset counts as done when
+ * the bus or the dead-letter topic has its record. After a crash in between the record is published again, and the bus
+ * drops the duplicate.
  *
  * @param {object} dependencies
  * @param {import('../kafka/contract.js').KafkaDriver} dependencies.kafka
@@ -65,22 +65,21 @@ export function createIngest ({
     log
   })
   /**
-   * @type {Map<number, { at: string, noticed: number }>} partitions that have lost their end; noticed: by the monotonic
-   *   clock
+   * @type {Map<number, { at: string, noticed: number }>} partitions that have lost their end; noticed: monotonic time
    */
   const lostEnds = new Map()
-  /** @type {Set<number>} partitions of this assignment whose first records that were passed over are in the log */
-  const toldOfPassed = new Set()
+  /** @type {Set<number>} partitions of this assignment with a warning about skipped records in the log */
+  const warnedOfPassed = new Set()
   let topicId = ''
   /** @type {Set<number>} partitions with a value in the metrics */
   const seen = new Set()
-  /** @type {number | undefined} since when the bus takes nothing */
+  /** @type {number | undefined} time of the first failure since the last successful publish */
   let busFailingSince
 
   const consumer = createConsumer({
     kafka,
     settings: { topic, groupId },
-    // also the topic that gateways write to: one place creates topics, and not a hundred gateways
+    // also the gateways' topic: ingest alone creates topics, not a hundred gateways
     prepare: (signal) =>
       ensureTopics({
         kafka,
@@ -142,18 +141,18 @@ export function createIngest ({
       publisher.passedOver(entry.publication)
     }
     if (passed.length > 0)
-      log[toldOfPassed.has(partition) ? 'debug' : 'warn'](
+      log[warnedOfPassed.has(partition) ? 'debug' : 'warn'](
         { topic, partition, records: passed.length, first: messages[passed[0].index].offset },
-        'records without a log were carried out before, or are too old to tell: they are passed over'
+        'records without a log were carried out before, or may have been: they are skipped'
       )
-    if (passed.length > 0) toldOfPassed.add(partition)
+    if (passed.length > 0) warnedOfPassed.add(partition)
 
     /** @param {number} index @param {import('../common/errors.js').InkcastError} error */
     const refuse = async (index, error) => {
       if (error.cause !== undefined)
         log.error(
           { err: error.cause, topic, partition, offset: messages[index].offset },
-          `${error.message}: it goes to the dead letters`
+          `${error.message}: the record goes to the dead-letter topic`
         )
       await deadLetter.send({ topic, partition, message: messages[index], error }, signal)
       publisher.refused(String(messages[index].headers?.[HEADER.operator]), error)
@@ -171,28 +170,28 @@ export function createIngest ({
         }
         metrics.bus_errors.inc({ operation: 'publish' })
         if (busFailingSince === undefined)
-          log.warn({ err: error, topic, partition }, 'the bus does not take records, trying again')
+          log.warn({ err: error, topic, partition }, 'the bus does not accept records; retrying')
         busFailingSince ??= clock.monotonic()
       },
       onPublished: ({ index }) => {
         done[index] = 1
         watchdog.progress(partition)
         if (busFailingSince !== undefined) {
-          log.info({ failedForMs: clock.monotonic() - busFailingSince }, 'the bus takes records again')
+          log.info({ failedForMs: clock.monotonic() - busFailingSince }, 'the bus accepts records again')
           busFailingSince = undefined
         }
       }
     })
-    // both come to their end even if one fails: nothing of this batch may be in progress after it
+    // wait for both even if one fails: no call of this batch may be in progress after its end
     const results = await Promise.allSettled([
       runLanes([...lanes.values()], signal),
       forEachLimited(refused, LETTERS_AT_ONCE, signal, ({ index, error }) => refuse(index, error))
     ])
-    // records that come before these have to come again
+    // earlier records have to be read again first
     if (results.some((result) => result.status === 'rejected' && isUnhealed(result.reason))) return 0
     for (const result of results) if (result.status === 'rejected') throw result.reason
 
-    // behind all the others of the batch, so that none is told to be through while a record is not
+    // canaries come last, so that none is reported while a record of the batch is not done
     for (const { index } of canaries) done[index] = 1
     const undone = done.indexOf(0)
     const count = undone === -1 ? messages.length : undone
@@ -230,7 +229,7 @@ export function createIngest ({
         if (at !== undefined) places.set(partitions[i], { next: at.sequence + 1, epoch: at.epoch })
       })
     } catch (error) {
-      log.debug({ err: error, topic }, 'how far partitions were ingested before is not known at the moment')
+      log.debug({ err: error, topic }, 'the marks of partitions are unknown at the moment')
     }
     return places
   }
@@ -247,15 +246,15 @@ export function createIngest ({
   }
 
   /**
-   * Another member reports the partitions that are no longer ours.
+   * Drops the metrics of partitions that were reassigned: another member reports them.
    * @param {number[]} partitions
    */
   function forgetOthers (partitions) {
     const ours = new Set(partitions.map((partition) => sourceOf({ topic, topicId, partition })))
     marks.keep((source) => ours.has(source))
-    // also ours: another member may have had them in between
+    // also of partitions that are still assigned: another member may have had them in between
     healing.suspect()
-    toldOfPassed.clear()
+    warnedOfPassed.clear()
     for (const partition of seen) {
       if (partitions.includes(partition)) continue
       seen.delete(partition)
@@ -265,28 +264,28 @@ export function createIngest ({
   }
 
   return {
-    /** Resolves at once; `status` says when it has joined its group. */
+    /** Resolves at once; `status` reports when it has joined its group. */
     async start () {
       await consumer.start()
       await watchdog.start()
     },
 
-    /** Finishes what is in progress (for some seconds at most), commits, and leaves the group. */
+    /** Finishes batches in progress (within some seconds), commits, and leaves the group. */
     stop: async () => {
       await Promise.all([watchdog.stop(), consumer.stop()])
       await marks.stop()
     },
 
-    /** Redis was away: it may have lost something. */
+    /** To be called when Redis was unavailable: it may have lost records. */
     suspect: () => healing.suspect(),
 
-    /** @returns {string[]} what /ready tells although records flow */
+    /** @returns {string[]} warnings of /ready; they do not make it fail */
     warnings () {
       const now = clock.monotonic()
       for (const [partition, { noticed }] of lostEnds) if (now - noticed > TELL_LOST_END) lostEnds.delete(partition)
       return [...lostEnds].map(
         ([partition, { at }]) =>
-          `partition ${partition} of ${topic} lost records that were read already (noticed at ${at})`
+          `partition ${partition} of ${topic} lost records that were already read (noticed at ${at})`
       )
     },
 
@@ -298,7 +297,7 @@ export function createIngest ({
       const reason =
         status.reason ??
         stalled ??
-        (busFailingFor > BUS_FAILING ? `the bus takes no records for ${Math.round(busFailingFor / 1000)} s` : undefined)
+        (busFailingFor > BUS_FAILING ? `the bus has accepted no records for ${Math.round(busFailingFor / 1000)} s` : undefined)
       return { ...status, ready: reason === undefined, reason, busFailingFor, stalled }
     }
   }

@@ -6,23 +6,23 @@ import { forEachLimited } from './limited.js'
 
 /** Lanes of one batch that are published at the same time. */
 const CONCURRENCY = 64
-/** What one call of the bus carries. */
+/** Maximum size of one publish call. */
 const CHUNK_RECORDS = 64
 const CHUNK_BYTES = 2 ** 20
-/** A failure that no table knows is a defect, of ours or of the bus: a record that meets it this often is taken out. */
+/** An error that is not in the table is a defect: after this number of tries the record goes to the dead letters. */
 const DEFECT_TRIES = 5
 
 /**
- * Publishes lanes: each in its order, many at a time. What the bus does not take is offered again until it does, and
- * what comes after it in its lane waits; nothing is left out, and a chunk whose outcome is unknown is offered again
- * because the bus recognises what it has (`origin`).
+ * Publishes lanes, each in its order, many at a time. A chunk that the bus does not accept is retried, also when its
+ * outcome is unknown, because the bus recognizes duplicates (`origin`); the rest of its lane waits. No record is
+ * skipped.
  *
  * @param {object} dependencies
  * @param {import('../publish/publisher.js').Publisher['publishChecked']} dependencies.publish
  * @param {(routed: Routed, published: import('../bus/contract.js').Published) => void} dependencies.onPublished
- * @param {(routed: Routed, error: InkcastError) => Promise<void>} dependencies.refuse takes what can never be
- *   published; resolves when it is safe elsewhere
- * @param {(error: unknown) => void} dependencies.onRetry told of each failed call
+ * @param {(routed: Routed, error: InkcastError) => Promise<void>} dependencies.refuse called with a record that can
+ *   never be published; resolves when the dead-letter topic has it
+ * @param {(error: unknown) => void} dependencies.onRetry called for each failed call
  * @param {Pick<import('../common/clock.js').Clock, 'sleep'>} dependencies.clock
  */
 export function createLanes ({ publish: publishChecked, onPublished, refuse, onRetry, clock }) {
@@ -49,7 +49,7 @@ export function createLanes ({ publish: publishChecked, onPublished, refuse, onR
   }
 
   /**
-   * One of them is at fault: each by itself, so that the others get through.
+   * Publishes the records one by one, because one of them is at fault.
    * @param {Routed[]} chunk
    * @param {unknown} error
    * @param {AbortSignal} signal
@@ -79,8 +79,8 @@ export function createLanes ({ publish: publishChecked, onPublished, refuse, onR
   /**
    * @param {Routed[][]} lanes
    * @param {AbortSignal} signal
-   * @returns {Promise<void>} resolves when all is published or refused, or when it was aborted and nothing is in
-   *   progress any more
+   * @returns {Promise<void>} resolves when all records are published or refused, or when it was aborted and no call
+   *   is in progress
    */
   return (lanes, signal) => forEachLimited(lanes, CONCURRENCY, signal, (lane) => run(lane, signal))
 }
@@ -97,14 +97,14 @@ function isFinal (error, tries) {
 /**
  * @param {Routed[]} lane
  * @param {number} from
- * @returns {number} where the chunk that begins there ends
+ * @returns {number} end of the chunk that begins there
  */
 function chunkEnd (lane, from) {
   let bytes = 0
   let to = from
   while (to < lane.length && to - from < CHUNK_RECORDS) {
     const { operator, value } = lane[to].entry.publication
-    // of another lane of the bus than the document's records, so it is waited for
+    // the bus publishes it in another lane than the document's records, so a chunk ends before it
     if (operator === 'revoke') return to === from ? to + 1 : to
     bytes += value.length
     if (to > from && bytes > CHUNK_BYTES) break

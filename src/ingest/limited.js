@@ -1,13 +1,13 @@
 /**
- * Works on all items, some at a time, beginning in their order.
+ * Works on all items, several at a time, starting in their order.
  *
  * @template T
  * @param {readonly T[]} items
- * @param {number} limit how many at the same time
- * @param {AbortSignal} signal when it aborts nothing more is begun, and failures no longer count
+ * @param {number} limit maximum number at the same time
+ * @param {AbortSignal} signal after it aborts no item is started, and failures are ignored
  * @param {(item: T) => Promise<void>} work
- * @returns {Promise<void>} resolves when nothing is in progress any more. Rejects with the first failure; the items
- *   that were not begun by then stay so
+ * @returns {Promise<void>} resolves when no work is in progress. Rejects with the first failure; later items are not
+ *   started
  */
 export async function forEachLimited (items, limit, signal, work) {
   if (items.length === 0) return

@@ -1,33 +1,33 @@
 import { isCovered, readSequence, sequenceText } from '../bus/origin.js'
 import { Backoff, retry } from '../common/backoff.js'
 
-/** How often marks are stored, ms: as often as offsets are committed. */
+/** Interval of writes, ms: that of commits. */
 const INTERVAL = 1000
-/** Where no mark is known, records without a log that are older than this are passed over, ms. */
+/** Without a mark, records without a log that are older than this are skipped, ms. */
 const MAX_AGE = 5 * 60_000
 
 /**
- * Where marks are kept; `createRedisMarks`.
+ * Storage of marks; `createRedisMarks`.
  * @typedef {object} MarkStore
  * @property {(sources: string[]) => Promise<(string | null)[]>} read
  * @property {(marks: [source: string, mark: string, generation: string][]) => Promise<number[]>} write resolves with 0
- *   for each that was not written, because Redis is another generation than the mark's, or nobody has looked what it
- *   has lost
+ *   for each mark that was not written, because Redis is another generation than the mark's, or its losses have not
+ *   been checked yet
  */
 
 /**
  * @typedef {object} Mark
- * @property {Pick<import('../bus/origin.js').Origin, 'sequence' | 'epoch'>} [at] the newest record of its partition
- *   that is done; undefined: not known
+ * @property {Pick<import('../bus/origin.js').Origin, 'sequence' | 'epoch'>} [at] newest record of its partition
+ *   that is done; undefined: unknown
  * @property {boolean} stored
  * @property {string} generation of Redis in which it was reached
  */
 
 /**
- * How far each partition has ever been ingested, whatever its consumer group says. Records for documents are
- * deduplicated by their logs; those without a log (kicks, revocations, messages to users and to everyone, ephemeral
- * ones) would be carried out again when a group's offsets are reset or the group has another name: what is below the
- * mark is passed over. docs/decisions/0093-partitions-that-go-back.md
+ * A mark is the newest offset of a partition that was ever ingested, independent of consumer groups. Records of
+ * documents are deduplicated by their logs. Records without a log (kicks, revokes, messages to users and to everyone,
+ * ephemeral ones) would be carried out again after a group's offsets were reset or the group was renamed: those below
+ * the mark are skipped. docs/decisions/0093-partitions-that-go-back.md
  *
  * @param {object} dependencies
  * @param {MarkStore} dependencies.store
@@ -36,7 +36,7 @@ const MAX_AGE = 5 * 60_000
  * @param {number} [dependencies.interval] ms
  */
 export function createMarks ({ store, clock, log, interval = INTERVAL }) {
-  /** @type {Map<string, Mark>} by source; those of our own partitions */
+  /** @type {Map<string, Mark>} by source, of assigned partitions */
   const marks = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -65,7 +65,7 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
     try {
       await store.write(changed)
     } catch (error) {
-      log.debug({ err: error }, 'how far partitions were ingested could not be stored')
+      log.debug({ err: error }, 'the marks of partitions could not be stored')
       for (const [source] of changed) {
         const mark = marks.get(source)
         if (mark !== undefined) mark.stored = false
@@ -81,8 +81,8 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
   return {
     /**
      * @param {string[]} sources
-     * @returns {Promise<(Mark['at'])[]>} what is known of each
-     * @throws when the store does not answer
+     * @returns {Promise<(Mark['at'])[]>} known mark of each
+     * @throws when the store is unavailable
      */
     async read (sources) {
       await load(sources)
@@ -90,7 +90,7 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
     },
 
     /**
-     * Resolves when it is known whether there is a mark.
+     * Resolves when the mark is loaded, if there is one.
      * @param {string} source
      * @param {AbortSignal} signal
      * @throws its reason
@@ -103,8 +103,7 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
     /**
      * @param {import('../bus/origin.js').Origin} origin of a record without a log
      * @param {number} timestamp of the record, ms since 1970
-     * @returns {boolean} whether it was carried out before, as far as can be told: it is below the mark, or old where
-     *   there is none
+     * @returns {boolean} whether it counts as carried out before: it is below the mark, or old if there is none
      */
     passesOver (origin, timestamp) {
       const at = marks.get(origin.source)?.at
@@ -115,13 +114,13 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
      * @param {import('../bus/origin.js').Origin} origin of the newest record that is done
      * @param {object} place
      * @param {number} place.timestamp of the record
-     * @param {boolean} place.last it is the partition's last
-     * @param {string} place.generation of Redis in which everything up to it is done
+     * @param {boolean} place.last whether it is the partition's last record
+     * @param {string} place.generation of Redis in which all records up to it are done
      */
     done (origin, { timestamp, last, generation }) {
       const mark = marks.get(origin.source)
       if (mark === undefined || isCovered(origin, mark.at)) return
-      // while an old backlog is read for the first time it is the age that counts, also after a restart in between
+      // no mark while an old backlog is read for the first time, so that the age decides also after a restart
       if (mark.at === undefined && !last && clock.now() - timestamp > MAX_AGE) return
       mark.at = { sequence: origin.sequence, epoch: origin.epoch }
       mark.generation = generation
@@ -129,7 +128,7 @@ export function createMarks ({ store, clock, log, interval = INTERVAL }) {
       schedule()
     },
 
-    /** Others have the rest now, and keep their marks. @param {(source: string) => boolean} isOurs */
+    /** Forgets marks of reassigned partitions. @param {(source: string) => boolean} isOurs */
     keep (isOurs) {
       save()
       for (const source of marks.keys()) if (!isOurs(source)) marks.delete(source)

@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { echoChannel } from '../redis/keys.js'
 
 /**
- * Sends short texts through pub/sub to whoever they name: the way that records take, for those who want to know
- * whether it is open.
+ * Sends short texts to a process through Redis pub/sub, as records are sent, to check that it works.
  *
  * @typedef {object} Echo
- * @property {string} id of this one, among all processes
+ * @property {string} id of this process's echo
  * @property {(onEcho: (text: string) => void) => void} start
- * @property {(id: string, text: string) => Promise<unknown>} send to the echo with that id, wherever it is. Rejects
- *   when Redis does not take it
+ * @property {(id: string, text: string) => Promise<unknown>} send to the echo with that id. Rejects when Redis does
+ *   not accept it
  * @property {() => void} stop
  */
 
@@ -21,7 +20,7 @@ export function createRedisEcho ({ redis: { channels, client } }) {
   const id = randomBytes(12).toString('base64url')
   return {
     id,
-    // it stays asked for, whatever becomes of this call
+    // the subscription is repeated even if this call fails
     start (onEcho) { channels.subscribe(echoChannel(id), (payload) => onEcho(payload.toString())).catch(() => {}) },
     send: (to, text) => client.spublish(echoChannel(to), text),
     stop: () => channels.unsubscribe(echoChannel(id))

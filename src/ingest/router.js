@@ -63,14 +63,13 @@ export function route (messages, { source, healed, maxBytes, passesOver = () => 
         passed.push(routed)
         continue
       }
-      // among the document's records, although it goes to workers by the user: who is taken off gets nothing that comes
-      // later
+      // keep a revoke in the document's lane, so that the revoked user gets no record that follows it
       const lane = laneOf(publication.operator === 'revoke' ? { ...publication, operator: 'broadcast' } : publication)
       const others = lanes.get(lane)
       if (others === undefined) lanes.set(lane, [routed])
       else others.push(routed)
     } catch (error) {
-      // anything else is a defect of ours; the record is kept in the dead letters like any other that we cannot read
+      // any other error is a defect; the record goes to the dead letters like an unreadable one
       refused.push({
         index,
         error: error instanceof InkcastError ? error : new InkcastError('internal', undefined, { cause: error })
@@ -81,9 +80,9 @@ export function route (messages, { source, healed, maxBytes, passesOver = () => 
 }
 
 /**
- * The name of a partition in a document's log. A topic that was deleted and created again counts its offsets from 0
- * again, and has another id.
+ * The name of a partition in a document's log. A topic that was deleted and created again has offsets from 0 again, and
+ * another id.
  *
- * @param {{ topic: string, topicId: string, partition: number }} place topicId: '' where it is not known
+ * @param {{ topic: string, topicId: string, partition: number }} place topicId: '' where it is unknown
  */
 export const sourceOf = ({ topic, topicId, partition }) => `${topicId || topic}/${partition}`

@@ -3,56 +3,53 @@ import { canaryRecord, canaryText, readCanary } from './canary.js'
 
 /** ms; docs/decisions/0015-stall-watchdog.md */
 const TIMES = {
-  /** A canary for each partition so often. */
+  /** Interval of canaries, one per partition. */
   cycle: 5000,
-  /**
-   * So long after Kafka has a canary, with Kafka and Redis there and nothing else coming through, its partition is
-   * wedged.
-   */
+  /** A partition is wedged when this time after Kafka accepted a canary neither it nor any record has come through. */
   wedged: 15_000,
-  /** A new consumer is given this long before it may be replaced as well; doubles each time. */
-  patience: 30_000,
-  maxPatience: 600_000
+  /** Minimum time between two replacements of the consumer; doubles each time. */
+  backoff: 30_000,
+  maxBackoff: 600_000
 }
 
 /**
- * Sends a canary through each partition that is ours and waits for it to come back through pub/sub. A consumer that
- * neither brings canaries nor anything else while Kafka takes and Redis passes on what it is given is wedged: readiness
- * fails, and it is replaced. While Kafka or Redis is away nothing is counted.
+ * Sends a canary through each assigned partition and waits for it to come back through pub/sub. A consumer that
+ * delivers neither canaries nor records while Kafka and Redis accept them is wedged: readiness fails, and the consumer
+ * is replaced. While Kafka or Redis is unavailable, missing canaries do not count.
  *
  * @param {object} dependencies
  * @param {Pick<ReturnType<typeof import('../kafka/producer.js').createProducer>, 'start' | 'stop' | 'send'>}
  *   dependencies.producer of the downlink topic
  * @param {import('./redis-echo.js').Echo} dependencies.echo
- * @param {() => number[]} dependencies.partitions those that are ours now, none while the group changes
- * @param {(error: Error) => void} dependencies.replace called with what is wrong with the consumer
- * @param {(partition: number) => Promise<number | undefined>} dependencies.readable how many of its records the
- *   consumer could read and has not; undefined: not known. Never rejects, and takes no longer than a cycle
+ * @param {() => number[]} dependencies.partitions assigned partitions, none during a rebalance
+ * @param {(error: Error) => void} dependencies.replace replaces the consumer
+ * @param {(partition: number) => Promise<number | undefined>} dependencies.readable number of its records that
+ *   the consumer could read and has not; undefined: unknown. Never rejects, and takes no longer than a cycle
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'canary_age_milliseconds'>} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {Partial<typeof TIMES>} [dependencies.times] for tests
  */
 export function createWatchdog ({ producer, echo, partitions, replace, readable, metrics, log, clock, times }) {
-  const { cycle, wedged: wedgedAfter, patience, maxPatience } = { ...TIMES, ...times }
-  // what did not answer the last time is away, and what is missing then is no fault of the consumer
+  const { cycle, wedged: wedgedAfter, backoff, maxBackoff } = { ...TIMES, ...times }
+  // a service without a response for longer is unavailable, and canaries missing then are not the consumer's fault
   const away = 1.5 * cycle
   /**
    * @typedef {object} Watched
-   * @property {number} takenAt when Kafka last took a canary
-   * @property {number} [missing] sent then, the oldest canary that Kafka has and that is not back
-   * @property {number} since when it began to be missing, or something else of its partition came through
+   * @property {number} takenAt time when Kafka last accepted a canary
+   * @property {number} [missing] send time of the oldest accepted canary that is not back
+   * @property {number} since time when it was accepted, or when another record of its partition came through
    */
-  /** @type {Map<number, Watched>} partitions that are ours */
+  /** @type {Map<number, Watched>} assigned partitions */
   const watched = new Map()
-  /** @type {Set<number>} partitions that were found to be wedged, until a canary is back */
+  /** @type {Set<number>} wedged partitions, until a canary is back */
   const stalled = new Set()
-  /** @type {Set<number>} partitions that wait for a transaction to end, until a canary is back */
+  /** @type {Set<number>} partitions behind an open transaction, until a canary is back */
   const heldBack = new Set()
   const stopping = new AbortController()
-  const waits = new Backoff({ min: patience, max: maxPatience, random: () => 1 })
+  const waits = new Backoff({ min: backoff, max: maxBackoff, random: () => 1 })
   let echoedAt = clock.monotonic()
-  let patientUntil = -Infinity
+  let nextReplacementAt = -Infinity
   /** @type {Promise<void> | undefined} */
   let running
 
@@ -68,7 +65,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
     if (stalled.delete(canary.partition)) log.info({ partition: canary.partition }, 'records come through again')
   }
 
-  /** Counts begin with what is ours, and end with it. */
+  /** Follows the assignment. */
   function follow () {
     const ours = new Set(partitions())
     for (const partition of [...watched.keys(), ...stalled]) {
@@ -87,7 +84,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
     try {
       await producer.send(canaryRecord({ echo: echo.id, partition, sentAt }))
     } catch {
-      return // Kafka is away, or that partition
+      return // Kafka or the partition is unavailable
     }
     state.takenAt = clock.monotonic()
     if (state.missing !== undefined) return
@@ -96,8 +93,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
   }
 
   /**
-   * An open transaction holds back all that is behind it, the canary as well, from whoever reads committed records: the
-   * consumer has all that it can get.
+   * Marks the partition as wedged unless an open transaction holds back the records behind it, the canary too.
    * @param {number} partition
    * @param {Watched} state
    */
@@ -127,15 +123,15 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
       if (now - state.since > wedgedAfter) suspects.push(suspect(partition, state))
     }
     if (suspects.length > 0) await Promise.all(suspects)
-    if (stalled.size === 0 || redisAway || now < patientUntil) return
+    if (stalled.size === 0 || redisAway || now < nextReplacementAt) return
     const wedged = [...stalled].filter((partition) => watched.get(partition)?.missing !== undefined)
     if (wedged.length === 0) return
-    if (now - patientUntil > maxPatience) waits.reset()
-    patientUntil = now + waits.next()
-    const error = new Error(`the consumer is wedged: nothing comes through partition ${wedged.join(', ')}`)
+    if (now - nextReplacementAt > maxBackoff) waits.reset()
+    nextReplacementAt = now + waits.next()
+    const error = new Error(`the consumer is wedged: no record comes through partition ${wedged.join(', ')}`)
     log.error(
-      { partitions: wedged, nextTryInMs: Math.round(patientUntil - now) },
-      'Kafka takes records and Redis passes them on, the consumer between them brings none: it is replaced'
+      { partitions: wedged, nextTryInMs: Math.round(nextReplacementAt - now) },
+      'Kafka and Redis accept records, but the consumer delivers none: it is replaced'
     )
     for (const state of watched.values()) state.missing = undefined
     replace(error)
@@ -145,7 +141,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
     while (!stopping.signal.aborted) {
       follow()
       await look()
-      echo.send(echo.id, 'there').catch(() => {}) // shows whether Redis passes on what it is given
+      echo.send(echo.id, 'there').catch(() => {}) // shows whether Redis delivers messages
       for (const [partition, state] of watched) send(partition, state)
       await clock.sleep(cycle, stopping.signal).catch(() => {})
     }
@@ -165,25 +161,25 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
       await producer.stop(0)
     },
 
-    /** A canary came out of the consumer, and everything before it is done. @param {string} text */
+    /** To be called when a canary was read and all records before it are done. @param {string} text */
     arrived (text) {
       const canary = readCanary(text)
-      // one that Redis does not take is missed
+      // a canary that Redis does not accept counts as missing
       if (canary !== undefined) echo.send(canary.echo, canaryText(canary)).catch(() => {})
     },
 
-    /** Something was done: what is slow is not wedged. @param {number} partition */
+    /** To be called for each record that is done: a slow partition is not wedged. @param {number} partition */
     progress (partition) {
       const state = watched.get(partition)
       if (state !== undefined) state.since = clock.monotonic()
     },
 
-    /** @returns {string | undefined} what does not get through, for /ready */
+    /** @returns {string | undefined} problem, for /ready */
     problem () {
-      if (stalled.size > 0) return `nothing comes through partition ${[...stalled].join(', ')} of the downlink topic`
+      if (stalled.size > 0) return `no record comes through partition ${[...stalled].join(', ')} of the downlink topic`
       const silent = clock.monotonic() - echoedAt
       return silent > wedgedAfter
-        ? `what is published does not come back from Redis for ${Math.round(silent / 1000)} s`
+        ? `Redis has not delivered published messages for ${Math.round(silent / 1000)} s`
         : undefined
     }
   }

@@ -1,18 +1,19 @@
-/** How often offsets are committed, ms: what comes again after a crash is what came in this time. */
+/** Interval of commits, ms; after a crash the records of this time are delivered again. */
 const COMMIT_INTERVAL = 1000
 
 /**
- * Remembers which offsets are done and commits them from time to time. A commit that fails is made up for by the next.
+ * Remembers which offsets are done and commits them once per interval. Offsets of a failed commit go into the next one.
  *
  * @param {object} dependencies
  * @param {(offsets: import('./contract.js').CommittedOffset[]) => Promise<void>} dependencies.commit
  * @param {string} dependencies.topic for the log
- * @param {() => string} dependencies.topicId committed with each offset: it means nothing in another topic of this name
+ * @param {() => string} dependencies.topicId committed with each offset, because an offset means nothing in another
+ *   topic of the same name
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.interval] ms
  */
 export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_INTERVAL }) {
-  /** @type {Map<number, number>} by partition, the offset after the last that is done, where it is not committed yet */
+  /** Uncommitted offset after the last record that is done, by partition. @type {Map<number, number>} */
   const offsets = new Map()
   let generation = 0
   /** @type {NodeJS.Timeout | undefined} */
@@ -41,14 +42,14 @@ export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_
   }
 
   return {
-    /** Grows with each assignment of partitions. */
+    /** Increases with each assignment of partitions. */
     get generation () { return generation },
 
     /**
-     * @param {number} since the generation in which the work began; in a later one the partition may have another
-     *   owner, which this commit would set back
+     * @param {number} since generation in which the work began; in a later one the partition may have another owner,
+     *   whom this commit would set back
      * @param {number} partition
-     * @param {number} next the offset after the last that is done
+     * @param {number} next offset after the last record that is done
      */
     done (since, partition, next) {
       if (since !== generation) return
@@ -62,7 +63,7 @@ export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_
      */
     flush: commitAll,
 
-    /** A new assignment begins, at what was committed. */
+    /** Begins a new assignment, at the committed offsets. */
     reset () {
       generation++
       offsets.clear()

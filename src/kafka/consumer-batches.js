@@ -1,44 +1,40 @@
 import { setMaxListeners } from 'node:events'
 
-/**
- * How often it is looked whether the group still counts on this member, and which batches take long, ms. kafkajs itself
- * limits how often it asks.
- */
+/** Interval of heartbeats and of checks for slow batches, ms. A driver may send fewer heartbeats. */
 const BEAT = 500
 
 /**
- * kafkajs asks a broker for nothing while one of its batches is in progress; a partition whose batch takes longer is
- * paused, and the others go on, ms.
+ * A batch that takes longer is paused, ms. kafkajs sends no fetch to a broker while one of its batches is in progress,
+ * so a slow batch would stop all partitions.
  */
-const PATIENCE = 2000
+const PAUSE_AFTER = 2000
 
 /**
  * @typedef {object} ActiveBatch
  * @property {number} partition
  * @property {number} since ms since 1970
- * @property {boolean} paused kafkajs does not wait for it any more
- * @property {() => void} outlast called when it takes longer than PATIENCE
+ * @property {boolean} paused its delivery has returned, fetches go on
+ * @property {() => void} outlast called when it takes longer than PAUSE_AFTER
  * @property {Ending} ending
  * @property {import('./contract.js').Delivery} delivery
  *
- * @typedef {object} Ending what aborts all batches of an assignment together
+ * @typedef {object} Ending aborts all batches of an assignment together
  * @property {AbortController} controller
- * @property {unknown} lost what the heartbeat failed with
+ * @property {unknown} lost error of the heartbeat
  */
 
 /**
- * The batches that a consumer has in progress: hands each to its handler, keeps the membership while that works, and
- * says afterwards what is done. There is one for each partition at most.
+ * The batches that a consumer has in progress, one per partition at most. Hands each to the handler, sends heartbeats
+ * meanwhile, and reports what is done.
  *
  * @param {object} dependencies
  * @param {(fetched: import('./contract.js').Fetched) => Promise<boolean>} dependencies.accepts whether it may be
- *   processed; if not it comes again, or something else in its place
+ *   processed; if not, it is delivered again, or other records in its place
  * @param {(fetched: import('./contract.js').Fetched, signal: AbortSignal) => Promise<number>} dependencies.handle
  * @param {ReturnType<typeof import('./commits.js').createCommits>} dependencies.commits
  * @param {(partition: number, next: number, last: import('./contract.js').KafkaRecord) => void} dependencies.onDone
  *   called with the offset that comes next, and the last record that is done
- * @param {(error: unknown) => void} dependencies.onFailure told why a batch failed that kafkajs does not wait for any
- *   more
+ * @param {(error: unknown) => void} dependencies.onFailure called when a paused batch has failed
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createBatches ({ accepts, handle, commits, onDone, onFailure, clock }) {
@@ -46,7 +42,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
   const active = new Set()
   let ending = newEnding()
   /**
-   * One for all: most batches end within a millisecond, and timers of their own would cost more than they do.
+   * One for all batches: most end within a millisecond, and would cost less than a timer of their own.
    * @type {NodeJS.Timeout | undefined}
    */
   let timer
@@ -65,9 +61,9 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
       return
     }
     const now = clock.monotonic()
-    for (const { since, outlast } of active) if (now - since > PATIENCE) outlast()
+    for (const { since, outlast } of active) if (now - since > PAUSE_AFTER) outlast()
     const held = ending
-    // those that were aborted say nothing about the membership that there is now
+    // aborted batches belong to an earlier membership
     const current = [...active].filter((batch) => batch.ending === held)
     if (current.length === 0) return
     if (current.some(({ delivery }) => !delivery.isCurrent())) return abortAll()
@@ -90,12 +86,12 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
       if (done > 0 && generation === commits.generation) {
         const { offset } = messages[done - 1]
         delivery.resolve(offset)
-        // behind the last record there may be transaction markers, which belong to it
+        // transaction markers behind the last record belong to it
         const next = done === messages.length ? delivery.end : Number(offset) + 1
         commits.done(generation, partition, next)
         onDone(partition, next, messages[done - 1])
       }
-      // what of it is done has to be known to whoever gets the partition
+      // the next owner of the partition begins at the committed offset
       if (batch.paused && signal.aborted) await commits.flush()
     } finally {
       active.delete(batch)
@@ -103,21 +99,21 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
   }
 
   return {
-    /** Whether kafkajs waits for one, and asks for nothing meanwhile. */
+    /** Whether a delivery is pending, so that there may be no fetches. */
     get awaited () { return [...active].some(({ paused }) => !paused) },
 
     /** @returns {Set<number>} partitions with a batch in progress */
     busy: () => new Set(Array.from(active, ({ partition }) => partition)),
 
-    /** @returns {number} ms for which the oldest batch is in progress, 0 if there is none */
+    /** @returns {number} age of the oldest batch, ms; 0 without one */
     slowest: () => active.size === 0 ? 0 : clock.monotonic() - Math.min(...Array.from(active, ({ since }) => since)),
 
     /**
      * @param {import('./contract.js').Delivery} delivery
-     * @throws what the heartbeat failed with: the group goes on without this member, which has to join again
+     * @throws the heartbeat's error: the group has gone on without this member, which has to join again
      */
     async handle (delivery) {
-      // not taken, so it comes again; the pause keeps it from being offered in a tight loop
+      // not resolved, so it is delivered again; the pause prevents a tight loop
       if (closed) return clock.sleep(50)
       const { partition } = delivery
       const { generation } = commits
@@ -148,7 +144,7 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
 
     /**
      * Takes no more batches and waits for those in progress.
-     * @param {number} graceMs then they are aborted, and waited for as long again
+     * @param {number} graceMs after it they are aborted, and have the same time again
      */
     async close (graceMs) {
       closed = true
@@ -163,6 +159,6 @@ export function createBatches ({ accepts, handle, commits, onDone, onFailure, cl
 /** @returns {Ending} */
 function newEnding () {
   const controller = new AbortController()
-  setMaxListeners(0, controller.signal) // everything that waits in the batches listens to it
+  setMaxListeners(0, controller.signal) // all pending calls of the batches listen to it
   return { controller, lost: undefined }
 }

@@ -10,21 +10,21 @@ import { createTopicWatch } from './topic-watch.js'
  * One life of a consumer, from its connection until it fails or is stopped.
  *
  * @typedef {object} Session
- * @property {(error: unknown) => void} fail ends it as if the consumer had failed with this
+ * @property {(error: unknown) => void} fail ends it as if the consumer had failed with this error
  * @property {(partition: number, next: number) => Promise<void>} rewind see createConsumer
  * @property {(signal: AbortSignal) => Promise<void>} run until the signal aborts; rejects when the consumer fails
- * @property {(partition: number) => Promise<number | undefined>} readable how many records of a partition of ours could
- *   be read and were not; undefined: not known
+ * @property {(partition: number) => Promise<number | undefined>} readable number of records of an assigned partition
+ *   that could be read and were not; undefined: unknown
  * @property {() => { joined: boolean, partitions: number[], pollAge: number, reason: string | undefined }} status
  */
 
-/** So long without an answer, while nothing is in progress, and Kafka is taken to be away, ms. */
+/** After this time without a response Kafka is reported as unavailable, ms. */
 const SILENCE = 5000
-/** So long, and it may as well be the consumer. */
+/** After this time without a response the consumer is replaced, ms. */
 const LONG_SILENCE = 75_000
 /** A batch that takes longer than this is reported, ms. */
 const SLOW_BATCH = 15_000
-/** How long batches in progress may take when it is stopped, ms. */
+/** Time for batches in progress when the consumer stops, ms. */
 const STOP_GRACE = 3000
 const COMMIT_TIMEOUT = 2000
 
@@ -38,7 +38,7 @@ const COMMIT_TIMEOUT = 2000
  * @param {(partition: number, records: number) => void} [dependencies.onLag]
  * @param {import('./batch.js').LastReached} [dependencies.lastReached]
  * @param {(partition: number) => void} dependencies.onLostEnd
- * @param {(where: string) => boolean} dependencies.onStuck whether a new consumer is worth a try
+ * @param {(where: string) => boolean} dependencies.onStuck returns whether to replace the consumer
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @returns {Session}
@@ -52,7 +52,7 @@ export function createSession ({
     onJoined,
     onRebalance () {
       joined = false
-      // Still in time: the broker accepts it until this member joins again. What is not committed now comes again.
+      // The broker accepts commits until this member joins again. Uncommitted records will be delivered again.
       commits.flush()
       batches.abortAll()
     },
@@ -76,7 +76,7 @@ export function createSession ({
   })
   const lostEnds = createLostEnds({ kafka, topic, onLostEnd, log })
   const commits = createCommits({ commit: subscription.commit, topic, topicId: () => topicWatch.id, log })
-  /** @type {Map<number, number | undefined>} by partition of ours the offset that comes next, where it is known */
+  /** Offset of the next record, where it is known, by assigned partition. @type {Map<number, number | undefined>} */
   const positions = new Map()
   const batches = createBatches({
     accepts: async (fetched) =>
@@ -104,12 +104,12 @@ export function createSession ({
     onLag,
     onStuck: (partition, next) => {
       if (onStuck(`${partition}@${next}`))
-        fail(new Error(`partition ${partition} has records, the consumer gets none of them`))
+        fail(new Error(`partition ${partition} has records, but the consumer receives none of them`))
     },
     log
   })
   let joined = false
-  /** Whether the partitions of this assignment begin where they should. @type {Promise<boolean>} */
+  /** Whether the partitions of this assignment begin at the right offsets. @type {Promise<boolean>} */
   let begun = Promise.resolve(false)
   let lastPoll = clock.monotonic()
   let polled = false
@@ -121,7 +121,7 @@ export function createSession ({
   function onJoined ({ partitions, leader }) {
     joined = true
     lastPoll = clock.monotonic()
-    batches.abortAll() // those of the assignment before
+    batches.abortAll() // of the previous assignment
     commits.reset()
     positions.clear()
     for (const partition of partitions) positions.set(partition, undefined)
@@ -132,7 +132,7 @@ export function createSession ({
         if (outdated.length > 0)
           log.warn(
             { topic, partitions: outdated },
-            'the topic was made anew: its partitions are read from their beginning'
+            'the topic was deleted and created again: its partitions are read from the beginning'
           )
         return true
       },
@@ -149,7 +149,7 @@ export function createSession ({
 
   /**
    * @param {import('./contract.js').Fetched} fetched
-   * @returns {Promise<boolean>} false: reading goes on elsewhere, behind what a partition has lost
+   * @returns {Promise<boolean>} false: reading goes on at another offset, because the partition has lost its end
    */
   async function goesOn (fetched) {
     const { partition, messages } = fetched
@@ -169,27 +169,27 @@ export function createSession ({
     await subscription.start()
   }
 
-  /** Lets batches in progress end, and takes care that what they did is committed before the group is left. */
+  /** Lets batches in progress end, and commits their offsets before the consumer leaves the group. */
   async function stop () {
     await batches.close(STOP_GRACE)
     await Promise.race([commits.flush(), clock.sleep(COMMIT_TIMEOUT)])
   }
 
-  /** @returns {number} ms for which there should have been an answer; while a batch is in progress nothing is asked */
+  /** @returns {number} ms without an expected response; during a delivery none is expected */
   function silence () {
     if (batches.awaited) lastPoll = clock.monotonic()
     return clock.monotonic() - lastPoll
   }
 
-  /** A consumer whose requests never come back fails by itself in no other way. */
+  /** Detects requests that get no response and no error. */
   function watch () {
     const ms = silence()
-    if (ms > LONG_SILENCE) fail(new Error(`no answer from Kafka for ${Math.round(ms / 1000)} s`))
+    if (ms > LONG_SILENCE) fail(new Error(`no response from Kafka for ${Math.round(ms / 1000)} s`))
     const nowSilent = ms > SILENCE
     if (nowSilent !== silent) {
       silent = nowSilent
-      if (silent) log.warn({ topic, groupId, ms }, 'Kafka does not answer the consumer')
-      else log.info({ topic, groupId }, 'Kafka answers the consumer again')
+      if (silent) log.warn({ topic, groupId, ms }, 'Kafka does not respond to the consumer')
+      else log.info({ topic, groupId }, 'Kafka responds to the consumer again')
     }
   }
 
@@ -199,11 +199,11 @@ export function createSession ({
     readable: lag.readable,
 
     async rewind (partition, next) {
-      if (!positions.has(partition)) throw new Error(`partition ${partition} is not ours`)
-      // neither what waits to be committed nor a commit that fails may overtake this one
+      if (!positions.has(partition)) throw new Error(`partition ${partition} is not assigned to this consumer`)
+      // no pending or failed commit may overtake this one
       commits.reset()
       await subscription.commit([{ partition, offset: next, metadata: topicWatch.id }])
-      if (!positions.has(partition)) throw new Error(`partition ${partition} is not ours any more`)
+      if (!positions.has(partition)) throw new Error(`partition ${partition} was reassigned`)
       positions.set(partition, next)
       subscription.seek(partition, next)
     },
@@ -216,7 +216,7 @@ export function createSession ({
       const ended = unlessAborted(failed, signal).catch((error) => {
         if (!signal.aborted) throw error
       })
-      ended.catch(() => {}) // it is looked at further down
+      ended.catch(() => {}) // handled below
       const watchdog = setInterval(watch, 1000)
       let starting = true
       const started = start().finally(() => {
@@ -234,8 +234,8 @@ export function createSession ({
         topicWatch.stop()
         batches.close(0)
         if (!(await subscription.close()))
-          log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is left behind')
-        // one that gets through only now would join the group and keep partitions from those who work
+          log.warn({ topic, groupId }, 'the Kafka consumer did not close in time and is abandoned')
+        // a connection that is made later would join the group and hold partitions without reading them
         if (starting)
           started.then(
             () => subscription.close(),
@@ -253,9 +253,9 @@ export function createSession ({
         pollAge: polled ? clock.monotonic() - lastPoll : Infinity,
         reason:
           slow > SLOW_BATCH
-            ? `a batch is in progress for ${Math.round(slow / 1000)} s`
+            ? `a batch has been in progress for ${Math.round(slow / 1000)} s`
             : quiet > SILENCE
-              ? `no answer from Kafka for ${Math.round(quiet / 1000)} s`
+              ? `no response from Kafka for ${Math.round(quiet / 1000)} s`
               : undefined
       }
     }

@@ -4,33 +4,34 @@ import { createSession } from './consumer-session.js'
 
 /**
  * @typedef {object} ConsumerStatus
- * @property {boolean} ready it is a member of its group and gets on
+ * @property {boolean} ready it is a member of its group and makes progress
  * @property {string} [reason] why it is not ready
  * @property {boolean} joined
  * @property {number[]} partitions
- * @property {number} pollAge ms since the last answer of a broker, Infinity before the first
- * @property {number} restarts how often it had to be replaced
+ * @property {number} pollAge ms since a broker's last response, Infinity before the first
+ * @property {number} restarts number of replacements
  */
 
-/** A consumer that ran this long has recovered: the next failure is tried again soon. */
+/** After this time without a failure the next replacement comes without backoff, ms. */
 const STABLE = 60_000
 
 /**
- * A member of a consumer group that replaces itself when it fails: kafkajs gives up for good on errors it deems
- * final, and in the field consumers have stopped without a word.
+ * A member of a consumer group that is replaced when it fails. kafkajs gives up for good on some errors, and in the
+ * field consumers have stopped without an error.
  *
  * @param {object} dependencies
  * @param {import('./contract.js').KafkaDriver} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
  * @param {import('./batch.js').BatchHandler} dependencies.handle
  * @param {(signal: AbortSignal) => Promise<unknown>} [dependencies.prepare] done before each connection
- * @param {(partitions: number[]) => void} [dependencies.onAssigned] told which partitions are its own now
- * @param {(partition: number, records: number) => void} [dependencies.onLag] told every 10 s how many records of each
- *   partition are not done
+ * @param {(partitions: number[]) => void} [dependencies.onAssigned] called with the partitions of each
+ *   assignment
+ * @param {(partition: number, records: number) => void} [dependencies.onLag] called every 10 s with the number of
+ *   records of each partition that are not done
  * @param {import('./batch.js').LastReached} [dependencies.lastReached]
- * @param {(partition: number) => void} [dependencies.onLostEnd] told of a partition that has lost records which were
- *   read already; reading goes on behind the loss
- * @param {(error: unknown) => void} [dependencies.onFailure] told of each replacement
+ * @param {(partition: number) => void} [dependencies.onLostEnd] called when a partition has lost records that were
+ *   already read; reading goes on behind the loss
+ * @param {(error: unknown) => void} [dependencies.onFailure] called at each replacement
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
@@ -85,7 +86,7 @@ export function createConsumer ({
   }
 
   /**
-   * Where a new consumer was stuck as well another one will be: that is no longer for us to mend.
+   * A second consumer that is stuck at the same record is not replaced again: that would not help.
    * @param {string} where partition and offset
    */
   function stuck (where) {
@@ -97,8 +98,8 @@ export function createConsumer ({
   /** @param {unknown} error @param {number} waitMs */
   async function failed (error, waitMs) {
     const message = error instanceof Error ? error.message : String(error)
-    // the same failure over and over is one line; what kafkajs would try again itself, such as a coordinator that is
-    // not ready yet, is no alarm
+    // repetitions are logged at debug; an error that is expected to pass, such as a coordinator that is not ready yet,
+    // is a warning
     const level =
       failure === message
         ? 'debug'
@@ -117,34 +118,34 @@ export function createConsumer ({
   }
 
   return {
-    /** Resolves at once: it joins, and joins again, by itself; `status` says how far it is. */
+    /** Resolves at once; the consumer joins and rejoins by itself. `status` reports its state. */
     async start () {
       running ??= run()
     },
 
-    /** Lets the batches in progress come to their end, commits and leaves the group. */
+    /** Lets the batches in progress end, commits and leaves the group. */
     async stop () {
       stopping.abort(new Error('stopped'))
       await running
     },
 
-    /** Ends the consumer that there is now; another one takes its place. @param {Error} error why */
+    /** Replaces the current consumer by a new one. @param {Error} error the reason */
     replace (error) {
       session?.fail(error)
     },
 
     /**
      * @param {number} partition
-     * @returns {Promise<number | undefined>} how many of its records could be read and were not: none while an open
-     *   transaction holds them back; undefined: not known
+     * @returns {Promise<number | undefined>} number of its records that could be read and were not; records behind an
+     *   open transaction do not count. undefined: unknown
      */
     async readable (partition) {
       return session?.readable(partition)
     },
 
     /**
-     * Commits an offset of a partition of ours, and goes on there. To be called while a batch of the partition is in
-     * progress, which is then over.
+     * Commits an offset of an assigned partition and goes on there. To be called during a batch of that partition,
+     * which ends with it.
      * @param {number} partition
      * @param {number} next
      */
@@ -153,12 +154,12 @@ export function createConsumer ({
       await session.rewind(partition, next)
     },
 
-    /** @param {number} partition @returns {Promise<{ low: number, high: number }>} where it begins and ends now */
+    /** @param {number} partition @returns {Promise<{ low: number, high: number }>} its current first and end offset */
     async ends (partition) {
       const inspector = await kafka.inspect({ retries: 1 })
       try {
         const found = (await inspector.ends(settings.topic)).find((each) => each.partition === partition)
-        if (found === undefined) throw new Error(`Kafka tells nothing of partition ${partition}`)
+        if (found === undefined) throw new Error(`Kafka does not know partition ${partition}`)
         return { low: found.low, high: found.high }
       } finally {
         inspector.close()

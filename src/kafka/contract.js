@@ -55,14 +55,14 @@
  * @property {(partition: number, offset: number) => void} seek next delivery of the partition begins here. Fetches
  *   that are under way are dropped
  * @property {() => Promise<boolean>} close leaves the group, no later than 3 s from now; false: the broker did not
- *   answer in time. Never rejects
+ *   respond in time. Never rejects
  *
  * @typedef {object} SubscriptionHandlers
  * @property {(assignment: { partitions: number[], leader: boolean }) => void} onJoined with each generation of the
  *   group, before its first delivery
  * @property {() => void} onRebalance the group changes; commits are accepted until this member joins again, which is
  *   after its deliveries have ended
- * @property {() => void} onResponse a broker has answered a fetch, with or without records
+ * @property {() => void} onResponse a broker has responded to a fetch, with or without records
  * @property {(partition: number, next: number) => void} onSkip a fetch brought nothing but transaction markers; `next`:
  *   the offset after them
  * @property {(error: Error) => void} onFailure the subscription is over; close it
@@ -113,9 +113,9 @@
  * @property {number | undefined} maxBytes of a batch of one partition (`max.message.bytes`); undefined where Kafka does
  *   not tell (permission DescribeConfigs)
  * @property {(messages: OutgoingMessage[]) => Promise<SendFailure | undefined>} send resolves with undefined when all
- *   in-sync replicas have them. The same messages sent again after a failure are recognised by the broker and written
+ *   in-sync replicas have them. The same messages sent again after a failure are recognized by the broker and written
  *   once. Never rejects
- * @property {() => Promise<boolean>} close no later than 3 s from now; false: the broker did not answer in time. Never
+ * @property {() => Promise<boolean>} close no later than 3 s from now; false: the broker did not respond in time. Never
  *   rejects
  *
  * @typedef {object} OutgoingMessage

@@ -2,7 +2,7 @@ import { headersFromPublication } from '../wire/headers.js'
 import { createProducer } from './producer.js'
 
 /**
- * Writes publications to the downlink topic: what the api does with what it is asked to publish.
+ * Writes the api's publications to the downlink topic.
  *
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
@@ -19,9 +19,8 @@ export function createKafkaDownlink ({ kafka, topic, log, clock, limits }) {
 
     /**
      * @param {import('../wire/publication.js').Publication} publication checked (`checkPublication`)
-     * @returns {Promise<void>} resolves when all in-sync replicas have it. Rejects with `unavailable` when it was not
-     *   written, with `timeout` when that is not known (both within 10 s), with `value_too_large` when the topic does
-     *   not take it
+     * @returns {Promise<void>} resolves when all in-sync replicas have it. Rejects with `unavailable` if it was not
+     *   written, with `timeout` if that is unknown (both within 10 s), with `value_too_large` if the topic refuses it
      */
     publish: (publication) =>
       producer.send({ key: keyOf(publication), value: publication.value, headers: headersFromPublication(publication) })
@@ -29,7 +28,7 @@ export function createKafkaDownlink ({ kafka, topic, log, clock, limits }) {
 }
 
 /**
- * What has one key lies in one partition and keeps its order.
+ * Records with the same key are in one partition and keep their order.
  * @param {import('../wire/publication.js').Publication} publication
  * @returns {string}
  */

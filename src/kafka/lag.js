@@ -1,29 +1,27 @@
 import { within } from '../common/wait.js'
 
-/** How often the ends of the partitions are asked for, ms. */
+/** Interval of requests for the partitions' ends, ms. */
 const INTERVAL = 10_000
-/**
- * So many times in a row a partition has records and nothing is done with them, and its consumer is taken to be stuck.
- */
+/** A consumer counts as stuck when a partition has unread records this many times in a row without progress. */
 const STUCK_AFTER = 6
-/** So long Kafka may take to say what there is to read, ms. */
+/** Timeout of a request for the number of readable records, ms. */
 const ASK_TIMEOUT = 2000
 
 /**
  * @typedef {object} Progress
- * @property {number | undefined} next the offset of the record that comes next; undefined before the first
+ * @property {number | undefined} next offset of the next record; undefined before the first one
  * @property {boolean} busy a batch is in progress
  */
 
 /**
- * Compares what a topic holds with how far a consumer is, over a connection of its own: what the consumer itself says
- * is only as true as its last answer. It sees the lag grow while a batch is stuck, and a consumer that is alive
- * and gets nothing.
+ * Compares the ends of partitions with a consumer's progress, over a connection of its own: what the consumer knows is
+ * as old as its last response. The lag is correct while a batch is stuck, and a consumer that is alive but receives
+ * nothing is noticed.
  *
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'inspect'>} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
- * @param {() => Map<number, Progress>} dependencies.progress of the partitions that are the consumer's own now
+ * @param {() => Map<number, Progress>} dependencies.progress of the assigned partitions
  * @param {(partition: number, records: number) => void} [dependencies.onLag]
  * @param {(partition: number, next: number) => void} dependencies.onStuck
  * @param {import('../common/log.js').Log} dependencies.log
@@ -34,7 +32,7 @@ export function createLagMonitor ({
   settings: { topic, groupId },
   progress, onLag, onStuck, log, interval = INTERVAL
 }) {
-  /** @type {Map<number, { next: number, times: number }>} partitions that have records and stand still */
+  /** @type {Map<number, { next: number, times: number }>} partitions with records and without progress */
   const standing = new Map()
   /** @type {import('./contract.js').Inspector | undefined} */
   let inspector
@@ -50,13 +48,13 @@ export function createLagMonitor ({
       const committed = await committedOffsets(inspector)
       if (!stopped) look(ends, committed)
     } catch (error) {
-      log.debug({ err: error, topic }, 'the lag is not known at the moment')
+      log.debug({ err: error, topic }, 'the lag is unknown at the moment')
       close()
     }
     if (!stopped) timer = setTimeout(poll, interval)
   }
 
-  /** @param {import('./contract.js').Inspector} from of partitions that nothing came from yet */
+  /** Offsets of partitions without a delivery so far. @param {import('./contract.js').Inspector} from */
   async function committedOffsets (from) {
     const partitions = [...progress()].filter(([, { next }]) => next === undefined).map(([partition]) => partition)
     if (partitions.length === 0) return new Map()
@@ -85,8 +83,8 @@ export function createLagMonitor ({
 
   /**
    * @param {number} partition
-   * @returns {Promise<number | undefined>} how many of its records the consumer could read and has not, now; undefined:
-   *   not known
+   * @returns {Promise<number | undefined>} number of its records that the consumer could read and has not; undefined:
+   *   unknown
    */
   const readable = (partition) => within(unread(partition), ASK_TIMEOUT, undefined)
 
@@ -103,7 +101,7 @@ export function createLagMonitor ({
       const next = own.next ?? (await committedOffsets(asking)).get(partition) ?? -1
       return found === undefined ? undefined : Math.max(0, found.high - Math.max(next, found.low))
     } catch (error) {
-      log.debug({ err: error, topic }, 'the end of a partition is not known at the moment')
+      log.debug({ err: error, topic }, 'the end of a partition is unknown at the moment')
       return undefined
     } finally {
       asking?.close()

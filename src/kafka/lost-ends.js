@@ -1,16 +1,16 @@
 import { Backoff, retry } from '../common/backoff.js'
 import { leaderEpochOf } from './record.js'
 
-/** The new leader is not known everywhere at once: some tries, for about 2 s. */
+/** Brokers learn of a new leader one after the other: retries take about 2 s. */
 const TRIES = 6
 
 /** @typedef {import('./batch.js').Reached} Reached */
 
 /**
- * Notices that a partition has lost its end: an unclean leader election, or a broker's power loss, takes away records
- * that were read already, and others come at their offsets. The offsets alone do not show it once the new end has
- * passed the old one. A leader's epoch does (KIP-320): the broker is asked where that leader's records end now,
- * whenever another leader's follow or offsets go back.
+ * Notices that a partition has lost its end: after an unclean leader election, or a broker's power loss, records that
+ * were already read are gone, and new ones get their offsets. Offsets alone do not show it once the new end has passed
+ * the old one, but leader epochs do (KIP-320): when records of another leader follow, or offsets go back, the broker is
+ * asked where the previous leader's records end now.
  *
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'epochEnd'>} dependencies.kafka
@@ -19,13 +19,13 @@ const TRIES = 6
  * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createLostEnds ({ kafka, topic, onLostEnd, log }) {
-  /** @type {Map<number, Reached>} by partition of ours */
+  /** @type {Map<number, Reached>} by assigned partition */
   const reached = new Map()
 
   return {
     /**
-     * Another assignment begins.
-     * @param {Map<number, Reached>} places how far whoever had these partitions before had come
+     * Begins a new assignment.
+     * @param {Map<number, Reached>} places progress of the previous owners of the partitions
      */
     reset (places) {
       reached.clear()
@@ -37,8 +37,8 @@ export function createLostEnds ({ kafka, topic, onLostEnd, log }) {
 
     /**
      * @param {import('./contract.js').Fetched} batch what comes next
-     * @returns {Promise<number | undefined>} the offset to go back to, which may be that of the batch; undefined:
-     *   nothing was lost
+     * @returns {Promise<number | undefined>} offset to go back to, possibly that of the batch; undefined: nothing was
+     *   lost
      * @throws {Error} Kafka cannot tell at the moment
      */
     async find ({ partition, messages: [first] }) {
@@ -55,7 +55,7 @@ export function createLostEnds ({ kafka, topic, onLostEnd, log }) {
       if (end === undefined || end >= last.next) return undefined
       log.error(
         { topic, partition, ended: last.next, ends: end, leaderEpoch: epoch },
-        'a partition has lost its end (unclean leader election, or power loss of a broker): records that were read already are gone, what was written in their place is read'
+        'a partition lost its end (unclean leader election, or power loss of a broker): records that were already read are gone, and those written in their place are read'
       )
       reached.set(partition, { ...last, next: end })
       onLostEnd(partition)

@@ -16,38 +16,38 @@ import { InkcastError } from '../common/errors.js'
  * @property {number} bytes
  * @property {number} deadline ms since 1970
  * @property {boolean} tried it was part of a request, so it may have been written
- * @property {boolean} settled its sender has been told; if it was tried it stays in its batch all the same
+ * @property {boolean} settled its `send` has ended; a tried record stays in its batch nevertheless
  * @property {() => void} resolve
  * @property {(error: InkcastError) => void} reject
  */
 
 export const LIMITS = Object.freeze({
-  /** Records that may wait, sent or not; one more is refused at once. */
+  /** Maximum number of pending records, sent or not; further ones are refused at once. */
   records: 10_000,
-  /** Bytes that may wait. */
+  /** Maximum size of pending records. */
   bytes: 32 * 2 ** 20,
-  /** How long a record may wait for its acknowledgement, ms. */
+  /** Timeout of an acknowledgement, ms. */
   timeout: 10_000,
-  /** What one request holds at most. Larger ones save little and make the broker's answer later. */
+  /** Maximum size of a request. Larger ones save little and delay the response. */
   batchRecords: 500,
   batchBytes: 512 * 1024
 })
 
-/** At least what Kafka adds to a record, to each of its headers, and to a batch, bytes. */
+/** Minimum that Kafka adds to a record, to each of its headers, and to a batch, bytes. */
 const OVERHEAD = 40
 const HEADER_OVERHEAD = 10
 const BATCH_OVERHEAD = 64
-/** However small the batches have to be. */
+/** Lower limit of the batch size when batches are too large for the topic, bytes. */
 const MIN_BATCH_BYTES = 1024
 const SWEEP_INTERVAL = 250
 
 /**
- * Sends records of one topic. One request is on its way at a time, and what is sent meanwhile goes into the next one:
- * nothing waits when there is little to do, and a busy producer's requests grow by themselves. It also keeps the
- * order: a batch that failed is tried again before anything after it.
+ * Sends records of one topic, one request at a time. Records that are sent meanwhile go into the next request: with
+ * little load there is no delay, and under load requests grow. A failed batch is retried before later ones, which keeps
+ * the order.
  *
- * The producer is idempotent (Kafka's word): the broker recognises a batch that was sent again because its
- * acknowledgement got lost. docs/decisions/0011-kafka-producer.md
+ * The producer is idempotent: the broker recognizes a batch that was sent again because its acknowledgement was lost.
+ * docs/decisions/0011-kafka-producer.md
  *
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'produce'>} dependencies.kafka
@@ -55,11 +55,12 @@ const SWEEP_INTERVAL = 250
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {Partial<Record<keyof typeof LIMITS, number>>} [dependencies.limits]
- * @param {(records: number) => void} [dependencies.onPending] told how many records wait, whenever that changes
+ * @param {(records: number) => void} [dependencies.onPending] called with the number of pending records whenever it
+ *   changes
  */
 export function createProducer ({ kafka, topic, log, clock = systemClock, limits: given = {}, onPending = () => {} }) {
   const limits = { ...LIMITS, ...given }
-  /** @type {Waiting[]} what is in no batch yet */
+  /** @type {Waiting[]} records in no batch yet */
   let queue = []
   /** @type {Waiting[]} */
   let batch = []
@@ -88,15 +89,14 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     else waiting.resolve()
   }
 
-  /** @param {object} details @param {string} message told once until records are accepted again */
+  /** @param {object} details @param {string} message logged as a warning once until records are accepted again */
   function fails (details, message) {
     log[failing ? 'debug' : 'warn']({ topic, ...details }, message)
     failing = true
   }
 
   /**
-   * Tells those that have waited too long. A record that was never tried leaves the queue, so it is certain that it was
-   * not written.
+   * Rejects records whose timeout is over. A record that was never tried leaves the queue, so it is not written later.
    */
   function sweep () {
     const now = clock.monotonic()
@@ -104,9 +104,9 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     for (const waiting of batch) if (waiting.deadline <= now) settle(waiting, lateError(waiting.tried))
     const late = queue.findIndex(({ deadline }) => deadline > now)
     for (const waiting of queue.splice(0, late === -1 ? queue.length : late)) settle(waiting, lateError(false))
-    // kafkajs tries for a minute before it says so
+    // the driver may retry for a minute before it reports a failure
     if (pendingRecords < before)
-      fails({ records: before - pendingRecords }, 'Kafka does not answer, records are given up')
+      fails({ records: before - pendingRecords }, 'Kafka does not respond: sends have failed by timeout')
     if (pendingRecords === 0) {
       clearInterval(sweeper)
       sweeper = undefined
@@ -128,7 +128,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   async function pump () {
     if (pumping) return
     pumping = true
-    // what is sent in this turn of the event loop goes into one request
+    // records of one turn of the event loop go into one request
     await new Promise((resolve) => { setImmediate(resolve) })
     while (queue.length > 0 && !aborter.signal.aborted) {
       batch = takeBatch()
@@ -149,7 +149,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
         return
       }
       if (failure.rejected) return refuse(taken, failure.error)
-      fails({ err: failure.error.cause, records: taken.length }, 'Kafka does not accept records, trying again')
+      fails({ err: failure.error.cause, records: taken.length }, 'Kafka does not accept records; retrying')
       await clock.sleep(backoff.next(), aborter.signal).catch(() => {})
       if (aborter.signal.aborted || taken.every(({ settled }) => settled)) return giveUp(taken)
     }
@@ -182,7 +182,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   }
 
   /**
-   * Once tried, a batch stays what it is, or the broker could not recognise it.
+   * A batch that was tried stays unchanged, so that the broker recognizes it.
    * @param {Waiting[]} taken
    * @returns {Promise<import('./contract.js').SendFailure | undefined>} undefined: written
    */
@@ -197,7 +197,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     else if (failure.outOfSequence) {
       log.warn(
         { err: failure.error.cause, topic, records: sending.length },
-        'Kafka has lost count of this producer: a new one sends the records again'
+        'Kafka has lost the sequence of this producer: a new producer sends the records again'
       )
       replaceProducer()
     }
@@ -205,9 +205,9 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   }
 
   /**
-   * The broker takes none of a partition's records when one is wrong, or all are too many, and may have taken those of
-   * other partitions: each partition's by themselves, by the same producer, so that the broker recognises what it has.
-   * Then the halves of what it refuses.
+   * A broker refuses all records of a partition when one of them is invalid, or when together they are too large; it
+   * may have accepted those of other partitions. Therefore each partition's records are sent separately, by the same
+   * producer, so that the broker recognizes duplicates, and then in halves.
    * @param {Waiting[]} taken
    * @param {InkcastError} error
    */
@@ -226,8 +226,8 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   }
 
   /**
-   * The numbers of a batch whose outcome is not known must not be given to other records: the broker could take
-   * these for the ones it has.
+   * Replaces the producer: the sequence numbers of a batch with an unknown outcome must not be reused for other
+   * records, which the broker could take for duplicates.
    * @param {Waiting[]} taken
    */
   function giveUp (taken) {
@@ -242,8 +242,8 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
 
   return {
     /**
-     * Connects in the background, so that the first record need not wait for it. Resolves at once, also when Kafka is
-     * away.
+     * Connects in the background, so that the first record does not wait for it. Resolves at once, also while Kafka is
+     * unavailable.
      */
     async start () {
       connect()
@@ -251,9 +251,9 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
 
     /**
      * @param {ProducerRecord} record
-     * @returns {Promise<void>} resolves when all in-sync replicas have it. Rejects with `unavailable` when it was
-     *   certainly not written (at once when too much is waiting), with `timeout` when that is not known, with
-     *   `value_too_large` when the topic does not take it
+     * @returns {Promise<void>} resolves when all in-sync replicas have it. Rejects with `unavailable` if it was
+     *   certainly not written (at once above the limit of pending records), with `timeout` if that is unknown, with
+     *   `value_too_large` if the topic refuses it
      */
     send ({ key, value, headers, partition }) {
       const bytes = sizeOfRecord(key, value, headers)
@@ -280,7 +280,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
     },
 
     /**
-     * Waits until everything is acknowledged, then closes; what is left after graceMs is rejected.
+     * Waits until all records are acknowledged, then closes; those left after graceMs are rejected.
      * @param {number} [graceMs]
      */
     async stop (graceMs = 5000) {
@@ -296,7 +296,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
   }
 }
 
-/** @param {Waiting[]} taken @returns {Waiting[][]} by the partition that kafkajs sent them to, in their order */
+/** @param {Waiting[]} taken @returns {Waiting[][]} by the partition they were sent to, in their order */
 function byPartition (taken) {
   /** @type {Map<number | undefined, Waiting[]>} */
   const parts = new Map()
@@ -315,7 +315,7 @@ const sizeOf = (taken) => taken.reduce((sum, { bytes }) => sum + bytes, 0)
  * @param {string | Buffer | null} key
  * @param {Buffer | null} value
  * @param {import('./contract.js').Headers} headers
- * @returns {number} at least what it takes in a batch, bytes
+ * @returns {number} minimum size in a batch, bytes
  */
 function sizeOfRecord (key, value, headers) {
   let bytes = OVERHEAD + (key === null ? 0 : Buffer.byteLength(key)) + (value === null ? 0 : value.length)

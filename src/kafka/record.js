@@ -9,9 +9,9 @@ const NO_VALUE = Buffer.alloc(0)
 /**
  * Reads a publication from a record. It is not checked yet: pass it to `checkPublication`.
  *
- * Its value is a copy: whoever keeps a slice keeps the megabytes around it. A header that occurs more than once
- * counts with its last value, as in Kafka's own clients (`Headers.lastHeader`); one without a value counts as absent.
- * A record without a value (a tombstone) has an empty one.
+ * The value is a copy, because a slice would keep the whole response in memory. Of a header that occurs more than once
+ * the last value counts, as in Kafka's own clients (`Headers.lastHeader`); a header without a value counts as absent. A
+ * record without a value (a tombstone) has an empty one.
  *
  * @param {KafkaRecord} message
  * @returns {import('../wire/publication.js').Publication}
@@ -22,7 +22,7 @@ export function publicationFromMessage ({ headers = {}, value, timestamp }) {
 }
 
 /**
- * The epoch of the leader that wrote a record: a partition that lost its end gives the same offsets to other records,
+ * The epoch of the leader that wrote a record. A partition that lost its end gives the same offsets to new records,
  * with a later epoch.
  *
  * @param {KafkaRecord} message

@@ -1,34 +1,31 @@
 import { Backoff, retry } from '../common/backoff.js'
 
-/** How often it is looked whether the topic is still the same one, ms. */
+/** Interval of checks of the topic id, ms. */
 const INTERVAL = 10_000
-/**
- * A broker that has just started, or a topic that was just made, is not known everywhere yet: some tries, for about 2
- * s.
- */
+/** Brokers learn of a started broker or a new topic one after the other: retries take about 2 s. */
 const TRIES = 6
 
 /**
  * @template T
  * @param {() => Promise<T>} ask
  */
-function patiently (ask) {
+function retried (ask) {
   const backoff = new Backoff({ min: 100, max: 1000 })
   return retry(ask, { backoff, retryable: () => backoff.tries < TRIES - 1 })
 }
 
 /**
- * Recognises a topic that was deleted and made anew under its name: its offsets begin at 0 again, so neither what
- * documents remember of the old ones nor what the group has committed says anything about the new ones.
+ * Detects a topic that was deleted and created again under its name. Its offsets begin at 0 again, so neither the
+ * offsets that documents remember nor the group's committed offsets mean anything in the new topic.
  *
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'topicId' | 'inspect'>} dependencies.kafka
  * @param {{ topic: string, groupId: string }} dependencies.settings
- * @param {(error: Error) => void} dependencies.onChanged told when it is another one, or not there
+ * @param {(error: Error) => void} dependencies.onChanged called when it is another topic, or missing
  */
 export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChanged }) {
   let id = ''
-  /** @type {Map<number, number>} by partition where it ended when it was last looked at */
+  /** @type {Map<number, number>} high watermark of the last batch, by partition */
   const ends = new Map()
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -38,9 +35,9 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
   async function verify () {
     if (id === '') return true
     try {
-      const now = await patiently(() => kafka.topicId(topic))
+      const now = await retried(() => kafka.topicId(topic))
       if (now === id) return true
-      onChanged(new Error(`topic ${topic} was deleted and made anew`))
+      onChanged(new Error(`topic ${topic} was deleted and created again`))
     } catch (error) {
       onChanged(/** @type {Error} */ (error))
     }
@@ -57,17 +54,17 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
   }
 
   async function look () {
-    // Kafka may be away for a moment: that is for others to judge
+    // an unavailable Kafka is not a changed topic
     if (await kafka.topicId(topic).catch(() => id) !== id) await verify()
     if (!stopped) timer = setTimeout(look, INTERVAL)
   }
 
   return {
-    /** Which of the topics of this name it is, '' where Kafka cannot tell. */
+    /** Topic id, '' where Kafka cannot tell. */
     get id () { return id },
 
     async start () {
-      id = await patiently(() => kafka.topicId(topic))
+      id = await retried(() => kafka.topicId(topic))
       if (id !== '' && !stopped) timer = setTimeout(look, INTERVAL)
     },
 
@@ -77,13 +74,13 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
     },
 
     /**
-     * To be asked after the group has given us partitions, before anything of them is processed.
+     * To be called with each assignment, before its first record is processed.
      * @param {number[]} partitions
-     * @returns {Promise<number[]>} those whose committed offset is one of an older topic: they have to begin at 0
+     * @returns {Promise<number[]>} partitions whose committed offset belongs to an older topic: they begin at 0
      */
     async outdated (partitions) {
       if (id === '' || partitions.length === 0 || !await verify()) return []
-      const committed = await patiently(committedOffsets)
+      const committed = await retried(committedOffsets)
       return committed
         .filter(({ partition, metadata }) => partitions.includes(partition) && metadata && metadata !== id)
         .map(({ partition }) => partition)
@@ -91,8 +88,8 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
 
     /**
      * @param {import('./contract.js').Fetched} batch
-     * @param {number | undefined} next the offset that should come next, undefined for the first
-     * @returns {Promise<boolean>} whether the batch is of this topic. It is asked about only where offsets went back
+     * @param {number | undefined} next expected offset, undefined for the first batch
+     * @returns {Promise<boolean>} whether the batch belongs to this topic. Kafka is asked only where offsets went back
      */
     async accepts ({ partition, messages, highWatermark: end }, next = 0) {
       const before = ends.get(partition) ?? 0

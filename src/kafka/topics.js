@@ -4,35 +4,35 @@ import { unlessAborted } from '../common/wait.js'
 
 /** Headers and framing around a value. */
 const MAX_OVERHEAD = 65_536
-/** One try lasts up to a minute, because kafkajs tries by itself; after so long without an answer it is told, ms. */
+/** An attempt may last a minute, because drivers retry; a warning is logged after this time, ms. */
 const NOTICE_AFTER = 5000
 
 /**
- * Makes sure that topics are there: what is missing is created with the settings' partitions and replicas. Tries
- * until Kafka answers. Several processes may do this at once.
+ * Creates missing topics with the settings' partitions and replicas. Retries until Kafka responds. Several processes
+ * may do this at once.
  *
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics'>} dependencies.kafka
  * @param {string[]} dependencies.topics
  * @param {{ partitions: number, replication: number }} dependencies.settings partitions 0: create nothing;
  *   replication -1: the broker's default
- * @param {number} [dependencies.maxBytes] largest value of a record, bytes; a broker's default has room for 1 MB with
- *   its headers
+ * @param {number} [dependencies.maxBytes] maximum size of a record's value, bytes; a broker's default allows 1 MB with
+ *   headers
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {AbortSignal} [dependencies.signal] gives up
+ * @param {AbortSignal} [dependencies.signal] ends the retries
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
- * @returns {Promise<string[]>} those that were created
+ * @returns {Promise<string[]>} topics that were created
  * @throws the signal's reason; MissingTopicsError when topics are missing and may not be created
  */
 export async function ensureTopics ({ kafka, topics, settings, maxBytes = 2 ** 20, log, signal, clock = systemClock }) {
-  let told = false
+  let warned = false
   /** @param {object} details */
-  const tell = (details) => {
-    log[told ? 'debug' : 'warn']({ topics, ...details }, 'Kafka does not answer, its topics are not checked yet')
-    told = true
+  const warn = (details) => {
+    log[warned ? 'debug' : 'warn']({ topics, ...details }, 'Kafka does not respond; its topics are not checked yet')
+    warned = true
   }
   return retry(async () => {
-    const notice = setTimeout(tell, NOTICE_AFTER, {})
+    const notice = setTimeout(warn, NOTICE_AFTER, {})
     try {
       return await unlessAborted(attempt({ kafka, topics: [...new Set(topics)], settings, maxBytes, log }), signal)
     } finally {
@@ -42,7 +42,7 @@ export async function ensureTopics ({ kafka, topics, settings, maxBytes = 2 ** 2
     signal,
     clock,
     retryable: (error) => !(error instanceof MissingTopicsError),
-    onFailure: (error, waitMs) => tell({ err: error, waitMs })
+    onFailure: (error, waitMs) => warn({ err: error, waitMs })
   })
 }
 

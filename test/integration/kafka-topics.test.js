@@ -69,7 +69,7 @@ test('while Kafka is away it is tried until it answers, or until it is given up'
   const first = ensure()
   const second = ensure()
   second.catch(() => {})
-  await waitFor(() => kafka.lines.filter(({ text }) => text.includes('Kafka does not answer')).length >= 2, {
+  await waitFor(() => kafka.lines.filter(({ text }) => text.includes('Kafka does not respond')).length >= 2, {
     timeout: 20_000,
     message: () => kafka.lines
   })

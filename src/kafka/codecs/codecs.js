@@ -4,13 +4,14 @@ import { decompressLz4 } from './lz4.js'
 import { decompressSnappy } from './snappy.js'
 import { decompressZstd } from './zstd.js'
 
-/** What one batch may decompress to, bytes. A broker takes batches of 1 MB, of which a bomb makes a gigabyte. */
+/** Maximum decompressed size of a batch, bytes. A broker takes batches of 1 MB, which can expand to a gigabyte. */
 const MAX_DECOMPRESSED_BYTES = 64 * 2 ** 20
 
 const unzip = promisify(zlib.unzip)
 
 /**
- * The compressions a Kafka producer may use, for reading.
+ * Decoders for the compressions that a Kafka producer may use. They belong to no driver, because every client needs
+ * them: none limits the output.
  * @type {Record<'gzip' | 'snappy' | 'lz4' | 'zstd', (source: Buffer, limit?: number) => Promise<Buffer>>}
  */
 export const DECOMPRESS = {

@@ -37,7 +37,7 @@ function xerialBlocks (source) {
   const blocks = []
   let at = XERIAL_HEADER
   while (at < source.length) {
-    // a stream that was continued has its header once more
+    // a continued stream repeats its header
     if (isXerial(source.subarray(at, at + XERIAL_HEADER))) {
       at += XERIAL_HEADER
       continue
@@ -53,7 +53,7 @@ function xerialBlocks (source) {
 
 /**
  * @param {Buffer} block
- * @returns {{ value: number, size: number }} how long the block is when decompressed, and how many bytes say so
+ * @returns {{ value: number, size: number }} its decompressed length, and the size of this length field
  */
 function readLength (block) {
   let value = 0

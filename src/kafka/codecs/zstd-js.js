@@ -5,7 +5,7 @@ import { Decompress } from 'fzstd'
  * thousands of long sequences), so it runs in a thread with a time limit: zstd-worker.js.
  */
 
-/** Producers write one frame for each batch. Each costs fzstd a window, whatever is in it. */
+/** Maximum number of frames; producers write one per batch. Each costs fzstd a window. */
 const MAX_FRAMES = 1000
 
 /**
@@ -41,8 +41,8 @@ const SKIPPABLE = 0x184d2a50
 const RLE = 1
 
 /**
- * fzstd takes as much memory as a frame says that it needs, up to 2 GB, before it reads on, and for each frame anew:
- * walks over the frames and looks at what they say. All windows together count.
+ * fzstd allocates the memory that each frame declares, up to 2 GB, before it reads on. This checks the declared windows
+ * of all frames together.
  *
  * @param {Buffer} source
  * @param {number} limit

@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads'
 
 /**
- * What a batch may take, without the start of the thread, ms; 64 MB take less than a second of CPU. A thread that takes
- * longer is ended.
+ * Timeout of a batch without the start of the thread, ms; 64 MB take less than a second of CPU. A slower thread is
+ * terminated.
  */
 const TIMEOUT = 10_000
-/** One that is busy with a bad batch leaves the other to the good ones. */
+/** Number of threads: while one is busy with a bad batch, the other serves the rest. */
 const THREADS = 2
 
 /**
@@ -17,9 +17,9 @@ const THREADS = 2
  */
 
 /**
- * Decompresses in threads, which are made when they are needed and do not keep the process alive. Jobs wait in their
- * order; there is one for each partition at most, because a consumer asks for the same batch again until it has it
- * (patience.js).
+ * Decompresses in threads, which start on demand and do not keep the process alive. Jobs are queued in order, one per
+ * partition at most, because a consumer requests the same batch until it has it
+ * (budget.js).
  *
  * @param {object} [options] for tests
  * @param {number} [options.timeout] ms

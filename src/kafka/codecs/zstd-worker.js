@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { decompressZstdInJs } from './zstd-js.js'
 
-/** Thread of zstd-threads.js: one job at a time, after it has said that it is ready. */
+/** Thread of zstd-threads.js: reports that it is ready, then works on one job at a time. */
 parentPort?.on('message', (/** @type {{ source: Uint8Array, limit: number }} */ { source, limit }) => {
   try {
     const result = decompressZstdInJs(source, limit)

@@ -5,7 +5,7 @@ import { patchRequestQueue } from './request-queue-patch.js'
 
 /** @typedef {import('../../config/load.js').Config['kafka']} KafkaSettings */
 
-/** How long a broker may take to answer one request, ms; longer than any pause of a healthy one. */
+/** Timeout of a request, ms; longer than any pause of a healthy broker. */
 const REQUEST_TIMEOUT = 8000
 
 /**
@@ -14,7 +14,7 @@ const REQUEST_TIMEOUT = 8000
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {string} dependencies.name what this client is for; the brokers show it in their logs and quotas as
  *   `inkcast-<name>`
- * @param {(message: string) => void} [dependencies.onWaits] told of connections that fail, of each cause once
+ * @param {(message: string) => void} [dependencies.onWaits] called with connections that fail, once for each cause
  * @returns {import('kafkajs').Kafka}
  */
 export function createClient ({ settings, log, name, onWaits }) {
@@ -28,16 +28,16 @@ export function createClient ({ settings, log, name, onWaits }) {
     sasl: sasl(settings),
     connectionTimeout: 3000,
     requestTimeout: REQUEST_TIMEOUT,
-    // About a minute. It matters for consumers: one that outlives an outage is known to its group and goes on at once,
-    // a new one has to wait until the group has given up the old one.
+    // About a minute: a consumer that outlives an outage is still a member of its group and goes on at once, a new one
+    // waits until the group has dropped the old one.
     retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 60 },
-    // its own level is fixed at the start while ours may change, so let all through but the lines per request
+    // kafkajs's level is fixed at the start while ours may change: pass everything but the lines per request
     logLevel: log.level === 'trace' ? kafkajs.logLevel.DEBUG : kafkajs.logLevel.INFO,
     logCreator: () => logInto(log, onWaits)
   })
 }
 
-/** How kafkajs begins what it says of a connection that cannot be made. */
+/** Beginning of kafkajs's messages about failed connections. */
 const CONNECTION = /^Connection (?:error: |(?=timeout))/
 
 /**
@@ -49,11 +49,11 @@ function sasl ({ saslMechanism: mechanism, saslUsername: username = '', saslPass
 }
 
 /**
- * kafkajs's lines, all at `debug`: it calls each try that it will repeat an error. What comes of them (a consumer that
- * joined, failed or was replaced, records that are not accepted) is logged by those who use it.
+ * Logs kafkajs's lines, all at `debug`, because it reports each attempt that it will repeat as an error. The results (a
+ * consumer joined, failed or was replaced, records are not accepted) are logged by the callers of the driver.
  *
  * @param {import('../../common/log.js').Log} log
- * @param {(message: string) => void} [onWaits] told of connections that fail
+ * @param {(message: string) => void} [onWaits] called with connections that fail
  * @returns {(entry: import('kafkajs').LogEntry) => void}
  */
 function logInto (log, onWaits = () => {}) {

@@ -4,8 +4,8 @@ import { DECOMPRESS } from '../codecs/codecs.js'
 const { CompressionCodecs, CompressionTypes } = kafkajs
 
 /**
- * Tells kafkajs of them; without this a batch in snappy, lz4 or zstd crashes its consumer, and one in gzip has no
- * limit. docs/decisions/0010-kafka-codecs.md
+ * Registers the decoders with kafkajs. Without them a batch in snappy, lz4 or zstd crashes the consumer, and one in
+ * gzip has no limit. docs/decisions/0010-kafka-codecs.md
  */
 export function registerCodecs () {
   CompressionCodecs[CompressionTypes.GZIP] = codec(DECOMPRESS.gzip)

@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url)
 const load = (path) => require(`kafkajs/src/${path}.js`)
 
 const DECODER = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js'
-/** Those that use it; kafkajs loads the one for the broker's version with the first fetch. */
+/** Its users; kafkajs loads the one for the broker's version with the first fetch. */
 const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/requests/fetch/v${version}/response.js`)
 
 /**
@@ -23,11 +23,11 @@ const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/
 let patched
 
 /**
- * Lets kafkajs read what it fetches with record-batch.js and fetch-protocol.js, and ask for it with fetch-plan.js. Must
- * come before the first consumer.
+ * Lets kafkajs decode fetches with record-batch.js and fetch-protocol.js, and request them with fetch-plan.js. To be
+ * called before the first consumer is made.
  *
  * @param {{ log: import('../../common/log.js').Log }} dependencies
- * @returns {boolean} whether it is in place; if not, kafkajs works as it came: a batch that it cannot read stops the
+ * @returns {boolean} whether it is in place; if not, kafkajs works unpatched: a batch that it cannot read stops the
  *   consumer until it is skipped by hand
  */
 export function patchFetch ({ log }) {
@@ -46,9 +46,9 @@ export function patchFetch ({ log }) {
 
   const KafkajsDecoder = load('protocol/decoder')
   const response = load('protocol/requests/fetch/v11/response')
-  response.decode = fetchResponses((payload, at, end, patience) => {
+  response.decode = fetchResponses((payload, at, end, budget) => {
     const records = payload.subarray(at + 4, end)
-    if (isRecordBatch(records)) return readReadyBatches(records, patience)
+    if (isRecordBatch(records)) return readReadyBatches(records, budget)
     const decoder = new KafkajsDecoder(payload)
     decoder.offset = at
     return stock(decoder)

@@ -1,9 +1,9 @@
 import { FETCH, fetchRequests } from './fetch-protocol.js'
 
 /**
- * Fetches for kafkajs where nothing has changed since its own fetch looked at everything: metadata, assignment,
- * committed offsets, seeks, paused partitions, preferred replicas. That is so nearly always, and what kafkajs does each
- * time to find out costs more than a record. Whatever is unusual is left to kafkajs.
+ * Fetches for kafkajs as long as nothing has changed since kafkajs's own fetch: metadata, assignment, committed
+ * offsets, seeks, paused partitions, preferred replicas. This is the normal case, and kafkajs's repeated checks cost
+ * more than a record. All other cases are left to kafkajs.
  */
 
 /**
@@ -53,7 +53,7 @@ import { FETCH, fetchRequests } from './fetch-protocol.js'
  * @typedef {import('./fetch-protocol.js').FetchResponse} FetchResponse
  * @typedef {import('./fetch-protocol.js').FetchedPartition} FetchedPartition
  *
- * @typedef {object} Plan what one broker is asked for, as long as these three are the same objects
+ * @typedef {object} Plan of the requests to one broker, valid as long as these three are the same objects
  * @property {object | null} metadata
  * @property {object} assignment
  * @property {object} offsetManager
@@ -62,9 +62,9 @@ import { FETCH, fetchRequests } from './fetch-protocol.js'
  * @property {ReturnType<typeof fetchRequests> | undefined} requestOf made with the first request
  */
 
-/** As in kafkajs: what the network may add to the time for which a broker holds a request, ms. */
+/** As in kafkajs: allowance for the network beside the time for which a broker holds a request, ms. */
 const NETWORK_DELAY = 100
-/** The connection of a pool that fetches go through: they are held, and others would wait behind them. */
+/** Connection of the pool for fetches: brokers hold them, and other requests would wait behind them. */
 const FETCH_CONNECTION = 1
 
 /** @type {WeakMap<ConsumerGroup, Map<number, Plan>>} by group and broker */
@@ -84,8 +84,7 @@ export function fetchWith ({ stock, Batch, response }) {
     const { messages } = data
     if (messages.length === 0 || data.abortedTransactions.length > 0 || Number(messages[0].offset) < fetchedOffset)
       return new Batch(topic, String(fetchedOffset), data)
-    // nothing to leave out before them or among them: kafkajs would make a 64 bit number of each offset to find that
-    // out
+    // no record has to be left out; to find that out kafkajs would convert each offset to a BigInt
     return Object.assign(new Batch(topic, String(fetchedOffset), { ...data, messages: [] }), {
       rawMessages: messages,
       messagesWithinOffset: messages,
@@ -113,7 +112,7 @@ export function fetchWith ({ stock, Batch, response }) {
       for (const { partitions: fetched } of responses) {
         for (const data of fetched) {
           const { partition, preferredReadReplica } = data
-          if (preferredReadReplica !== -1) plans.get(this)?.delete(nodeId) // kafkajs's own fetch learns it then
+          if (preferredReadReplica !== -1) plans.get(this)?.delete(nodeId) // kafkajs's own fetch handles it
           if (
             (this.seekOffset.size > 0 && this.seekOffset.has(topic, partition)) ||
             this.subscriptionState.isPaused(topic, partition)
@@ -133,7 +132,7 @@ export function fetchWith ({ stock, Batch, response }) {
 }
 
 /**
- * Lets kafkajs fetch, and makes a plan of what it has found unless that has changed meanwhile.
+ * Lets kafkajs fetch, and makes a plan of its state unless that has changed meanwhile.
  * @param {ConsumerGroup} group
  * @param {number} nodeId
  * @param {() => Promise<object[]>} fetch
@@ -162,7 +161,7 @@ async function learn (group, nodeId, fetch) {
 /**
  * @param {ConsumerGroup} group
  * @param {number} nodeId
- * @returns {Plan | undefined} undefined: there is none, or something has changed, or is unusual
+ * @returns {Plan | undefined} undefined: there is none, or the state has changed
  */
 function planOf (group, nodeId) {
   const plan = plans.get(group)?.get(nodeId)
@@ -184,7 +183,7 @@ function planOf (group, nodeId) {
 /**
  * @param {ConsumerGroup} group
  * @param {Plan} plan
- * @returns {number[] | undefined} undefined: there is one that has to be asked for first
+ * @returns {number[] | undefined} undefined: an offset is unknown
  */
 function nextOffsets ({ offsetManager }, { topic, partitions }) {
   const committed = offsetManager.committedOffsets()[topic]
@@ -200,7 +199,7 @@ function nextOffsets ({ offsetManager }, { topic, partitions }) {
 
 /**
  * @param {Broker} broker
- * @returns {Connection | undefined} undefined: it has to be opened first, or the broker speaks another version
+ * @returns {Connection | undefined} undefined: it is not open yet, or the broker speaks another version
  */
 function connectionTo (broker) {
   const connection = broker.connectionPool.pool[FETCH_CONNECTION]

@@ -2,16 +2,16 @@
  * Fetch requests and responses, version 11 (Kafka 2.3 and later), the latest that kafkajs speaks:
  * https://kafka.apache.org/protocol#The_Messages_Fetch
  *
- * A consumer of twelve partitions asks for all of them each time, and mostly one has something. kafkajs encodes each
- * with encoders of their own and makes a batch of each, whether there is anything in it or not.
+ * A consumer of twelve partitions requests all of them each time, and mostly one has records. kafkajs uses encoders of
+ * their own for each partition and makes a batch of each, also of empty ones.
  */
 
-import { createPatience } from '../codecs/patience.js'
+import { createBudget } from '../codecs/budget.js'
 
 export const FETCH = Object.freeze({ apiKey: 1, apiName: 'Fetch', apiVersion: 11 })
 
 /**
- * What a fetch brought of one partition, with the names that kafkajs has for it.
+ * The fetched data of one partition, with kafkajs's names.
  * @typedef {object} FetchedPartition
  * @property {number} partition
  * @property {number} errorCode
@@ -27,18 +27,18 @@ export const FETCH = Object.freeze({ apiKey: 1, apiName: 'Fetch', apiVersion: 11
  * @property {number} clientSideThrottleTime
  * @property {number} errorCode
  * @property {number} sessionId
- * @property {{ topicName: string, partitions: FetchedPartition[] }[]} responses only partitions with something to say
+ * @property {{ topicName: string, partitions: FetchedPartition[] }[]} responses without partitions that have neither
+ *   records nor an error
  */
 
 const NO_PREFERENCE = -1
 /**
- * The leader's epoch, the offset, the start of the log (only among brokers) and the most to send, after the partition's
- * number.
+ * Of a partition in a request: number, leader epoch, offset, start of the log (between brokers only), maximum bytes.
  */
 const PARTITION_BYTES = 28
 
 /**
- * Makes requests for the same partitions again and again: only offsets change, and with which partition it begins.
+ * Makes requests for the same partitions: only offsets and the first partition change.
  *
  * @param {object} asked
  * @param {string} asked.clientId
@@ -51,7 +51,7 @@ const PARTITION_BYTES = 28
  * @param {number} asked.isolationLevel
  * @param {string} asked.rackId
  * @returns {(correlationId: number, offsets: number[], first: number) => Buffer} offsets: in the order of the
- *   partitions; first: index of the partition that stands first, and so gets its share of a full response (KIP-74)
+ *   partitions; first: index of the partition that comes first and therefore gets its share of a full response (KIP-74)
  */
 export function fetchRequests ({
   clientId, topic, partitions, maxWaitTime, minBytes, maxBytes, maxBytesPerPartition, isolationLevel, rackId
@@ -95,15 +95,15 @@ export function fetchRequests ({
 }
 
 /**
- * @param {(payload: Buffer, at: number, end: number, patience: () => ReturnType<typeof createPatience>) =>
- *   Promise<any[] | undefined>} decodeMessages undefined: nothing to say yet, the next response brings the same again
+ * @param {(payload: Buffer, at: number, end: number, budget: () => ReturnType<typeof createBudget>) =>
+ *   Promise<any[] | undefined>} decodeMessages undefined: not ready, the next response brings the same records again
  * @returns {(payload: Buffer) => Promise<FetchResponse>}
  */
 export const fetchResponses = (decodeMessages) => async (payload) => {
   let at = 10
-  /** Made for the first batch that is compressed. @type {ReturnType<typeof createPatience> | undefined} */
-  let patience
-  const patiently = () => patience ??= createPatience()
+  /** Made for the first batch that is compressed. @type {ReturnType<typeof createBudget> | undefined} */
+  let made
+  const budget = () => made ??= createBudget()
   /** @type {FetchResponse} */
   const response = {
     throttleTime: 0,
@@ -130,7 +130,7 @@ export const fetchResponses = (decodeMessages) => async (payload) => {
       at = recordsAt + 4 + Math.max(0, payload.readInt32BE(recordsAt))
       const errorCode = payload.readInt16BE(start + 4)
       if (at === recordsAt + 4 && errorCode === 0 && preferredReadReplica === NO_PREFERENCE) continue
-      const messages = await decodeMessages(payload, recordsAt, at, patiently)
+      const messages = await decodeMessages(payload, recordsAt, at, budget)
       if (messages === undefined) continue
       partitions.push({
         partition: payload.readInt32BE(start),
@@ -148,7 +148,7 @@ export const fetchResponses = (decodeMessages) => async (payload) => {
   return response
 }
 
-/** @param {Buffer} bytes @param {number} at @param {number} count -1: none, as 0 */
+/** @param {Buffer} bytes @param {number} at @param {number} count -1: none, like 0 */
 const abortedTransactions = (bytes, at, count) => Array.from({ length: Math.max(0, count) }, (_, i) => {
   const place = at + 16 * i
   return { producerId: int64Text(bytes, place), firstOffset: int64Text(bytes, place + 8) }

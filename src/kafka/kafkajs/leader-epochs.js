@@ -6,14 +6,14 @@ const REQUEST = Object.freeze({ apiKey: 23, apiVersion: 2, apiName: 'OffsetForLe
 const CLOSE_TIMEOUT = 1000
 
 /**
- * Asks where a leader's records end in a partition as it is now. If that is before the last record read of that leader,
- * the partition has lost its end since, and everything from there on is new.
+ * Asks where a leader's records end in a partition as it is now. If that is before the last record that was read of
+ * that leader, the partition has lost its end since, and all records from there on are new.
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {{ topic: string, partition: number, epoch: number }} leader
- * @returns {Promise<number | undefined>} the offset after its last record; undefined when the brokers, or this version
- *   of kafkajs, cannot tell
- * @throws {Error} Kafka does not answer, or the partition has no leader at the moment
+ * @returns {Promise<number | undefined>} offset after its last record; undefined where the brokers, or this version of
+ *   kafkajs, cannot tell
+ * @throws {Error} Kafka does not respond, or the partition has no leader at the moment
  */
 export async function fetchEpochEnd (kafka, { topic, partition, epoch }) {
   const cluster = createCluster(kafka)
@@ -60,7 +60,7 @@ function encodeRequest (topic, partition, epoch) {
   at += name.copy(body, at)
   at = body.writeInt32BE(1, at)
   at = body.writeInt32BE(partition, at)
-  at = body.writeInt32BE(-1, at) // whichever leads now
+  at = body.writeInt32BE(-1, at) // any leader
   body.writeInt32BE(epoch, at)
   return encoded(body)
 }

@@ -2,7 +2,7 @@ import kafkajs from 'kafkajs'
 
 /**
  * Chooses the partition as kafkajs does, and as Kafka's own producers do, and keeps it when a message is sent again,
- * also where it has no key: the broker recognises a batch by its place among the batches of its partition.
+ * also where it has no key: the broker recognizes a batch by its position among the batches of its partition.
  *
  * @type {import('kafkajs').ICustomPartitioner}
  */

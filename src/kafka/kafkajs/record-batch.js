@@ -1,13 +1,12 @@
 import { isAscii } from 'node:buffer'
 import { DECOMPRESS } from '../codecs/codecs.js'
-import { createPatience } from '../codecs/patience.js'
+import { createBudget } from '../codecs/budget.js'
 
 /**
  * Reads record batches (format 2, Kafka 0.11 and later): https://kafka.apache.org/documentation/#recordbatch
  *
- * It makes the same objects as kafkajs does, with two differences: it takes a sixth of the time, and a batch that
- * cannot be read becomes one `UnreadableBatch` in its place. kafkajs throws, for the whole answer of the broker, so
- * that one such batch stops all partitions, for ever.
+ * It makes the same objects as kafkajs, in a sixth of the time. A batch that cannot be read becomes one
+ * `UnreadableBatch`; kafkajs throws for the whole response, so that one such batch stops all partitions for good.
  */
 
 /**
@@ -41,37 +40,38 @@ const CONTROL = 0x20
 const CODECS = [undefined, DECOMPRESS.gzip, DECOMPRESS.snappy, DECOMPRESS.lz4, DECOMPRESS.zstd]
 
 /**
- * A million empty records fit in a kilobyte, and as objects fill the memory. Exported for tests: a bound.
+ * Maximum number of records of a batch: a kilobyte can hold a million empty ones, which would fill the memory. Exported
+ * for tests: a bound.
  */
 export const MAX_RECORDS = 200_000
 /**
- * What compressed batches of one answer may become together, bytes; those behind are left for the next one. One alone
- * may be larger (MAX_DECOMPRESSED_BYTES). Exported for tests: a bound.
+ * Maximum decompressed size of the batches of one response together, bytes; further ones are left for the next
+ * response. A single batch may be larger (MAX_DECOMPRESSED_BYTES). Exported for tests: a bound.
  */
 export const MAX_BYTES = 16 * 2 ** 20
 
-/** @param {Buffer} bytes what a broker has of a partition; @returns {boolean} whether it is in this format */
+/** @param {Buffer} bytes of one partition @returns {boolean} whether it is in this format */
 export const isRecordBatch = (bytes) => bytes.length > MAGIC_AT && bytes[MAGIC_AT] === MAGIC
 
 /**
- * @param {Buffer} bytes batches, one after the other; the last may be cut off and is left out then, as is what would be
- *   too much at once
+ * @param {Buffer} bytes consecutive batches; the last one may be cut off and is then left out, as are batches above the
+ *   limit
  * @returns {Promise<(DecodedMessage | UnreadableBatch)[]>} keys and values are slices of the bytes
- * @throws {Error} when it cannot be told where the next batch begins
+ * @throws {Error} if the beginning of the next batch is unknown
  */
-export const readRecordBatches = async (bytes) => await readReadyBatches(bytes, () => createPatience(Infinity)) ?? []
+export const readRecordBatches = async (bytes) => await readReadyBatches(bytes, () => createBudget(Infinity)) ?? []
 
 /**
  * The same up to a batch whose decompression takes long.
  *
  * @param {Buffer} bytes
- * @param {() => ReturnType<typeof createPatience>} patience of the response that they are part of
+ * @param {() => ReturnType<typeof createBudget>} budget of the response
  * @returns {Promise<(DecodedMessage | UnreadableBatch)[] | undefined>} undefined: the first batch is being decompressed
  */
-export async function readReadyBatches (bytes, patience) {
+export async function readReadyBatches (bytes, budget) {
   /** @type {DecodedMessage[]} */
   const messages = []
-  // kafkajs takes an answer without any record for all that there is, and would go on behind the end
+  // kafkajs treats an empty result as the end of the partition and skips the rest: always return at least one message
   let decompressed = 0
   for (let at = 0; at + HEADER_BYTES <= bytes.length && (decompressed <= MAX_BYTES || messages.length === 0);) {
     const length = bytes.readInt32BE(at + LENGTH_AT)
@@ -84,7 +84,7 @@ export async function readReadyBatches (bytes, patience) {
     try {
       const codec = CODECS[attributesOf(batch) & CODEC_MASK]
       const records = batch.subarray(HEADER_BYTES)
-      const plain = codec === undefined ? records : await patience().decompress(codec, records)
+      const plain = codec === undefined ? records : await budget().decompress(codec, records)
       if (plain === undefined) return messages.length === 0 ? undefined : messages
       if (codec !== undefined) decompressed += plain.length
       readRecords(batch, plain, messages)

@@ -3,9 +3,9 @@ import { mayHook } from '../../common/hook-switch.js'
 
 const require = createRequire(import.meta.url)
 
-/** As in kafkajs: how soon waiting requests are looked at when nothing is throttled, ms. */
+/** As in kafkajs: delay of the check of pending requests without throttling, ms. */
 const CHECK_INTERVAL = 10
-/** How often requests are checked for their time-out, ms; kafkajs does it every 100 ms, on every connection. */
+/** Interval of timeout checks, ms; kafkajs checks every 100 ms, on every connection. */
 const TIMEOUT_CHECK_INTERVAL = 1000
 
 /**
@@ -30,12 +30,13 @@ const TIMEOUT_CHECK_INTERVAL = 1000
 let patched
 
 /**
- * Stops the timer loop of kafkajs: after its first answer every connection sets a timer of -1 ms (no throttling) again
- * and again, which Node runs each millisecond and Node 24 warns about. Here a timer is set only while requests wait.
+ * Stops the timer loop of kafkajs: after its first response every connection keeps setting a timer of -1 ms (no
+ * throttling), which Node runs every millisecond and Node 24 warns about. The patch sets a timer only while requests
+ * are pending.
  * https://github.com/tulios/kafkajs/issues/1704, https://github.com/tulios/kafkajs/issues/1751
  *
  * @param {{ log: import('../../common/log.js').Log }} dependencies
- * @returns {boolean} whether it is in place; if not, kafkajs works as it came
+ * @returns {boolean} whether it is in place; if not, kafkajs works unpatched
  */
 export function patchRequestQueue ({ log }) {
   if (patched !== undefined) return patched
@@ -43,14 +44,14 @@ export function patchRequestQueue ({ log }) {
   /** @type {RequestQueueClass} */
   const RequestQueue = require('kafkajs/src/network/requestQueue')
   patched = applyPatch(RequestQueue)
-  if (!patched) log.warn('the timer patch of kafkajs failed its check and was taken back')
+  if (!patched) log.warn('the timer patch of kafkajs failed its test and was undone')
   return patched
 }
 
 /**
  * Exported for tests: the patch without kafkajs.
  * @param {RequestQueueClass} RequestQueue
- * @returns {boolean} false: it did not do what it should, and everything is as before
+ * @returns {boolean} false: the patch failed its test and was undone
  */
 export function applyPatch (RequestQueue) {
   const { prototype } = RequestQueue
@@ -65,7 +66,7 @@ export function applyPatch (RequestQueue) {
 
 /** @this {RequestQueue} */
 function scheduleCheckPendingRequests () {
-  // with nothing pending there is nothing to check: whoever adds a request calls this again
+  // without pending requests there is nothing to check; adding one calls this again
   if (this.throttleCheckTimeoutId || this.pending.length === 0) return
   const throttledFor = this.throttledUntil - Date.now()
   this.throttleCheckTimeoutId = setTimeout(() => {
@@ -84,12 +85,12 @@ function scheduleRequestTimeoutCheck () {
       if (now - request.sentAt > request.requestTimeout) request.timeoutRequest()
     if (!this.isConnected()) this.destroy()
   }, Math.min(this.requestTimeout, TIMEOUT_CHECK_INTERVAL))
-  // the connection keeps the process alive; after it was closed this would, for one more round
+  // keep a closed connection's timer from delaying the exit; an open one keeps the process alive itself
   this.requestTimeoutIntervalId.unref()
 }
 
 /**
- * Tries the patched class without a connection: no timer when idle, one while throttled, none after it was destroyed.
+ * Tests the patched class without a connection: no timer when idle, one while throttled, none after `destroy`.
  * @param {RequestQueueClass} RequestQueue
  */
 function works (RequestQueue) {

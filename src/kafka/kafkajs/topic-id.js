@@ -5,21 +5,19 @@ import { closeQuietly } from './close.js'
 const require = createRequire(import.meta.url)
 
 /**
- * The first version of Kafka's Metadata request that tells topic ids (KIP-516, Kafka 2.8); kafkajs knows versions up to
- * 6.
+ * The first version of Kafka's Metadata request with topic ids (KIP-516, Kafka 2.8); kafkajs knows versions up to 6.
  */
 const METADATA = Object.freeze({ apiKey: 3, apiVersion: 10, apiName: 'Metadata' })
 const ENCODER = 'kafkajs/src/protocol/encoder'
 const CLOSE_TIMEOUT = 1000
 
 /**
- * The id that Kafka gave a topic when it was created: another one of the same name, after it was deleted, has another
- * id.
+ * The id that Kafka gave a topic when it was created. A topic that was deleted and created again has another id.
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
- * @returns {Promise<string>} '' when the brokers, or this version of kafkajs, cannot tell
- * @throws {Error} there is no such topic, or Kafka does not answer
+ * @returns {Promise<string>} '' where the brokers, or this version of kafkajs, cannot tell
+ * @throws {Error} the topic does not exist, or Kafka does not respond
  */
 export async function fetchTopicId (kafka, topic) {
   const cluster = createCluster(kafka)
@@ -44,7 +42,7 @@ export async function fetchTopicId (kafka, topic) {
 /**
  * kafkajs has no public way to send a request that it does not know (src/index.js, PRIVATE.CREATE_CLUSTER).
  * @param {import('kafkajs').Kafka} kafka
- * @returns {any} with a connection of its own, to be closed; undefined when there is none
+ * @returns {any} with a connection of its own, to be closed; undefined where kafkajs has none
  */
 export function createCluster (kafka) {
   if (!mayHook('kafkajs')) return undefined
@@ -58,13 +56,13 @@ export function createCluster (kafka) {
 function encodeRequest (topic) {
   const name = Buffer.from(topic)
   return encoded(Buffer.concat([
-    Buffer.from([0]), // tags of the header, which kafkajs has in its older form
+    Buffer.from([0]), // tags of the header; kafkajs writes its older form
     Buffer.from([2]), Buffer.alloc(16), unsigned(name.length + 1), name, Buffer.from([0]), // one topic, by its name
-    Buffer.from([0, 0, 0, 0]) // create none, tell no permissions, no tags
+    Buffer.from([0, 0, 0, 0]) // no creation, no permissions, no tags
   ]))
 }
 
-/** @param {Buffer} body of a request @returns {object} as kafkajs takes it */
+/** @param {Buffer} body of a request @returns {object} in kafkajs's form */
 export function encoded (body) {
   const encoder = new (require(ENCODER))()
   encoder.writeBufferInternal(body)
@@ -79,7 +77,7 @@ function unsigned (value) {
 }
 
 /**
- * @param {Buffer} payload an answer, without its correlation id
+ * @param {Buffer} payload a response, without its correlation id
  * @param {string} topic
  * @returns {string}
  */
@@ -112,7 +110,7 @@ function topicIdIn (payload, topic) {
   }
   skipText() // cluster
   skip(4) // controller
-  if (readUnsigned() !== 2) throw new Error(`Kafka tells nothing of topic ${topic}`)
+  if (readUnsigned() !== 2) throw new Error(`Kafka does not know topic ${topic}`)
   const code = payload.readInt16BE(at)
   skip(2)
   skipText() // name

@@ -133,7 +133,7 @@ test('one that gets no answer for long is not ready, then replaced', async (t) =
   const { consumer, made, running } = start(t, { clock: fast })
   const fake = await running()
   fake.join()
-  await waitFor(() => consumer.status().reason?.includes('no answer from Kafka'), { message: () => consumer.status() })
+  await waitFor(() => consumer.status().reason?.includes('no response from Kafka'), { message: () => consumer.status() })
   assert.equal(made.length, 1)
   await running(1)
   assert.equal(fake.disconnects, 1)

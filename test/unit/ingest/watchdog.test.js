@@ -100,8 +100,8 @@ test('a partition whose canaries do not come back: not ready, and the consumer i
   await pass(15)
   assert.equal(watchdog.problem(), undefined)
   await pass(15)
-  assert.equal(watchdog.problem(), 'nothing comes through partition 1 of the downlink topic')
-  assert.match(String(world.replaced[0]), /wedged: nothing comes through partition 1/)
+  assert.equal(watchdog.problem(), 'no record comes through partition 1 of the downlink topic')
+  assert.match(String(world.replaced[0]), /wedged: no record comes through partition 1/)
   assert.ok((await ages())[1] >= 5000)
   const times = [world.replaced.length]
   for (const seconds of [60, 600, 1800]) {
@@ -140,7 +140,7 @@ test('while Kafka or Redis is away nothing is replaced, also not soon after', as
     await pass(120)
     assert.match(
       String(watchdog.problem()),
-      service === 'redis' ? /does not come back from Redis for 1\d\d s/ : /undefined/
+      service === 'redis' ? /Redis has not delivered published messages for 1\d\d s/ : /undefined/
     )
     world[service] = true
     await pass(10)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fetchResponses } from '../../../../src/kafka/kafkajs/fetch-protocol.js'
-import { createPatience } from '../../../../src/kafka/codecs/patience.js'
+import { createBudget } from '../../../../src/kafka/codecs/budget.js'
 
 /** A decompression that ends when it is told to. */
 function manual () {
@@ -22,46 +22,46 @@ const batch = (text) => Buffer.from(text)
 
 test('a batch that takes long is left for the next response, which finds it done', async () => {
   const { calls, decompress } = manual()
-  assert.equal(await createPatience(1).decompress(decompress, batch('slow')), undefined)
-  assert.equal(await createPatience(1).decompress(decompress, batch('slow')), undefined)
+  assert.equal(await createBudget(1).decompress(decompress, batch('slow')), undefined)
+  assert.equal(await createBudget(1).decompress(decompress, batch('slow')), undefined)
   calls.resolve(Buffer.from('plain'))
-  assert.equal(String(await createPatience(1).decompress(decompress, batch('slow'))), 'plain')
+  assert.equal(String(await createBudget(1).decompress(decompress, batch('slow'))), 'plain')
   assert.equal(calls.count, 1)
 })
 
 test('so is its error, and then it is tried again', async () => {
   const { calls, decompress } = manual()
-  assert.equal(await createPatience(1).decompress(decompress, batch('bad')), undefined)
+  assert.equal(await createBudget(1).decompress(decompress, batch('bad')), undefined)
   calls.reject(new Error('corrupt'))
-  await assert.rejects(createPatience(1).decompress(decompress, batch('bad')), /corrupt/)
-  assert.equal(await createPatience(1).decompress(decompress, batch('bad')), undefined)
+  await assert.rejects(createBudget(1).decompress(decompress, batch('bad')), /corrupt/)
+  assert.equal(await createBudget(1).decompress(decompress, batch('bad')), undefined)
   assert.equal(calls.count, 2)
   calls.resolve(Buffer.alloc(0))
-  await createPatience(1).decompress(decompress, batch('bad'))
+  await createBudget(1).decompress(decompress, batch('bad'))
 })
 
 test('all batches of a response share its time, and one that is ready needs none', async () => {
   const { calls, decompress } = manual()
-  const patience = createPatience(20)
+  const budget = createBudget(20)
   const names = ['a', 'b', 'c']
-  for (const name of names) assert.equal(await patience.decompress(decompress, batch(name)), undefined)
-  assert.equal(String(await patience.decompress(async () => Buffer.from('ready'), batch('d'))), 'ready')
+  for (const name of names) assert.equal(await budget.decompress(decompress, batch(name)), undefined)
+  assert.equal(String(await budget.decompress(async () => Buffer.from('ready'), batch('d'))), 'ready')
   assert.equal(calls.count, 3)
 })
 
 test('no more than 16 are under way at once; others are not begun', async () => {
-  const patience = createPatience(0)
+  const budget = createBudget(0)
   /** @type {ReturnType<typeof manual>[]} */
   const all = []
   for (let i = 0; i < 20; i++) {
     const one = manual()
     all.push(one)
-    assert.equal(await patience.decompress(one.decompress, batch(`many ${i}`)), undefined)
+    assert.equal(await budget.decompress(one.decompress, batch(`many ${i}`)), undefined)
   }
   const begun = all.filter(({ calls }) => calls.count === 1)
   assert.ok(begun.length <= 16 && begun.length >= 13, `${begun.length}, besides those of the test before`)
   begun.forEach(({ calls }) => calls.resolve(Buffer.alloc(0)))
-  await Promise.all(all.map(({ decompress }, i) => createPatience(0).decompress(decompress, batch(`many ${i}`))))
+  await Promise.all(all.map(({ decompress }, i) => createBudget(0).decompress(decompress, batch(`many ${i}`))))
 })
 
 test('a partition whose batch is not ready is not in the response, and the others are', async () => {

@@ -1,12 +1,11 @@
 import { systemClock } from '../../common/clock.js'
+import { within } from '../../common/wait.js'
 
-/** What one response of a broker may wait for decompression, ms: the other partitions of that broker wait with it. */
+/** Time for the decompression of one response, ms: the broker's other partitions wait meanwhile. */
 const PER_RESPONSE = 250
-/**
- * Batches that are being decompressed, or whose result nobody has fetched yet. While there are as many, others wait.
- */
+/** Maximum number of batches that are being decompressed, or whose result is not fetched yet; others wait. */
 const MAX_PENDING = 16
-/** A batch that nobody asks for any more (its partition has another reader) is forgotten, ms. */
+/** A result that is not requested any more (the partition was reassigned) is dropped after this time, ms. */
 const FORGOTTEN_AFTER = 60_000
 
 /**
@@ -20,28 +19,28 @@ const FORGOTTEN_AFTER = 60_000
 const pending = new Set()
 
 /**
- * How long the batches of one response may take. A batch that takes longer is left for the next response, which brings
- * it again and finds its decompression under way, or done.
+ * Time budget for the batches of one response. A batch that takes longer is left for the next response, which contains
+ * it again and finds its decompression in progress or done.
  *
- * @param {number} [budget] ms for all of them; Infinity where a response must be read to its end
+ * @param {number} [ms] for all batches; Infinity where a response must be read to its end
  */
-export function createPatience (budget = PER_RESPONSE) {
-  let left = budget
+export function createBudget (ms = PER_RESPONSE) {
+  let left = ms
   return {
     /**
      * @param {(source: Buffer) => Promise<Buffer>} decompress
      * @param {Buffer} source
-     * @returns {Promise<Buffer | undefined>} undefined: not yet
-     * @throws what the decompression fails with
+     * @returns {Promise<Buffer | undefined>} undefined: not ready yet
+     * @throws the error of the decompression
      */
     async decompress (decompress, source) {
       if (left === Infinity) return decompress(source)
       const known = find(source)
       const since = systemClock.monotonic()
-      // while there are too many the response is late all the same: it would be asked for in a tight loop
+      // above the maximum the response waits nevertheless, to prevent a tight loop of requests
       const result = known?.result ?? (pending.size < MAX_PENDING ? decompress(source) : new Promise(() => {}))
       try {
-        const plain = await within(result, left)
+        const plain = await within(result, left, undefined)
         if (plain === undefined && known === undefined && pending.size < MAX_PENDING) remember(source, result)
         else if (plain !== undefined) forget(known)
         return plain
@@ -67,7 +66,7 @@ function find (source) {
 
 /** @param {Buffer} source @param {Promise<Buffer>} result */
 function remember (source, result) {
-  result.catch(() => {}) // told when it is asked for again
+  result.catch(() => {}) // thrown with the next request
   const one = { source: Buffer.from(source), result, timer: setTimeout(() => forget(one), FORGOTTEN_AFTER) }
   one.timer.unref()
   pending.add(one)
@@ -78,16 +77,4 @@ function forget (one) {
   if (one === undefined) return
   clearTimeout(one.timer)
   pending.delete(one)
-}
-
-/** @param {Promise<Buffer>} result @param {number} ms @returns {Promise<Buffer | undefined>} undefined: not in time */
-async function within (result, ms) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer
-  const late = new Promise((resolve) => { timer = setTimeout(resolve, ms, undefined) })
-  try {
-    return /** @type {Buffer | undefined} */ (await Promise.race([result, late]))
-  } finally {
-    clearTimeout(timer)
-  }
 }
