@@ -22,7 +22,7 @@ import { waitFor } from './wait.js'
  *
  * @param {import('node:test').TestContext} t
  * @param {object} [options]
- * @param {string} [options.brokers] the test's own, which takes what is in it along; default: the shared one
+ * @param {string} [options.brokers] of the test's own broker, which needs no cleanup; default: the shared one
  * @param {number} [options.partitions] of each topic, default 4
  * @param {boolean} [options.topics] whether they exist already, default true
  */
@@ -41,7 +41,7 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
     }
   })
   const { log, lines } = recordingLog()
-  // without brokers kafkajs ends what it still tries in the background, where a test's own broker is gone
+  // without brokers kafkajs ends its retries in the background, where a test's own broker is gone
   const servers = [...config.kafka.brokers]
   const settings = { ...config.kafka, brokers: servers }
   const client = createClient({ settings, log, name: 'test' })
@@ -65,7 +65,7 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
   return {
     kafka, client, config, settings, log, lines, downlinkTopic, uplinkTopic, deadLetterTopic, groupId,
 
-    /** @param {() => unknown} end run after the test, before what was there earlier ends */
+    /** @param {() => unknown} end run after the test, before earlier ones */
     onEnd (end) { ends.push(end) },
 
     /** @param {import('kafkajs').Message[]} messages @param {string} [topic] default: the downlink */
@@ -82,7 +82,7 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
     /**
      * @param {string} topic
      * @param {number} count
-     * @returns {Promise<Received[]>} the topic's records when there are at least so many, in the order of their offsets
+     * @returns {Promise<Received[]>} the topic's records when there are at least `count`, in the order of their offsets
      *   per partition
      */
     async readAll (topic, count) {
@@ -135,7 +135,7 @@ const textOf = (headers = {}) =>
   )
 
 /**
- * A memory bus whose `publish` records what it took and may be told to fail.
+ * A memory bus whose `publish` keeps its publications and can be made to fail.
  */
 export function recordingBus () {
   const { log } = recordingLog()
@@ -146,7 +146,7 @@ export function recordingBus () {
   })
   inner.start()
   const bus = {
-    /** @type {Entry[]} what was published, duplicates left out */
+    /** @type {Entry[]} publications without duplicates */
     published: [],
     duplicates: 0,
     calls: 0,
@@ -238,7 +238,7 @@ export async function startIngest (
   return {
     ingest, bus, metrics, stop,
 
-    /** @param {number} count waits until so many were published */
+    /** @param {number} count waits until this number was published */
     published: (count, timeout = 20_000) =>
       waitFor(() => bus.published.length >= count, {
         timeout,

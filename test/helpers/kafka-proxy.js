@@ -4,7 +4,7 @@ import { startRelay } from './relay.js'
 const FETCH = 1
 
 /**
- * A proxy in front of a broker that can swallow what the broker answers to fetches, and nothing else: heartbeats and
+ * A proxy in front of a broker that can swallow responses to fetches, and nothing else: heartbeats and
  * commits go on.
  *
  * @param {number} port of the broker, on the loopback interface

@@ -28,7 +28,7 @@ test('Kafka is restarted, killed and stops answering while records are written a
   kafka.onEnd(() => downlink.stop())
   t.after(() => broker.stop())
 
-  /** @type {number[]} what was acknowledged */
+  /** @type {number[]} acknowledged records */
   const safe = []
   /** @type {string[]} */
   const refusals = []
@@ -95,7 +95,7 @@ test('Kafka is restarted, killed and stops answering while records are written a
   assert.equal((await metrics.kafka_consumer_restarts.get()).values[0].value, ingest.status().restarts)
 })
 
-test('ingest that starts while Kafka is away joins when it comes', async (t) => {
+test('ingest that starts while Kafka is unavailable joins once it is up', async (t) => {
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers })
   await kafka.produce([broadcast('d', 1)])

@@ -66,7 +66,7 @@ test('a hundred bad records of every kind stop nothing and are kept with their r
       headers: { ...message.headers, number: `bad-${i}` }
     })
   }
-  // one request each for the large ones: the broker limits what it takes at once
+  // one request each for the large ones: the broker limits the size of a request
   for (let from = 0; from < messages.length;) {
     const to = messages.findIndex(({ value }, index) => index >= from && (value?.length ?? 0) > 100_000)
     const end = to === -1 ? messages.length : to === from ? from + 1 : to

@@ -41,7 +41,7 @@ test('while the bus fails nothing is lost, reordered or published twice, and the
   const bus = recordingBus()
   const { published, ingest, metrics } = await startIngest(kafka, { bus })
   const { restarts } = ingest.status() // a broker that has just started may have refused the first one
-  const failUntil = Date.now() + 12_500 // longer than the group's session time-out
+  const failUntil = Date.now() + 12_500 // longer than the group's session timeout
   let failures = 0
   bus.before = () => {
     if (Date.now() < failUntil || Math.random() < 0.2) {
@@ -49,7 +49,7 @@ test('while the bus fails nothing is lost, reordered or published twice, and the
       throw new InkcastError('unavailable')
     }
   }
-  // published, but nobody knows: has to be offered again and recognised
+  // published with an unknown outcome: retried, and recognized as a duplicate
   bus.after = () => { if (Math.random() < 0.3) throw new InkcastError('timeout') }
   await kafka.produce(numbered(1000, 7))
   await waitFor(() => !ingest.status().ready, { timeout: 15_000, message: () => ingest.status() })
@@ -91,7 +91,7 @@ test('an offset is committed after the effect, and about once a second', async (
   await waitFor(async () => (await committed())[0] === 10, { message: committed })
 })
 
-test('a member that dies between effect and commit: what comes again is recognised', async (t) => {
+test('a member that dies between effect and commit: repeated records are recognized', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
   const bus = recordingBus()
   const first = await startIngest(kafka, { bus })
@@ -159,7 +159,7 @@ test('a restart goes on where it was', async (t) => {
   assert.equal(bus.duplicates, 0)
 })
 
-test('it stops soon while the bus fails, and does not count what was not published', async (t) => {
+test('it stops soon while the bus fails, and does not commit unpublished records', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const bus = recordingBus()
   const first = await startIngest(kafka, { bus })
@@ -176,7 +176,7 @@ test('it stops soon while the bus fails, and does not count what was not publish
   assertAllInOrder(bus, 100, 6)
 })
 
-test('a second member takes over partitions: nothing is lost, reordered or comes again', async (t) => {
+test('a second member takes over partitions: no record is lost, reordered or repeated', async (t) => {
   const kafka = await testKafka(t, { partitions: 4 })
   const bus = recordingBus()
   const first = await startIngest(kafka, { bus })

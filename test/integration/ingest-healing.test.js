@@ -13,10 +13,10 @@ import { waitFor } from '../helpers/wait.js'
 import { startRedis } from '../services/redis.js'
 
 /**
- * What Redis has lost of Kafka's records comes again at its old offsets, and nobody is told to resync.
+ * Records from Kafka that Redis lost are restored at their offsets, without a resync.
  */
 
-/** In a document that stands still it is they who find out that Redis came back, and that all is healed. */
+/** In an idle document canaries detect that Redis is back, and that healing is done. */
 const CANARIES = { cycle: 500, wedged: 1e9 }
 
 /** A member that keeps the numbers in its records. */
@@ -116,7 +116,7 @@ async function scene (test) {
     /**
      * @param {number} count of records that are delivered, and which Redis loses
      * @param {() => Promise<unknown>} [alsoLost]
-     * @param {() => Promise<unknown>} [down] done while Redis is away
+     * @param {() => Promise<unknown>} [down] run while Redis is down
      */
     async lose (count, alsoLost = async () => {}, down = async () => {}) {
       await admin.save()
@@ -135,7 +135,7 @@ async function scene (test) {
   }
 }
 
-test('what Redis has lost comes again at its old offsets before anything new: nobody is told to resync, and a resume has everything', async (t) => {
+test('records that Redis lost return at their offsets before new ones: no resync, and a resume is complete', async (t) => {
   const { members, guids, lose, produce, join, there, positions } = await scene(t)
   await lose(20, undefined, () => produce(30))
   await produce(5)
@@ -166,20 +166,20 @@ test('where nothing new comes the lost records come again with the next of their
   await lose(20, undefined, () => produce(1))
   await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 31), {
     timeout: 30_000,
-    message: 'what was lost'
+    message: 'lost records'
   })
   await server.kill('SIGKILL')
   await server.restart()
   await produce(1)
   await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 32), {
     timeout: 30_000,
-    message: 'what was lost twice'
+    message: 'records that were lost twice'
   })
   for (const { member } of members)
     assert.deepEqual([member.offsets.filter((offset) => offset > 10), member.resyncs], [range(22, 11), []])
 })
 
-test('documents with a record that is in no Kafka partition begin anew, the others are healed', async (t) => {
+test('documents with a record that is in no Kafka partition start over, the others are healed', async (t) => {
   const { members, guids, lose, produce, pair, join, there, positions } = await scene(t)
   /** @type {any} */
   let mixed
@@ -193,14 +193,14 @@ test('documents with a record that is in no Kafka partition begin anew, the othe
   assert.notEqual(mixed.position.epoch, positions[0]?.epoch, 'a log of one source has no other records')
   await waitFor(() => members.slice(1).every(({ member }) => member.offsets.at(-1) === 35), {
     timeout: 30_000,
-    message: 'what was lost'
+    message: 'lost records'
   })
   for (const { member } of members.slice(1))
     assert.deepEqual([member.offsets.filter((offset) => offset > 10), member.resyncs], [range(25, 11), []])
   assert.equal((await join(there, guids[0], mixed.position)).recovered, false)
 })
 
-test('without the mark of a partition its documents begin anew', async (t) => {
+test('without the mark of a partition its documents start over', async (t) => {
   const { admin, members, lose, produce } = await scene(t)
   await admin.del(...await admin.keys(sourceMark('*')))
   await lose(20, undefined, () => produce(30))

@@ -13,7 +13,7 @@ const KICK = { key: 'd', value: null, headers: { 'x-operator': 'kick', 'x-uid': 
 const EVERYONE = { key: 'd', value: '"all"', headers: { 'x-operator': 'everyone' } }
 
 /**
- * What a power loss does to what was not synced, and an unclean leader election to what only the old leader had.
+ * Truncates a partition as a power loss does to unsynced records, and an unclean leader election to unreplicated ones.
  * @param {import('../services/kafka.js').KafkaBroker} broker
  * @param {string} topic
  * @param {number} end the offset of the first batch that is lost
@@ -44,7 +44,7 @@ const produceEach = async (/** @type {TestKafka} */ kafka, name, count) => {
 const count = (bus, operator) => bus.published.filter(({ publication }) => publication.operator === operator).length
 
 test(
-  'a partition that lost its end: what is written in its place is delivered, nothing is carried out twice, /ready and a metric say it',
+  'a partition that lost its end: the new records are delivered, none is carried out twice, /ready and a metric report it',
   { timeout: 180_000 },
   async (t) => {
     const broker = await startKafka()
@@ -70,7 +70,7 @@ test(
     await waitFor(() => first.ingest.status().ready, { timeout: 15_000, message: () => first.ingest.status() })
     await first.stop()
 
-    // nobody reads, and the new end passes the old one
+    // without a reader the new end passes the old one
     await loseEnd(broker, kafka.downlinkTopic, 15)
     await produceEach(kafka, 'c', 10)
     const second = await startIngest(kafka, { bus, markStore })

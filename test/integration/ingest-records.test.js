@@ -165,7 +165,7 @@ test('lag and age are reported per partition, and not for partitions of others',
   )
 })
 
-test('of a transaction everything arrives or nothing, and its markers hold nobody up', async (t) => {
+test('of a transaction all records arrive or none, and its markers delay nothing', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const { published, bus, ingest, stop } = await startIngest(kafka)
   const producer = kafka.client.producer({

@@ -15,7 +15,7 @@ const expected = (name, count, documents, document) =>
     .map((i) => `"${name}${i}"`)
 
 /**
- * Deletes the downlink topic and makes it anew.
+ * Deletes the downlink topic and creates it again.
  * @param {import('../helpers/kafka-ingest.js').TestKafka} kafka
  */
 async function recreate ({ kafka, client, config, log, downlinkTopic, onEnd }) {
@@ -39,7 +39,7 @@ function assertAllOnce (bus) {
     assert.deepEqual(documents.get(`d${d}`), [...expected('a', 60, 3, d), ...expected('b', 30, 3, d)], `document d${d}`)
 }
 
-test('a topic that is made anew while it is read silences no document: each of its records arrives once', async (t) => {
+test('a topic that is created again while it is read silences no document: each of its records arrives once', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
   const { bus, published, ingest } = await startIngest(kafka)
   await kafka.produce(records('a', 60, 3))
@@ -52,7 +52,7 @@ test('a topic that is made anew while it is read silences no document: each of i
   await waitFor(() => ingest.status().ready, { timeout: 15_000, message: () => ingest.status() })
 })
 
-test('what was committed in an older topic of the same name says nothing about the new one', async (t) => {
+test('offsets committed in an older topic of the same name do not count for the new one', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const bus = recordingBus()
   const first = await startIngest(kafka, { bus })

@@ -93,7 +93,7 @@ test(
 )
 
 test(
-  'while Redis is away, or does not pass on what it takes, no consumer is replaced',
+  'while Redis is unavailable, or does not deliver messages, no consumer is replaced',
   { timeout: 180_000 },
   async (t) => {
     const kafka = await testKafka(t, { partitions: 2 })
@@ -118,7 +118,7 @@ test(
   }
 )
 
-test('while Kafka is away no consumer is replaced because of its canaries', { timeout: 360_000 }, async (t) => {
+test('while Kafka is unavailable no consumer is replaced because of its canaries', { timeout: 360_000 }, async (t) => {
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers, partitions: 2 })
   const { ingest } = await startIngest(kafka, { echo: localEcho(), times: TIMES })

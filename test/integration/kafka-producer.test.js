@@ -101,7 +101,7 @@ test('an uplink record has the headers of the contract and the document as its k
   assert.equal(await pending(), 0)
 })
 
-test('what the api publishes arrives at the bus as it was, by way of Kafka', async (t) => {
+test('publications of the api reach the bus through Kafka unchanged', async (t) => {
   const kafka = await testKafka(t)
   const { bus, published } = await startIngest(kafka)
   const downlink = createKafkaDownlink({ kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log })
@@ -261,7 +261,7 @@ for (const known of [true, false]) {
   })
 }
 
-test('while Kafka does not answer: refused at once beyond the bound, else within the time-out, and no record of a later time is lost', async (t) => {
+test('while Kafka does not respond records are refused, at once above the limit or within the timeout; later ones are not lost', async (t) => {
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers })
   const { uplink, counted, pending } = startUplink(kafka, { records: 100, timeout: 3000 })
@@ -322,7 +322,7 @@ test('records that were never tried are not written after they were refused', as
   assert.deepEqual((await kafka.readAll(kafka.uplinkTopic, 1)).map(({ value }) => String(value)), ['4'])
 })
 
-test('what is waiting is written before it stops; afterwards nothing is accepted', async (t) => {
+test('pending records are written before it stops; later ones are refused', async (t) => {
   const kafka = await testKafka(t)
   const { uplink } = startUplink(kafka)
   const sends = Array.from({ length: 500 }, () => uplink.send(uplinkRecord()))

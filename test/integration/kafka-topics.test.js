@@ -33,7 +33,7 @@ test('with 0 partitions nothing is created and the error names what is missing',
   )
 })
 
-test('ingest whose topics are missing says so and begins when somebody has made them', async (t) => {
+test('ingest without its topics reports that, and begins when they exist', async (t) => {
   const kafka = await testKafka(t, { topics: false, partitions: 0 })
   const { ingest, published } = await startIngest(kafka, { ready: false })
   await waitFor(() => ingest.status().reason?.includes('KAFKA_TOPIC_PARTITIONS=0'), {
@@ -51,7 +51,7 @@ test('ingest whose topics are missing says so and begins when somebody has made 
   await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
 })
 
-test('while Kafka is away it is tried until it answers, or until it is given up', async (t) => {
+test('while Kafka is unavailable the check is retried until it responds, or until it is aborted', async (t) => {
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers, topics: false })
   t.after(() => broker.stop())

@@ -36,7 +36,7 @@ class FakeConsumer extends EventEmitter {
     this.emit('join', { payload: { memberAssignment: { t: partitions }, isLeader: true } })
   }
 
-  /** @param {object} [more] @returns what kafkajs hands to eachBatch */
+  /** @param {object} [more] @returns kafkajs's argument of eachBatch */
   batch (more) {
     return {
       batch: { partition: 0, messages: [{ offset: '5' }, { offset: '6' }], highWatermark: '9', lastOffset: () => '7' },
@@ -100,7 +100,7 @@ test('it is ready when it has joined', async (t) => {
   assert.ok(pollAge < 1000)
 })
 
-test('one that crashes, or cannot connect, is replaced; the failure is told once, its end too', async (t) => {
+test('one that crashes, or cannot connect, is replaced; the failure and its end are logged once', async (t) => {
   const { consumer, made, lines, failures, running } = start(t, {
     make: (index) => {
       const fake = new FakeConsumer()
@@ -123,7 +123,7 @@ test('one that crashes, or cannot connect, is replaced; the failure is told once
   assert.equal(lines.filter(({ text }) => text.includes('works again')).length, 1)
 })
 
-test('one that gets no answer for long is not ready, then replaced', async (t) => {
+test('one without a response is not ready, then replaced', async (t) => {
   const began = performance.now()
   const fast = {
     now: Date.now,
@@ -139,7 +139,7 @@ test('one that gets no answer for long is not ready, then replaced', async (t) =
   assert.equal(fake.disconnects, 1)
 })
 
-test('what is done is committed up to the end of the batch, what is not done is left', async (t) => {
+test('records that are done are committed up to the end of the batch, the others are not', async (t) => {
   let done = 2
   const { consumer, running } = start(t, { handle: async () => done })
   const fake = await running()
@@ -156,7 +156,7 @@ test('what is done is committed up to the end of the batch, what is not done is 
   assert.deepEqual(fake.commits, [{ topic: 't', partition: 0, offset: '6', metadata: '' }])
 })
 
-test('a batch is aborted when the group does not know this member any more, and kafkajs is told', async (t) => {
+test('a batch is aborted when the group has dropped this member, and the error reaches kafkajs', async (t) => {
   const { running } = start(t, {
     handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1)))
   })
@@ -193,7 +193,7 @@ test('a batch that ends in a later generation commits nothing: its partition may
   assert.deepEqual(fake.commits, [])
 })
 
-test('it stops while it connects, and one that gets through later is closed: it would keep partitions', async (t) => {
+test('it stops while it connects, and a later connection is closed: it would hold partitions', async (t) => {
   let connect = () => {}
   const { consumer, made } = start(t, {
     make: () => {
@@ -211,7 +211,7 @@ test('it stops while it connects, and one that gets through later is closed: it 
   assert.equal(made.length, 1)
 })
 
-test('a partition whose batch takes long is paused, and resumed when that is done; kafkajs goes on meanwhile', async (t) => {
+test('the partition of a slow batch is paused until it is done; fetches go on meanwhile', async (t) => {
   let finish = () => {}
   const { consumer, running } = start(t, {
     handle: ({ partition }) =>
@@ -247,7 +247,7 @@ test('a partition whose batch takes long is paused, and resumed when that is don
   assert.deepEqual(fake.commits.map((commit) => Object.values(commit).join()).sort(), ['t,0,8,', 't,1,3,'])
 })
 
-test('a batch that takes long is aborted when the group changes, and what is done of it is committed', async (t) => {
+test('a slow batch is aborted at a rebalance, and its finished records are committed', async (t) => {
   const { running } = start(t, {
     handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1)))
   })

@@ -36,7 +36,7 @@ test('a dead letter is the record with its reason and origin', () => {
   })
 })
 
-test('what the record says of reason and origin itself does not count', () => {
+test('headers of the record for reason and origin are overwritten', () => {
   const { headers } = deadLetterRecord(letter({ headers: { 'x-reason': 'mine', 'x-offset': ['1', '2'] } }), false)
   assert.deepEqual(headers, {
     'x-reason': 'bad_value',
@@ -60,7 +60,7 @@ test('truncated, it says so and keeps nothing that may be large', () => {
   })
 })
 
-test('headers that occur more than once stay so; what cannot be written is left out', () => {
+test('repeated headers are kept; values that cannot be written are left out', () => {
   const { headers } = deadLetterRecord(
     letter({ headers: { twice: ['a', Buffer.from('b')], odd: [() => {}, 'c'], none: undefined } }),
     false

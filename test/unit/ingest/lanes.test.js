@@ -64,7 +64,7 @@ test('a lane is published in its order, in chunks of at most 64 records or 1 MB'
   assert.deepEqual(large.told.calls, [[0], [1], [2], [3], [4]])
 })
 
-test('what is revoked is over before what comes after it is published', async () => {
+test('a revoke is done before the records behind it are published', async () => {
   const { run, told } = lanesOver(() => {})
   await run(
     [range(0, 6).map((index) => routed(index, { operator: index === 0 || index === 3 ? 'revoke' : 'broadcast' }))],
@@ -86,7 +86,7 @@ test('at most 64 lanes are published at once', async () => {
   assert.equal(told.published.length, 300)
 })
 
-test('what the bus does not take is offered again, unchanged, and what follows waits', async () => {
+test('records that the bus does not accept are retried unchanged, and later ones wait', async () => {
   const { run, told } = lanesOver((_indices, call) => {
     if (call >= 2 && call <= 20) throw new InkcastError(call % 2 ? 'timeout' : 'unavailable')
   })
@@ -115,7 +115,7 @@ test('a record that meets a defect goes to the dead letters after some tries', a
   assert.deepEqual(told.calls.slice(0, 5), Array(5).fill([0, 1, 2]))
 })
 
-test('when it is aborted it ends, and what was not published stays so', async () => {
+test('after an abort it ends, and the rest is not published', async () => {
   const abort = new AbortController()
   const { run, told } = lanesOver((indices, call) => {
     if (call === 3) abort.abort()

@@ -19,7 +19,7 @@ async function ready (store = createMemoryMarks()) {
   return { marks, store }
 }
 
-test('what is below the mark was carried out, whatever its age; what is above it was not', async () => {
+test('records below the mark were carried out at any age, those above it were not', async () => {
   const { marks } = await ready({ ...createMemoryMarks(), read: async () => ['20.4'] })
   assert.deepEqual([marks.passesOver(at(20, 4), NOW), marks.passesOver(at(0, 1), NOW - WEEK)], [true, true])
   assert.deepEqual(
@@ -29,7 +29,7 @@ test('what is below the mark was carried out, whatever its age; what is above it
   )
 })
 
-test('where there is no mark only what is recent is carried out, also after a restart in the middle of the backlog', async () => {
+test('without a mark only recent records are carried out, also after a restart in the middle of the backlog', async () => {
   const { marks, store } = await ready()
   assert.deepEqual([marks.passesOver(at(0, 1), NOW - WEEK), marks.passesOver(at(1, 1), NOW - 60_000)], [true, false])
   marks.done(at(0, 1), { timestamp: NOW - WEEK, last: false, generation: 'g' })
@@ -37,7 +37,7 @@ test('where there is no mark only what is recent is carried out, also after a re
   const next = await ready(store)
   assert.equal(next.marks.passesOver(at(1, 1), NOW - WEEK), true)
   next.marks.done(at(2, 1), { timestamp: NOW - WEEK, last: true, generation: 'g' })
-  assert.equal(next.marks.passesOver(at(3, 1), NOW - WEEK), false, 'the end was reached: what comes now is new')
+  assert.equal(next.marks.passesOver(at(3, 1), NOW - WEEK), false, 'the end was reached: later records are new')
 })
 
 test('a mark moves forward only, is stored, and read by the next member', async () => {
@@ -54,7 +54,7 @@ test('a mark moves forward only, is stored, and read by the next member', async 
 test('a store that fails is tried again', async () => {
   let failures = 3
   const inner = createMemoryMarks()
-  const fail = () => { if (failures-- > 0) throw new Error('away') }
+  const fail = () => { if (failures-- > 0) throw new Error('unavailable') }
   const { marks } = await ready({
     read: async (sources) => {
       fail()

@@ -20,7 +20,7 @@ async function watch (t) {
     redis: true,
     /** Records that the consumer could read and has not. @type {number | undefined} */
     readable: 1,
-    /** What the consumer does with what Kafka has. @type {(sent: Sent) => void} */
+    /** The consumer's handling of a canary. @type {(sent: Sent) => void} */
     consume: ({ text }) => watchdog.arrived(text),
     /** @type {Error[]} */
     replaced: [],
@@ -33,7 +33,7 @@ async function watch (t) {
       start: async () => {},
       stop: async () => {},
       send: async (record) => {
-        if (!world.kafka) throw new Error('away')
+        if (!world.kafka) throw new Error('unavailable')
         const sent = { partition: Number(record.partition), text: String(record.headers['x-canary']) }
         world.sent.push(sent)
         setImmediate(world.consume, sent)
@@ -84,7 +84,7 @@ async function watch (t) {
   return { world, watchdog, pass, ages, now: () => now }
 }
 
-test('each partition that is ours gets a canary each cycle, and nothing is wrong while they come back', async (t) => {
+test('each assigned partition gets a canary per cycle, and there is no problem while they come back', async (t) => {
   const { world, watchdog, pass, ages } = await watch(t)
   await pass(60)
   assert.ok(world.sent.length >= 24 && world.sent.length <= 28, String(world.sent.length))
@@ -129,7 +129,7 @@ test('an open transaction holds back a partition: nothing is wedged while the co
   assert.equal(world.replaced.length, 1)
 })
 
-test('while Kafka or Redis is away nothing is replaced, also not soon after', async (t) => {
+test('while Kafka or Redis is unavailable, and soon after, no consumer is replaced', async (t) => {
   const { world, watchdog, pass } = await watch(t)
   await pass(20)
   const { consume } = world
@@ -150,7 +150,7 @@ test('while Kafka or Redis is away nothing is replaced, also not soon after', as
   }
 })
 
-test('what goes on, however late, is not wedged', async (t) => {
+test('a slow partition is not wedged', async (t) => {
   const { world, watchdog, pass } = await watch(t)
   await pass(10)
   world.consume = ({ partition }) => watchdog.progress(partition)
@@ -158,7 +158,7 @@ test('what goes on, however late, is not wedged', async (t) => {
   assert.deepEqual([world.replaced, watchdog.problem()], [[], undefined])
 })
 
-test('a partition that goes to another member is forgotten, and its canaries go back to who sent them', async (t) => {
+test('a reassigned partition is forgotten, and its canaries return to their sender', async (t) => {
   const { world, watchdog, pass, ages } = await watch(t)
   await pass(10)
   world.consume = () => {}

@@ -49,7 +49,7 @@ function monitor (t, { ends, progress, committed = {} }) {
 
 const end = (/** @type {number} */ partition, /** @type {number} */ high, low = 0) => ({ partition, high, low })
 
-test('the lag of each partition of ours is told, from what is done or what is committed', async (t) => {
+test('the lag of each assigned partition is reported, from its progress or its committed offset', async (t) => {
   const told = monitor(t, {
     ends: () => [end(0, 100), end(1, 50), end(2, 30, 20), end(3, 9)],
     progress: () => [
@@ -84,7 +84,7 @@ test('it goes on after a failure, with a new connection', async (t) => {
   let fail = true
   const told = monitor(t, {
     ends: () => {
-      if (fail) throw new Error('Kafka is away')
+      if (fail) throw new Error('Kafka is unavailable')
       return [end(0, 3)]
     },
     progress: () => [[0, { next: 1, busy: false }]]

@@ -4,7 +4,7 @@ import { epochEndIn } from '../../../src/kafka/kafkajs/leader-epochs.js'
 import { createLostEnds } from '../../../src/kafka/lost-ends.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
-/** @param {(epoch: number) => number | undefined} endOf what the broker says */
+/** @param {(epoch: number) => number | undefined} endOf the broker's response */
 function lostEnds (endOf) {
   /** @type {number[]} */
   const asked = []
@@ -29,7 +29,7 @@ function lostEnds (endOf) {
   return { ends, find, asked, lost }
 }
 
-test('the broker is asked only when another leader wrote what comes next, or offsets go back', async () => {
+test('the broker is asked only when another leader wrote the next record, or offsets go back', async () => {
   const { ends, find, asked, lost } = lostEnds(() => 20)
   assert.equal(await find(0, 4), undefined, 'nothing was read before')
   ends.done(3, { next: 20, epoch: 4 })

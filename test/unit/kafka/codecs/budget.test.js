@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fetchResponses } from '../../../../src/kafka/kafkajs/fetch-protocol.js'
 import { createBudget } from '../../../../src/kafka/codecs/budget.js'
 
-/** A decompression that ends when it is told to. */
+/** A decompression that the test ends. */
 function manual () {
   const calls = { count: 0, resolve: (/** @type {Buffer} */ _plain) => {}, reject: (/** @type {Error} */ _error) => {} }
   return {

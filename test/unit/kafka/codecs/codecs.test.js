@@ -53,7 +53,7 @@ const SAMPLES = [
 
 for (const [name, decompress, sample] of SAMPLES) {
   describe(name, () => {
-    test('gives back what was compressed', async () => {
+    test('restores compressed bytes', async () => {
       assert.equal((await decompress(sample)).toString(), TEXT)
     })
 
@@ -115,7 +115,7 @@ describe('a bomb', () => {
   }
 
   test('in gzip is refused', () => small(DECOMPRESS.gzip(zlib.gzipSync(Buffer.alloc(LIMIT * 4)), LIMIT)))
-  test('in snappy is refused by what it says', () =>
+  test('in snappy is refused by its declared length', () =>
     small(DECOMPRESS.snappy(Buffer.from('ffffffff0f' + 'fe0100'.repeat(10), 'hex'), LIMIT)))
   test('in lz4 is refused', () => {
     // one literal, then a match whose length goes on and on
@@ -182,7 +182,7 @@ describe('zstd in JavaScript has a bound for its work', () => {
   /** One block of 32,038 sequences that repeat 65,539 bytes each: seconds to minutes. */
   const slow = Buffer.from('28b52ffd00807d0000' + '00fd2654000034' + '0102030405060780', 'hex')
 
-  test('a few bytes that would take minutes end with the time limit, and what comes meanwhile does not wait for them', async () => {
+  test('a few bytes that would take minutes end with the time limit, and later batches do not wait for them', async () => {
     const decompress = createZstdThreads({ timeout: 1000 })
     /** @type {string[]} */
     const ended = []

@@ -5,7 +5,7 @@ import { recordingLog } from '../../../helpers/recording-log.js'
 import { waitFor } from '../../../helpers/wait.js'
 import { freePort } from '../../../services/ports.js'
 
-test('a Kafka that cannot be reached is told with its address and the cause, whatever the log level', async () => {
+test('an unreachable Kafka is reported with its address and the cause, at any log level', async () => {
   const port = await freePort()
   /** @type {string[]} */
   const told = []

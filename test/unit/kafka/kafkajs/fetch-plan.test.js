@@ -28,7 +28,7 @@ const partitionOf = (data) => ({
 })
 
 /**
- * A consumer group as kafkajs has it, whose broker answers what `answer` says.
+ * kafkajs's consumer group, with a broker that responds with `answer`.
  * @param {{ answer?: () => object[] }} [options]
  */
 function openGroup ({ answer = () => [] } = {}) {
@@ -112,7 +112,7 @@ function openGroup ({ answer = () => [] } = {}) {
   return { group, seen, connection, fetch: () => /** @type {Promise<any[]>} */ (fetch.call(group, 1)) }
 }
 
-test('the first fetch is that of kafkajs, and the next ones ask for what it found', async () => {
+test('the first fetch is that of kafkajs, and the next ones request the same partitions', async () => {
   const { seen, fetch } = openGroup()
   await fetch()
   assert.deepEqual([seen.stock, seen.asked.length], [1, 0])
@@ -173,7 +173,7 @@ describe('kafkajs fetches where', () => {
   }
 })
 
-test('a batch says what that of kafkajs says', async () => {
+test('a batch equals that of kafkajs', async () => {
   const messages = [messageOf('3'), messageOf('4'), messageOf('5', true)]
   const { fetch } = openGroup({ answer: () => [partitionOf({ messages })] })
   await fetch()
@@ -186,7 +186,7 @@ test('a batch says what that of kafkajs says', async () => {
   assert.deepEqual([own.messages.length, own.lastOffset()], [2, '5'])
 })
 
-test('what stands before the offset that was asked for is left out', async () => {
+test('records before the requested offset are left out', async () => {
   const { fetch } = openGroup({
     answer: () => [partitionOf({ messages: [messageOf('1'), messageOf('2'), messageOf('3')] })]
   })

@@ -176,7 +176,7 @@ describe('headers', () => {
     ])
   })
 
-  test('are Buffers when they are not ASCII, so that what is not UTF-8 is seen', async () => {
+  test('are Buffers when they are not ASCII, so that invalid UTF-8 is detected', async () => {
     const [{ headers = {} }] = await readRecordBatches(
       await batchOf([{ value: '', headers: { a: Buffer.from([0xc3]), b: 'x' } }])
     )
@@ -246,7 +246,7 @@ test('a batch of more records than a call can have arguments is read', async () 
   assert.equal((await readRecordBatches(await batchOf(samples))).length, samples.length)
 })
 
-test('bytes that are no batch are an error: nobody knows where the next one begins', async () => {
+test('bytes that are no batch are an error: the beginning of the next one is unknown', async () => {
   const bytes = Buffer.concat([await batchOf(SAMPLES), Buffer.alloc(100)])
   await assert.rejects(readRecordBatches(bytes), /no valid header/)
 })
