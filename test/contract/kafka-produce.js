@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
+import { ensured } from './kafka-topics.js'
 
 /** @param {import('./kafka.js').CreateDriver} createDriver */
 export function kafkaProduceContract (createDriver) {
@@ -72,7 +73,7 @@ export function kafkaProduceContract (createDriver) {
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const topic = kafka.uplinkTopic
-    await driver.ensureTopics({ topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 1000 })
+    await ensured(driver, { topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 1000 })
     const producer = await driver.produce(topic)
     kafka.onEnd(() => producer.close())
     assert.equal(producer.maxBytes, 1000)
