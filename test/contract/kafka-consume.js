@@ -191,7 +191,8 @@ export function kafkaConsumeContract (createDriver) {
     const other = (/** @type {number} */ partition) => owner(partition) === first ? second : first
     for (const partition of [0, 1]) {
       await received(owner(partition), partition, owner(partition) === first ? 20 : 10)
-      assert.deepEqual(owner(partition).of(partition).slice(-10), numbers(10, 10))
+      const seen = JSON.stringify([partition, first.events, [...first.got], second.events, [...second.got]])
+      assert.deepEqual(owner(partition).of(partition).slice(-10), numbers(10, 10), seen)
       assert.ok(!other(partition).of(partition).includes('10'))
     }
 
