@@ -8,7 +8,7 @@ import { createRedisLogs } from './redis-logs.js'
 import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
 import { createKeptOrders, isOrder } from './redis-orders.js'
-import { createRedisUsers } from './redis-users.js'
+import { createUserRoutes } from './redis-user-routes.js'
 import { createRollback } from './rollback.js'
 
 /**
@@ -50,7 +50,7 @@ export function createRedisBus ({
   const { channels } = redis
   const publish = createRedisPublish({ redis, history, idempotency, clock })
   const users =
-    workerNumber === undefined ? undefined : createRedisUsers({ redis, metrics, workerNumber, onOrders, clock })
+    workerNumber === undefined ? undefined : createUserRoutes({ redis, metrics, workerNumber, onOrders, clock })
   const kept =
     workerNumber === undefined
       ? undefined

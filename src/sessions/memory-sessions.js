@@ -1,4 +1,4 @@
-import { asSeen } from './user-sessions.js'
+import { asSeen } from './user-encoding.js'
 
 /**
  * Sessions of the embedded mode: in this process, of its one worker (contract.js).

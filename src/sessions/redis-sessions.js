@@ -1,7 +1,7 @@
 import { throwInkcastError } from '../redis/errors.js'
 import { documentHolders, userHolders, workerUsers } from '../redis/keys.js'
 import { groupBySlot, slotIn } from '../redis/hash-slot.js'
-import { asSeen, decodeUser, encodeUser } from './user-sessions.js'
+import { asSeen, decodeUser, encodeUser } from './user-encoding.js'
 import { liveIncarnations } from '../workers/worker-watch.js'
 
 /** Changes in one call of the script, so that Redis does other things in between. */

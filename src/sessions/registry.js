@@ -1,5 +1,5 @@
 import { LogLimit } from '../common/log-limit.js'
-import { createExchange } from './exchange.js'
+import { createStoreSync } from './store-sync.js'
 import { AWAY, Departures, DIRTY, HELD, Holding, WANTED } from './holding.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
@@ -71,7 +71,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   /** Users of whom the store does not know what there is now, each once. @type {Holding[]} */
   let dirty = []
   const departures = new Departures()
-  const exchange = createExchange({
+  const sync = createStoreSync({
     store,
     uplink,
     incarnation: () => name,
@@ -103,7 +103,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       holding.flags |= WANTED
       holding.sid = sid
       holding.at = now()
-      exchange.enqueue(holding)
+      sync.enqueue(holding)
     }
   }
 
@@ -121,7 +121,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   /** @param {Holding} holding that nobody has any more */
   function release (holding) {
     holding.flags &= ~(WANTED | AWAY)
-    if (holding.pending) exchange.enqueue(holding)
+    if (holding.pending) sync.enqueue(holding)
     else onSettled(holding)
   }
 
@@ -140,7 +140,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     if (document === undefined) documents.set(guid, document = new OpenDocument(undefined, guid))
     if (document.members++ === 0) {
       document.flags |= WANTED
-      exchange.enqueue(document)
+      sync.enqueue(document)
     }
     return member
   }
@@ -223,7 +223,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     // to others this incarnation may have ended, and been cleaned up: what is written for it now would stay for ever
     if (worker().held === false) return
     try {
-      await exchange.run(writeUsers)
+      await sync.run(writeUsers)
       await tellSeen()
     } catch (error) {
       metrics.session_errors.inc()
@@ -245,7 +245,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   }
 
   metrics.onCollect(() => {
-    metrics.sessions_pending.set(dirty.length + exchange.size)
+    metrics.sessions_pending.set(dirty.length + sync.size)
   })
 
   return {
@@ -256,7 +256,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       clearInterval(timer)
       const end = clock.monotonic() + STOP_TIME
       do await run()
-      while (dirty.length + exchange.size > 0 && clock.monotonic() < end && await clock.sleep(20) === undefined)
+      while (dirty.length + sync.size > 0 && clock.monotonic() < end && await clock.sleep(20) === undefined)
     },
 
     /** @param {Known} connection */
@@ -295,7 +295,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     /** The store may have lost what it knew. */
     lost () {
       for (const user of users.values()) touch(user)
-      for (const holding of all()) exchange.repeat(holding, true)
+      for (const holding of all()) sync.repeat(holding, true)
     },
 
     /**
@@ -307,7 +307,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       for (const holding of [...all()]) {
         holding.flags &= ~HELD
         if (holding.has(AWAY)) release(holding)
-        else exchange.repeat(holding, false)
+        else sync.repeat(holding, false)
       }
       for (const user of users.values()) touch(user)
     },

@@ -3,31 +3,30 @@ import { WORKERS } from '../redis/keys.js'
 import { LEASE_TIME } from './worker-lease.js'
 
 /**
- * Watches the leases of all workers, and tells of those that have ended: run out, given back, or taken over by the next
+ * Watches the leases of all workers, and reports those that have ended: expired, given back, or taken over by the next
  * process.
  *
  * What a worker held has its incarnation, `<number>.<incarnation>` (`createWorkerLease`), because a number is soon
  * taken again. An incarnation that has ended does not come back.
  *
  * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, within a second or so of the end,
- *   in the order of the ends: let go of what you hold of that worker. It is called for ends after `start()`; ask
- *   `liveIncarnations()` about earlier ones.
- * - `clean(number, incarnation)` is called on **one** process of the cluster, once what the worker held may no longer
- *   be kept for clients that come back (`grace`): delete its keys, report its clients. When the promise resolves it is
- *   done with for good. When it rejects it is called again; when the process dies midway, another one is asked. So it
- *   may begin anew after any of its steps, and even run twice at a time where Redis was away: every step must be one
- *   that may be done twice.
+ *   in the order of the ends: release everything that is kept for that worker. It is called for ends after `start()`;
+ *   ask `liveIncarnations()` about earlier ones.
+ * - `clean(number, incarnation)` is called on **one** process of the cluster, after `grace`, in which clients may
+ *   reconnect: it deletes the worker's keys and reports its clients. If it rejects, it is called again; if the process
+ *   dies, another process is asked. It may therefore restart after any step, and run twice at a time after an outage of
+ *   Redis: each step must be idempotent.
  *
- * Redis being away ends nobody: while nobody could watch, nobody could renew either, and leases are counted anew.
+ * An outage of Redis ends no worker: no lease could be renewed while none could be watched, so leases start again.
  */
 
 /** How often leases are looked at, ms; once more when one is about to run out. */
 const INTERVAL = 1000
-/** Nobody has watched when nobody did for so long, ms. */
+/** After this time without a look by any process, leases start again, ms. */
 const PAUSE = 3 * INTERVAL
-/** How long a claim to clean up holds without a sign of life, ms. */
+/** A claim to clean up expires after this time without a sign of life, ms. */
 const CLAIM_TIME = 5000
-/** How long ends are told to processes that could not reach Redis, ms. */
+/** Ends are kept for processes that cannot reach Redis, ms. */
 const TOLD_FOR = 3_600_000
 
 /** @param {number} number @param {number} incarnation @returns {string} as it stands in keys and values */
@@ -58,7 +57,7 @@ export function createWorkerWatch ({
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let newest = ''
-  /** What this process cleans up at the moment. */
+  /** The incarnation that this process is cleaning up; '': none. */
   let claimed = ''
 
   async function look () {
@@ -118,13 +117,13 @@ export function createWorkerWatch ({
   }
 
   return {
-    /** @throws what Redis says: without knowing where to begin, ends could be missed */
+    /** @throws errors of Redis: without the newest end, later ones could be missed */
     async start () {
       const next = await look()
       timer = setTimeout(watch, next).unref()
     },
 
-    /** What is being cleaned up is left to others. */
+    /** Another process continues a cleanup that is in progress. */
     stop () {
       stopping.abort()
       clearTimeout(timer)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, mock, test } from 'node:test'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { createRedisUsers } from '../../../src/bus/redis-users.js'
+import { createUserRoutes } from '../../../src/bus/redis-user-routes.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { userOrders, userWorkers } from '../../../src/redis/keys.js'
 
@@ -27,7 +27,7 @@ function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
   return {
     calls,
     told,
-    users: createRedisUsers({
+    users: createUserRoutes({
       redis,
       metrics: createMetrics({ processMetrics: false }),
       workerNumber: 7,

@@ -3,20 +3,20 @@ import { userOrders, userWorkers } from '../redis/keys.js'
 import { slotIn } from '../redis/hash-slot.js'
 
 /**
- * Which workers have connections of a user, in Redis: for each user the worker numbers, each with an expiry that its
- * worker keeps pushing ahead. What a dead worker leaves behind goes away by itself and is harmless until then: a
- * message to nobody. Whoever registers a user learns in the same call what was ordered about the user.
+ * Routes publications for a user to the workers with connections of that user. Redis keeps the worker numbers per user,
+ * each with an expiry that its worker renews. Entries of a dead worker expire; until then they cost a message without a
+ * receiver. Registering a user also returns the kicks and revokes about the user.
  */
 
-/** An entry is renewed after this time, ms; it expires after three of them, so two renewals may fail. */
+/** Entries are renewed at this interval, ms, and expire after three of them: two renewals may fail. */
 const RENEW_AFTER = 5 * 60_000
 const EXPIRES_AFTER = 3 * RENEW_AFTER / 1000
-/** Renewals are spread: so many at most in so many ms. */
+/** At most RENEWALS per PAUSE, ms. */
 const RENEWALS = 2000
 const PAUSE = 1000
-/** Users that one call may change. */
+/** Users changed by one call, at most. */
 const BATCH = 200
-/** Time from one call to the next, ms: for each user that the last one was about, and at most. */
+/** Time until the next call, ms: per user in the last call, and its maximum. */
 const PACE = 2
 const MAX_PACE = 20
 
@@ -42,21 +42,21 @@ class Batch {
  *   registration what was ordered about a user, if anything was; must not throw
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
-export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, clock = systemClock }) {
+export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, clock = systemClock }) {
   /**
    * Users of this worker, the one whose renewal is longest ago first; bounded by the connections.
    * @type {Map<string, { renewedAt: number }>}
    */
   const users = new Map()
-  /** Redis may have lost what was registered before. */
+  /** Registrations before this time may be lost, monotonic ms. */
   let lostAt = 0
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let renewing = false
 
   /**
-   * What is to be sent, by slot with Redis Cluster. A call costs more than ten users in it, so in a storm of
-   * connections those of a few ms share one; who comes alone waits for the end of the turn of the event loop only.
+   * Changes to send, by hash slot with Redis Cluster. A call costs more than ten users in it, so in a storm of
+   * connections the users of a few ms share one; a single user only waits for the end of the event loop's turn.
    * @type {Map<number, Batch>}
    */
   const batches = new Map()
@@ -85,7 +85,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, cloc
     return batch.done
   }
 
-  /** In their order: what comes later is sent later. */
+  /** Sends batches in their order. */
   function flush () {
     planned = false
     let sent = 0
@@ -122,7 +122,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, cloc
         }))
       }
       const failed = (await Promise.allSettled(renewals)).filter(({ status }) => status === 'rejected').length
-      // they are still due with the next round
+      // still due in the next round
       if (failed > 0) metrics.bus_errors.inc({ operation: 'renew_user' }, failed)
     } finally {
       renewing = false
@@ -136,7 +136,7 @@ export function createRedisUsers ({ redis, metrics, workerNumber, onOrders, cloc
       timer = undefined
     },
 
-    /** Everything is registered again as soon as may be. */
+    /** Redis has lost its data: registers all users again. */
     lost () { lostAt = clock.monotonic() },
 
     /** @param {string} uid @returns {Promise<void>} rejects if it could not be registered; then it is not */

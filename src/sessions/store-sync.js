@@ -3,14 +3,14 @@ import { eventOf } from './events.js'
 import { BUSY, HELD, QUEUED, TOLD_FREE, TOLD_HELD, UNSURE, WANTED } from './holding.js'
 
 /**
- * Brings what a worker holds to the store, and what the store says is to be told then to the business services. Both
- * follow the state, not each change of it: a holding is in one place at a time, so what waits is bounded by what is
- * held, however long the store or the services are away, and what changed meanwhile is brought afterwards.
+ * Writes what a worker holds to the store, and sends the events that the store asks for to the business services. Both
+ * follow the state, not each change: a holding is in one queue at a time, so the queues are bounded by the number of
+ * holdings during an outage of the store or of the services, and afterwards the net change is written.
  *
  * @typedef {import('./holding.js').Holding} Holding
  */
 
-/** Holdings brought to the store at a time. */
+/** Holdings written to the store at a time. */
 const BATCH = 1000
 /** Events on their way to the uplink at a time: what clients send has to find room there too. */
 const MAX_TELLING = 1000
@@ -27,7 +27,7 @@ const ASKED = UNSURE | TOLD_HELD | TOLD_FREE
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createExchange ({ store, uplink, incarnation, timeOf, onSettled, log, clock }) {
+export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled, log, clock }) {
   /** @type {Holding[]} each once */
   let queue = []
   /** What the services are to hear, each holding once. @type {{ holding: Holding, told: '0' | '1', of: string }[]} */
