@@ -1,16 +1,14 @@
 import { Server } from 'socket.io'
-import { setTimeout as delay } from 'node:timers/promises'
 import { createFeeds } from '../documents/feeds.js'
 import { createHeartbeat } from '../heartbeat/heartbeat.js'
 import { createPresence } from '../presence/presence.js'
 import { timesWithPolls } from '../process/socket-times.js'
 import { parserFor } from '../socketio/codec.js'
-import { timeOfSid } from '../wire/session-id.js'
 import { spareOwnRooms } from '../socketio/rooms.js'
 import { Backlogs } from './backlogs.js'
 import { createConnectionLimits } from '../admission/connection-limits.js'
-import { createCutDetector } from './cut-detector.js'
 import { Delivery } from './delivery.js'
+import { drain } from './drain.js'
 import { kConnection } from './connection.js'
 import { createDirect } from './user-commands.js'
 import { createPortDoor } from './public-port.js'
@@ -38,21 +36,7 @@ const PACKET_OVERHEAD = 16_384
 /** Of an Engine.IO socket whose client is in namespaces of extensions only: what it may send. */
 const kRateLimit = Symbol('rate limit')
 /**
- * Connections closed at a time while draining, and the pause between, ms: 100 a second, or so many that half of
- * DRAIN_TIMEOUT does. Who takes them has clients of its own.
- */
-const DRAIN_BATCH = 5
-const DRAIN_PAUSE = 50
-/**
- * How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms; half of
- * DRAIN_TIMEOUT at most.
- */
-const DRAIN_GRACE = 5000
-/** How long a client between two requests may take to send the next one while draining, ms. */
-const IDLE_GRACE = 500
-
-/**
- * The gateway role: one Socket.IO worker.
+ * Assembles one Socket.IO worker: what its connections, documents and handlers need, and what happens to a connection.
  *
  * @param {object} dependencies
  * @param {import('../config/load.js').Config} dependencies.config
@@ -129,7 +113,6 @@ export function createGateway ({
   authenticator.onWithdrawn(() => {
     for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
   })
-  const cuts = createCutDetector({ pingInterval: config.heartbeat.max, log })
   /** Without it Engine.IO's own goes on. */
   const heartbeat = hooked
     ? createHeartbeat({
@@ -284,8 +267,6 @@ export function createGateway ({
     const connection = this[kConnection]
     // stock clients close it themselves; nothing would end it when they don't
     if (reason === 'client namespace disconnect') connection.conn.close()
-    if (reason === 'transport close' && connection.transport === 'websocket' && !draining)
-      cuts.ended(heartbeat ? heartbeat.silence(connection.conn) : clock.now() - timeOfSid(connection.id))
     directory.remove(connection)
     expiry.forget(connection)
     heartbeat?.forget(connection.conn)
@@ -402,36 +383,9 @@ export function createGateway ({
       draining = true
       handshakeLimit.stop()
       expiry.stop()
-      let closed = false
-      const left = door.leave(httpServer, () => {
-        closed = true
-      })
-      const begin = clock.monotonic()
-      const deadline = begin + settings.drainTimeout
-      for (const connection of directory.all()) connection.tellDraining()
-      const open = [...directory.all()]
-      const batch = Math.max(
-        DRAIN_BATCH,
-        Math.ceil((open.length * DRAIN_PAUSE) / Math.max(1, settings.drainTimeout / 2))
-      )
-      for (let at = 0; at < open.length; at += batch) {
-        for (const connection of open.slice(at, at + batch)) connection.goAway()
-        if (at + batch < open.length && clock.monotonic() < deadline) await delay(DRAIN_PAUSE)
-      }
-      await left
-      feeds.stop()
-      const releasing = setInterval(() => strays?.releaseAll(), DRAIN_PAUSE)
-      const end = Math.min(
-        deadline,
-        clock.monotonic() + (alone ? IDLE_GRACE : Math.min(DRAIN_GRACE, settings.drainTimeout / 2))
-      )
-      // polling sessions may have no connection of their own here, but requests that other workers forward
-      while ((engine.clientsCount > 0 || !(closed || alone)) && clock.monotonic() < end) {
-        if (clock.monotonic() > begin + IDLE_GRACE) httpServer.closeIdleConnections()
-        await delay(10)
-      }
+      const timeout = settings.drainTimeout
+      const deadline = await drain({ httpServer, engine, door, directory, feeds, strays, alone, timeout, clock })
       heartbeat?.stop()
-      clearInterval(releasing)
       await io.close()
       httpServer.closeAllConnections()
       await receipts.stop()

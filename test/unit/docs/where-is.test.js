@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+
+const ROOT = new URL('../../../', import.meta.url)
+
+test('architecture.md names an existing file for each of the 20 behaviors', () => {
+  const text = readFileSync(new URL('docs/architecture.md', ROOT), 'utf8')
+  const section = text.split(/^## /m).find((part) => part.startsWith('Where is')) ?? ''
+  const rows = section.split('\n').filter((line) => line.startsWith('| ')).slice(1)
+  assert.equal(rows.length, 20)
+  for (const row of rows) {
+    const paths = [...row.matchAll(/`(src\/[^`]+)`/g)].map(([, path]) => path)
+    assert.ok(paths.length > 0, row)
+    for (const path of paths) assert.ok(existsSync(new URL(path, ROOT)), path)
+  }
+})
