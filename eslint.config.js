@@ -16,7 +16,7 @@ const WALL_CLOCK = {
   'src/gateway/expiry.js': '`exp` of tokens',
   'src/gateway/handlers/send.js': 'timestamp of a record',
   'src/gateway/handlers/signal.js': 'timestamp of a record',
-  'src/socketio/hooks.js': 'handshake time that Socket.IO shows',
+  'src/socketio/handshake-hooks.js': 'handshake time that Socket.IO shows',
   'src/peers/peer-listener.js': 'time in the proof of another machine',
   'src/receipts/receipts.js': 'timestamp of a record',
   'src/gateway/server.js': 'latencies from timestamps of other machines; when something was heard from a client last',

@@ -21,22 +21,22 @@ const PACKAGES = {
     parts: [
       {
         part: '`Socket.prototype.buildHandshake` replaced',
-        files: ['src/socketio/hooks.js'],
+        files: ['src/socketio/handshake-hooks.js'],
         without: 'The address and the date of a handshake are made for every client.'
       },
       {
         part: '`Socket.prototype`: accessor `acks`',
-        files: ['src/socketio/slim.js'],
+        files: ['src/socketio/shared-listeners.js'],
         without: 'A Map per connection.'
       },
       {
         part: '`socket.handshake` replaced, `conn.request` dropped after admission',
-        files: ['src/socketio/hooks.js'],
+        files: ['src/socketio/handshake-hooks.js'],
         without: '1 KB more per connection, and the token stays in memory.'
       },
       {
         part: '`client.ondata`, `client.onerror`, `client.onclose`, `client.sockets`, `client.nsps`, `socket._anyListeners`',
-        files: ['src/socketio/slim.js'],
+        files: ['src/socketio/shared-listeners.js'],
         without: 'Each connection has its own listeners, Maps and array.'
       },
       {
@@ -47,7 +47,7 @@ const PACKAGES = {
       },
       {
         part: '`namespace._preConnectSockets`',
-        files: ['src/socketio/hooks.js'],
+        files: ['src/socketio/handshake-hooks.js'],
         without: 'Connection ids do not say which worker has the connection.',
         required: true
       }
@@ -128,7 +128,7 @@ const PACKAGES = {
       },
       {
         part: '`engine.clients`, `verify`, `createTransport` and `_applyMiddlewares` overridden, `req._query`, event `initial_headers`',
-        files: ['src/engine/engine.js', 'src/engine/request.js', 'src/socketio/hooks.js'],
+        files: ['src/engine/engine.js', 'src/engine/request.js', 'src/socketio/handshake-hooks.js'],
         without: 'Session ids are no credentials, and slow polls have no bound.',
         required: true
       },
@@ -151,7 +151,7 @@ const PACKAGES = {
       },
       {
         part: '`conn.cleanupFn`, names of listeners (`onUpgradeError`, `noop`), `_events` and `_eventsCount` of its emitters, methods of their prototypes wrapped (the wrappers stay and do nothing)',
-        files: ['src/socketio/slim.js'],
+        files: ['src/socketio/shared-listeners.js'],
         without: 'Each connection has its own listeners.'
       },
       {
@@ -177,7 +177,7 @@ const PACKAGES = {
       },
       {
         part: '`_receiver._mask` cleared',
-        files: ['src/socketio/slim.js'],
+        files: ['src/socketio/shared-listeners.js'],
         without: 'Each connection keeps the last chunk that it received.'
       },
       {
@@ -295,7 +295,7 @@ const PACKAGES = {
       },
       {
         part: '`_events` and `_eventsCount` of an EventEmitter',
-        files: ['src/socketio/slim.js'],
+        files: ['src/socketio/shared-listeners.js'],
         without: 'Each connection has its own listeners.'
       }
     ]

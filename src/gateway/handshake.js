@@ -5,7 +5,7 @@ import { kOwner } from '../engine/link.js'
 import { useCodec } from '../socketio/codec.js'
 import { Connection, kConnection } from './connection.js'
 import { retryHint } from '../admission/handshake-limit.js'
-import { assignId } from '../socketio/hooks.js'
+import { assignId } from '../socketio/handshake-hooks.js'
 import { TOO_MANY_VALUES } from '../admission/rate-limit.js'
 import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
 

@@ -19,7 +19,7 @@ import { answerEvent, handleEvent } from './handlers/dispatch.js'
 import { leaveDocument } from './handlers/leave.js'
 import { createHandshake } from './handshake.js'
 import { createHandshakeLimit, retryHint } from '../admission/handshake-limit.js'
-import { forgetHandshake, lightenHandshakes } from '../socketio/hooks.js'
+import { forgetHandshake, lightenHandshakes } from '../socketio/handshake-hooks.js'
 import { InputLimits } from '../admission/input-limits.js'
 import { endReason, LifeCycle } from './life-cycle.js'
 import { createOrigins } from '../admission/origin.js'
@@ -28,7 +28,7 @@ import { PresenceDelivery } from './presence-delivery.js'
 import { createHttpServer, notFound } from '../engine/http.js'
 import { RateLimit, ratesOf } from '../admission/rate-limit.js'
 import { createReceipts } from '../receipts/receipts.js'
-import { createSlimming, makeAcksLazily } from '../socketio/slim.js'
+import { createSharedListeners, makeAcksLazily } from '../socketio/shared-listeners.js'
 import { createUsers } from './local-users.js'
 
 /** A client's message is its data and a little more: event name, guid, packet type. */
@@ -278,7 +278,7 @@ export function createGateway ({
     lifeCycle.disconnected(connection, ended)
   }
 
-  const slimming = hooked ? createSlimming({ onPacket, onPacketCreate, onDisconnect }) : null
+  const sharedListeners = hooked ? createSharedListeners({ onPacket, onPacketCreate, onDisconnect }) : null
   io.on('connection', (socket) => {
     /** @type {import('./connection.js').Connection} */
     const connection = /** @type {any} */ (socket)[kConnection]
@@ -291,7 +291,7 @@ export function createGateway ({
     connection.conn.on('packetCreate', onPacketCreate)
     socket.onAny(onEvent)
     socket.on('disconnect', onDisconnect)
-    slimming?.slim(connection)
+    sharedListeners?.share(connection)
     lifeCycle.connected(connection)
     if (draining) {
       // it was being admitted when the others were told

@@ -2,11 +2,11 @@ import { mayHook } from '../common/hook-switch.js'
 import { createRedis } from '../redis/client.js'
 
 /**
- * A Redis that takes everything and keeps nothing, for what is to leave no trace: the warm-up of a worker. All code up
- * to the bytes that would be sent is that of a real one. It is never started, and nothing of it has to be stopped.
+ * A Redis client that accepts every command and sends none, for the warm-up of a worker. All code runs as with a real
+ * Redis, up to the bytes that would be sent. It is never started and need not be stopped.
  *
  * @param {object} settings
- * @param {string[]} settings.urls of the real one: a single Redis or Redis Cluster
+ * @param {string[]} settings.urls of the real Redis: a single one or Redis Cluster
  * @param {import('../common/log.js').Log} settings.log
  * @returns {import('../redis/client.js').RedisConnection}
  * @throws {Error} private parts of ioredis may not be used
@@ -33,7 +33,7 @@ export function createNullRedis ({ urls, log }) {
 }
 
 /**
- * As hold-n.lua answers where nobody else holds anything.
+ * The response of hold-n.lua when there are no other holders.
  * @param {any[]} args number of keys, keys, holder, whether there are services, changes
  */
 function holdForNobody ([count, ...rest]) {

@@ -4,16 +4,16 @@ import { encodeMsgpack } from '../wire/msgpack.js'
 import { takesCompressed } from '../engine/compression.js'
 import { Delivery } from '../gateway/delivery.js'
 import { mayHook } from '../common/hook-switch.js'
-import { useStock } from '../socketio/hooks.js'
+import { useStock } from '../socketio/handshake-hooks.js'
 import { FIRST_ACK_ID } from '../receipts/receipt.js'
-import { openStage } from './stage.js'
+import { openSandbox } from './sandbox.js'
 
 /**
  * The self-test of private parts (common/hooks.js): checks that each does its job with the installed libraries, also
  * after tools that watch a process have patched them. Real clients connect over loopback, every part is used as the
  * gateway uses it, and everything that arrives is compared.
  *
- * @typedef {Awaited<ReturnType<typeof openStage>>} Stage
+ * @typedef {Awaited<ReturnType<typeof openSandbox>>} Sandbox
  */
 
 /** Takes 30 ms where the machine is idle; the longest that a start may wait for it, ms. */
@@ -29,17 +29,17 @@ export async function testHooks ({ config, log }) {
   if (!mayHook('socket.io')) return false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  /** @type {Stage | undefined} */
-  let stage
+  /** @type {Sandbox | undefined} */
+  let sandbox
   let step = 'a listener on 127.0.0.1'
   const tooLong = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(`nothing came within ${PATIENCE} ms`)), PATIENCE)
   })
   try {
-    stage = await openStage(config)
+    sandbox = await openSandbox(config)
     for (const [name, test] of Object.entries(TESTS)) {
       step = name
-      await Promise.race([test(stage), tooLong])
+      await Promise.race([test(sandbox), tooLong])
     }
     return true
   } catch (error) {
@@ -52,17 +52,17 @@ export async function testHooks ({ config, log }) {
   } finally {
     clearTimeout(timer)
     tooLong.catch(() => {})
-    await stage?.close().catch((error) => log.debug({ err: error }, 'the self-test was not cleaned up'))
+    await sandbox?.close().catch((error) => log.debug({ err: error }, 'the self-test was not cleaned up'))
   }
 }
 
-/** @type {Record<string, (stage: Stage) => Promise<void>>} */
+/** @type {Record<string, (sandbox: Sandbox) => Promise<void>>} */
 const TESTS = {
-  'a JSON client': (stage) => stage.throughEngineIo(() => testWebSocket(stage, 'json')),
-  'a msgpack client': (stage) => stage.throughEngineIo(() => testWebSocket(stage, 'msgpack')),
+  'a JSON client': (sandbox) => sandbox.throughEngineIo(() => testWebSocket(sandbox, 'json')),
+  'a msgpack client': (sandbox) => sandbox.throughEngineIo(() => testWebSocket(sandbox, 'msgpack')),
   'a polling client that upgrades': testPolling,
-  'a JSON client that begins with a WebSocket': (stage) => testWebSocket(stage, 'json'),
-  'a msgpack client that begins with a WebSocket': (stage) => testWebSocket(stage, 'msgpack')
+  'a JSON client that begins with a WebSocket': (sandbox) => testWebSocket(sandbox, 'json'),
+  'a msgpack client that begins with a WebSocket': (sandbox) => testWebSocket(sandbox, 'msgpack')
 }
 
 /** @param {unknown} condition @param {string} what @returns {asserts condition} */
@@ -98,15 +98,15 @@ const got = (event, payload) => [event, payload, { guid: 'self-test', traceId: e
 const PAYLOAD = { text: 'Grüße 👩‍👩‍👧'.repeat(20), list: [1, null, { a: true }] }
 
 /**
- * @param {Stage} stage
+ * @param {Sandbox} sandbox
  * @param {import('../wire/packet.js').Codec} codec
  */
-async function testWebSocket (stage, codec) {
-  const client = await stage.connect(codec)
+async function testWebSocket (sandbox, codec) {
+  const client = await sandbox.connect(codec)
   const { received } = client
-  client.send({ type: PacketType.CONNECT, data: { token: stage.secret } })
+  client.send({ type: PacketType.CONNECT, data: { token: sandbox.secret } })
   await client.until(() => received.length >= 2, 'the answer to CONNECT')
-  const connection = stage.connection(received[1].data?.sid)
+  const connection = sandbox.connection(received[1].data?.sid)
   must(connection !== undefined, 'the connection does not have the id that it was given')
   const { conn, socket } = connection
 
@@ -176,27 +176,27 @@ async function testWebSocket (stage, codec) {
     .until(() => client.closed, 'the end of a connection that is given up')
     .catch(() => must(client.closed, 'a connection that is given up stays open'))
   must(
-    reason === 'ping timeout' && stage.gateway.connections === 0 && stage.gateway.engine.clientsCount === 0,
+    reason === 'ping timeout' && sandbox.gateway.connections === 0 && sandbox.gateway.engine.clientsCount === 0,
     'something is left of a connection that was given up'
   )
 }
 
-/** @param {Stage} stage */
-async function testPolling (stage) {
-  const { sid } = JSON.parse((await stage.poll()).slice(1))
-  await stage.poll(sid, `40${JSON.stringify({ token: stage.secret })}`)
-  const connection = stage.connection(JSON.parse((await stage.poll(sid)).slice(2)).sid)
+/** @param {Sandbox} sandbox */
+async function testPolling (sandbox) {
+  const { sid } = JSON.parse((await sandbox.poll()).slice(1))
+  await sandbox.poll(sid, `40${JSON.stringify({ token: sandbox.secret })}`)
+  const connection = sandbox.connection(JSON.parse((await sandbox.poll(sid)).slice(2)).sid)
   must(connection !== undefined, 'there is no connection')
   connection.deliver(record('polled', PAYLOAD, 'json'))
   connection.deliver(record('again', PAYLOAD, 'json'))
   connection.flush()
   const expected = [got('polled', PAYLOAD), got('again', PAYLOAD)].map((args) => `42${JSON.stringify(args)}`)
   // the first one may be answered alone
-  let text = await stage.poll(sid)
-  if (!text.includes('\u001e')) text += `\u001e${await stage.poll(sid)}`
+  let text = await sandbox.poll(sid)
+  if (!text.includes('\u001e')) text += `\u001e${await sandbox.poll(sid)}`
   must(text === expected.join('\u001e'), 'a poll is not answered with what was sent')
 
-  const client = await stage.connect('json', sid)
+  const client = await sandbox.connect('json', sid)
   const { received } = client
   client.ws.send('2probe')
   await client.until(() => received.length >= 1, 'the answer to a probe')

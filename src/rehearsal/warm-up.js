@@ -4,7 +4,7 @@ import { PER_TURN } from '../admission/handshake-limit.js'
 import { createAuthenticator } from '../auth/authenticator.js'
 import { systemClock } from '../common/clock.js'
 import { createAccess } from '../documents/access.js'
-import { openStage } from './stage.js'
+import { openSandbox } from './sandbox.js'
 
 /**
  * The code of a handshake is slow until it has run some hundred times, and the first clients of a new worker are many:
@@ -21,11 +21,11 @@ import { openStage } from './stage.js'
 export const QUICK = Object.freeze({ handshakes: 1000, time: 600 })
 /** More gain nothing. @type {Extent} */
 export const THOROUGH = Object.freeze({ handshakes: 3000, time: 3000 })
-/** Handshakes that a stage is asked for at once: some of them wait, as those of real clients do in a storm. */
+/** Handshakes that a sandbox is asked for at once: some of them wait, as those of real clients do in a storm. */
 const ROUND = 1.5 * PER_TURN
 /** No answer for so long, ms: something is wrong, and the start goes on. */
 const PATIENCE = 5000
-/** Documents of a stage, which its clients join in turn. */
+/** Documents of a sandbox, which its clients join in turn. */
 const DOCUMENTS = 10
 /** How long a token holds, s. */
 const LIFETIME = 3600
@@ -36,42 +36,42 @@ const LIFETIME = 3600
  * @param {object} options
  * @param {import('../config/load.js').Config} options.config
  * @param {Extent} options.extent
- * @param {import('./stage.js').CreateParts} options.createParts of the kind that the worker has
+ * @param {import('./sandbox.js').CreateParts} options.createParts of the kind that the worker has
  * @param {import('../common/log.js').Log} options.log
  * @returns {Promise<number>} handshakes that were made; never rejects
  */
 export async function warmUp ({ config, extent, createParts, log }) {
-  const open = () => openStage(config, (own) => ({
+  const open = () => openSandbox(config, (own) => ({
     ...createParts(own),
     authenticator: createAuthenticator({ settings: { secret: own.secret }, log: own.log }),
     access: createAccess({ settings: {}, log: own.log })
   }))
-  /** @type {Stage[]} */
-  const stages = []
+  /** @type {Sandbox[]} */
+  const sandboxes = []
   try {
     // with one, V8 would make code for the parts of that one only
-    while (stages.length < 2) stages.push(await open())
-    return await makeHandshakes(stages, extent)
+    while (sandboxes.length < 2) sandboxes.push(await open())
+    return await makeHandshakes(sandboxes, extent)
   } catch (error) {
     log.debug({ err: error }, 'the worker was not warmed up')
     return 0
   } finally {
-    await Promise.all(stages.map((stage) => stage.close())).catch((error) =>
+    await Promise.all(sandboxes.map((sandbox) => sandbox.close())).catch((error) =>
       log.debug({ err: error }, 'the warm-up was not cleaned up')
     )
   }
 }
 
-/** @typedef {Awaited<ReturnType<typeof openStage>>} Stage */
+/** @typedef {Awaited<ReturnType<typeof openSandbox>>} Sandbox */
 
 /**
  * Exported for tests: it runs in production only.
- * @param {Pick<Stage, 'dial' | 'secret'>[]} stages side by side
+ * @param {Pick<Sandbox, 'dial' | 'secret'>[]} sandboxes side by side
  * @param {Extent} extent
  * @param {number} [patience] for each answer, ms
  * @returns {Promise<number>} handshakes that were made
  */
-export async function makeHandshakes (stages, { handshakes: most, time }, patience = PATIENCE) {
+export async function makeHandshakes (sandboxes, { handshakes: most, time }, patience = PATIENCE) {
   const end = systemClock.monotonic() + time
   const exp = Math.trunc(systemClock.now() / 1000) + LIFETIME
   let begun = 0
@@ -86,7 +86,7 @@ export async function makeHandshakes (stages, { handshakes: most, time }, patien
     ]
   }
 
-  /** @param {Pick<Stage, 'dial' | 'secret'>} stage */
+  /** @param {Pick<Sandbox, 'dial' | 'secret'>} sandbox */
   async function rounds ({ dial, secret }) {
     const sign = createSigner({ key: secret, algorithm: 'HS256', noTimestamp: true })
     while (begun < most && systemClock.monotonic() < end) {
@@ -102,7 +102,7 @@ export async function makeHandshakes (stages, { handshakes: most, time }, patien
       }
     }
   }
-  await Promise.all(stages.map(rounds))
+  await Promise.all(sandboxes.map(rounds))
   return begun
 }
 

@@ -1,21 +1,20 @@
 import { contentOf, endOf, fieldOf } from '../wire/msgpack-walk.js'
 
 /**
- * What a Socket.IO packet says of itself before its data: enough to refuse it, with an answer, without decoding the
- * rest.
+ * The head of a Socket.IO packet: enough to refuse it with a response, without decoding its data.
  *
  * @typedef {object} Head
- * @property {number} type Socket.IO's; -1 if it cannot be seen
+ * @property {number} type Socket.IO's; -1: not found
  * @property {string} nsp
  * @property {number | undefined} id
- * @property {string} event '' if it cannot be seen
+ * @property {string} event '': not found
  * @property {number} attachments that follow
  */
 
-/** Packets of types 2, 3, 5 and 6: attachments, namespace, id, and the event's name if it is written plainly. */
+/** Packets of types 2, 3, 5 and 6: attachments, namespace, id, and the event's name unless it has escapes. */
 const HEAD = /^([2356])(?:(\d{1,2})-)?(?:(\/[^,]{0,256}),)?(\d{0,15})(?:\["([^"\\]{1,64})")?/
 
-/** @param {string} text @returns {Head | undefined} undefined: another type, or no packet */
+/** @param {string} text @returns {Head | undefined} undefined: another type, or not a packet */
 export function jsonHead (text) {
   const head = HEAD.exec(text)
   if (head === null) return undefined
@@ -45,7 +44,7 @@ export function msgpackHead (bytes) {
 /**
  * @param {Buffer} bytes
  * @param {number | undefined} at
- * @returns {number | undefined} a whole number that is not negative
+ * @returns {number | undefined} a non-negative integer
  */
 function numberAt (bytes, at) {
   if (at === undefined || at >= bytes.length) return undefined

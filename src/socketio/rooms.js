@@ -1,10 +1,9 @@
 import { createShardedAdapter } from '@socket.io/redis-adapter'
 
 /**
- * The adapter that shares Socket.IO's rooms over all processes, for extensions that use `io.to('doc:<guid>')`.
- * Document deliveries do not take this way. `static` subscribes each worker to two channels instead of one per
- * room: a channel per room would cost every join a subscription that documents do not need
- * (docs/decisions/0002-static-room-channels.md).
+ * The adapter that shares Socket.IO's rooms between all processes, for extensions that use `io.to('doc:<guid>')`;
+ * documents do not use it. `static` subscribes each worker to two channels instead of one per room, which would add a
+ * subscription to every join (docs/decisions/0002-static-room-channels.md).
  *
  * @param {{ publisher: any, subscriber: any }} redis clients, the second able to subscribe
  */
@@ -12,12 +11,12 @@ export const createRoomAdapter = ({ publisher, subscriber }) =>
   createShardedAdapter(publisher, subscriber, { channelPrefix: 'inkcast:rooms', subscriptionMode: 'static' })
 
 /**
- * Socket.IO puts each connection into a room of its own, so that `io.to(<connection id>)` works. It works without as
- * well, and with 400 bytes less per connection: a room that nobody has made, and that has a connection's id, is its
- * own. `create-room` and `join-room` are not emitted for these.
+ * Rooms without one entry per connection. Socket.IO puts each connection into a room named after its id, so that
+ * `io.to(<connection id>)` works; here such a room is derived from the id, which saves 400 bytes per connection.
+ * `create-room` and `join-room` are not emitted for these rooms.
  */
 class Rooms extends Map {
-  /** @param {Map<string, Set<string>>} sids rooms of each connection, without its own */
+  /** @param {Map<string, Set<string>>} sids rooms by connection id, without its own */
   constructor (sids) {
     super()
     this.sids = sids
@@ -30,7 +29,7 @@ class Rooms extends Map {
   get (room) { return super.get(room) ?? (this.sids.has(room) ? new Set([room]) : undefined) }
 }
 
-/** @param {any} adapter Socket.IO's, before the first connection */
+/** Called before the first connection. @param {any} adapter Socket.IO's */
 export function spareOwnRooms (adapter) {
   const { sids } = adapter
   const { addAll, del } = Object.getPrototypeOf(adapter)
@@ -41,7 +40,7 @@ export function spareOwnRooms (adapter) {
     addAll (id, rooms) {
       if (!sids.has(id)) sids.set(id, new Set())
       if (!rooms.has(id)) return addAll.call(adapter, id, rooms)
-      // mostly no other: each connection begins with its own
+      // A new connection joins only its own.
       if (rooms.size > 1) return addAll.call(adapter, id, new Set([...rooms].filter((room) => room !== id)))
     },
 

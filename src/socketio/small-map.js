@@ -1,6 +1,6 @@
 /**
- * A Map that mostly has one entry, in a quarter of the memory: an empty Map takes 180 bytes. It becomes an ordinary one
- * when there is a second.
+ * A Map for one entry, in a quarter of the memory: an empty Map takes 180 bytes. It becomes an ordinary Map with the
+ * second entry.
  *
  * @template K, V
  */
@@ -9,13 +9,13 @@ export class SmallMap {
   #key
   /** @type {V | undefined} */
   #value
-  /** @type {Map<K, V> | null} null as long as there is one entry */
+  /** @type {Map<K, V> | null} null: there is one entry */
   #map = null
 
   /** @param {Map<K, V>} map of one entry */
   constructor (map) { [[this.#key, this.#value]] = map }
 
-  /** As an ordinary one, for all that is seldom done. */
+  /** As an ordinary Map, for rare operations. */
   get #grown () { return this.#map ??= new Map([[/** @type {K} */ (this.#key), /** @type {V} */ (this.#value)]]) }
 
   get size () { return this.#map === null ? 1 : this.#map.size }

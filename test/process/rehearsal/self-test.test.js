@@ -11,7 +11,7 @@ import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { loadConfig } from '../../../src/config/load.js'
 import { testHooks } from '../../../src/rehearsal/self-test.js'
-import { openStage } from '../../../src/rehearsal/stage.js'
+import { openSandbox } from '../../../src/rehearsal/sandbox.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 
 const PRODUCTION = {
@@ -68,16 +68,16 @@ describe('the self-test of private hooks', () => {
   }
 
   test('admits nobody else', async (t) => {
-    const stage = await openStage(loadConfig({ env: {} }))
-    t.after(() => stage.close())
-    const client = await stage.connect('json')
+    const sandbox = await openSandbox(loadConfig({ env: {} }))
+    t.after(() => sandbox.close())
+    const client = await sandbox.connect('json')
     client.send({ type: 0, data: { token: 'guessed' } })
     await client.until(() => client.received.length === 2, 'an answer')
     assert.deepEqual(client.received[1].data, {
       message: 'a valid token is needed',
       data: { code: 'unauthorized', retryable: false }
     })
-    assert.equal(stage.gateway.connections, 0)
+    assert.equal(sandbox.gateway.connections, 0)
   })
 })
 

@@ -7,7 +7,7 @@ import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { createAuthenticator } from '../../../src/auth/authenticator.js'
 import { loadConfig } from '../../../src/config/load.js'
-import { openStage } from '../../../src/rehearsal/stage.js'
+import { openSandbox } from '../../../src/rehearsal/sandbox.js'
 import { makeHandshakes, QUICK, warmUp } from '../../../src/rehearsal/warm-up.js'
 import { createNullRedis } from '../../../src/rehearsal/null-redis.js'
 import { createRedisParts, createWorkerSessions } from '../../../src/gateway-parts.js'
@@ -91,11 +91,11 @@ describe('the warm-up of a worker', () => {
 
   test('has some handshakes wait for their turn, as in a storm of clients', async (t) => {
     const config = loadConfig({ env: PRODUCTION })
-    const stage = await openStage(config, ({ secret, log }) => ({
+    const sandbox = await openSandbox(config, ({ secret, log }) => ({
       authenticator: createAuthenticator({ settings: { secret }, log })
     }))
-    t.after(() => stage.close())
-    const limit = stage.gateway.engine.handshakeLimit
+    t.after(() => sandbox.close())
+    const limit = sandbox.gateway.engine.handshakeLimit
     let waited = 0
     const { enter } = limit
     limit.enter = (socket, res, go, req) => {
@@ -106,7 +106,7 @@ describe('the warm-up of a worker', () => {
       }, req)
       entering = false
     }
-    assert.equal(await makeHandshakes([stage], { handshakes: 500, time: 30_000 }), 500)
+    assert.equal(await makeHandshakes([sandbox], { handshakes: 500, time: 30_000 }), 500)
     assert.ok(waited > 0)
   })
 
@@ -123,9 +123,9 @@ describe('the warm-up of a worker', () => {
   test('that fails does not keep a worker from starting, and says why', async () => {
     const { log, lines } = recordingLog()
     const config = loadConfig({ env: { ...PRODUCTION, REDIS_URL: 'redis://127.0.0.1:1' } })
-    let stages = 0
+    let sandboxes = 0
     const partsForOne = () => {
-      if (++stages === 2) throw new Error('no parts')
+      if (++sandboxes === 2) throw new Error('no parts')
       return {}
     }
     assert.equal(await warmUp({ config, extent: EXTENT, createParts: partsForOne, log }), 0)
@@ -152,9 +152,9 @@ describe('the warm-up of a worker', () => {
   })
 
   test('says what is wrong when nobody is admitted', async (t) => {
-    const stage = await openStage(loadConfig({ env: PRODUCTION }))
-    t.after(() => stage.close())
-    await assert.rejects(makeHandshakes([stage], QUICK), { message: 'another answer than 40{' })
+    const sandbox = await openSandbox(loadConfig({ env: PRODUCTION }))
+    t.after(() => sandbox.close())
+    await assert.rejects(makeHandshakes([sandbox], QUICK), { message: 'another answer than 40{' })
   })
 
   test('gives up where nobody answers', async (t) => {

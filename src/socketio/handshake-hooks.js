@@ -3,12 +3,12 @@ import { systemClock } from '../common/clock.js'
 import { addressOf } from '../engine/peer-address.js'
 
 /**
- * The private parts of Socket.IO that handshakes need. All private parts: docs/hooks.md.
+ * Private parts of Socket.IO that handshakes use (all private parts: docs/hooks.md).
  */
 
 /**
- * `socket.handshake` as documented (https://socket.io/docs/v4/server-socket-instance/#sockethandshake), made as it is
- * read.
+ * `socket.handshake` as documented (https://socket.io/docs/v4/server-socket-instance/#sockethandshake), with
+ * properties that are computed when they are read.
  */
 class Handshake {
   #socket
@@ -40,13 +40,13 @@ function buildHandshake (auth) { return new Handshake(this, auth) }
 const socketPrototype = /** @type {any} */ (Socket.prototype)
 const stock = { buildHandshake: socketPrototype.buildHandshake }
 
-/** Makes the address and the date of a handshake only when they are read. */
+/** Computes the address and the date of a handshake only when they are read. */
 export function lightenHandshakes () { socketPrototype.buildHandshake = buildHandshake }
 
-/** Takes back what was replaced in the libraries. */
+/** Restores Socket.IO's own methods. */
 export function useStock () {
   Object.assign(socketPrototype, stock)
-  // makeAcksLazily's
+  // Defined by makeAcksLazily.
   delete socketPrototype.acks
 }
 
@@ -58,16 +58,16 @@ export function useStock () {
 export function assignId (socket, id) {
   const waiting = /** @type {any} */ (socket.nsp)._preConnectSockets
   waiting.delete(socket.id)
-  // `id` is read-only in the types only
+  // Only the types say that `id` is read-only.
   Object.assign(socket, { id })
   waiting.set(id, socket)
 }
 
-/** What extensions find in the place of a handshake. */
+/** The handshake of an admitted connection, as extensions see it. */
 const FORGOTTEN = Object.freeze({ headers: Object.freeze({}), query: Object.freeze({}), auth: Object.freeze({}) })
 
 /**
- * Drops what was only needed to admit a client: its request, and the handshake with its token.
+ * Drops data that only admission needs: the request, and the handshake with the token.
  * https://socket.io/docs/v4/memory-usage/
  * @param {any} socket Socket.IO's
  */

@@ -4,35 +4,33 @@ import { SmallMap } from './small-map.js'
 import { kOwner } from '../engine/link.js'
 
 /**
- * Small connections: what Socket.IO, Engine.IO and ws make anew for each one, though it is the same for all, is shared.
- * Mostly that is listeners: bound functions, and the tables that hold them. A stock WebSocket connection has four
- * emitters with about 20 of them, 4 KB; here all connections have the same functions, which find their connection by
- * `this`, in the same tables. Whoever adds or removes a listener gets a copy of the table first.
- *
- * The private parts it touches are listed in hooks.js, and so are the versions they belong to.
+ * Listeners that all connections share, to save memory. Socket.IO, Engine.IO and ws create about 20 bound functions and
+ * the tables of four emitters per WebSocket connection, 4 KB. Here all connections have the same functions in the same
+ * tables; a function finds its connection by `this`. A table is copied before a listener is added to, or removed from,
+ * one emitter.
  *
  * @typedef {Record<string, Function | Function[]>} Listeners by event, as in EventEmitter's `_events`
  */
 
-/** The socket (of ws) or transport (of Engine.IO) belongs to this transport or Engine.IO socket. */
+/** The transport of a WebSocket (of ws), or the Engine.IO socket of a transport. */
 const kUser = Symbol('user')
 const kAcks = Symbol('acks')
 
-/** Tables that belong to many emitters. @type {Set<Listeners>} */
+/** Tables used by many emitters. @type {Set<Listeners>} */
 const shared = new Set()
-/** @type {Set<object>} */
+/** Prototypes whose methods copy a shared table first. @type {Set<object>} */
 const guarded = new Set()
 
 /**
  * @param {Listeners} listeners
- * @returns {Listeners} as an EventEmitter makes it: from Node 24 on lists have a mark of their own, without which a
- *   listener that takes itself off would have the next one passed over
+ * @returns {Listeners} as an EventEmitter creates it: Node 24 marks lists, and without the mark a listener that removes
+ *   itself would make the emitter skip the next one
  */
 function table (listeners) {
   const emitter = new EventEmitter()
   for (const event of Object.keys(listeners)) {
     const some = listeners[event]
-    // each connection that ends copies two tables, and `on` for each listener would take 20 us
+    // Each connection that ends copies two tables; `on` for each listener would take 20 us.
     if (typeof some === 'function') /** @type {any} */ (emitter)._events[event] = some
     else for (const listener of some) emitter.on(event, /** @type {any} */ (listener))
   }
@@ -42,7 +40,7 @@ function table (listeners) {
 const WEBSOCKET = table({
   /** @this {any} @param {Buffer} data @param {boolean} isBinary */
   message (data, isBinary) {
-    // a view of what was received last, which would be kept until something else is
+    // A view of the last chunk, which would keep it in memory.
     this._receiver._mask = undefined
     this[kUser].onData(isBinary ? data : data.toString())
   },
@@ -70,11 +68,11 @@ const SOCKET_EVENTS = ['error', 'disconnect']
 
 /**
  * Socket.IO's Client.
- * @param {any} self itself, when it calls its own methods, or the Engine.IO socket it listens to
+ * @param {any} self the Client, or the Engine.IO socket that it listens to
  */
 const clientOf = (self) => self.conn === undefined ? self[kOwner].socket.client : self
 
-/** What Client#setup binds to itself. @type {Record<'ondata' | 'onerror' | 'onclose', Function>} */
+/** Methods that Client#setup binds to itself. @type {Record<'ondata' | 'onerror' | 'onclose', Function>} */
 const CLIENT = {
   /** @this {any} @param {unknown} data */
   ondata (data) {
@@ -90,14 +88,14 @@ const CLIENT = {
   }
 }
 
-/** In the place of the closure that Engine.IO's server listens with. @this {any} Engine.IO's socket */
+/** Replaces the listener of Engine.IO's server, a closure. @this {any} Engine.IO's socket */
 function forgetSession () {
   delete this.server.clients[this.id]
   this.server.clientsCount--
 }
 
 /**
- * Gives an emitter a table that others have as well.
+ * Gives an emitter a shared table.
  * @param {any} emitter
  * @param {Listeners} listeners
  */
@@ -108,7 +106,7 @@ function share (emitter, listeners) {
   emitter._eventsCount = Object.keys(listeners).length
 }
 
-/** @param {any} prototype of emitters: their listeners are copied before they are changed */
+/** Makes emitters copy a shared table before they change it. @param {any} prototype of the emitters */
 function copyOnWrite (prototype) {
   if (guarded.has(prototype)) return
   guarded.add(prototype)
@@ -116,29 +114,29 @@ function copyOnWrite (prototype) {
     const change = prototype[name]
     prototype[name] = function (/** @type {unknown} */ event, /** @type {unknown} */ listener) {
       if (shared.has(this._events)) this._events = table(this._events)
-      // how many there are says whether all events are meant
+      // Without arguments it removes the listeners of all events.
       return arguments.length === 0 ? change.call(this) : change.call(this, event, listener)
     }
   }
 }
 
-/** A Map for the acknowledgements that a socket waits for is made when it waits for one. */
+/** Creates the Map of pending acknowledgements of a socket with the first one. */
 export function makeAcksLazily () {
   Object.defineProperty(Socket.prototype, 'acks', {
     configurable: true,
     /** @this {any} */
     get () { return this[kAcks] ??= new Map() },
-    // the constructor's
+    // The constructor assigns a Map.
     set () {}
   })
 }
 
 /**
- * Makes connections small. One per gateway.
- * @param {{ onPacket: Function, onPacketCreate: Function, onDisconnect: Function }} own what the gateway listens with:
- *   the same functions for each connection
+ * One per gateway.
+ * @param {{ onPacket: Function, onPacketCreate: Function, onDisconnect: Function }} own the gateway's listeners, the
+ *   same functions for each connection
  */
-export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
+export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect }) {
   const engineListeners = table({
     packet: onPacket,
     packetCreate: onPacketCreate,
@@ -153,11 +151,11 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
     error: CLIENT.onerror,
     close: CLIENT.onclose
   })
-  // Socket.IO's listens to nothing with the one for errors: an emitter without any would throw
+  // Socket.IO has an empty listener for errors: an emitter without one would throw.
   const socketListeners = table({ error () {}, disconnect: onDisconnect })
 
   /** @param {any} conn Engine.IO's socket @param {any} client Socket.IO's */
-  function slimEngineSocket (conn, client) {
+  function shareOfSession (conn, client) {
     const { packet, packetCreate, data, error, close } = conn._events
     const alone = close === client.onclose
     const stock =
@@ -167,11 +165,11 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
       data === client.ondata &&
       error === client.onerror &&
       (alone ||
-        // Engine.IO's server listens to its own as well
+        // Engine.IO's server listens to sessions of its own as well.
         (Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose))
-    // somebody else listens as well, or not everybody does yet
+    // There are other listeners, or some are still missing.
     if (!stock) return
-    // it takes them off when it is destroyed
+    // Client removes these when it is destroyed.
     client.ondata = CLIENT.ondata
     client.onerror = CLIENT.onerror
     client.onclose = CLIENT.onclose
@@ -181,38 +179,38 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
   }
 
   /** @param {any} conn Engine.IO's socket, on WebSocket */
-  function slimConnection (conn) {
+  function shareOfConnection (conn) {
     const { transport } = conn
-    // an EngineSocket is its own transport
-    if (transport === conn) return slimEngineSocket(conn, clientOf(conn))
+    // An EngineSocket is its own transport.
+    if (transport === conn) return shareOfSession(conn, clientOf(conn))
     const ws = transport.socket
     if (isStockWebSocket(ws)) {
       ws[kUser] = transport
       share(ws, WEBSOCKET)
     }
-    // of no use any more: headers are sent
+    // Headers have been sent.
     transport.removeAllListeners('headers')
     if (hasOneEach(transport, TRANSPORT_EVENTS)) {
       transport[kUser] = conn
       share(transport, TRANSPORT)
-      // would take the listeners off one by one
+      // These functions would remove the listeners one by one.
       conn.cleanupFn.length = 0
     }
-    slimEngineSocket(conn, clientOf(conn))
+    shareOfSession(conn, clientOf(conn))
   }
 
   /** @this {any} Engine.IO's socket, whose polling client has upgraded */
   function onUpgrade () {
     this.off('upgrade', onUpgrade)
-    slimConnection(this)
+    shareOfConnection(this)
   }
 
   return {
     /**
-     * What an extension listens with in addition is kept, and then costs a table of its own.
+     * Listeners of extensions are kept: then the emitter keeps its own table.
      * @param {{ conn: any, socket: import('socket.io').Socket }} connection admitted, with the gateway's listeners
      */
-    slim ({ conn, socket }) {
+    share ({ conn, socket }) {
       const own = /** @type {any} */ (socket)
       if (
         hasOneEach(own, SOCKET_EVENTS) &&
@@ -220,9 +218,9 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
         own._events.error.name === 'noop'
       )
         share(own, socketListeners)
-      // one that was pushed to has room for 17
+      // An array that was pushed to has room for 17 elements.
       if (own._anyListeners.length === 1) own._anyListeners = own._anyListeners.slice()
-      if (conn.transport.name === 'websocket') slimConnection(conn)
+      if (conn.transport.name === 'websocket') shareOfConnection(conn)
       else conn.on('upgrade', onUpgrade)
     }
   }
@@ -231,7 +229,7 @@ export function createSlimming ({ onPacket, onPacketCreate, onDisconnect }) {
 /**
  * @param {any} emitter
  * @param {string[]} events
- * @returns {boolean} whether it has one listener for each of these events, and none for others
+ * @returns {boolean} it has one listener for each of these events, and no others
  */
 function hasOneEach ({ _events: listeners, _eventsCount: count }, events) {
   return count === events.length && events.every((event) => typeof listeners[event] === 'function')
@@ -240,6 +238,6 @@ function hasOneEach ({ _events: listeners, _eventsCount: count }, events) {
 /** @param {any} ws */
 function isStockWebSocket ({ _events: { message, close, error }, _eventsCount: count }) {
   return count === 3 && typeof message === 'function' && typeof close === 'function' &&
-    // of a client that did not begin with polling Engine.IO's server listens as well
+    // Engine.IO's server listens as well if the client began with a WebSocket.
     (typeof error === 'function' || (Array.isArray(error) && error.length === 2 && error[0].name === 'onUpgradeError'))
 }

@@ -31,7 +31,7 @@ import { createGateway } from '../gateway/server.js'
  * @typedef {import('../wire/packet.js').Codec} Codec
  * @typedef {Parameters<typeof createGateway>[0]} Dependencies
  *
- * @callback CreateParts what takes the place of the stage's own
+ * @callback CreateParts what takes the place of the sandbox's own
  * @param {Pick<Dependencies, 'directory' | 'uplink' | 'metrics' | 'log' | 'clock'> & { secret: string }} own
  * @returns {Partial<Dependencies>}
  */
@@ -40,7 +40,7 @@ import { createGateway } from '../gateway/server.js'
  * @param {import('../config/load.js').Config} config the worker's own; also its certificate is used
  * @param {CreateParts} [createParts]
  */
-export async function openStage (config, createParts = () => ({})) {
+export async function openSandbox (config, createParts = () => ({})) {
   const secret = randomBytes(32).toString('base64url')
   const log = createLog({ level: 'silent', pretty: false, role: 'self-test' })
   const metrics = createMetrics({ processMetrics: false })
@@ -55,7 +55,7 @@ export async function openStage (config, createParts = () => ({})) {
     config: {
       ...config,
       history,
-      gateway: { ...config.gateway, allowedOrigins: [] }, // pages of the stage itself
+      gateway: { ...config.gateway, allowedOrigins: [] }, // pages of the sandbox itself
       limits: { ...limits, maxHandshakesPerSecond: 1_000_000 },
       delivery: { ...config.delivery, compressFrom: Math.min(config.delivery.compressFrom, 1) }
     },
@@ -94,7 +94,7 @@ export async function openStage (config, createParts = () => ({})) {
   const agent = secure
     ? new https.Agent({ keepAlive: true, rejectUnauthorized: false })
     : new http.Agent({ keepAlive: true })
-  /** @type {StageClient[]} */
+  /** @type {SandboxClient[]} */
   const clients = []
 
   return {
@@ -124,7 +124,7 @@ export async function openStage (config, createParts = () => ({})) {
 
     /** @param {Codec} codec @param {string} [sid] of a polling session that it takes over */
     async connect (codec, sid) {
-      const client = new StageClient(
+      const client = new SandboxClient(
         codec,
         `ws${secure}:${address}&transport=websocket${sid === undefined ? '' : `&sid=${sid}`}`
       )
@@ -167,7 +167,7 @@ export async function openStage (config, createParts = () => ({})) {
 }
 
 /** A WebSocket client that speaks Socket.IO, as little as it takes. */
-class StageClient {
+class SandboxClient {
   #decoder
   #wake = () => {}
   /** @type {Error | undefined} */
