@@ -65,7 +65,7 @@ export function exportsOf (source) {
     if (name === undefined) return []
     let first = i
     while (first > 0 && /^(\/\*\*| \*|\/\/)/.test(lines[first - 1])) first--
-    return [{ name, isValue: !kind.startsWith('function'), marked: lines.slice(first, i).some((comment) => comment.includes(MARK)) }]
+    return [{ name, isValue: !kind.startsWith('function'), marked: lines.slice(first, i).join('').replace(/ \* ?/g, ' ').includes(MARK) }]
   })
 }
 
@@ -98,7 +98,7 @@ test('the check finds what is imported, in each form of import', () => {
   ]))
   assert.deepEqual([...used].sort(), ['c.js#*', 'src/b.js#one', 'src/b.js#two', 'src/d.js#*', 'src/e.js#type Five'])
   assert.deepEqual(
-    exportsOf('/** Exported for tests: a bound */\nexport const one = 1\nexport function two () {}\nconst three = 3'),
+    exportsOf('/**\n * A bound. Exported\n * for tests: a bound\n */\nexport const one = 1\nexport function two () {}\nconst three = 3'),
     [{ name: 'one', isValue: true, marked: true }, { name: 'two', isValue: false, marked: false }]
   )
 })
