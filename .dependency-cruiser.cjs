@@ -1,6 +1,6 @@
 // Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka,
 // redis -> leaves.
-const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role|gateway-parts)\\.js|src/launcher/)'
+const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role)\\.js|src/launcher/)'
 const roles = '^src/(gateway|rehearsal|socketio|engine|peers|admission|api|ingest|admin)/'
 const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|publish|uplink)/'
 const drivers = '^src/(kafka|redis)/'

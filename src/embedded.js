@@ -7,7 +7,7 @@ import { systemClock as clock } from './common/clock.js'
 import { createAccess } from './documents/access.js'
 import { createDemo } from './demo/server.js'
 import { testHooks } from './rehearsal/self-test.js'
-import { createWorkerSessions } from './gateway-parts.js'
+import { createWorkerSessions } from './gateway/redis-parts.js'
 import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
 import { createPublisher } from './publish/publisher.js'
@@ -78,7 +78,7 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
     log,
     clock
   })
-  await lifecycle.start('gateway', gateway)
+  await lifecycle.startAll(gateway.parts)
   const publish = createPublish({
     sink: busSink(publisher),
     limits: config.limits,

@@ -4,7 +4,7 @@ import { createAuthenticator } from './auth/authenticator.js'
 import { systemClock as clock } from './common/clock.js'
 import { createAccess } from './documents/access.js'
 import { createDemo } from './demo/server.js'
-import { createSlotDoor } from './gateway/public-port.js'
+import { createSlotPort } from './gateway/public-port.js'
 import { acceptHandovers } from './peers/handover.js'
 import { serveEngine } from './engine/http.js'
 import { createPeerListener } from './peers/peer-listener.js'
@@ -18,7 +18,7 @@ import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createKafkaUplink } from './uplink/kafka-uplink.js'
 import { createRedis } from './redis/client.js'
 import { createNullRedis } from './rehearsal/null-redis.js'
-import { createRedisParts, createWorkerSessions } from './gateway-parts.js'
+import { createRedisParts, createWorkerSessions } from './gateway/redis-parts.js'
 import { runRole } from './role.js'
 import { createCleaning } from './sessions/cleaning.js'
 import { createTakenNumbers } from './workers/taken-numbers.js'
@@ -135,7 +135,7 @@ async function composeGateway ({
           loadDocument: await documentsFor(config),
           log
         }),
-    door: launcher.keepsSockets ? createSlotDoor(config.gateway) : undefined,
+    publicPort: launcher.keepsSockets ? createSlotPort(config.gateway) : undefined,
     metrics,
     log,
     clock
@@ -164,7 +164,7 @@ async function composeGateway ({
   await listenPrivately((server, fallback) => serveEngine(server, own, fallback))
   lifecycle.onStop('handovers', acceptHandovers(gateway.httpServer))
   redis.onBack(() => sessions.lost())
-  await lifecycle.start('gateway', gateway)
+  await lifecycle.startAll(gateway.parts)
   peerListener?.serve(gateway.engine, () => lease.secrets)
   // last, and so stopped first: to clean up takes presence and the uplink, which start and stop with the gateway
   await lifecycle.start(

@@ -6,7 +6,7 @@ import { BACKLOG, listen } from '../process/listen.js'
 
 /**
  * Where a gateway's connections come in.
- * @typedef {object} Door
+ * @typedef {object} PublicPort
  * @property {(server: Server) => Promise<void>} open listens
  * @property {typeof leavePort} leave
  * @property {(server: Server) => number} connections that are open, whichever socket they came in through
@@ -22,9 +22,9 @@ const countOf = (server) => server._connections
 /**
  * A port, which node:cluster may share with other workers.
  * @param {{ host: string, port: number }} address
- * @returns {Door}
+ * @returns {PublicPort}
  */
-export const createPortDoor = ({ host, port }) => ({
+export const createPublicPort = ({ host, port }) => ({
   open: (server) => listen(server, { host, port }, BACKLOG),
   leave: leavePort,
   connections: countOf
@@ -42,9 +42,9 @@ const DESCRIPTORS = 8
  * Why: docs/decisions/0004-direct-accept.md
  *
  * @param {{ port: number }} settings
- * @returns {Door}
+ * @returns {PublicPort}
  */
-export function createSlotDoor ({ port }) {
+export function createSlotPort ({ port }) {
   let leaving = false
   /** @type {Map<number, net.Server>} */
   const standIns = new Map()

@@ -16,7 +16,7 @@ import { leaveDocument } from './handlers/leave.js'
  * @param {Pick<ReturnType<typeof import('./local-users.js').createUsers>, 'has'>} dependencies.users
  * @param {import('../bus/orders.js').Orders} dependencies.orders
  */
-export function createDirect ({ directory, feeds, receipts, lifeCycle, presence, users, orders }) {
+export function createUserCommands ({ directory, feeds, receipts, lifeCycle, presence, users, orders }) {
   const parts = { feeds, lifeCycle, presence }
 
   /**

@@ -41,6 +41,14 @@ export function createLifecycle ({ log }) {
     },
 
     /**
+     * Starts parts in their order.
+     * @param {readonly Part[]} parts
+     */
+    async startAll (parts) {
+      for (const part of parts) await this.start(part.name, part)
+    },
+
+    /**
      * Remembers something to do at stop.
      * @param {string} name
      * @param {() => unknown} stop

@@ -80,10 +80,9 @@ export async function openSandbox (config, createParts = () => ({})) {
     clock,
     ...createParts({ secret, directory, uplink, metrics, log, clock })
   }
-  const { sessions } = dependencies
   const gateway = createGateway(dependencies)
-  await gateway.bus.start(gateway.busHandlers)
-  sessions?.start()
+  const parts = gateway.parts.filter(({ name }) => name === 'bus' || name === 'sessions')
+  for (const part of parts) await part.start?.()
   // Not the HTTP server's own `listen`: node:cluster would give all workers one port between them.
   const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
   await listen(listener, { host: '127.0.0.1', port: 0, exclusive: true })
@@ -160,8 +159,7 @@ export async function openSandbox (config, createParts = () => ({})) {
       listener.close()
       await gateway.io.close()
       gateway.httpServer.closeAllConnections()
-      await sessions?.stop()
-      await gateway.bus.stop()
+      for (const part of parts.reverse()) await part.stop?.()
     }
   }
 }

@@ -37,6 +37,8 @@ export async function startEmbedded (
     apiUrl,
     gateway,
     metrics,
+    /** Drains, and stops all of it. */
+    stop: () => lifecycle.stop(),
     /** @param {string} path @param {unknown} body @param {Record<string, string>} [headers] */
     async post (path, body, headers = {}) {
       const raw = Buffer.isBuffer(body)

@@ -3,7 +3,7 @@
  * then tells in how many turns of the event loop it has taken them.
  */
 import http from 'node:http'
-import { createSlotDoor } from '../../src/gateway/public-port.js'
+import { createSlotPort } from '../../src/gateway/public-port.js'
 
 /** So long nothing is taken, ms. */
 const BUSY = 500
@@ -11,7 +11,7 @@ const BUSY = 500
 const server = http.createServer()
 let taken = 0
 server.on('connection', () => { taken++ })
-const door = createSlotDoor({ port: 0 })
+const door = createSlotPort({ port: 0 })
 await door.open(server)
 process.on('message', (/** @type {any} */ { connections }) => {
   if (connections === undefined) return

@@ -9,7 +9,6 @@
  * @property {ReturnType<typeof import('../../auth/authenticator.js').createAuthenticator>} authenticator
  * @property {ReturnType<typeof import('../expiry.js').createExpiry>} expiry
  * @property {import('../life-cycle.js').LifeCycle} lifeCycle
- * @property {import('../../bus/contract.js').Bus} bus
  * @property {import('../../publish/publisher.js').Publisher} publisher
  * @property {import('../../uplink/contract.js').Uplink} uplink
  * @property {import('../../config/load.js').Config['limits']} limits

@@ -21,7 +21,7 @@ test('a gateway that is restarted: clients are told, come back, and load again w
   const doc = await openDocument(client, 'minutes')
   await server.post('/v1/documents/minutes/broadcast', 'before')
   await doc.has('before')
-  await server.gateway.stop()
+  await server.stop()
   await client.reaches('reconnecting')
   await waitFor(() => client.reason?.code === 'unavailable', { timeout: 20_000 })
   const next = await startEmbedded(t, { PORT: port })

@@ -109,7 +109,7 @@ test('a gateway that stops tells its clients so, closes, and takes no others', a
     message: 'a poll to wait for'
   })
   const ends = Promise.all(clients.map((client) => client.next('disconnect')))
-  const stopped = server.gateway.stop()
+  const stopped = server.stop()
   await createClient(t, server.url).next('connect_error')
   assert.match((await between.poll()).text, /^42\["gateway:draining",/)
   assert.deepEqual((await ends).slice(0, 2).map(([reason]) => reason), ['transport close', 'transport close'])
@@ -146,7 +146,7 @@ test('a gateway that stops closes a part of its connections at a time, all of th
         return goAway.call(this)
       }
     )
-    await server.gateway.stop()
+    await server.stop()
     await Promise.all(clients.map(({ closed }) => closed))
     assert.equal(seen, parts, `DRAIN_TIMEOUT=${timeout}`)
     t.mock.restoreAll()

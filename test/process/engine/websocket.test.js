@@ -194,7 +194,7 @@ test('connections that say nothing do not keep a gateway from stopping', async (
   await waitFor(accepted)
   const closed = once(socket, 'close')
   const begin = performance.now()
-  await stopping.gateway.stop()
+  await stopping.stop()
   await closed
   assert.ok(performance.now() - begin < 5000, 'it was waited for')
 })

@@ -85,7 +85,7 @@ test('they are told why: revoked, kicked, a socket that broke, a drain', async (
   assert.deepEqual(broken.own().at(-1), ['disconnected', 'closed'])
 
   const drained = await connect()
-  await server.gateway.stop()
+  await server.stop()
   assert.deepEqual(drained.own().at(-1), ['disconnected', 'draining'])
 })
 

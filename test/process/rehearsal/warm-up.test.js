@@ -10,7 +10,7 @@ import { loadConfig } from '../../../src/config/load.js'
 import { openSandbox } from '../../../src/rehearsal/sandbox.js'
 import { makeHandshakes, QUICK, warmUp } from '../../../src/rehearsal/warm-up.js'
 import { createNullRedis } from '../../../src/rehearsal/null-redis.js'
-import { createRedisParts, createWorkerSessions } from '../../../src/gateway-parts.js'
+import { createRedisParts, createWorkerSessions } from '../../../src/gateway/redis-parts.js'
 
 const PRODUCTION = {
   NODE_ENV: 'production',
