@@ -1,8 +1,8 @@
 import { RateLimit } from '../admission/rate-limit.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { kOwner } from '../engine/link.js'
-import { forgetHandshake } from '../socketio/hooks.js'
-import { createSlimming } from '../socketio/slim.js'
+import { forgetHandshake } from '../socketio/handshake-hooks.js'
+import { createSharedListeners } from '../socketio/shared-listeners.js'
 import { kConnection } from './connection.js'
 import { answerEvent, handleEvent } from './handlers/dispatch.js'
 import { leaveDocument } from './handlers/leave.js'
@@ -83,7 +83,7 @@ export function createConnectionEvents ({ context, directory, users, heartbeat, 
     lifeCycle.disconnected(connection, ended)
   }
 
-  const slimming = hooked ? createSlimming({ onPacket, onPacketCreate, onDisconnect }) : null
+  const sharedListeners = hooked ? createSharedListeners({ onPacket, onPacketCreate, onDisconnect }) : null
 
   /**
    * @param {import('./connection.js').Connection} connection
@@ -124,7 +124,7 @@ export function createConnectionEvents ({ context, directory, users, heartbeat, 
         connection.conn.on('packetCreate', onPacketCreate)
         socket.onAny(onEvent)
         socket.on('disconnect', onDisconnect)
-        slimming?.slim(connection)
+        sharedListeners?.share(connection)
         lifeCycle.connected(connection)
         if (drain.active) {
           // it was being admitted when the others were told
