@@ -15,3 +15,10 @@ test('architecture.md names an existing file for each of the 20 behaviors', () =
     for (const path of paths) assert.ok(existsSync(new URL(path, ROOT)), path)
   }
 })
+
+test('every file that architecture.md names exists', () => {
+  const text = readFileSync(new URL('docs/architecture.md', ROOT), 'utf8')
+  const paths = new Set([...text.matchAll(/`((?:src|test|client)\/[\w./-]+)`/g)].map(([, path]) => path))
+  assert.ok(paths.size > 40)
+  assert.deepEqual([...paths].filter((path) => !existsSync(new URL(path, ROOT))), [])
+})
