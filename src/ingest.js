@@ -11,11 +11,8 @@ import { runRole } from './role.js'
 
 /** Time to join the consumer group before the process reports ready nevertheless, ms. */
 const JOIN_TIME = 20_000
-/**
- * How long this process may be between two generations of its consumer group before it reports not ready, ms. A
- * rebalance waits for a member that ended without leaving until its session ends (10 s), and a second one may follow.
- */
-const REBALANCE_TIME = 25_000
+/** A rebalance of the consumer group is no reason to take this machine out before it lasts this long, ms. */
+const REBALANCE_TIME = 15_000
 
 /**
  * The ingest role: from Kafka to the bus.
@@ -49,14 +46,19 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
   status.addWarnings(() => ingest.warnings())
   status.addCheck(() => ingest.status().stalled ?? null)
   let joinedAt = -Infinity
-  status.addCheck(() => {
-    const { ready, reason } = ingest.status()
+  const hasJoined = () => {
+    const { ready } = ingest.status()
     if (ready) joinedAt = clock.monotonic()
-    return ready || clock.monotonic() - joinedAt < REBALANCE_TIME ? null : reason ?? 'not in the consumer group'
-  })
+    return ready
+  }
+  status.addCheck(() =>
+    hasJoined() || clock.monotonic() - joinedAt < REBALANCE_TIME
+      ? null
+      : ingest.status().reason ?? 'not in the consumer group'
+  )
   // A replacement is ready when it has joined: the launcher then stops the process that it replaces.
   const deadline = clock.monotonic() + JOIN_TIME
-  while (!ingest.status().ready && clock.monotonic() < deadline) await clock.sleep(50)
+  while (!hasJoined() && clock.monotonic() < deadline) await clock.sleep(50)
 }
 
 await runRole('ingest', composeIngest)

@@ -1,0 +1,23 @@
+import { createMetrics } from '../../src/metrics/metrics.js'
+import { createKafkaUplink } from '../../src/uplink/kafka-uplink.js'
+import { testKafka } from '../helpers/kafka-ingest.js'
+import { uplinkContract } from './uplink.js'
+
+uplinkContract('kafka', async (t) => {
+  const kafka = await testKafka(t)
+  const metrics = createMetrics({ processMetrics: false })
+  const uplink = createKafkaUplink({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log, metrics })
+  kafka.onEnd(() => uplink.stop())
+  await uplink.start()
+  return {
+    uplink,
+    messages: async (count) =>
+      (await kafka.readAll(kafka.uplinkTopic, count)).map(({ value, headers }) => ({
+        guid: headers['x-guid'],
+        event: headers['x-event'],
+        traceId: headers['x-trace-id'],
+        contentType: headers['content-type'],
+        value: /** @type {Buffer} */ (value)
+      }))
+  }
+})

@@ -1,0 +1,38 @@
+import { createLoopbackUplink } from '../../src/uplink/loopback.js'
+import { createMemoryBus, createMemoryHub } from '../../src/bus/memory-bus.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
+import { createEmbeddedDocuments } from '../../src/demo/embedded-documents.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { testPublisher } from '../helpers/publisher.js'
+import { uplinkContract } from './uplink.js'
+
+/**
+ * @typedef {Omit<Parameters<typeof createEmbeddedDocuments>[0], 'uplink'>} Parts
+ * @param {(parts: Parts, loopback: Uplink) => Uplink} create
+ */
+const open = (create) => async (/** @type {import('node:test').TestContext} */ t) => {
+  const { log } = recordingLog()
+  const hub = createMemoryHub({ history: { size: 1000, ttl: 60 } })
+  const bus = createMemoryBus({ hub, log, metrics: createMetrics({ processMetrics: false }) })
+  await bus.start()
+  /** @type {import('../../src/wire/publication.js').Publication[]} */
+  const published = []
+  const publisher = testPublisher({
+    publish (entries) {
+      published.push(...entries.map(({ publication }) => publication))
+      return bus.publish(entries)
+    }
+  })
+  const uplink = create({ publisher, bus }, createLoopbackUplink({ publisher, log }))
+  await uplink.start()
+  t.after(async () => {
+    await uplink.stop()
+    await bus.stop()
+  })
+  return { uplink, messages: async () => published.map(({ guid, ...rest }) => ({ guid: String(guid), ...rest })) }
+}
+
+/** @typedef {import('../../src/uplink/contract.js').Uplink} Uplink */
+
+uplinkContract('loopback', open((_, loopback) => loopback))
+uplinkContract('documents of the demo', open((parts, uplink) => createEmbeddedDocuments({ uplink, ...parts }).uplink))

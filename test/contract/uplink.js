@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+
+/**
+ * What every uplink must do. An implementation's test calls this with a function that opens one.
+ *
+ * @typedef {import('../../src/uplink/contract.js').UplinkRecord} UplinkRecord
+ *
+ * @typedef {object} Arrived what the receiver has of a client's message
+ * @property {string} guid
+ * @property {string} event
+ * @property {string} traceId
+ * @property {string} contentType
+ * @property {Buffer} value
+ *
+ * @typedef {object} OpenUplink
+ * @property {import('../../src/uplink/contract.js').Uplink} uplink started
+ * @property {(count: number) => Promise<Arrived[]>} messages at least `count` of them, those of one guid in order
+ *
+ * @param {string} name
+ * @param {(t: import('node:test').TestContext) => Promise<OpenUplink>} open stopped after the test
+ */
+export function uplinkContract (name, open) {
+  const fresh = () => `doc-${randomBytes(6).toString('hex')}`
+  /** @param {Partial<UplinkRecord>} more @returns {UplinkRecord} */
+  const message = (more) => ({
+    operator: 'message',
+    uid: 'ada',
+    sid: 'AAxxxxxxxxxxxxxxxxxx',
+    guid: 'doc',
+    event: 'edit',
+    traceId: 'trace',
+    timestamp: 1_700_000_000_000,
+    contentType: 'application/json',
+    value: Buffer.from('{"a":"ü"}'),
+    ...more
+  })
+
+  describe(`uplink contract: ${name}`, () => {
+    test('a message is with its receiver when send resolves, its value byte for byte', async (t) => {
+      const { uplink, messages } = await open(t)
+      const guid = fresh()
+      await uplink.send(message({ guid, traceId: 'one' }))
+      const packed = Buffer.from([0x81, 0xa1, 0x61, 0x01])
+      await uplink.send(message({ guid, traceId: 'two', contentType: 'application/msgpack', value: packed }))
+      const arrived = (await messages(2)).filter((each) => each.guid === guid)
+      assert.deepEqual(
+        arrived.map(({ event, traceId, contentType, value }) => [event, traceId, contentType, value.toString('hex')]),
+        [
+          ['edit', 'one', 'application/json', Buffer.from('{"a":"ü"}').toString('hex')],
+          ['edit', 'two', 'application/msgpack', packed.toString('hex')]
+        ]
+      )
+    })
+
+    test('messages of one document that are sent together keep their order', async (t) => {
+      const { uplink, messages } = await open(t)
+      const guids = [fresh(), fresh()]
+      await Promise.all(
+        Array.from({ length: 40 }, (_, i) =>
+          uplink.send(message({ guid: guids[i % 2], value: Buffer.from(String(i)) }))
+        )
+      )
+      const arrived = await messages(40)
+      for (const [which, guid] of guids.entries()) {
+        assert.deepEqual(
+          arrived.filter((each) => each.guid === guid).map(({ value }) => Number(value)),
+          Array.from({ length: 20 }, (_, i) => 2 * i + which)
+        )
+      }
+    })
+
+    test('a receipt is taken', async (t) => {
+      const { uplink } = await open(t)
+      await uplink.send(message({ operator: 'receipt', sid: undefined, value: Buffer.from('{"delivered":1}') }))
+    })
+  })
+}
