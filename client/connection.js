@@ -106,6 +106,7 @@ export class Connection {
     this.state = 'connecting'
     /** @type {ClientError | null} */
     this.reason = null
+    /** @type {import('socket.io-client').Socket} */
     this.socket = (options.io ?? socketIo)(url, {
       ...options.socket,
       ...(options.parser && { parser: options.parser }),
