@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { createVerifier } from 'fast-jwt'
 import { InkcastError } from '../common/errors.js'
+import { createHmacReader } from './hmac.js'
 
 /**
  * A key that verifies tokens, bound to the algorithms of its type: a token can't choose one that the key was not
@@ -32,7 +33,11 @@ const MIN_RSA_BITS = 2048 // RFC 7518, 3.3
  * @param {string} secret
  * @returns {VerificationKey}
  */
-export const keyFromSecret = (secret) => verificationKey(secret, HMAC)
+export function keyFromSecret (secret) {
+  const read = createHmacReader(secret)
+  const key = verificationKey(secret, HMAC)
+  return { ...key, verify: (token) => read(token) ?? key.verify(token) }
+}
 
 /**
  * @param {string} pem an SPKI public key or a certificate

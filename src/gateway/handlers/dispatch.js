@@ -15,6 +15,7 @@ import { kRefused } from '../../admission/rate-limit.js'
 /**
  * @typedef {object} Handler
  * @property {import('zod').ZodType<any>} schema of its argument
+ * @property {(input: unknown) => boolean} [isPlain] whether the schema is known to return an argument as it is
  * @property {(connection: import('../connection.js').Connection, input: any, context: HandlerContext) =>
  *   Promise<object>} handle
  */
@@ -66,7 +67,7 @@ export async function answerEvent (connection, event, args, context) {
     const handler = HANDLERS.get(event)
     if (handler === undefined) throw new InkcastError('unknown_event')
     if (args.length !== 1) throw new InkcastError('bad_request', `${event} takes one argument`)
-    const input = parseInput(handler.schema, args[0])
+    const input = handler.isPlain?.(args[0]) ? args[0] : parseInput(handler.schema, args[0])
     const answer = await handler.handle(connection, input, context)
     context.metrics.client_events.count(label, 'ok')
     return { ok: true, ...answer }

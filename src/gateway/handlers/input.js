@@ -31,6 +31,17 @@ export function isRecord (value) {
   return prototype === Object.prototype || prototype === null
 }
 
+/**
+ * Whether a client sent an object with a guid and nothing else, which the schemas return as it is. Why: decision 0008.
+ * @param {any} input
+ * @returns {input is { guid: string }}
+ */
+export function isGuidOnly (input) {
+  if (typeof input !== 'object' || input === null || Array.isArray(input) || !isId(input.guid)) return false
+  for (const field in input) if (field !== 'guid') return false
+  return true
+}
+
 /** Characters of an error message. */
 const MAX_MESSAGE = 300
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { InkcastError } from '../../common/errors.js'
-import { guid, position, state } from './input.js'
+import { guid, isGuidOnly, position, state } from './input.js'
 import { leaveDocument } from './leave.js'
 
 export const schema = z.strictObject({
@@ -9,6 +9,7 @@ export const schema = z.strictObject({
   state: state.optional(),
   members: z.boolean().optional()
 })
+export const isPlain = isGuidOnly
 
 /** @typedef {import('../connection.js').OpenDocument} OpenDocument */
 /** @typedef {Awaited<ReturnType<import('./context.js').HandlerContext['feeds']['join']>>} Joined */

@@ -1,8 +1,89 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { authSchema, readDocuments } from '../../../src/gateway/handshake.js'
+import { authSchema, isPlainAuth, readDocuments } from '../../../src/gateway/handshake.js'
+import { isGuidOnly } from '../../../src/gateway/handlers/input.js'
 import { schema as joinSchema } from '../../../src/gateway/handlers/join.js'
 import { schema as stateSchema } from '../../../src/gateway/handlers/state.js'
+import { randomValue, seededRandom } from '../../helpers/random.js'
+
+const NO_OBJECTS = [
+  undefined, null, 0, 1, true,
+  '',
+  'token',
+  [],
+  ['minutes'],
+  Object.assign([], { guid: 'minutes' }),
+  Buffer.from('x'),
+  () => 1
+]
+const IDS = [
+  'minutes',
+  'minutes',
+  'minutes',
+  '',
+  'a\nb',
+  'x'.repeat(256),
+  'x'.repeat(257),
+  'ü'.repeat(129),
+  '\ud800',
+  null,
+  7,
+  {},
+  ['minutes']
+]
+
+/**
+ * Objects with some of these fields, and others now and then.
+ * @param {Record<string, unknown[]>} fields
+ */
+function* objectsWith (fields) {
+  const random = seededRandom(11)
+  for (const value of NO_OBJECTS) yield value
+  for (let i = 0; i < 5000; i++) {
+    /** @type {Record<string, unknown>} */
+    const object = random() < 0.05 ? Object.create({ inherited: 1 }) : {}
+    for (const [field, values] of Object.entries(fields))
+      if (random() < 0.6) object[field] = values[Math.floor(random() * values.length)]
+    if (random() < 0.1)
+      object[['__proto__', 'constructor', 'other', ''][Math.floor(random() * 4)]] = randomValue(random, { depth: 1 })
+    // what JSON makes of it has `__proto__` as a field of its own
+    yield random() < 0.5 ? object : JSON.parse(JSON.stringify(object).replace('"other"', '"__proto__"'))
+  }
+}
+
+describe('what is seen to be right at a glance', () => {
+  test('of a handshake is what the schema makes of it', () => {
+    let seen = 0
+    for (const auth of objectsWith({ token: ['x', 'x', '', 7, null, {}], client: IDS })) {
+      if (!isPlainAuth(auth)) continue
+      seen++
+      const parsed = authSchema.safeParse(auth)
+      assert.ok(parsed.success, JSON.stringify(auth))
+      assert.deepEqual({ ...parsed.data }, { ...auth })
+    }
+    assert.ok(seen > 500)
+  })
+
+  test('of a guid is what the schema of doc:join makes of it', () => {
+    let seen = 0
+    for (const input of objectsWith({ guid: IDS })) {
+      if (!isGuidOnly(input)) continue
+      seen++
+      const parsed = joinSchema.safeParse(input)
+      assert.ok(parsed.success, JSON.stringify(input))
+      assert.deepEqual(parsed.data, { guid: input.guid })
+    }
+    assert.ok(seen > 500)
+  })
+
+  test('is what most clients send', () => {
+    for (const auth of [{}, { token: 'x' }, { token: 'x', client: 'tab' }]) assert.ok(isPlainAuth(auth))
+    for (const auth of [{ token: null }, { documents: {} }, { more: 1 }, [], null, 'x']) assert.ok(!isPlainAuth(auth))
+    assert.ok(isGuidOnly({ guid: 'minutes' }))
+    for (const input of [{ guid: 'minutes', state: {} }, { guid: '' }, {}, [], null, 'minutes'])
+      assert.ok(!isGuidOnly(input))
+  })
+})
 
 test('what a handshake says of a document cannot name another one', () => {
   assert.deepEqual(
