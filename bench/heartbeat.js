@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * What the heartbeat costs and how soon it finds the dead, beside Socket.IO's own: `npm run bench:heartbeat`, 20
- * minutes.
+ * Cost of the heartbeat, and its time to find dead connections, beside Socket.IO's own: `npm run bench:heartbeat`. It
+ * takes 20 minutes.
  */
 import { parseArgs } from 'node:util'
 import { problemsOf, renderReport, resultTables } from './heartbeat/report.js'

@@ -1,6 +1,6 @@
 /**
- * What is published in one go, and who opens which documents: both are rules rather than lists, so that every process
- * can work out its part.
+ * Records published in one go, and the documents that each client opens: both are rules rather than lists, so that
+ * every process can work out its part.
  */
 
 /**

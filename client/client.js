@@ -104,8 +104,8 @@ export class Client {
   off (event, listener) { this.#emitter.off(event, listener) }
 
   /**
-   * Opens a document, and keeps it open over reconnects. Whoever opens it a second time gets another Document with the
-   * same connection, position and presence, from now on.
+   * Opens a document, and keeps it open over reconnects. A second call returns another Document with the same
+   * connection, position and presence.
    *
    * @param {string} guid
    * @param {import('./membership.js').OpenOptions} [options]
@@ -165,7 +165,7 @@ export class Client {
   }
 
   /**
-   * What comes of a document until the gateway has answered is of the old membership: a new one is joined after it.
+   * Records that arrive before the gateway has answered belong to the old membership; a new one is joined after it.
    * @param {string} guid
    */
   #leave (guid) {

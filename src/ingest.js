@@ -4,6 +4,7 @@ import { createRedisEcho } from './ingest/redis-echo.js'
 import { systemClock as clock } from './common/clock.js'
 import { createDeadLetter } from './ingest/dead-letter.js'
 import { createIngest } from './ingest/ingest.js'
+import { createReadiness } from './ingest/readiness.js'
 import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createPublisher } from './publish/publisher.js'
 import { createRedis } from './redis/client.js'
@@ -11,8 +12,6 @@ import { runRole } from './role.js'
 
 /** Time to join the consumer group before the process reports ready nevertheless, ms. */
 const JOIN_TIME = 20_000
-/** A rebalance of the consumer group is no reason to take this machine out before it lasts this long, ms. */
-const REBALANCE_TIME = 15_000
 
 /**
  * The ingest role: from Kafka to the bus.
@@ -45,20 +44,11 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
   status.addCheck(() => redis.trouble)
   status.addWarnings(() => ingest.warnings())
   status.addCheck(() => ingest.status().stalled ?? null)
-  let joinedAt = -Infinity
-  const hasJoined = () => {
-    const { ready } = ingest.status()
-    if (ready) joinedAt = clock.monotonic()
-    return ready
-  }
-  status.addCheck(() =>
-    hasJoined() || clock.monotonic() - joinedAt < REBALANCE_TIME
-      ? null
-      : ingest.status().reason ?? 'not in the consumer group'
-  )
+  const readiness = createReadiness({ status: () => ingest.status(), clock })
+  status.addCheck(readiness.problem)
   // A replacement is ready when it has joined: the launcher then stops the process that it replaces.
   const deadline = clock.monotonic() + JOIN_TIME
-  while (!hasJoined() && clock.monotonic() < deadline) await clock.sleep(50)
+  while (!readiness.hasJoined() && clock.monotonic() < deadline) await clock.sleep(50)
 }
 
 await runRole('ingest', composeIngest)

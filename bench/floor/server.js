@@ -1,7 +1,7 @@
 /**
- * The floor: what a delivery costs when it is nothing but a write. Who connects says which documents it wants (4 bytes
- * each, answered by an empty frame); the publisher says that it is one and then sends document, length and frame. PORT
- * says where.
+ * The floor: the cost of a delivery that is nothing but a write. A client sends the documents it wants (4 bytes each,
+ * answered by an empty frame); the publisher sends a mark, and then document, length and frame of each record. It
+ * listens on PORT.
  */
 import net from 'node:net'
 

@@ -1,6 +1,6 @@
 /**
- * What taking part in the presence of a document takes of a worker's memory, beside the connection and without what is
- * in the store: `node --expose-gc bench/micro/presence.js`.
+ * Memory of a worker for members in the presence of documents, without their connections and without the store:
+ * `node --expose-gc bench/micro/presence.js`.
  */
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createLog } from '../../src/common/log.js'

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * What pending receipts cost: heap and array buffers of one worker with 100,000 clients asked, in several shapes, and
+ * Cost of pending receipts: heap and array buffers of one worker with 100,000 clients asked, in several shapes, and
  * the CPU time of asking and of an acknowledgement. Exits with 1 where they cost 50 MB or the summaries do not add up.
  *
  *   node --expose-gc bench/micro/receipts.js

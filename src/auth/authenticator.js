@@ -16,7 +16,7 @@ const MAX_TOKEN_LENGTH = 16_384
 const CLOCK_TOLERANCE = 5000
 
 // The same token comes again with each tab and each reconnect, and then verifying its public-key signature (50 us and
-// more) is spared; an HMAC (7 us) costs no more than keeping it would. Longer tokens (many grants) are not kept: 5,000
+// more) is spared; an HMAC (4 us) costs no more than keeping it would. Longer tokens (many grants) are not kept: 5,000
 // tokens of 2 KB are what the cache may hold of the heap, with their claims some 30 MB.
 const CACHED_TOKENS = 5000
 const MAX_CACHED_LENGTH = 2048

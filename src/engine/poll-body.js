@@ -12,7 +12,7 @@ const [CLOSE_TIMEOUT, EARLY_CLOSE_TIMEOUT] = [30_000, 1000]
 /**
  * Limits the bodies and the closing time of a polling client that is not admitted.
  * @param {any} session Engine.IO's socket, on polling, new
- * @param {boolean} hooked whether private hooks (hooks.js) may be used
+ * @param {boolean} hooked whether private hooks (common/hooks.js) may be used
  */
 export function boundPolling (session, hooked) {
   const { transport } = session

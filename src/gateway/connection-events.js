@@ -9,11 +9,11 @@ import { leaveDocument } from './handlers/leave.js'
 import { endReason } from './life-cycle.js'
 
 /**
- * What Engine.IO and Socket.IO tell of connections, from their first packet to their end. Each listener is one function
- * for all connections, not one for each.
+ * Listeners to Engine.IO and Socket.IO, from the first packet of a connection to its end. Each is one function for all
+ * connections, not one for each.
  */
 
-/** What a client that is in namespaces of extensions only may send; a property of its Engine.IO socket. */
+/** Rate limit of a client that is in namespaces of extensions only; a property of its Engine.IO socket. */
 const kRateLimit = Symbol('rate limit')
 
 /**

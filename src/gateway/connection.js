@@ -30,7 +30,7 @@ export const kConnection = Symbol('connection')
  * @property {import('./backlogs.js').Backlogs} backlogs
  * @property {(connection: Connection, guid: string) => void} listMembers tells it who is present in a document
  * @property {(conn: any) => number} lastSeenOf when something was heard from an Engine.IO socket last, ms since 1970
- * @property {boolean} spliced whether Engine.IO takes frames that are made already (hooks.js)
+ * @property {boolean} spliced whether Engine.IO takes frames that are made already (common/hooks.js)
  */
 
 /** Was written before the outbox came to it. @type {import('../wire/packet.js').EncodedMessage[]} */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * How a worker that stops sends its clients elsewhere, within DRAIN_TIMEOUT: it leaves the port, tells all clients,
- * closes their connections batch by batch, and waits until they have gone.
+ * The drain of a worker that stops, within DRAIN_TIMEOUT: it leaves the port, asks all clients to go to another worker,
+ * closes their connections batch by batch, and waits until they are closed.
  */
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What reads Kafka for the floor of the libraries (primary.js): kafkajs as inkcast uses it, with batches, without what
- * it does by itself for each record, and with inkcast's patches of what it wastes.
+ * Kafka consumer of the libraries' floor (primary.js): kafkajs as inkcast uses it, with batches, without its own work
+ * for each record, and with inkcast's patches.
  */
 import { Redis } from 'ioredis'
 import { pino } from 'pino'

@@ -9,6 +9,7 @@ import { InkcastError } from '../../../src/common/errors.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { startApi } from '../../helpers/api.js'
 import { recordingLog } from '../../helpers/recording-log.js'
+import { publicationWith } from '../../helpers/publication.js'
 
 const PATH = '/v1/documents/minutes/broadcast'
 
@@ -135,19 +136,7 @@ test('a process that dies between publishing and remembering: the retry is in th
     limits,
     requests: forgetful
   })
-  const publication = /** @type {import('../../../src/wire/publication.js').Publication} */ ({
-    operator: 'broadcast',
-    guid: 'minutes',
-    event: 'message',
-    except: [],
-    ephemeral: false,
-    receipt: false,
-    traceId: 't1',
-    timestamp: 1,
-    contentType: 'application/json',
-    value: Buffer.from('1'),
-    idempotencyKey: 'k'
-  })
+  const publication = publicationWith({ traceId: 't1', idempotencyKey: 'k' })
   const first = await publish(publication)
   assert.equal(first.position?.offset, 1)
   assert.deepEqual(await publish({ ...publication, traceId: 't2' }), { traceId: 't1' })

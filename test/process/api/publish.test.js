@@ -7,6 +7,7 @@ import { InkcastError } from '../../../src/common/errors.js'
 import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 import { startApi } from '../../helpers/api.js'
 import { rawHttp } from '../../helpers/raw-http.js'
+import { publicationWith } from '../../helpers/publication.js'
 
 const JSON_VALUE = '{ "text": "gr\\u00fc\u00dfe",\n "big": 12345678901234567890 }'
 
@@ -268,18 +269,7 @@ test('the bus sink publishes one entry and tells its position', async () => {
       }
     })
   })
-  const publication = /** @type {import('../../../src/wire/publication.js').Publication} */ ({
-    operator: 'broadcast',
-    guid: 'minutes',
-    event: 'message',
-    except: [],
-    ephemeral: false,
-    receipt: false,
-    traceId: 't',
-    timestamp: 1,
-    contentType: 'application/json',
-    value: Buffer.from('1')
-  })
+  const publication = publicationWith({ traceId: 't' })
   assert.deepEqual(await publish(publication), { traceId: 't', position: { epoch: 'e', offset: 1 } })
   assert.deepEqual(await publish(publication), { traceId: 't' })
   assert.deepEqual(entries, [{ publication }, { publication }])

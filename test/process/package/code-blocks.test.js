@@ -24,6 +24,20 @@ const here = (text) =>
   text
     .replaceAll(/(?:http:\/\/)?localhost:3000/g, server.url)
     .replaceAll(/(?:http:\/\/)?localhost:3001/g, server.apiUrl)
+/** A console for a block of code, and what it has printed. */
+function recordingConsole () {
+  /** @type {any[]} */
+  const printed = []
+  return {
+    printed,
+    console: {
+      log: (/** @type {any[]} */ ...args) => {
+        printed.push(args)
+      }
+    }
+  }
+}
+
 const load = (/** @type {string} */ specifier) => import(specifier)
 
 /** @param {string} guid @param {unknown} value @param {Record<string, string>} [headers] */
@@ -35,19 +49,8 @@ const publish = (guid, value, headers) => server.post(`/v1/documents/${guid}/bro
  */
 const SCENARIOS = {
   'README.md: await client.open(': async (code, t) => {
-    /** @type {any[]} */
-    const printed = []
-    const { client } = await runBlock(
-      code,
-      {
-        console: {
-          log: (/** @type {any[]} */ ...args) => {
-            printed.push(args)
-          }
-        }
-      },
-      load
-    )
+    const { console, printed } = recordingConsole()
+    const { client } = await runBlock(code, { console }, load)
     t.after(() => client.close())
     await publish('demo', { text: 'from a service' })
     await waitFor(() => printed.length === 2, { message: () => printed })
@@ -55,19 +58,8 @@ const SCENARIOS = {
   },
 
   'docs/client.md: await doc.send({ text': async (code, t) => {
-    /** @type {any[]} */
-    const printed = []
-    const { client, doc } = await runBlock(
-      code,
-      {
-        console: {
-          log: (/** @type {any[]} */ ...args) => {
-            printed.push(args)
-          }
-        }
-      },
-      load
-    )
+    const { console, printed } = recordingConsole()
+    const { client, doc } = await runBlock(code, { console }, load)
     t.after(() => client.close())
     await publish('minutes', { text: 'back' })
     await waitFor(() => printed.length === 2, { message: () => printed })

@@ -1,0 +1,31 @@
+/** A rebalance of the consumer group is no reason to take this machine out before it lasts this long, ms. */
+export const REBALANCE_TIME = 15_000
+
+/**
+ * Whether ingest is ready, as a member of its consumer group. A rebalance takes it out of the group for a moment, the
+ * first one often right after it has joined: the process that it replaces leaves.
+ *
+ * @param {object} dependencies
+ * @param {() => { ready: boolean, reason?: string }} dependencies.status of the consumer
+ * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+ */
+export function createReadiness ({ status, clock }) {
+  let joinedAt = -Infinity
+
+  /** @returns {boolean} whether it is in the group now */
+  function hasJoined () {
+    const { ready } = status()
+    if (ready) joinedAt = clock.monotonic()
+    return ready
+  }
+
+  return {
+    hasJoined,
+
+    /** @returns {string | null} why it is not ready; null: it is */
+    problem () {
+      if (hasJoined() || clock.monotonic() - joinedAt < REBALANCE_TIME) return null
+      return status().reason ?? 'not in the consumer group'
+    }
+  }
+}
