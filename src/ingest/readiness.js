@@ -1,4 +1,7 @@
-/** A rebalance of the consumer group is no reason to take this machine out before it lasts this long, ms. */
+/**
+ * A rebalance of the consumer group is no reason to take this machine out before it lasts this long, ms. Exported for
+ * tests: a bound.
+ */
 export const REBALANCE_TIME = 15_000
 
 /**
