@@ -122,7 +122,7 @@ const PACKAGES = {
       },
       {
         part: '`conn.writeBuffer`, and another one after each handover to the transport',
-        files: ['src/gateway/backlog.js', 'src/gateway/connection.js'],
+        files: ['src/delivery/backlog.js', 'src/gateway/connection.js'],
         without: 'Slow consumers cannot be told from others.',
         required: true
       },

@@ -25,9 +25,9 @@ export const kConnection = Symbol('connection')
  * @property {import('../admission/rate-limit.js').Rates} rates
  * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last look
  * @property {import('../common/clock.js').Clock} clock
- * @property {import('./outbox.js').Outbox} outbox
+ * @property {import('../delivery/outbox.js').Outbox} outbox
  * @property {Pick<import('../receipts/receipts.js').Receipts, 'acknowledge'>} receipts
- * @property {import('./backlogs.js').Backlogs} backlogs
+ * @property {import('../delivery/backlogs.js').Backlogs} backlogs
  * @property {(connection: Connection, guid: string) => void} listMembers tells it who is present in a document
  * @property {(conn: any) => number} lastSeenOf when something was heard from an Engine.IO socket last, ms since 1970
  * @property {boolean} spliced whether Engine.IO takes frames that are made already (common/hooks.js)
@@ -70,7 +70,7 @@ export class Connection {
    */
   #queued = null
   #queuedBytes = 0
-  /** What waits, null while nothing does. @type {import('./backlog.js').Backlog | null} */
+  /** What waits, null while nothing does. @type {import('../delivery/backlog.js').Backlog | null} */
   backlog = null
   /**
    * How open receipts know it; null until it is asked for the first one.
@@ -166,7 +166,7 @@ export class Connection {
 
   /**
    * Writes a record, at the end of this turn or within the latency budget.
-   * @param {import('./delivery.js').Delivery | import('./presence-delivery.js').PresenceDelivery} delivery
+   * @param {import('../delivery/delivery.js').Delivery | import('../delivery/presence-delivery.js').PresenceDelivery} delivery
    * @param {boolean} [anyway] however much waits
    * @returns {false | void} false: too much waits already
    */

@@ -1,6 +1,6 @@
 import { orderName, readOrderName } from '../bus/orders.js'
 import { isExcepted } from '../documents/feed.js'
-import { Delivery } from './delivery.js'
+import { Delivery } from '../delivery/delivery.js'
 import { leaveDocument } from './handlers/leave.js'
 
 /**
