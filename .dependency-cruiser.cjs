@@ -1,7 +1,7 @@
 // Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka,
 // redis -> leaves.
 const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role)\\.js|src/launcher/)'
-const roles = '^src/(gateway|delivery|rehearsal|socketio|engine|peers|admission|api|ingest|admin)/'
+const roles = '^src/(gateway|delivery|extensions|rehearsal|socketio|engine|peers|admission|api|ingest|admin)/'
 const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|publish|uplink)/'
 const drivers = '^src/(kafka|redis)/'
 const leaves = '^src/(wire|config|common|metrics|process)/'
@@ -59,6 +59,7 @@ module.exports = {
     downOnly('peers', 'engine|'),
     downOnly('socketio', 'admission|engine|'),
     downOnly('delivery', 'socketio|admission|engine|'),
+    downOnly('extensions', 'socketio|admission|engine|'),
     forbid('gateway-imports-no-rehearsal', '^src/gateway/', '^src/rehearsal/', 'the rehearsal tries the gateway out'),
     forbid('domain-imports-down', domain, `${roots}|${roles}`, 'the domain imports drivers and leaves only'),
     forbid('drivers-import-leaves', drivers, `${roots}|${roles}|${domain}`, 'kafka and redis import leaves only'),
@@ -100,8 +101,9 @@ module.exports = {
     },
     onlyIn('kafkajs', 'kafka/kafkajs'),
     onlyIn('ioredis', 'redis'),
-    onlyIn('socket\\.io', 'socketio|gateway'),
+    onlyIn('socket\\.io', 'socketio|gateway|extensions'),
     onlyIn('@socket\\.io', 'socketio'),
+    onlyIn('socket\\.io-adapter', 'socketio|extensions'),
     onlyIn('engine\\.io', 'engine'),
     onlyIn('ws', 'engine|rehearsal'),
     onlyIn('fastify', 'api')

@@ -22,6 +22,7 @@ const WALL_CLOCK = {
   'src/gateway/server.js': 'latencies from timestamps of other machines; when something was heard from a client last',
   'src/peers/misrouted-requests.js': 'time in the proof for another machine',
   'src/rehearsal/warm-up.js': '`exp` of a token',
+  'src/extensions/context.js': 'the time of publications',
   'src/publish/publisher.js': 'latencies from timestamps of other machines',
   'src/ingest/ingest.js': 'latencies from timestamps of other machines',
   'src/ingest/marks.js': 'age of a record by its timestamp',

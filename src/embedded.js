@@ -5,6 +5,7 @@ import { createAuthenticator } from './auth/authenticator.js'
 import { createMemoryBus, createMemoryHub } from './bus/memory-bus.js'
 import { systemClock as clock } from './common/clock.js'
 import { createAccess } from './documents/access.js'
+import { createExtensions } from './extensions/extensions.js'
 import { createDemo } from './demo/server.js'
 import { testHooks } from './rehearsal/self-test.js'
 import { createWorkerSessions } from './gateway/redis-parts.js'
@@ -63,6 +64,9 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
     sessions,
     authenticator,
     access,
+    extensions: createExtensions({
+      config, services: { publisher, bus, presenceStore, sessionStore: store, metrics, log, clock }
+    }),
     newId: createSessionIds(WORKER_NUMBER),
     hooked: await testHooks({ config, log }),
     alone: true,

@@ -20,6 +20,7 @@ import { createRedis } from './redis/client.js'
 import { createNullRedis } from './rehearsal/null-redis.js'
 import { createRedisParts, createWorkerSessions } from './gateway/redis-parts.js'
 import { runRole } from './role.js'
+import { createExtensions } from './extensions/extensions.js'
 import { createCleaning } from './sessions/cleaning.js'
 import { createTakenNumbers } from './workers/taken-numbers.js'
 import { createWorkerLease, thisMachine } from './workers/worker-lease.js'
@@ -124,6 +125,7 @@ async function composeGateway ({
     sessions,
     authenticator,
     access,
+    extensions: createExtensions({ config, services: { ...parts, sessionStore, metrics, log, clock } }),
     newId: createSessionIds(lease.number),
     hooked,
     strays,

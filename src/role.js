@@ -12,6 +12,7 @@ import { systemClock } from './common/clock.js'
 import { checkHooks } from './common/hook-switch.js'
 import { checkFiles } from './config/files.js'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './config/load.js'
+import { extensionRunning } from './extensions/guard.js'
 import { createEventLoopMonitor } from './process/event-loop.js'
 import { createLifecycle } from './process/lifecycle.js'
 import { createLog } from './common/log.js'
@@ -238,9 +239,15 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
   // node:cluster would end us at once then
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
   process.on('uncaughtException', (error) => {
+    const extension = extensionRunning()
+    if (extension !== undefined) return extension.failed(error)
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   })
   // A defect, but not worth the connections of this process.
-  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'))
+  process.on('unhandledRejection', (error) => {
+    const extension = extensionRunning()
+    if (extension !== undefined) extension.failed(error)
+    else log.error({ err: error }, 'unhandled rejection')
+  })
 }

@@ -58,7 +58,7 @@ const PACKAGES = {
     parts: [
       {
         part: '`adapter.rooms`, `addAll`, `del`, `socketRooms`, `sids`, some of its prototype',
-        files: ['src/socketio/rooms.js'],
+        files: ['src/socketio/own-rooms.js'],
         without: 'A room of its own for each connection, 400 bytes.'
       }
     ]

@@ -6,7 +6,7 @@ import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
 
 /**
  * @typedef {{ [B in keyof typeof BLOCKS]: BlockValues<(typeof BLOCKS)[B]['settings']> } & { production: boolean, mode:
- *   Mode }} Config
+ *   Mode, extensionSettings: Readonly<Record<string, string>> }} Config `extensionSettings`: EXTENSION_…, by full name
  */
 /**
  * `embedded`: one process in memory; `redis`: a cluster, the api publishes straight to the bus;
@@ -68,8 +68,11 @@ export function loadConfig ({ env = process.env, file } = {}) {
     config[name] = values
   }
   for (const variable of Object.keys(fromFile)) {
-    if (variable !== 'NODE_ENV' && !isSetting(variable)) problems.push(`${variable}: no such setting (in ${file})`)
+    if (variable !== 'NODE_ENV' && !isSetting(variable) && !ofExtension(variable)) problems.push(`${variable}: no such setting (in ${file})`)
   }
+  config.extensionSettings = Object.fromEntries(
+    Object.entries({ ...fromFile, ...env }).filter(([variable, value]) => ofExtension(variable) && value)
+  )
   problems.push(...relations(/** @type {Config} */ (config)))
   if (problems.length > 0) throw new ConfigError(problems)
 
@@ -80,6 +83,9 @@ export function loadConfig ({ env = process.env, file } = {}) {
     for (const value of [values, ...Object.values(values)]) Object.freeze(value)
   return /** @type {Config} */ (Object.freeze(config))
 }
+
+/** @param {string} variable */
+const ofExtension = (variable) => variable.startsWith('EXTENSION_')
 
 /** @param {string} variable */
 const isSetting = (variable) => Object.values(BLOCKS).some(({ settings }) => variable in settings)

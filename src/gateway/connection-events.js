@@ -1,20 +1,18 @@
-import { RateLimit } from '../admission/rate-limit.js'
+import { kRefused } from '../admission/rate-limit.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { kOwner } from '../engine/link.js'
-import { forgetHandshake } from '../socketio/handshake-hooks.js'
+import { forgetHandshake, keepHandshake, runFirst } from '../socketio/handshake-hooks.js'
 import { createSharedListeners } from '../socketio/shared-listeners.js'
 import { kConnection } from './connection.js'
-import { answerEvent, handleEvent } from './handlers/dispatch.js'
+import { answerEvent, handleEvent, isKnownEvent } from './handlers/dispatch.js'
 import { leaveDocument } from './handlers/leave.js'
 import { endReason } from './life-cycle.js'
+import { NamespaceConnection } from './namespace-connection.js'
 
 /**
  * Listeners to Engine.IO and Socket.IO, from the first packet of a connection to its end. Each is one function for all
  * connections, not one for each.
  */
-
-/** Rate limit of a client that is in namespaces of extensions only; a property of its Engine.IO socket. */
-const kRateLimit = Symbol('rate limit')
 
 /**
  * @param {object} dependencies
@@ -23,12 +21,15 @@ const kRateLimit = Symbol('rate limit')
  * @param {ReturnType<typeof import('./local-users.js').createUsers>} dependencies.users
  * @param {ReturnType<typeof import('../heartbeat/heartbeat.js').createHeartbeat> | null} dependencies.heartbeat
  * @param {import('../admission/input-limits.js').InputLimits} dependencies.inputLimits
- * @param {ReturnType<typeof import('../admission/rate-limit.js').ratesOf>} dependencies.rates
  * @param {Pick<import('./drain.js').Drain, 'active'>} dependencies.drain
+ * @param {ReturnType<typeof import('./handshake.js').createHandshake>} dependencies.handshake
  * @param {boolean} dependencies.hooked whether private hooks may be used
+ * @param {boolean} dependencies.extended whether there are extensions, which may read `socket.handshake`
  */
-export function createConnectionEvents ({ context, directory, users, heartbeat, inputLimits, rates, drain, hooked }) {
-  const { clock, expiry, lifeCycle, log } = context
+export function createConnectionEvents ({
+  context, directory, users, heartbeat, inputLimits, handshake, drain, hooked, extended
+}) {
+  const { expiry, lifeCycle, log } = context
 
   /**
    * Counts what a client sends; too much of it ends its session.
@@ -39,8 +40,7 @@ export function createConnectionEvents ({ context, directory, users, heartbeat, 
     /** @type {import('./connection.js').Connection | undefined} */
     const connection = conn[kOwner]
     if (connection !== undefined) return connection.received(bytes, frames)
-    if (conn[kRateLimit] === undefined) return inputLimits.received(conn, frames, bytes)
-    if (!conn[kRateLimit].packet(bytes, clock.monotonic(), frames)) conn.terminate()
+    inputLimits.received(conn, frames, bytes)
   }
 
   /** @this {any} Engine.IO's socket @param {{ type: string, data?: string | Buffer }} packet it may be empty */
@@ -63,27 +63,94 @@ export function createConnectionEvents ({ context, directory, users, heartbeat, 
 
   /** @this {any} Socket.IO's socket @param {string} event @param {unknown[]} args */
   function onEvent (event, ...args) {
+    if (extended && !isKnownEvent(event) && (this.listenerCount(event) > 0 || this.listenersAny().length > 1))
+      return context.metrics.client_events.count('extension', 'ok')
     handleEvent(this[kConnection], event, args, context).catch((error) => log.error({ err: error }, 'event failed'))
   }
 
   /** @this {any} Socket.IO's socket @param {string} reason */
   function onDisconnect (reason) {
-    /** @type {import('./connection.js').Connection} */
+    const { client, conn } = this
+    /** @type {import('./connection.js').Connection | undefined} */
     const connection = this[kConnection]
-    // stock clients close it themselves; nothing would end it when they don't
-    if (reason === 'client namespace disconnect') connection.conn.close()
+    const next = client.sockets.values().next().value
+    if (next === undefined) endWithoutNamespace(client, reason)
+    if (this.nsp.name === '/') client.decoder.taken = false
+    else handshake.left(conn, this.nsp.name)
+    // The connection belongs to another namespace of the client.
+    if (connection === undefined || conn[kOwner] !== connection) return
+    remove(connection)
+    const ended = endReason(connection, reason, drain.active)
+    if (!(connection instanceof NamespaceConnection)) {
+      // a client that is told to go, or says goodbye, does not come back
+      const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
+      for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, context, lost)
+      lifeCycle.disconnected(connection, ended)
+    }
+    if (next === undefined || conn.readyState !== 'open') return users.release(connection.uid)
+    const successor = new NamespaceConnection(
+      next, connection.identity, connection.codec, connection.client, connection.context
+    )
+    conn[kOwner] = next[kConnection] = client.decoder.connection = successor
+    add(successor)
+  }
+
+  /**
+   * Closes a connection whose client is in no namespace any more. Stock clients close it themselves; others would keep
+   * it.
+   * @param {any} client Socket.IO's
+   * @param {string} reason
+   */
+  function endWithoutNamespace (client, reason) {
+    if (reason === 'client namespace disconnect') client.conn.close()
+    // An extension may have asked for that, or for the end of the namespace only.
+    else process.nextTick(() => { if (client.sockets.size === 0) client.conn.close() })
+  }
+
+  /** @param {import('./connection.js').Connection} connection */
+  function add (connection) {
+    directory.add(connection)
+    expiry.watch(connection)
+    heartbeat?.replan(connection.conn)
+  }
+
+  /** @param {import('./connection.js').Connection} connection */
+  function remove (connection) {
     directory.remove(connection)
     expiry.forget(connection)
     heartbeat?.forget(connection.conn)
-    users.release(connection.uid)
-    const ended = endReason(connection, reason, drain.active)
-    // a client that is told to go, or says goodbye, does not come back
-    const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
-    for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, context, lost)
-    lifeCycle.disconnected(connection, ended)
+  }
+
+  /**
+   * A client is connected to its first namespace, or to the main one.
+   * @param {import('./connection.js').Connection} connection
+   * @returns {import('./handshake-auth.js').HandshakeDocuments | undefined} documents to open
+   */
+  function admitted (connection) {
+    const { conn, socket } = connection
+    const { documents, replaces } = handshake.connected(connection)
+    if (replaces === undefined) {
+      engine.admit(conn)
+      conn.on('packetCreate', onPacketCreate)
+    } else {
+      remove(replaces)
+      users.release(replaces.uid)
+    }
+    if (extended) keepHandshake(socket)
+    else if (hooked) forgetHandshake(socket)
+    add(connection)
+    return documents
+  }
+
+  /** The gateway refused an event before it was decoded. @param {any[]} args */
+  function onRefused (...args) {
+    const acknowledge = args.at(-1)
+    if (typeof acknowledge === 'function') acknowledge(args[0])
   }
 
   const sharedListeners = hooked ? createSharedListeners({ onPacket, onPacketCreate, onDisconnect }) : null
+  /** @type {import('../engine/engine.js').Engine} set by `listen` */
+  let engine
 
   /**
    * @param {import('./connection.js').Connection} connection
@@ -102,11 +169,11 @@ export function createConnectionEvents ({ context, directory, users, heartbeat, 
     count,
 
     /**
-     * @param {import('../engine/engine.js').Engine} engine
+     * @param {import('../engine/engine.js').Engine} ofWorker
      * @param {import('socket.io').Server} io
-     * @param {Pick<ReturnType<typeof import('./handshake.js').createHandshake>, 'connected'>} handshake
      */
-    listen (engine, io, handshake) {
+    listen (ofWorker, io) {
+      engine = ofWorker
       engine.on('connection', (conn) => {
         heartbeat?.watch(conn)
         conn.on('packet', onPacket)
@@ -115,38 +182,62 @@ export function createConnectionEvents ({ context, directory, users, heartbeat, 
       io.on('connection', (socket) => {
         /** @type {import('./connection.js').Connection} */
         const connection = /** @type {any} */ (socket)[kConnection]
-        handshake.connected(connection)
-        engine.admit(connection.conn)
-        if (hooked) forgetHandshake(socket)
-        directory.add(connection)
-        expiry.watch(connection)
-        heartbeat?.replan(connection.conn)
-        connection.conn.on('packetCreate', onPacketCreate)
+        const documents = admitted(connection)
         socket.onAny(onEvent)
         socket.on('disconnect', onDisconnect)
         sharedListeners?.share(connection)
         lifeCycle.connected(connection)
-        if (drain.active) {
-          // it was being admitted when the others were told
-          connection.tellDraining()
-          connection.goAway()
-          return
-        }
-        const documents = /** @type {import('./handshake.js').HandshakeDocuments | undefined} */ (socket.data.documents)
-        if (documents !== undefined) {
-          delete socket.data.documents
-          for (const [guid, opening] of documents) joinAtHandshake(connection, guid, opening)
-        }
+        if (sentAway(connection)) return
+        for (const [guid, opening] of documents ?? []) joinAtHandshake(connection, guid, opening)
       })
+      watchDocumentRooms(io)
 
-      // clients of an extension's namespace are the extension's matter, except for how much they send
+      // Clients of these namespaces have the same limits; what they do there is for extensions.
       io.on('new_namespace', (namespace) => {
-        namespace.on('connection', ({ conn }) => {
-          if (/** @type {any} */ (conn)[kOwner] !== undefined) return
-          engine.admit(conn)
-          Object.assign(conn, { [kRateLimit]: new RateLimit(rates, clock.monotonic()) })
+        runFirst(namespace, handshake.namespaceMiddleware)
+        namespace.prependListener('connection', (/** @type {any} */ socket) => {
+          socket.on('disconnect', onDisconnect)
+          socket.on(kRefused, onRefused)
+          /** @type {import('./connection.js').Connection | undefined} */
+          const connection = socket[kConnection]
+          if (connection === undefined) return void (extended && keepHandshake(socket))
+          admitted(connection)
+          sentAway(connection)
         })
       })
     }
+  }
+
+  /**
+   * Sends a client away that was being admitted when the others were told.
+   * @param {import('./connection.js').Connection} connection
+   * @returns {boolean}
+   */
+  function sentAway (connection) {
+    if (!drain.active) return false
+    connection.tellDraining()
+    connection.goAway()
+    return true
+  }
+
+  /**
+   * A document is a room, `doc:<guid>`. Who is taken out of the room by an extension, or by another server
+   * (`socketsLeave`), leaves the document.
+   * @param {import('socket.io').Server} io
+   */
+  function watchDocumentRooms (io) {
+    io.of('/').adapter.on('leave-room', (/** @type {string} */ room, /** @type {string} */ id) => {
+      if (!room.startsWith('doc:')) return
+      const connection = directory.connection(id)
+      const guid = room.slice('doc:'.length)
+      const document = connection?.document(guid)
+      if (connection === undefined || document === undefined) return
+      // At the end of a connection its rooms go first.
+      process.nextTick(() => {
+        if (!connection.open || connection.document(guid) !== document || connection.socket.rooms.has(room)) return
+        leaveDocument(connection, guid, 'revoked', context)
+        connection.socket.emit('doc:revoked', { guid })
+      })
+    })
   }
 }

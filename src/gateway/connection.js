@@ -166,7 +166,8 @@ export class Connection {
 
   /**
    * Writes a record, at the end of this turn or within the latency budget.
-   * @param {import('../delivery/delivery.js').Delivery | import('../delivery/presence-delivery.js').PresenceDelivery} delivery
+   * @param {import('../delivery/delivery.js').Delivery |
+   *   import('../delivery/presence-delivery.js').PresenceDelivery} delivery
    * @param {boolean} [anyway] however much waits
    * @returns {false | void} false: too much waits already
    */

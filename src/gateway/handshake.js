@@ -1,74 +1,22 @@
-import { z } from 'zod'
 import { InkcastError, publicError } from '../common/errors.js'
-import { isId } from '../wire/publication.js'
+import { retryHint } from '../admission/handshake-limit.js'
 import { kOwner } from '../engine/link.js'
 import { useCodec } from '../socketio/codec.js'
-import { Connection, kConnection } from './connection.js'
-import { retryHint } from '../admission/handshake-limit.js'
 import { assignId } from '../socketio/handshake-hooks.js'
-import { TOO_MANY_VALUES } from '../admission/rate-limit.js'
-import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
+import { Connection, kConnection } from './connection.js'
+import { readAuth, readDocuments } from './handshake-auth.js'
+import { NamespaceConnection } from './namespace-connection.js'
+import { describeSocket } from './socket-data.js'
 
-/** As the argument of doc:join, without the guid, and with what a position is made of in place of it. */
-const opening = z
-  .strictObject({ ...position.partial().shape, state: state.optional(), members: z.boolean().optional() })
-  .refine(({ epoch, offset }) => (epoch === undefined) === (offset === undefined), 'epoch and offset go together')
-  .transform(({ epoch, offset, ...rest }) => ({
-    position: epoch === undefined || offset === undefined ? null : { epoch, offset },
-    ...rest
-  }))
-  .nullable()
+/** Namespaces that one client may connect to. */
+const MAX_NAMESPACES = 100
 
 /**
- * What a client sends with its CONNECT packet; fields of others pass, unseen. Its documents are left to
- * `readDocuments`.
- */
-export const authSchema = z.object({
-  token: z.string().nullish(),
-  client: z
-    .custom(/** @type {(value: unknown) => value is string} */ (isId), 'client must be a string of 1 to 256 bytes')
-    .nullish(),
-  documents: z.custom(isRecord, 'documents must be an object').nullish()
-})
-
-/**
- * Every guid has a place in a Map, also one that means something to an object.
- * @typedef {Map<string, import('zod').output<typeof opening>>} HandshakeDocuments
- */
-
-/**
- * One by one, so that the first one that is wrong is the last one looked at. Exported for tests: input of clients.
- * @param {Record<string, unknown>} documents
- * @returns {HandshakeDocuments}
- * @throws {InkcastError} bad_request
- */
-export function readDocuments (documents) {
-  const read = new Map()
-  for (const name of Object.keys(documents)) {
-    const at = ['documents', name]
-    read.set(parseInput(guid, name, at), parseInput(opening, documents[name], at))
-  }
-  return read
-}
-
-/**
- * Whether it is an object with a valid token and client id at most, which the schema would pass as it is. Why: decision
- * 0008. Exported for tests: compared with the schema.
- * @param {any} auth
- * @returns {auth is { token?: string, client?: string, documents?: undefined }}
- */
-export function isPlainAuth (auth) {
-  if (typeof auth !== 'object' || auth === null || Array.isArray(auth)) return false
-  for (const field in auth) {
-    const value = auth[field]
-    if (!(field === 'token' ? typeof value === 'string' : field === 'client' && isId(value))) return false
-  }
-  return true
-}
-
-/**
- * The Socket.IO middleware that turns a socket into a Connection, or refuses it with
- * `err.data = { code, retryable, retryInMs? }`.
+ * The Socket.IO middlewares that admit a client, or refuse it with `err.data = { code, retryable, retryInMs? }`. They
+ * run before those of extensions. The first namespace that a client connects to makes its Connection; the main one
+ * replaces it by a connection that can open documents.
+ *
+ * @typedef {import('socket.io').Socket} Socket
  *
  * @param {object} dependencies
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
@@ -83,14 +31,73 @@ export function isPlainAuth (auth) {
 export function createHandshake ({
   authenticator, users, maxPerUser, newConnectionId, connectionContext, isDraining, metrics, log
 }) {
+  /**
+   * Documents that a handshake names, until it is done.
+   * @type {WeakMap<Connection, import('./handshake-auth.js').HandshakeDocuments>}
+   */
+  const openings = new WeakMap()
+  /** Connections of another namespace, by the one of the main namespace. @type {WeakMap<Connection, Connection>} */
+  const replaced = new WeakMap()
+  /**
+   * Other namespaces that a client has, or connects to, by Engine.IO's socket.
+   * @type {WeakMap<object, Set<string>>}
+   */
+  const namespaces = new WeakMap()
+  /**
+   * The first admission outside the main namespace, while it is under way.
+   * @type {WeakMap<object, Promise<unknown>>}
+   */
+  const admitting = new WeakMap()
+  /** Clients of other namespaces, waiting for the main one. @type {Map<object, (() => void)[]>} */
+  const waiting = new Map()
+
   /** @this {any} Engine.IO's socket */
   function releaseUser () {
     users.release(this[kOwner].uid)
   }
 
-  /** @param {import('socket.io').Socket} socket */
-  async function admit (socket) {
+  /** @param {Socket} socket @throws {InkcastError} draining */
+  function refuseWhileDraining (socket) {
+    if (!isDraining()) return
+    // stock clients come back by themselves when the connection is lost, not when it is refused
+    ;/** @type {any} */ (socket.conn).close()
+    throw new InkcastError('draining')
+  }
+
+  /**
+   * Registers the user of a connection that is about to be made.
+   * @param {Socket} socket
+   * @param {string} uid
+   */
+  async function registerUser ({ conn }, uid) {
+    if (maxPerUser > 0 && users.count(uid) >= maxPerUser) {
+      metrics.connections_refused.inc({ reason: 'user' })
+      throw new InkcastError('too_many_connections')
+    }
+    await users.register(uid)
+    if (/** @type {any} */ (conn).readyState === 'open') return
+    users.release(uid)
+    throw new InkcastError('unavailable', 'the connection has gone')
+  }
+
+  /**
+   * Makes a connection the owner of its session.
+   * @param {Connection} connection
+   */
+  function own (connection) {
+    const { socket, conn } = connection
+    Object.assign(socket, { [kConnection]: connection })
+    conn[kOwner] = connection
     const { decoder } = /** @type {any} */ (socket.client)
+    decoder.connection = connection
+    // until it is connected, which a middleware of an extension may prevent
+    conn.on('close', releaseUser)
+  }
+
+  /** @param {Socket} socket */
+  async function admit (socket) {
+    const { client, conn } = /** @type {any} */ (socket)
+    const { decoder } = client
     // Socket.IO would make a second connection of a CONNECT that comes while the first is under way
     if (decoder.taken) throw new InkcastError('bad_request', 'there is a connection already')
     decoder.taken = true
@@ -99,67 +106,147 @@ export function createHandshake ({
     } catch (error) {
       decoder.taken = false
       throw error
+    } finally {
+      if (waiting.size > 0) tellWaiting(conn)
     }
   }
 
-  /** @param {import('socket.io').Socket} socket */
+  /** @param {object} conn */
+  function tellWaiting (conn) {
+    for (const resolve of waiting.get(conn) ?? []) resolve()
+    waiting.delete(conn)
+  }
+
+  /** @param {Socket} socket */
   async function connect (socket) {
     const codec = useCodec(socket.client)
-    if (isDraining()) {
-      // stock clients come back by themselves when the connection is lost, not when it is refused
-      ;/** @type {any} */ (socket.conn).close()
-      throw new InkcastError('draining')
-    }
-    const { auth } = socket.handshake
-    if (auth === TOO_MANY_VALUES) throw new InkcastError('bad_value', 'there are too many values in the packet')
-    const { token, client, documents } = isPlainAuth(auth) ? auth : parseInput(authSchema, auth)
+    refuseWhileDraining(socket)
+    const { token, client, documents } = readAuth(socket.handshake.auth)
     if (documents && Object.keys(documents).length > connectionContext.maxDocuments)
       throw new InkcastError('too_many_documents')
     const authenticating = authenticator.authenticate(token ?? undefined)
     const identity = authenticating instanceof Promise ? await authenticating : authenticating
     // they cost much more than a token that is not valid, so nobody unknown may have them read
     const opened = documents && readDocuments(documents)
-    if (maxPerUser > 0 && users.count(identity.uid) >= maxPerUser) {
-      metrics.connections_refused.inc({ reason: 'user' })
-      throw new InkcastError('too_many_connections')
-    }
-    await users.register(identity.uid)
-    const conn = /** @type {any} */ (socket.conn)
-    if (conn.readyState !== 'open') {
-      users.release(identity.uid)
-      throw new InkcastError('unavailable', 'the connection has gone')
-    }
+    await registerUser(socket, identity.uid)
     assignId(socket, newConnectionId())
     const connection = new Connection(socket, identity, codec, client ?? undefined, connectionContext)
-    Object.assign(socket, { [kConnection]: connection })
-    conn[kOwner] = connection
-    const { decoder } = /** @type {any} */ (socket.client)
-    decoder.connection = connection
-    // until it is connected, which a middleware after this one may prevent
-    conn.on('close', releaseUser)
-    if (opened) socket.data.documents = opened
+    describeSocket(socket, connection)
+    const { [kOwner]: owner } = /** @type {any} */ (socket.conn)
+    if (owner !== undefined) replaced.set(connection, owner)
+    own(connection)
+    if (opened) openings.set(connection, opened)
+  }
+
+  /** @param {Socket} socket of another namespace */
+  async function admitToNamespace (socket) {
+    const { conn, client } = /** @type {any} */ (socket)
+    const codec = useCodec(client)
+    refuseWhileDraining(socket)
+    let names = namespaces.get(conn)
+    if (names === undefined) namespaces.set(conn, names = new Set())
+    const { name } = socket.nsp
+    if (names.has(name)) throw new InkcastError('bad_request', 'there is a connection to this namespace already')
+    if (names.size >= MAX_NAMESPACES)
+      throw new InkcastError('bad_request', `a client may connect to ${MAX_NAMESPACES} namespaces`)
+    names.add(name)
+    try {
+      assignId(socket, newConnectionId())
+      if (conn[kOwner] === undefined) await becomeFirst(socket, codec)
+      describeSocket(socket, conn[kOwner])
+    } catch (error) {
+      names.delete(name)
+      throw error
+    }
+  }
+
+  /**
+   * Admits a client that is in no namespace yet, unless another admission of it is under way: then waits for that.
+   * @param {Socket} socket
+   * @param {import('../socketio/codec.js').Codec} codec
+   */
+  async function becomeFirst (socket, codec) {
+    const { conn, client } = /** @type {any} */ (socket)
+    if (client.decoder.taken) {
+      await new Promise((resolve) => {
+        const others = waiting.get(conn)
+        if (others === undefined) waiting.set(conn, [() => resolve(undefined)])
+        else others.push(() => resolve(undefined))
+      })
+    }
+    while (admitting.has(conn)) await admitting.get(conn)?.catch(() => {})
+    if (conn[kOwner] !== undefined) return
+    const admission = makeFirst(socket, codec)
+    admitting.set(conn, admission)
+    try {
+      await admission
+    } finally {
+      admitting.delete(conn)
+    }
+  }
+
+  /** @param {Socket} socket @param {import('../socketio/codec.js').Codec} codec */
+  async function makeFirst (socket, codec) {
+    const { token, client } = readAuth(socket.handshake.auth)
+    const identity = await authenticator.authenticate(token ?? undefined)
+    await registerUser(socket, identity.uid)
+    // the main namespace was faster
+    if (/** @type {any} */ (socket.conn)[kOwner] !== undefined) users.release(identity.uid)
+    else own(new NamespaceConnection(socket, identity, codec, client ?? undefined, connectionContext))
+  }
+
+  /**
+   * @param {(socket: Socket) => Promise<void>} admission
+   * @returns {(socket: Socket, next: (error?: Error) => void) => void}
+   */
+  const middleware = (admission) => (socket, next) => {
+    admission(socket).then(
+      () => {
+        metrics.handshakes.count('ok')
+        next()
+      },
+      (error) => {
+        const { code, message, retryable } = publicError(error)
+        metrics.handshakes.count(code)
+        if (code === 'internal') log.error({ err: error }, 'handshake failed')
+        next(Object.assign(new Error(message), { data: { code, retryable, ...retryHint({ retryable }) } }))
+      }
+    )
   }
 
   return {
-    /** @param {import('socket.io').Socket} socket @param {(error?: Error) => void} next */
-    middleware (socket, next) {
-      admit(socket).then(
-        () => {
-          metrics.handshakes.count('ok')
-          next()
-        },
-        (error) => {
-          const { code, message, retryable } = publicError(error)
-          metrics.handshakes.count(code)
-          if (code === 'internal') log.error({ err: error }, 'handshake failed')
-          next(Object.assign(new Error(message), { data: { code, retryable, ...retryHint({ retryable }) } }))
-        }
-      )
-    },
+    /** Of the main namespace. */
+    middleware: middleware(admit),
 
-    /** From now on its user is released when it disconnects. @param {Connection} connection */
+    /** Of all others. */
+    namespaceMiddleware: middleware(admitToNamespace),
+
+    /**
+     * From now on its user is released when it disconnects.
+     * @param {Connection} connection
+     * @returns {{ documents: import('./handshake-auth.js').HandshakeDocuments | undefined, replaces: Connection |
+     *   undefined }} documents to open, and the connection that it replaces
+     */
     connected (connection) {
       connection.conn.off('close', releaseUser)
-    }
+      const documents = openings.get(connection)
+      if (documents !== undefined) openings.delete(connection)
+      return { documents, replaces: replaced.get(connection) }
+    },
+
+    /** A middleware of an extension refused a client that was admitted. @param {Socket} socket */
+    refused (socket) {
+      const { conn, client, nsp } = /** @type {any} */ (socket)
+      const { [kConnection]: connection } = /** @type {any} */ (socket)
+      if (nsp.name === '/') client.decoder.taken = false
+      else this.left(conn, nsp.name)
+      if (connection === undefined || conn[kOwner] !== connection) return
+      conn.off('close', releaseUser)
+      users.release(connection.uid)
+      client.decoder.connection = conn[kOwner] = replaced.get(connection)
+    },
+
+    /** A client may connect to a namespace again. @param {object} conn @param {string} name of the namespace */
+    left (conn, name) { namespaces.get(conn)?.delete(name) }
   }
 }

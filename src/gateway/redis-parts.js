@@ -1,7 +1,8 @@
 import { createRedisBus } from '../bus/redis-bus.js'
 import { createReceiptParts } from '../receipts/redis-receipts.js'
 import { createPublisher } from '../publish/publisher.js'
-import { createRoomAdapter } from '../socketio/rooms.js'
+import { createRoomAdapter } from '../socketio/adapter.js'
+import { createEmitterMessages, emitterChannels } from '../socketio/emitter-messages.js'
 import { createRedisPresence } from '../presence/redis-presence.js'
 import { createRedisSessions } from '../sessions/redis-sessions.js'
 import { createSessions } from '../sessions/registry.js'
@@ -41,7 +42,7 @@ export function createRedisParts ({ redis, config, worker, metrics, log, clock }
       config.mode === 'kafka'
         ? createReceiptParts({ redis, workerNumber, timeout: config.limits.receiptTimeout })
         : undefined,
-    adapter: createRoomAdapter({ publisher: redis.client, subscriber: redis.createSubscriber() })
+    rooms: createRedisRooms({ redis, settings: config.extensions, log })
   }
 }
 
@@ -64,3 +65,29 @@ export const createWorkerSessions = ({ config, worker, directory, ...dependencie
     grace: config.presence.grace,
     silence: config.heartbeat.max + config.heartbeat.timeout
   })
+
+/**
+ * Socket.IO's rooms, shared through Redis.
+ *
+ * @typedef {object} Rooms
+ * @property {any} adapter Socket.IO's
+ * @property {() => Promise<void>} subscribed resolves when messages of other servers arrive
+ * @property {(io: import('socket.io').Server) => import('../process/lifecycle.js').Part | undefined} listenToEmitters
+ *   servers and emitters with EMITTER_KEY; undefined: it is not set
+ *
+ * @param {object} dependencies
+ * @param {import('../redis/client.js').RedisConnection} dependencies.redis
+ * @param {import('../config/load.js').Config['extensions']} dependencies.settings
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @returns {Rooms}
+ */
+function createRedisRooms ({ redis, settings: { channelPrefix, subscriptionMode, emitterKey: key }, log }) {
+  const clients = redis.adapterClients()
+  return {
+    adapter: createRoomAdapter(clients, { channelPrefix, subscriptionMode }),
+    subscribed: () => clients.subscriber.subscribed(),
+    listenToEmitters: (io) => key === undefined
+      ? undefined
+      : { name: 'emitters', ...redis.subscribePatterns(emitterChannels(key), createEmitterMessages({ key, io, log })) }
+  }
+}

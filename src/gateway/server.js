@@ -14,7 +14,8 @@ import { timesWithPolls } from '../process/socket-times.js'
 import { createReceipts } from '../receipts/receipts.js'
 import { parserFor } from '../socketio/codec.js'
 import { lightenHandshakes } from '../socketio/handshake-hooks.js'
-import { spareOwnRooms } from '../socketio/rooms.js'
+import { LoneAdapter } from '../socketio/adapter.js'
+import { spareOwnRooms } from '../socketio/own-rooms.js'
 import { makeAcksLazily } from '../socketio/shared-listeners.js'
 import { Backlogs } from '../delivery/backlogs.js'
 import { createConnectionEvents } from './connection-events.js'
@@ -47,7 +48,8 @@ const PACKET_OVERHEAD = 16_384
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
  * @param {() => string} dependencies.newId of sessions and connections
- * @param {any} [dependencies.adapter] Socket.IO adapter; default: in memory
+ * @param {import('./redis-parts.js').Rooms} [dependencies.rooms] Socket.IO's; default: of this worker alone
+ * @param {import('../extensions/extensions.js').Extensions} [dependencies.extensions] default: none
  * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their
  *   parts of receipts together; default: this one is alone
  * @param {import('../peers/misrouted-requests.js').Strays} [dependencies.strays]
@@ -62,8 +64,8 @@ const PACKET_OVERHEAD = 16_384
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createGateway ({
-  config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, hooked, adapter,
-  receiptParts, strays,
+  config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, hooked, rooms,
+  extensions, receiptParts, strays,
   fallback = notFound,
   publicPort = createPublicPort(config.gateway),
   alone = false,
@@ -129,8 +131,6 @@ export function createGateway ({
   const context = {
     feeds, presence, access, authenticator, expiry, lifeCycle, publisher, uplink, limits, metrics, clock, log
   }
-  const events = createConnectionEvents({ context, directory, users, heartbeat, inputLimits, rates, drain, hooked })
-
   const engine = new Engine({
     newSessionId: newId,
     origins, maxBytes, hooked, handshakeLimit, inputLimits, strays,
@@ -171,12 +171,18 @@ export function createGateway ({
     },
     isDraining: () => drain.active
   })
+  const events = createConnectionEvents({
+    context, directory, users, heartbeat, inputLimits, handshake, drain, hooked,
+    extended: extensions !== undefined
+  })
 
   const io = new Server({
     parser: parserFor(limits.maxDocumentsPerConnection),
     serveClient: false,
     connectTimeout: 20_000,
-    ...(adapter ? { adapter } : {})
+    adapter: rooms?.adapter ?? LoneAdapter,
+    // Clients choose the names of dynamic namespaces.
+    cleanupEmptyChildNamespaces: true
   })
   if (hooked) {
     spareOwnRooms(io.sockets.adapter)
@@ -185,7 +191,8 @@ export function createGateway ({
   }
   io.use(handshake.middleware)
   io.bind(engine)
-  events.listen(engine, io, handshake)
+  events.listen(engine, io)
+  const emitterMessages = rooms?.listenToEmitters(io)
 
   const ingestedReceived = metrics.stage_milliseconds.labels('ingested_received')
   const receivedWritten = metrics.stage_milliseconds.labels('received_written')
@@ -250,6 +257,15 @@ export function createGateway ({
           httpServer.closeAllConnections()
         }
       },
+      {
+        name: 'extensions',
+        async start () {
+          await extensions?.start(io, (socket) => handshake.refused(socket))
+          await rooms?.subscribed()
+        },
+        stop: () => extensions?.stop()
+      },
+      { name: 'emitter messages', start: () => emitterMessages?.start?.(), stop: () => emitterMessages?.stop?.() },
       { name: 'heartbeat', start: () => heartbeat?.start(), stop: () => heartbeat?.stop() },
       { name: 'drain: clients that are left', stop: () => drain.finish() },
       { name: 'feeds', start: () => feeds.start(), stop: () => feeds.stop() },

@@ -170,6 +170,19 @@ export const METRICS = Object.freeze({
     help: 'Events of clients by result: `ok` or an error code.',
     worry: '`rate_limited` or `bad_request` that grow: a client misbehaves.'
   },
+  extension_milliseconds: {
+    type: 'histogram',
+    labels: ['extension', 'part'],
+    buckets: MILLISECONDS,
+    help: 'Time of each call of an extension\'s listener or middleware: `blocking`, until it returns; `total`, until its promise is settled.',
+    worry: '`blocking` above 10: nothing else runs on the worker meanwhile.'
+  },
+  extension_errors: {
+    type: 'counter',
+    labels: ['extension'],
+    help: 'Errors that an extension threw, or did not catch.',
+    worry: 'Any growth: the log has the error.'
+  },
   feed_repairs: {
     type: 'counter',
     labels: ['result'],

@@ -10,7 +10,8 @@ import { createRefusals } from './refusals.js'
 import { defineScripts } from './scripts.js'
 import { checkServer } from './server-check.js'
 import { createSlotMoves, generationIn } from './slot-moves.js'
-import { createAdapterSubscriber } from './adapter-subscriber.js'
+import { createAdapterPublisher, createAdapterSubscriber } from './adapter-clients.js'
+import { createPatternSubscriber } from './pattern-subscriber.js'
 import { hashSlot } from './hash-slot.js'
 import { clusterTopology, singleTopology } from './topology.js'
 
@@ -163,10 +164,24 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
     hasLost: async () => await markers?.look() ?? false,
 
     /**
-     * What `@socket.io/redis-adapter` needs to subscribe (createShardedAdapter's second argument; `client` is the
-     * first). It shares the connection and the care of `channels`: subscriptions follow slots and survive reconnects.
+     * The two clients that `@socket.io/redis-adapter` needs. They share the connections and the care of `client` and
+     * `channels`: subscriptions follow slots and survive reconnects.
      */
-    createSubscriber: () => createAdapterSubscriber(channels),
+    adapterClients: () => ({
+      publisher: createAdapterPublisher(client),
+      subscriber: createAdapterSubscriber(channels)
+    }),
+
+    /**
+     * Classic pub/sub, over a connection of its own.
+     * @param {readonly string[]} prefixes of the channels
+     * @param {(channel: string, payload: Buffer) => void} onMessage
+     */
+    subscribePatterns (prefixes, onMessage) {
+      const subscriber = createPatternSubscriber({ client, name, prefixes, onMessage })
+      backListeners.push(() => subscriber.renew())
+      return subscriber
+    },
 
     /**
      * Connects, waiting for Redis as long as it takes.

@@ -4,7 +4,7 @@ import { Backoff } from '../common/backoff.js'
  * No answer for so long, while one is expected: the connection is dead, ms. Longer than a slow fork or script takes.
  */
 export const ANSWER_TIMEOUT = 2000
-const RECONNECT = { min: 50, max: 2000 }
+export const RECONNECT = { min: 50, max: 2000 }
 
 /**
  * How every connection behaves. A command fails at once while there is no connection, within ANSWER_TIMEOUT if Redis

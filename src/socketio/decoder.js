@@ -159,7 +159,7 @@ class Decoder extends json.Decoder {
     const { connection } = this
     if (head === undefined || connection === undefined) return false
     const isEvent = head.type === json.PacketType.EVENT || head.type === json.PacketType.BINARY_EVENT
-    if (head.nsp === '/' && isEvent) {
+    if (isEvent) {
       const refused = this.#objection(connection, text)
       if (refused === undefined) return false
       this.#refuse(head, refused)
@@ -176,7 +176,7 @@ class Decoder extends json.Decoder {
     if (typeof data === 'string') throw new Error('text from a client that speaks msgpack')
     const { connection } = this
     const head = connection !== undefined && data.length > LARGE ? msgpackHead(data) : undefined
-    if (head?.nsp === '/' && head.type === json.PacketType.EVENT) {
+    if (head?.type === json.PacketType.EVENT) {
       if (!connection?.mayHandle()) return this.#refuse(head, RATE_LIMITED)
     } else if (head !== undefined && connection?.overworked)
       return this.#drop(head, head.nsp === '/' ? head.id : undefined)
@@ -188,16 +188,16 @@ class Decoder extends json.Decoder {
       const { type, nsp, id, event } = head ?? msgpackHead(data)
       this.#check(type === json.PacketType.CONNECT)
       if (connection === undefined) return this.#refuseEarly(type === json.PacketType.CONNECT && nsp === '/')
-      if (type !== json.PacketType.EVENT || nsp !== '/') throw error
-      return this.#refuse({ id, event }, refusal(error))
+      if (type !== json.PacketType.EVENT) throw error
+      return this.#refuse({ id, nsp, event }, refusal(error))
     }
     const { packet, extensions } = read
-    const isEvent = packet.type === json.PacketType.EVENT && packet.nsp === '/'
+    const isEvent = packet.type === json.PacketType.EVENT
     this.#check(packet.type === json.PacketType.CONNECT)
     if (head === undefined && isEvent && connection !== undefined && !connection.mayHandle())
-      return this.#refuse({ id: packet.id, event: packet.data[0] }, RATE_LIMITED)
+      return this.#refuse({ id: packet.id, nsp: packet.nsp, event: packet.data[0] }, RATE_LIMITED)
     if (packet.type === json.PacketType.ACK && packet.nsp === '/') this.#acknowledge(packet.id)
-    if (isEvent && (extensions || data.length > LARGE)) rememberPacket(packet.data, data)
+    if (isEvent && packet.nsp === '/' && (extensions || data.length > LARGE)) rememberPacket(packet.data, data)
     this.#listener?.(packet)
   }
 
@@ -209,11 +209,12 @@ class Decoder extends json.Decoder {
 
   /**
    * Responds as a handler would, if the client asked for a response.
-   * @param {Pick<import('./packet-head.js').Head, 'id' | 'event'> | undefined} head
+   * @param {Pick<import('./packet-head.js').Head, 'id' | 'nsp' | 'event'>} head
    * @param {object} answer
    */
   #refuse (head, answer) {
-    this.#listener?.({ type: json.PacketType.EVENT, nsp: '/', id: head?.id, data: [kRefused, answer, head?.event] })
+    const { nsp = '/', id, event } = head
+    this.#listener?.({ type: json.PacketType.EVENT, nsp, id, data: [kRefused, answer, event] })
   }
 
   /**
@@ -239,6 +240,7 @@ class Decoder extends json.Decoder {
 
   /** @param {boolean} isConnect */
   #check (isConnect) {
+    if (this.connection !== undefined) return
     if (isConnect) this.#connects++
     if (this.#connects === 0) throw new Error('the first packet must be CONNECT')
     if (this.#connects > MAX_CONNECTS) throw new Error('too many CONNECT packets')

@@ -63,7 +63,7 @@ export function assignId (socket, id) {
   waiting.set(id, socket)
 }
 
-/** The handshake of an admitted connection, as extensions see it. */
+/** The handshake of an admitted connection where there are no extensions. */
 const FORGOTTEN = Object.freeze({ headers: Object.freeze({}), query: Object.freeze({}), auth: Object.freeze({}) })
 
 /**
@@ -75,3 +75,36 @@ export function forgetHandshake (socket) {
   socket.handshake = FORGOTTEN
   socket.conn.request = null
 }
+
+/**
+ * Keeps of the handshake what extensions may read, without the token, and of the request what other namespaces of the
+ * client need.
+ * @param {any} socket Socket.IO's
+ */
+export function keepHandshake (socket) {
+  const { conn } = socket
+  const { headers, query, url, address, time, issued, xdomain, secure, auth } = socket.handshake
+  const rest = { ...auth }
+  delete rest.token
+  socket.handshake = { headers, query, url, address, time, issued, xdomain, secure, auth: rest }
+  if (conn.request !== null && !(conn.request instanceof KeptRequest)) conn.request = new KeptRequest(conn.request)
+}
+
+/** What is left of a request. */
+class KeptRequest {
+  /** @param {any} request Node's */
+  constructor ({ headers, url, method, _query, socket }) {
+    this.headers = headers
+    this.url = url
+    this.method = method
+    this._query = _query
+    this.socket = this.connection = { remoteAddress: socket?.remoteAddress, encrypted: socket?.encrypted }
+  }
+}
+
+/**
+ * Makes a middleware the first one of a namespace, also where a parent namespace has given it others.
+ * @param {any} namespace Socket.IO's
+ * @param {Function} middleware
+ */
+export const runFirst = (namespace, middleware) => namespace._fns.unshift(middleware)

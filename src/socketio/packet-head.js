@@ -57,9 +57,11 @@ function numberAt (bytes, at) {
 /**
  * @param {Buffer} bytes
  * @param {number | undefined} at
- * @returns {string | undefined} of less than 32 bytes, as names of events and namespaces are
+ * @returns {string | undefined} of less than 256 bytes, as names of events and namespaces are
  */
 function stringAt (bytes, at) {
-  if (at === undefined || (bytes[at] & 0xe0) !== 0xa0) return undefined
-  return bytes.toString('utf8', at + 1, endOf(bytes, at))
+  if (at === undefined) return undefined
+  const isShort = (bytes[at] & 0xe0) === 0xa0
+  if (!isShort && bytes[at] !== 0xd9) return undefined
+  return bytes.toString('utf8', at + (isShort ? 1 : 2), endOf(bytes, at))
 }

@@ -90,7 +90,7 @@ describe('a Redis that comes back without its last writes', async () => {
     const { first, second, publisher } = fixture.pair
     const all = await Promise.all([first, second].map((bus) => back(() => bus.subscribe(guid))))
     assert.deepEqual(all[0], all[1])
-    const [{ position }] = await publisher.publish([entry(guid, 'new')])
+    const [{ position }] = await back(() => publisher.publish([entry(guid, 'new')]))
     assert.deepEqual(position, { epoch: all[0].epoch, offset: 1 })
     assert.deepEqual(await second.positions([guid]), [position])
   })

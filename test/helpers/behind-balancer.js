@@ -78,7 +78,7 @@ export async function joinAll (clients, guid) {
  * Starts them before the tests of a file, and has the tests that hold behind each balancer. Call it at the top level.
  *
  * @template {Cluster} M
- * @template {{ url: string, plainUrl: string }} B
+ * @template {{ url: string, plainUrl: string, settled?: () => Promise<boolean> }} B
  * @param {object} options
  * @param {string} options.name of the balancer
  * @param {string | false} options.skip why it cannot be tested here
@@ -108,7 +108,7 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
     { skip, timeout: 60_000 },
     async (t) => {
       const machines = [scene.first, scene.second]
-      await everyKindWorks(t, { url: scene.terminating.url, machines, options: { ca } })
+      await everyKindWorks(t, { ...scene.terminating, machines, options: { ca } })
       for (const machine of machines)
         assert.ok(
           sum(await machine.metrics(), 'inkcast_stray_requests_total', 'result="forwarded"') > 0,
@@ -126,7 +126,7 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
 
   test(`clients of every kind work behind ${name} that passes TLS through`, { skip, timeout: 60_000 }, async (t) => {
     const machines = scene.alone.map((machine) => ({ ...machine, post: scene.first.post }))
-    await everyKindWorks(t, { url: scene.passing.url, machines, options: { ca } })
+    await everyKindWorks(t, { ...scene.passing, machines, options: { ca } })
   })
 
   return scene
@@ -168,9 +168,11 @@ export async function stoppingCostsNothing (t, { first, second, terminating: { u
 /**
  * Clients of every kind reach each other and what is published, on all machines.
  * @param {TestContext} t
- * @param {{ url: string, machines: readonly Machine[], options?: Parameters<typeof connectClient>[2] }} balanced
+ * @param {{ url: string, settled?: () => Promise<boolean>, machines: readonly Machine[], options?: Parameters<typeof
+ *   connectClient>[2] }} balanced settled: whether the balancer uses all machines now
  */
-export async function everyKindWorks (t, { url, machines, options }) {
+export async function everyKindWorks (t, { url, settled, machines, options }) {
+  if (settled) await waitFor(settled, { timeout: 30_000, message: 'the balancer to use all machines' })
   const guid = `balanced-${randomUUID()}`
   const clients = await connectAllKinds(t, url, { options })
   await joinAll(clients, guid)

@@ -19,7 +19,27 @@ const HERE = { command: (/** @type {string[]} */ args) => args, door: async (/**
  * @param {Pick<import('./hosts.js').Host, 'command' | 'door'>} [options.host] where to run it, default: here; ports are
  *   then the usual ones
  */
-export async function startCluster (t, env, { timeout = 60_000, file = COMMAND, host = HERE } = {}) {
+export async function startCluster (t, env, options = {}) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startOnce(t, env, options)
+    } catch (error) {
+      // a port was free when it was chosen
+      const taken = /port (\d+) is in use/.exec(error instanceof Error ? error.message : '')?.[1]
+      if (tries === 3 || taken === undefined || Object.values(env).includes(taken)) throw error
+    }
+  }
+}
+
+/**
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {Record<string, string>} env
+ * @param {object} options
+ * @param {number} [options.timeout]
+ * @param {string} [options.file]
+ * @param {Pick<import('./hosts.js').Host, 'command' | 'door'>} [options.host]
+ */
+async function startOnce (t, env, { timeout = 60_000, file = COMMAND, host = HERE }) {
   const ports = await Promise.all(
     Object.entries(USUAL).map(([name, usual]) => env[name] ?? (host === HERE ? freePort() : usual))
   )

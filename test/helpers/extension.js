@@ -7,7 +7,7 @@
  */
 import { createInterface } from 'node:readline'
 import { Server } from 'socket.io'
-import { createRoomAdapter } from '../../src/socketio/rooms.js'
+import { createRoomAdapter } from '../../src/socketio/adapter.js'
 import { createLog } from '../../src/common/log.js'
 import { createRedis } from '../../src/redis/client.js'
 
@@ -17,17 +17,17 @@ const redis = createRedis({
   log: createLog({ level: 'silent', pretty: false, role: 'extension', slot: 0 })
 })
 await redis.start()
-const subscriber = redis.createSubscriber()
+const { publisher, subscriber } = redis.adapterClients()
 /** @type {Promise<void>[]} */
 const subscribed = []
 const io = new Server({
   adapter: createRoomAdapter({
-    publisher: redis.client,
+    publisher,
     // answers of others come over what the adapter subscribes to, without waiting for it
     subscriber: Object.assign(Object.create(subscriber), {
       ssubscribe: (/** @type {string} */ channel) => subscribed.push(subscriber.ssubscribe(channel))
     })
-  })
+  }, { channelPrefix: 'inkcast:rooms', subscriptionMode: 'static' })
 })
 await Promise.all(subscribed)
 

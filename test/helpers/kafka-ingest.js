@@ -70,7 +70,8 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
 
     /** @param {import('kafkajs').Message[]} messages @param {string} [topic] default: the downlink */
     async produce (messages, topic = downlinkTopic) {
-      const producer = client.producer({ allowAutoTopicCreation: false })
+      // kafkajs repeats a request for all partitions if a new topic has no leader for one of them yet
+      const producer = client.producer({ allowAutoTopicCreation: false, idempotent: true, maxInFlightRequests: 1 })
       try {
         await producer.connect()
         await producer.send({ topic, messages })

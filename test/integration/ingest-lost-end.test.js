@@ -45,7 +45,7 @@ const count = (bus, operator) => bus.published.filter(({ publication }) => publi
 
 test(
   'a partition that lost its end: the new records are delivered, none is carried out twice, /ready and a metric report it',
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   async (t) => {
     const broker = await startKafka()
     t.after(() => broker.stop())
@@ -59,7 +59,7 @@ test(
 
     await loseEnd(broker, kafka.downlinkTopic, 12)
     await produceEach(kafka, 'b', 6)
-    await first.published(28, 45_000)
+    await first.published(28, 90_000)
     assert.deepEqual(
       [count(bus, 'kick'), count(bus, 'everyone'), bus.duplicates],
       [1, 1, 0],
@@ -67,14 +67,14 @@ test(
     )
     assert.match(first.ingest.warnings()[0], /partition 0 of .* lost records/)
     assert.equal((await first.metrics.kafka_lost_ends.get()).values[0]?.value, 1)
-    await waitFor(() => first.ingest.status().ready, { timeout: 15_000, message: () => first.ingest.status() })
+    await waitFor(() => first.ingest.status().ready, { timeout: 60_000, message: () => first.ingest.status() })
     await first.stop()
 
     // without a reader the new end passes the old one
     await loseEnd(broker, kafka.downlinkTopic, 15)
     await produceEach(kafka, 'c', 10)
     const second = await startIngest(kafka, { bus, markStore })
-    await second.published(38, 45_000)
+    await second.published(38, 90_000)
     assert.equal((await second.metrics.kafka_lost_ends.get()).values[0]?.value, 1)
     const text = (/** @type {string} */ name, /** @type {number} */ length) =>
       Array.from({ length }, (_, i) => `"${name}${i}"`)

@@ -31,6 +31,9 @@ const HANDLERS = new Map(Object.entries({
   'auth:refresh': refresh
 }))
 
+/** @param {unknown} event @returns {boolean} whether the gateway handles it, if only to refuse it */
+export const isKnownEvent = (event) => event === kRefused || HANDLERS.has(event)
+
 /**
  * Handles one event of a client. Never throws; the client learns of an error where it asked for an acknowledgement.
  *

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { InkcastError } from '../../common/errors.js'
+import { describeSocket } from '../socket-data.js'
 import { leaveDocument } from './leave.js'
 
 export const schema = z.strictObject({ token: z.string() })
@@ -38,6 +39,8 @@ export async function handle (connection, input, context) {
     }
     // nothing is awaited between the last check and the last document that is left
     connection.identity = identity
+    const { sockets } = /** @type {any} */ (connection.socket).client
+    for (const socket of sockets.values()) describeSocket(socket, connection)
     context.expiry.watch(connection)
     for (const [guid, mayStay] of allowed) {
       if (!mayStay && leaveDocument(connection, guid, 'revoked', context))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { authSchema, isPlainAuth, readDocuments } from '../../../src/gateway/handshake.js'
+import { authSchema, isPlainAuth, readDocuments } from '../../../src/gateway/handshake-auth.js'
 import { isGuidOnly } from '../../../src/gateway/handlers/input.js'
 import { schema as joinSchema } from '../../../src/gateway/handlers/join.js'
 import { schema as stateSchema } from '../../../src/gateway/handlers/state.js'

@@ -1,15 +1,3 @@
-import { createShardedAdapter } from '@socket.io/redis-adapter'
-
-/**
- * The adapter that shares Socket.IO's rooms between all processes, for extensions that use `io.to('doc:<guid>')`;
- * documents do not use it. `static` subscribes each worker to two channels instead of one per room, which would add a
- * subscription to every join (docs/decisions/0002-static-room-channels.md).
- *
- * @param {{ publisher: any, subscriber: any }} redis clients, the second able to subscribe
- */
-export const createRoomAdapter = ({ publisher, subscriber }) =>
-  createShardedAdapter(publisher, subscriber, { channelPrefix: 'inkcast:rooms', subscriptionMode: 'static' })
-
 /**
  * Rooms without one entry per connection. Socket.IO puts each connection into a room named after its id, so that
  * `io.to(<connection id>)` works; here such a room is derived from the id, which saves 400 bytes per connection.

@@ -1,0 +1,31 @@
+import { block, choice, list, text } from './setting.js'
+
+export const extensions = block('Extensions', {
+  EXTENSIONS: {
+    as: 'modules',
+    type: list(),
+    default: '',
+    describe:
+      'Modules with Socket.IO code of the application, comma separated: paths (`./chat.js`) or installed packages. Each gateway worker loads them ([extensions](extensions.md)). An extension reads its own settings from `EXTENSION_<NAME>_…`.'
+  },
+  ROOMS_CHANNEL_PREFIX: {
+    as: 'channelPrefix',
+    type: text(),
+    default: 'inkcast:rooms',
+    describe:
+      'Prefix of the Redis channels of Socket.IO rooms, `channelPrefix` of `@socket.io/redis-adapter`. Other Socket.IO servers with the same prefix (their default is `socket.io`) share the rooms.'
+  },
+  ROOMS_SUBSCRIPTION_MODE: {
+    as: 'subscriptionMode',
+    type: choice('static', 'dynamic'),
+    default: 'static',
+    describe:
+      '`subscriptionMode` of `@socket.io/redis-adapter`: `static`, two channels per worker; `dynamic`, also one per room. Set the same on all servers that share the rooms.'
+  },
+  EMITTER_KEY: {
+    as: 'emitterKey',
+    type: text(),
+    describe:
+      '`key` of `@socket.io/redis-emitter`, or of servers with the classic Redis adapter, whose messages clients get as well (their default is `socket.io`). Not set: they are not listened to.'
+  }
+})

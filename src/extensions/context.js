@@ -1,0 +1,102 @@
+import { InkcastError } from '../common/errors.js'
+import { newTraceId } from '../wire/headers.js'
+import { outside } from './guard.js'
+
+/**
+ * What an extension gets besides Socket.IO's server.
+ *
+ * @typedef {import('./extension.js').ExtensionContext} ExtensionContext
+ * @typedef {import('./extension.js').PublishRequest} PublishRequest
+ *
+ * @typedef {object} Services of the gateway
+ * @property {import('../publish/publisher.js').Publisher} publisher
+ * @property {Pick<import('../bus/contract.js').Bus, 'positions'>} bus
+ * @property {Pick<import('../presence/contract.js').PresenceStore, 'page'>} presenceStore
+ * @property {Pick<import('../sessions/contract.js').SessionStore, 'sessions'>} sessionStore
+ * @property {import('../metrics/metrics.js').Metrics} metrics
+ * @property {import('../common/log.js').Log} log
+ * @property {Pick<import('../common/clock.js').Clock, 'now'>} clock
+ */
+
+const DEFAULT_LIMIT = 100
+const MAX_LIMIT = 1000
+
+/** Fields of a PublishRequest that a publication has under the same name. */
+const FIELDS = /** @type {const} */ ([
+  'guid', 'uid', 'sid', 'event', 'except', 'ephemeral', 'receipt', 'traceId', 'idempotencyKey'
+])
+const KNOWN = new Set([...FIELDS, 'operator', 'data'])
+
+/**
+ * @param {PublishRequest} request
+ * @param {string} source
+ * @param {number} timestamp
+ * @returns {import('../wire/publication.js').Publication} not checked
+ * @throws {InkcastError} bad_request
+ */
+function publicationOf (request, source, timestamp) {
+  const unknown = Object.keys(request).find((field) => !KNOWN.has(field))
+  if (unknown !== undefined) throw new InkcastError('bad_request', `publish has no field ${unknown}`)
+  /** @type {import('../wire/publication.js').Publication} */
+  const publication = {
+    operator: request.operator ?? 'broadcast',
+    event: 'message', except: [], ephemeral: false, receipt: false, traceId: newTraceId(),
+    timestamp, source,
+    contentType: 'application/json',
+    value: Buffer.from(JSON.stringify(request.data ?? null))
+  }
+  for (const field of FIELDS) if (request[field] !== undefined) Object.assign(publication, { [field]: request[field] })
+  return publication
+}
+
+/**
+ * @param {import('./guard.js').Guard} guard of the extension
+ * @param {import('socket.io').Server} io
+ * @param {Services} services
+ * @param {Readonly<Record<string, string>>} config
+ * @returns {ExtensionContext}
+ */
+export function createContext ({ name }, io, services, config) {
+  const { publisher, bus, presenceStore, sessionStore, metrics, log, clock } = services
+  /** @type {import('./extension.js').Documents} */
+  const documents = {
+    position: (guid) => outside(async () => (await bus.positions([guid]))[0] ?? null),
+    members: (guid, { cursor, limit = DEFAULT_LIMIT } = {}) => outside(async () => {
+      const page = await presenceStore.page(guid, { after: cursor, limit: Math.min(limit, MAX_LIMIT) })
+      return page.cursor === undefined ? { members: page.members } : { members: page.members, cursor: page.cursor }
+    }),
+    presence: (guid) => outside(async () => {
+      const { count, version } = await presenceStore.page(guid, { limit: 1 })
+      return { count, version }
+    })
+  }
+  return {
+    name,
+    io,
+    config,
+    log: log.child({ extension: name }),
+    metrics: metrics.registry,
+    publish: (request) => outside(async () => {
+      const publication = publicationOf(request, name, clock.now())
+      const { position, duplicate = false } = await publisher.publish(publication, { source: name })
+      return { position: position ?? null, duplicate }
+    }),
+    documents,
+    sessions: { of: (uid) => outside(() => sessionStore.sessions(uid)) }
+  }
+}
+
+/**
+ * @param {string} name of an extension
+ * @param {Readonly<Record<string, string>>} settings of all extensions
+ * @returns {Readonly<Record<string, string>>} EXTENSION_<NAME>_… without that prefix
+ */
+export function configOf (name, settings) {
+  const prefix = `EXTENSION_${name.toUpperCase().replaceAll('-', '_')}_`
+  /** @type {Record<string, string>} */
+  const config = {}
+  for (const [variable, value] of Object.entries(settings)) {
+    if (variable.startsWith(prefix)) config[variable.slice(prefix.length)] = value
+  }
+  return Object.freeze(config)
+}

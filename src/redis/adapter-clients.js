@@ -1,0 +1,63 @@
+import { EventEmitter } from 'node:events'
+
+/**
+ * Stand in for ioredis clients, as far as `@socket.io/redis-adapter` 8 needs them.
+ */
+
+/** @param {import('./client.js').Client} client */
+export function createAdapterPublisher (client) {
+  /** @param {string[]} command @returns {Promise<any>[]} */
+  const toAllNodes = ([name, ...args]) =>
+    ('nodes' in client ? client.nodes('all') : [client]).map((node) => node.call(name, ...args))
+
+  return {
+    /** @param {string} channel @param {string | Buffer} payload */
+    spublish: (channel, payload) => client.spublish(channel, payload),
+
+    /**
+     * The adapter asks how many servers have subscribed to a channel. A node of Redis Cluster knows only its own
+     * clients.
+     * @param {'PUBSUB'} name
+     * @param {string[]} args
+     * @param {(error: unknown, answer?: [channel: string, count: number]) => void} callback
+     */
+    send_command (name, args, callback) {
+      Promise.all(toAllNodes([name, ...args])).then(
+        (answers) => callback(null, [args[1], answers.reduce((sum, [, count]) => sum + Number(count), 0)]),
+        (error) => callback(error)
+      )
+    }
+  }
+}
+
+/** @param {ReturnType<typeof import('./channels.js').createChannels>} channels */
+export function createAdapterSubscriber (channels) {
+  const subscriber = new EventEmitter()
+  /** @type {Set<Promise<void>>} */
+  const pending = new Set()
+  return Object.assign(subscriber, {
+    /**
+     * @param {string} channel
+     * @returns {Promise<void>} the adapter does not await it: it never rejects, and goes on trying
+     */
+    async ssubscribe (channel) {
+      const name = Buffer.from(channel)
+      const subscribed = channels
+        .subscribe(channel, (payload) => {
+          subscriber.emit('smessageBuffer', name, payload)
+        })
+        .catch(() => {})
+      pending.add(subscribed)
+      await subscribed
+      pending.delete(subscribed)
+    },
+
+    /** @param {string | string[]} names @returns {Promise<void>} */
+    async sunsubscribe (names) {
+      for (const channel of [names].flat()) channels.unsubscribe(channel)
+    },
+
+    /** Resolves when all channels are subscribed, or have failed once. */
+    async subscribed () { await Promise.all(pending) }
+  })
+}

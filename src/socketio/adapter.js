@@ -1,0 +1,35 @@
+import { createShardedAdapter } from '@socket.io/redis-adapter'
+import { Adapter } from 'socket.io-adapter'
+
+/**
+ * Adapters share Socket.IO's rooms between processes. Documents do not use them: their records come over the bus.
+ */
+
+/**
+ * Shares rooms through Redis. `static` subscribes each worker to two channels per namespace instead of one per room,
+ * which would add a subscription to every join (docs/decisions/0002-static-room-channels.md).
+ *
+ * @param {object} redis
+ * @param {any} redis.publisher
+ * @param {any} redis.subscriber
+ * @param {{ channelPrefix: string, subscriptionMode: 'static' | 'dynamic' }} settings
+ */
+export function createRoomAdapter ({ publisher, subscriber }, settings) {
+  const create = createShardedAdapter(publisher, subscriber, settings)
+  return (/** @type {any} */ namespace) => {
+    const adapter = create(namespace)
+    const { serverCount } = Object.getPrototypeOf(adapter)
+    // Callers of the adapter do not catch: with an unknown number of servers they wait until their timeout.
+    adapter.serverCount = () => serverCount.call(adapter).catch(() => Infinity)
+    return adapter
+  }
+}
+
+/** The adapter of a single server: there are no others for `serverSideEmit`. */
+export class LoneAdapter extends Adapter {
+  /** @override @param {any[]} packet its last element may be a callback */
+  serverSideEmit (packet) {
+    const acknowledge = packet.at(-1)
+    if (typeof acknowledge === 'function') acknowledge(null, [])
+  }
+}
