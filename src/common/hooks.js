@@ -50,6 +50,18 @@ const PACKAGES = {
         files: ['src/socketio/handshake-hooks.js'],
         without: 'Connection ids do not say which worker has the connection.',
         required: true
+      },
+      {
+        part: '`namespace._fns`',
+        files: ['src/socketio/handshake-hooks.js'],
+        without: 'In dynamic namespaces, middlewares of extensions run before the check of the token.',
+        required: true
+      },
+      {
+        part: 'methods of the `prototype` of Socket, Namespace, Server, BroadcastOperator and Adapter wrapped, only with extensions',
+        files: ['src/extensions/registration.js'],
+        without: 'An error in an extension ends the process.',
+        required: true
       }
     ]
   },
@@ -67,9 +79,15 @@ const PACKAGES = {
     version: '8.3.0',
     parts: [
       {
-        part: 'a subscriber that is no ioredis client: `ssubscribe`, `sunsubscribe`, event `smessageBuffer`',
-        files: ['src/redis/adapter-subscriber.js'],
+        part: 'clients that are not of ioredis: `spublish`, `send_command`; `ssubscribe`, `sunsubscribe`, event `smessageBuffer`',
+        files: ['src/redis/adapter-clients.js'],
         without: 'Rooms of extensions do not cross processes.',
+        required: true
+      },
+      {
+        part: '`serverCount` overridden',
+        files: ['src/socketio/adapter.js'],
+        without: 'Rejected promises that are not handled while Redis is unavailable.',
         required: true
       }
     ]

@@ -57,7 +57,7 @@
  */
 
 /**
- * Gives an extension its types. Returns it unchanged.
+ * Gives an extension its types. Returns it unchanged. The package's export `inkcast`.
  * @template {Extension} T
  * @param {T} extension
  * @returns {T}

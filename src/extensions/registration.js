@@ -68,5 +68,5 @@ export function guardRegistration (io) {
     [typeof name === 'function' ? guard.middleware(name) : name, listener && guard.listener(listener)])
   wrap(Socket.prototype, ['emit'], lastCallback)
   wrap(Namespace.prototype, ['serverSideEmit'], lastCallback)
-  wrap(Object.getPrototypeOf(io.to('')), ['emit'], lastCallback)
+  wrap(io.to('').constructor.prototype, ['emit'], lastCallback)
 }

@@ -32,7 +32,7 @@ export const authSchema = z.object({
  */
 
 /**
- * One by one, so that the first one that is wrong is the last one looked at. Exported for tests: input of clients.
+ * One by one, so that the first one that is wrong is the last one looked at.
  * @param {Record<string, unknown>} documents
  * @returns {HandshakeDocuments}
  * @throws {InkcastError} bad_request

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events'
  * Stand in for ioredis clients, as far as `@socket.io/redis-adapter` 8 needs them.
  */
 
-/** @param {import('./client.js').Client} client */
+/** @param {import('ioredis').Redis | import('ioredis').Cluster} client */
 export function createAdapterPublisher (client) {
   /** @param {string[]} command @returns {Promise<any>[]} */
   const toAllNodes = ([name, ...args]) =>

@@ -10,7 +10,7 @@ const PING_INTERVAL = 5000
  * rooms use sharded channels (channels.js) instead. What is published while it reconnects is lost.
  *
  * @param {object} dependencies
- * @param {import('./client.js').Client} dependencies.client whose servers it connects to
+ * @param {import('ioredis').Redis | import('ioredis').Cluster} dependencies.client whose servers it connects to
  * @param {string} dependencies.name shown in CLIENT LIST
  * @param {readonly string[]} dependencies.prefixes of the channels
  * @param {(channel: string, payload: Buffer) => void} dependencies.onMessage

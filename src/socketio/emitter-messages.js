@@ -8,6 +8,9 @@ import { decodeMsgpack } from '../wire/msgpack.js'
  * https://github.com/socketio/socket.io-redis-emitter (the format)
  */
 
+/** To listeners of the server; Namespace#emit sends to clients. */
+const { emit: emitLocally } = new EventEmitter()
+
 /** Types of requests. */
 const REMOTE_JOIN = 2
 const REMOTE_LEAVE = 3
@@ -56,8 +59,7 @@ export function createEmitterMessages ({ key, io, log }) {
     if (type === REMOTE_JOIN) target(namespace, opts).socketsJoin(rooms)
     else if (type === REMOTE_LEAVE) target(namespace, opts).socketsLeave(rooms)
     else if (type === REMOTE_DISCONNECT) target(namespace, opts).disconnectSockets(close)
-    // Namespace#emit would send it to clients.
-    else if (type === SERVER_SIDE_EMIT) EventEmitter.prototype.emit.call(namespace, .../** @type {[string]} */ (data))
+    else if (type === SERVER_SIDE_EMIT) emitLocally.call(namespace, .../** @type {[string]} */ (data))
   }
 
   return (channel, payload) => {

@@ -22,7 +22,7 @@ async function setUp (t, ...open) {
   /** @type {[string, any][]} */
   const told = []
   const socket = {
-    id: 'connection', connected: true, conn: {},
+    id: 'connection', connected: true, conn: {}, data: {}, client: { sockets: new Map() },
     join: () => undefined,
     leave () {},
     emit (/** @type {string} */ event, /** @type {any} */ argument) { told.push([event, argument]) },
