@@ -6,11 +6,11 @@ import { createMemoryLogs } from './memory-logs.js'
 import { orderName, Orders } from './orders.js'
 
 /**
- * The bus of the embedded mode: within one process, nothing survives it.
+ * The bus of the embedded mode: its data lives in one process and is lost when the process ends.
  *
- * `publish` appends before it returns, so calls take effect in their order. Delivery comes later, all of one turn of
- * the event loop together (setImmediate), so that a handler never runs inside of `publish` and a burst reaches the
- * workers as a burst. The queue in between holds what is published within one turn and is always emptied whole.
+ * `publish` appends before it returns, so calls take effect in their order. Delivery follows in one batch per turn of
+ * the event loop (setImmediate), so that a handler never runs inside of `publish` and a burst reaches the workers as a
+ * burst. The queue in between holds the publications of one turn and is always emptied completely.
  *
  * @typedef {import('./contract.js').Bus} Bus
  * @typedef {import('./contract.js').BusHandlers} BusHandlers
@@ -19,18 +19,18 @@ import { orderName, Orders } from './orders.js'
  *
  * @typedef {object} Attached
  * @property {number | undefined} workerNumber
- * @property {Set<string>} guids subscribed; bounded by what the feeds hold
- * @property {Set<string>} uids bounded by the connections
+ * @property {Set<string>} guids subscribed; bounded by the number of feeds
+ * @property {Set<string>} uids bounded by the number of connections
  * @property {(deliver: (handlers: BusHandlers) => void) => void} call
  */
 
-/** Users about whom orders are kept; they are for seven days, the oldest go first. */
+/** Maximum number of users with orders. Orders are kept for seven days; above the maximum the oldest are dropped. */
 const MAX_ORDERED_USERS = 100_000
-/** Records whose time is over are freed so often, ms. */
+/** Interval at which expired records are freed, ms. */
 const SWEEP_INTERVAL = 10_000
 
 /**
- * What the buses of one process share: the logs and the way between them.
+ * The logs that the buses of one process share, and the queue of deliveries between these buses.
  *
  * @param {object} settings
  * @param {{ size: number, ttl: number }} settings.history records kept per document, and seconds after its last one
@@ -87,7 +87,7 @@ export function createMemoryHub ({ history, idempotency, clock = systemClock, ma
      */
     toDocument (guid, record) {
       for (const bus of buses) {
-        // looked at twice: it has to be subscribed now, and still when the record arrives
+        // checked twice: the document must be subscribed now and also at the time of delivery
         if (bus.guids.has(guid))
           later(() => {
             if (bus.guids.has(guid)) bus.call((handlers) => handlers.onRecord(record))
@@ -113,7 +113,7 @@ export function createMemoryHub ({ history, idempotency, clock = systemClock, ma
  * @param {object} dependencies
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {number} [dependencies.workerNumber] undefined: this one only publishes
+ * @param {number} [dependencies.workerNumber] undefined: this bus only publishes
  * @param {ReturnType<typeof createMemoryHub>} dependencies.hub
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {Bus}
@@ -135,7 +135,7 @@ export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = syst
         deliver(handlers)
       } catch (error) {
         metrics.bus_errors.inc({ operation: 'deliver' })
-        log.error({ err: error }, 'a publication could not be handled')
+        log.error({ err: error }, 'the handler of a publication failed')
       }
     }
   }
@@ -215,7 +215,7 @@ export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = syst
       self.uids.add(uid)
       const orders = hub.orders.of(uid)
       if (orders.length === 0) return
-      // handlers are never called from within a call
+      // handlers are never called synchronously (contract.js)
       await undefined
       self.call((handlers) => handlers.onOrders(uid, orders))
     },

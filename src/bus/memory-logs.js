@@ -3,8 +3,8 @@ import { IDEMPOTENCY } from './contract.js'
 import { isCovered } from './origin.js'
 
 /**
- * The logs of documents in memory, with the bounds that Redis has by expiry: `size` records per document, none of
- * them `ttl` seconds after the last one. The position of a document outlives its records.
+ * The logs of documents in memory, with the same bounds as in Redis: `size` records per document, all dropped `ttl`
+ * seconds after the last one. The position of a document outlives its records.
  *
  * @typedef {import('./contract.js').BusRecord} BusRecord
  * @typedef {import('./contract.js').Entry} Entry
@@ -18,7 +18,7 @@ import { isCovered } from './origin.js'
  * @property {number} appendedAt monotonic ms
  * @property {Map<string, import('./origin.js').Origin>} origins the newest of each source; a document has as many
  *   sources as its key had partitions
- * @property {Map<string, number>} keys idempotency keys of its last records, and until when they are known, monotonic
+ * @property {Map<string, number>} keys idempotency keys of its last records with the time of their expiry, monotonic
  *   ms; the oldest first
  */
 
@@ -28,16 +28,16 @@ import { isCovered } from './origin.js'
  *   last one
  * @param {import('./contract.js').Idempotency} [settings.idempotency] for tests
  * @param {import('../common/clock.js').Clock} settings.clock
- * @param {number} [settings.maxDocuments] the one that was not used for longest is forgotten, and begins a new epoch
+ * @param {number} [settings.maxDocuments] above it the least recently used document is dropped; it gets a new epoch
  *   when it is used again
- * @param {number} [settings.maxBytes] of all values; beyond it the records of the documents go that were not used for
- *   longest
+ * @param {number} [settings.maxBytes] of all values; above it the records of the least recently used documents are
+ *   dropped
  */
 export function createMemoryLogs ({
   history, idempotency = IDEMPOTENCY, clock, maxDocuments = 100_000,
   maxBytes = 256 * 2 ** 20
 }) {
-  /** @type {Map<string, DocumentLog>} the one used last comes last */
+  /** @type {Map<string, DocumentLog>} least recently used first */
   const logs = new Map()
   let bytes = 0
 
@@ -60,7 +60,7 @@ export function createMemoryLogs ({
 
   /**
    * @param {string} guid
-   * @returns {DocumentLog} made if it does not exist; the newest in use from now on
+   * @returns {DocumentLog} created if it does not exist; now the most recently used one
    */
   function use (guid) {
     let log = logs.get(guid)
@@ -79,7 +79,7 @@ export function createMemoryLogs ({
     return log
   }
 
-  /** Makes room for the newest records at the expense of the longest unused documents, then of the document itself. */
+  /** Makes room: drops records of the least recently used documents, then the oldest of the current document. */
   function keepWithinBytes () {
     for (const log of logs.values()) {
       if (bytes <= maxBytes) return
@@ -139,7 +139,7 @@ export function createMemoryLogs ({
       return { position, records: log.records.slice(since.offset - begin, since.offset - begin + limit), gap: null }
     },
 
-    /** Frees the records whose time is over. */
+    /** Frees expired records. */
     sweep () {
       for (const log of logs.values()) if (expired(log)) dropRecords(log)
     },
@@ -154,7 +154,7 @@ export function createMemoryLogs ({
 }
 
 /**
- * @param {Map<string, number>} keys it is added to
+ * @param {Map<string, number>} keys gets the key, if it is new
  * @param {string} key
  * @param {number} now
  * @param {import('./contract.js').Idempotency} idempotency

@@ -1,19 +1,19 @@
 /**
  * Orders about users: a kick, or a revoke of one document. For each user the time of the newest order of each kind, so
- * that the same order counts once however often it arrives, and a grant that was revoked stays closed. Redis keeps the
- * same for seven days, under the same names (order-2.lua); a worker has those of its own users only.
+ * that an order counts once however often it arrives, and a revoked grant stays revoked. Redis keeps the same for seven
+ * days, under the same names (order-2.lua); a worker has the orders about its own users only.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
- * @typedef {[order: string, at: number]} Order its name (`orderName`), and when it was taken, ms since 1970
+ * @typedef {[order: string, at: number]} Order its name (`orderName`), and when it was accepted, ms since 1970
  */
 
 /**
- * How long an order about a user is kept, s; a token that is older and still valid opens the document again after that.
+ * How long an order about a user is kept, s. After that an older token that is still valid opens the document again.
  */
 export const ORDER_TTL = 7 * 86_400
-/** Orders kept about one user. Beyond it the oldest give way to `EVERY_DOCUMENT`. */
+/** Maximum number of orders kept about one user; above it `EVERY_DOCUMENT` replaces the oldest. */
 export const MAX_ORDERS = 1000
-/** In place of the oldest revokes, where there were too many: every document counts as revoked at that time. */
+/** Replaces the oldest revokes above `MAX_ORDERS`: every document counts as revoked at that time. */
 export const EVERY_DOCUMENT = '*'
 const KICK = 'k'
 
@@ -22,7 +22,7 @@ export const orderName = ({ operator, guid }) => operator === 'kick' ? KICK : `r
 
 /**
  * @param {string} name
- * @returns {{ operator: 'kick' } | { operator: 'revoke', guid: string } | null} null: of every document
+ * @returns {{ operator: 'kick' } | { operator: 'revoke', guid: string } | null} null: a revoke of every document
  */
 export function readOrderName (name) {
   if (name === KICK) return { operator: 'kick' }
@@ -30,11 +30,12 @@ export function readOrderName (name) {
 }
 
 export class Orders {
-  /** @type {Map<string, Map<string, number>>} by user, the one used longest ago first */
+  /** @type {Map<string, Map<string, number>>} by user, ordered by the time of the last order, oldest first */
   #users = new Map()
 
   /**
-   * @param {number} [maxUsers] the one that was ordered about longest ago goes first; default: the caller bounds them
+   * @param {number} [maxUsers] above it the user whose last order is the oldest is dropped; default: the caller bounds
+   *   the number of users
    */
   constructor (maxUsers = Infinity) {
     this.maxUsers = maxUsers
@@ -46,7 +47,7 @@ export class Orders {
    * @param {string} uid
    * @param {string} name
    * @param {number} at ms since 1970
-   * @returns {boolean} whether it is newer than what was known
+   * @returns {boolean} whether it is newer than the known order of this name
    */
   note (uid, name, at) {
     let orders = this.#users.get(uid)
@@ -64,7 +65,7 @@ export class Orders {
     return true
   }
 
-  /** @param {string} uid @param {string} guid @returns {number} when it was last revoked, ms since 1970; 0: never */
+  /** @param {string} uid @param {string} guid @returns {number} time of the last revoke, ms since 1970; 0: never */
   revokedAt (uid, guid) {
     const orders = this.#users.get(uid)
     return orders === undefined ? 0 : Math.max(orders.get(`r${guid}`) ?? 0, orders.get(EVERY_DOCUMENT) ?? 0)
@@ -76,7 +77,7 @@ export class Orders {
   /** @param {string} uid */
   forget (uid) { this.#users.delete(uid) }
 
-  /** Forgets users that nothing was ordered about for `ORDER_TTL`. @param {number} now ms since 1970 */
+  /** Drops users without an order in the last `ORDER_TTL`. @param {number} now ms since 1970 */
   sweep (now) {
     for (const [uid, orders] of this.#users) {
       if (Math.max(...orders.values()) > now - ORDER_TTL * 1000) return
@@ -85,7 +86,7 @@ export class Orders {
   }
 }
 
-/** Two give way to one. @param {Map<string, number>} orders */
+/** Replaces the two oldest orders with `EVERY_DOCUMENT`. @param {Map<string, number>} orders */
 function dropOldest (orders) {
   const [[first], [second, at]] = [...orders].sort(([, a], [, b]) => a - b)
   orders.delete(first)

@@ -1,21 +1,21 @@
 /**
- * Where a publication comes from, so that a log takes it once.
+ * The source of a publication, by which a log recognizes duplicates.
  *
  * @typedef {object} Origin for a Kafka record: its partition, leader epoch and offset
  * @property {string} source
  * @property {number} sequence
  * @property {number} [epoch] of the leader that wrote it (KIP-101). A later epoch is newer whatever its sequence: a
- *   partition that lost its end gives the same offsets to other records. Where either epoch is unknown the sequence
+ *   partition that lost its end assigns the same offsets to other records. If either epoch is unknown, the sequence
  *   alone decides
- * @property {string} [healed] the generation of Redis (decision 0094) in which the source is read again from where
- *   Redis may have lost records of it; '': not known, then publishing may fail and `isUnhealed` says why. undefined: a
- *   log that Redis may have lost records of begins anew
+ * @property {string} [healed] the generation of Redis (decision 0094) for which ingest re-reads the source, from the
+ *   first record that Redis may have lost; '': unknown, then publishing may fail and `isUnhealed` tells why. undefined:
+ *   a log that may have lost records gets a new epoch
  */
 
 /**
  * @param {Pick<Origin, 'sequence' | 'epoch'>} origin
- * @param {Pick<Origin, 'sequence' | 'epoch'> | undefined} last the newest that is known of its source
- * @returns {boolean} whether it is not newer than that. publish-4.lua has the same rule
+ * @param {Pick<Origin, 'sequence' | 'epoch'> | undefined} last the newest known origin of its source
+ * @returns {boolean} whether `origin` is the same as `last` or older. publish-4.lua has the same rule
  */
 export function isCovered ({ sequence, epoch }, last) {
   if (last === undefined) return false
@@ -25,17 +25,17 @@ export function isCovered ({ sequence, epoch }, last) {
 
 /**
  * @param {any} error what publish rejected with
- * @returns {boolean} the source of these records has to be healed first, or again
+ * @returns {boolean} the source of these records must be healed first, or again
  */
 export const isUnhealed = (error) => /^UNHEALED /.test(error?.cause?.message)
 
 /**
  * @param {Pick<Origin, 'sequence' | 'epoch'>} origin
- * @returns {string} as it is stored in Redis: a number also to earlier versions, which compare it as such
+ * @returns {string} as it is stored in Redis; versions before the leader epoch compare it as one number
  */
 export const sequenceText = ({ sequence, epoch }) => epoch === undefined ? String(sequence) : `${sequence}.${epoch}`
 
-/** @param {string} text @returns {Pick<Origin, 'sequence' | 'epoch'> | undefined} undefined: it is none */
+/** @param {string} text @returns {Pick<Origin, 'sequence' | 'epoch'> | undefined} undefined: not a sequence */
 export function readSequence (text) {
   const found = /^(\d{1,16})(?:\.(\d{1,10}))?$/.exec(text)
   return found === null

@@ -12,25 +12,22 @@ import { createUserRoutes } from './redis-user-routes.js'
 import { createRollback } from './rollback.js'
 
 /**
- * The bus over Redis 7 or Redis Cluster: a stream, a hash and a sharded channel per document, all in one slot, changed
- * and published by one script, so that whatever has come live is in the log already.
+ * The bus over Redis 7 or Redis Cluster: a stream, a hash and a sharded channel per document, all in one hash slot.
+ * One script appends and publishes, so each record is in the log before it is delivered live.
  *
- * After a rejected `publish` the outcome may be unknown, because the connection broke before the answer came. Entries
- * with an origin may be offered again without harm. Those without (the api without Kafka, signals) may then be there
- * twice, and so may direct publications: at least once, if the caller tries again, at most once if not.
+ * After a rejected `publish` the outcome may be unknown, because the connection broke before the reply arrived. A retry
+ * of entries with an origin is safe. A retry of other entries (api without Kafka, signals) and of direct publications
+ * may publish them twice: at least once if the caller retries, at most once if not.
  *
- * A Redis that fails over to a replica, or restarts from its disk, may have lost the last records. Their offsets would
- * be given again under the same epoch, to other records. Each script compares the generation of Redis with the one in
- * the document's meta, and begins another epoch where they differ (include/generation.lua). Beside that, each worker
- * checks what it reads against what it has seen (rollback.js).
+ * A Redis that fails over to a replica, or restarts from its disk, may have lost the last records. It would assign
+ * their offsets to other records under the same epoch. Each script therefore compares the generation of Redis with the
+ * one in the document's meta, and begins another epoch if they differ (include/generation.lua). In addition each worker
+ * compares the positions that it reads with those that it has seen (rollback.js).
  *
  * @typedef {import('./contract.js').Bus} Bus
  */
 
-/**
- * How long the repair of documents waits for kicks and revokes that were missed, ms; the worker goes on trying to read
- * them.
- */
+/** Maximum delay of the repair of documents while missed kicks and revokes are read, ms. Later reads go on anyway. */
 const READ_ORDERS_WITHIN = 5000
 
 /**
@@ -38,7 +35,7 @@ const READ_ORDERS_WITHIN = 5000
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis started, and stopped after the bus
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
- * @param {number} [dependencies.workerNumber] undefined: this one only publishes
+ * @param {number} [dependencies.workerNumber] undefined: this bus only publishes
  * @param {{ size: number, ttl: number }} dependencies.history records kept per document, and seconds after its last one
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
@@ -94,7 +91,7 @@ export function createRedisBus ({
     try {
       deliver(decoded, handlers)
     } catch (error) {
-      complain('deliver', error, 'a publication could not be handled')
+      complain('deliver', error, 'the handler of a publication failed')
     }
   }
   const onRecord = receiver(decodeRecord, (record, to) => {
@@ -114,7 +111,7 @@ export function createRedisBus ({
   }
 
   redis.onBack(() => {
-    // the first command of the connection: whatever is read from logs after it comes after it
+    // first command on the connection, so orders are read before logs
     if (running) readOrders()
     users?.lost()
   })
@@ -123,14 +120,14 @@ export function createRedisBus ({
     const names = new Set(restored)
     const guids = [...rollback.guids()].filter((guid) => names.has(documentChannel(guid)))
     metrics.bus_interruptions.inc(guids.length)
-    log.info({ documents: guids.length }, 'live delivery was interrupted and is there again')
-    // orders first: a record behind a revoke must not be repaired to the revoked user
+    log.info({ documents: guids.length }, 'live delivery was interrupted and works again')
+    // orders first: a repair must not deliver records that follow a revoke to the revoked user
     readOrders().then(() => tellInterrupted(guids))
   })
 
   /**
-   * Tries for `READ_ORDERS_WITHIN` at most: with Redis Cluster they may be in another part of it than the documents.
-   * Never rejects.
+   * Retries for `READ_ORDERS_WITHIN` at most: with Redis Cluster orders may be on another node than the documents, and
+   * that node may still be unavailable. Never rejects.
    */
   async function readOrders () {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(READ_ORDERS_WITHIN)])
@@ -146,7 +143,7 @@ export function createRedisBus ({
     try {
       handlers?.onOrders(uid, orders)
     } catch (error) {
-      complain('deliver', error, 'orders about a user could not be handled')
+      complain('deliver', error, 'the handler of orders about a user failed')
     }
   }
 
@@ -156,7 +153,7 @@ export function createRedisBus ({
     try {
       handlers?.onReconnect(guids)
     } catch (error) {
-      complain('deliver', error, 'an interruption could not be handled')
+      complain('deliver', error, 'the handler of an interruption failed')
     }
   }
 
@@ -192,10 +189,10 @@ export function createRedisBus ({
         const subscription = rollback.subscribe(guid)
         try {
           await channels.subscribe(documentChannel(guid), onDocument)
-          // read after it: what is appended from here on comes live
+          // read after the subscription: later records arrive live
           return await logs.open(guid)
         } catch (error) {
-          // unless somebody else has subscribed or unsubscribed meanwhile, it is as if nobody had asked
+          // a failed call has no effect, but must not undo a later call for the same document
           if (rollback.unsubscribe(guid, subscription)) channels.unsubscribe(documentChannel(guid))
           throw error
         }
@@ -217,7 +214,7 @@ export function createRedisBus ({
     addUser: (uid) => attempt('add_user', async () => users?.add(uid)),
 
     async removeUser (uid) {
-      // what stays behind is harmless and expires
+      // an entry that stays in Redis is harmless and expires
       await attempt('remove_user', async () => users?.remove(uid)).catch(() => {})
     }
   }

@@ -6,19 +6,19 @@ import { moveAsked, moveTold } from './redis-move.js'
 import { hasLost } from './rollback.js'
 
 /**
- * Reads the logs of documents in Redis: their ends, and the records after a position. An end that lies before what the
- * worker knows resets the document first (rollback.js).
+ * Reads the logs of documents in Redis: their ends, and the records after a position. If an end lies before a position
+ * that the worker knows, the document is reset first (rollback.js).
  *
  * @typedef {import('../wire/position.js').Position} Position
  */
 
 /** The epoch of a document without a record is kept this long after the last subscribe, s. */
 const EMPTY_META_TTL = 86_400
-/** A reply of `history` is cut off after this, bytes; there is more then, as its position shows. */
+/** Maximum size of a reply of `history`, bytes; the position of the reply shows whether there is more. */
 const HISTORY_BYTES = 4 * 2 ** 20
-/** How long a document that Kafka can heal is waited for after Redis came back, s. */
+/** After a restart of Redis, how long to wait until healing of a document from Kafka begins, and until it ends, s. */
 const HEAL_WITHIN = { begin: 15, end: 120 }
-/** Ends of logs that one call may ask for. */
+/** Maximum number of ends of logs per call. */
 const ENDS_PER_CALL = 500
 
 /**
@@ -34,8 +34,8 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
   /**
    * @template {{ position: Position }} T
    * @param {string} guid
-   * @param {() => Promise<T>} read something with the end of its log
-   * @returns {Promise<T>} with an end that is not before what is known of it
+   * @param {() => Promise<T>} read resolves with the end of the document's log, among others
+   * @returns {Promise<T>} with an end that is not before the known one
    */
   async function readEnd (guid, read) {
     const known = rollback.knownOf(guid)
@@ -48,7 +48,7 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
     return answer
   }
 
-  /** @param {string} guid @returns {Promise<Position>} of a log that exists from now on */
+  /** Creates the log if it does not exist. @param {string} guid @returns {Promise<Position>} its end */
   async function open (guid) {
     const keys = [documentLog(guid), documentMeta(guid)]
     const call = (/** @type {string} */ move) =>
@@ -67,7 +67,7 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
    * @param {string} guid
    * @param {Position} since
    * @param {number} limit
-   * @param {boolean} [opened] its log is there
+   * @param {boolean} [opened] the log was opened before this call
    * @returns {Promise<import('./contract.js').History>}
    */
   async function readHistory (guid, since, limit, opened = false) {
@@ -78,7 +78,7 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
     )
     if (epoch === undefined) {
       const position = await open(guid)
-      // moved from another node of the cluster, and complete
+      // same epoch: the slot was moved from another node of the cluster, and the log is complete
       return position.epoch === since.epoch && !opened
         ? readHistory(guid, since, limit, true)
         : { position, records: [], gap: 'epoch' }
@@ -107,7 +107,7 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
     }))
   }
 
-  /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} none before what is known of it */
+  /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} no end lies before the known one */
   async function endsOf (guids) {
     const known = guids.map(rollback.knownOf)
     const ends = await readEnds(guids)
@@ -125,11 +125,11 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
     history: (guid, since, limit) => readEnd(guid, () => readHistory(guid, since, limit)),
 
     /**
-     * The ends of many logs, which are not remembered. A node that does not respond does not keep those of other nodes
-     * back.
+     * The ends of many logs; `rollback` does not note them. A node that does not respond never delays the ends on other
+     * nodes.
      * @param {string[]} guids
-     * @returns {Promise<(Position | null | undefined)[]>} undefined: it could not be read; rejects with what Redis says
-     *   when none of them could
+     * @returns {Promise<(Position | null | undefined)[]>} undefined: the read failed; rejects with the error of Redis
+     *   if all reads fail
      */
     async ends (guids) {
       const calls = groupBySlot(guids.keys(), (i) => slotIn(redis, documentMeta(guids[i])), ENDS_PER_CALL)

@@ -2,8 +2,8 @@ import { sourceHealing, sourceMark } from '../redis/keys.js'
 import { META_TTL } from './redis-publish.js'
 
 /**
- * Keeps in Redis how far each Kafka partition was ingested, for as long as documents keep their sequences, and what was
- * done about what Redis has lost of it (decision 0094).
+ * Keeps the marks of Kafka partitions in Redis, for as long as documents keep their sequences, and the state of
+ * healing: whether lost records of a partition were published again (decision 0094).
  *
  * @param {{ redis: Pick<import('../redis/client.js').RedisConnection, 'client' | 'scripts' | 'isCluster'> }}
  *   dependencies
@@ -26,7 +26,7 @@ export function createRedisMarks ({ redis: { client, scripts, isCluster } }) {
           scripts.mark([sourceMark(source), sourceHealing(source)], [mark, META_TTL, generation])
         )
       ),
-    // a node of a cluster says nothing about the others
+    // with a cluster the data of one node proves nothing about other nodes
     heals: !isCluster,
     look: (source) => heal(source, '', ''),
     note: heal

@@ -1,22 +1,22 @@
 /**
- * With Redis Cluster a script that finds a document in another generation than its node's asks whether its slot has
- * moved, because the document has lost nothing then (publish-4.lua, open-2.lua). That is found out only then, and the
- * call is made again.
+ * With Redis Cluster a document's generation may differ from that of its node because the hash slot has moved; then
+ * the document is complete. publish-4.lua and open-2.lua reject such a call with a question; the process looks up
+ * whether the slot has moved and repeats the call with the answer.
  *
  * @typedef {import('../redis/client.js').RedisConnection} RedisConnection
  */
 
 const ASKED = /^GENERATION (\S+) (\S+)/
 
-/** @param {RedisConnection} redis @returns {string} what such a script is called with first */
+/** @param {RedisConnection} redis @returns {string} the script's argument in the first call */
 export const moveAsked = ({ isCluster }) => isCluster ? '?' : ''
 
 /**
  * @param {RedisConnection} redis
  * @param {string} key one of the document
- * @param {Error} error what the call was rejected with
- * @returns {Promise<string>} what it is to be called with again
- * @throws the error, if it asked nothing
+ * @param {Error} error of the first call
+ * @returns {Promise<string>} the script's argument in the second call
+ * @throws the error, if it is not a question
  */
 export async function moveTold (redis, key, error) {
   const [, noted, current] = ASKED.exec(error.message) ?? []

@@ -8,32 +8,30 @@ import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, orderName } from './orders.js'
 import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.js'
 
 /**
- * Kicks and revokes through Redis. They are about access, so unlike records for users they must arrive: each is kept
- * for its worker until that has read it there, and live delivery is only the fast path. One about a user is kept for
- * seven days as well, for workers that register the user later (order-2.lua, users-n.lua).
+ * Kicks and revokes through Redis. Orders are about access, so unlike records for users they must arrive: Redis keeps
+ * each order for its worker until the worker has read it, and live delivery is only the fast path. An order about a
+ * user is also kept for seven days, for workers that register the user later (order-2.lua, users-n.lua).
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @typedef {import('../redis/client.js').RedisConnection} RedisConnection
  */
 
 /**
- * An order that no worker takes is kept this long for it, s: a worker that is away for longer has another incarnation,
- * without connections.
+ * How long Redis keeps an order for a worker that does not read it, s. A worker that was unavailable for longer is a
+ * new incarnation, without connections.
  */
 const KEPT = 900
-/** Orders kept for one worker; beyond it publishers are told to try again. */
+/** Maximum number of orders kept for one worker; above it publishing an order rejects with `unavailable`. */
 const MAX_KEPT = 10_000
-/** A worker reads what is kept for it this often, ms. */
+/** Interval at which a worker reads its kept orders, ms. */
 const READ_EVERY = 2000
-/**
- * How long a publisher waits until a worker that lives has heard or read an order, ms: longer than a worker takes to
- * read.
- */
+/** Timeout of a publisher that waits for a live worker to receive or read an order, ms. Longer than READ_EVERY. */
 const PATIENCE = 2500
+/** Interval of repeated notifications while the publisher waits, ms. */
 const TELL_AGAIN = 100
 /**
- * Orders that a worker knows to have carried out; one that comes once more after it has forgotten is recognized by its
- * time.
+ * Maximum number of orders that a worker remembers as carried out. An order that is received again after it was dropped
+ * here is recognized by its time.
  */
 const MAX_KNOWN = 10_000
 const NO_VALUE = Buffer.alloc(0)
@@ -73,12 +71,12 @@ export function createOrderPublish ({ redis, clock }) {
     const end = clock.monotonic() + PATIENCE
     let heard = await told('1')
     if (heard < 0)
-      throw new InkcastError('unavailable', 'too many kicks and revokes are kept for a worker that does not read them')
+      throw new InkcastError('unavailable', 'the queue of kicks and revokes is full for a worker that does not read it')
     while (heard === 0 && await redis.scripts.leased([WORKERS.expiry], [worker]) === 1) {
       if (clock.monotonic() >= end)
         throw new InkcastError(
           'unavailable',
-          'a worker does not listen at the moment; it carries this out when it does'
+          'a worker does not respond; it carries the kick or revoke out as soon as it does'
         )
       await clock.sleep(TELL_AGAIN)
       heard = await told('')
@@ -86,19 +84,19 @@ export function createOrderPublish ({ redis, clock }) {
   }
 
   /**
-   * Resolves when each worker that lives and is concerned has heard or read it, so that what is published after it
-   * comes after it.
+   * Resolves when each live worker concerned has received or read the order, so that later publications arrive after
+   * it.
    * @param {Publication} publication kick or revoke
-   * @param {number} now ms since 1970; one about a user gets the time of Redis, because tokens are compared with it
+   * @param {number} now ms since 1970; an order about a user gets the time of Redis, with which tokens are compared
    */
   return async (publication, now) => {
     const { at, workers } = await keep(publication, now)
-    // whatever value it carries reaches nobody
+    // without the value: clients never receive it
     const message = encodeDirect([encodeEnvelope({ ...publication, value: NO_VALUE }, at)])
     const id = randomUUID()
     await Promise.all(workers.map((worker) => tell(worker, id, message)))
-    // the channels of the worker and of the document may come over two connections: so that it comes before the records
-    // behind it
+    // with a cluster the channels of worker and document may use two connections: on the document's channel the revoke
+    // arrives before the records that follow it
     if (redis.isCluster && publication.operator === 'revoke') {
       await redis.client.spublish(documentChannel(/** @type {string} */ (publication.guid)), orderAmongRecords(message))
     }
@@ -106,7 +104,7 @@ export function createOrderPublish ({ redis, clock }) {
 }
 
 /**
- * The half of a worker: which orders are new, and those that it did not hear.
+ * The half of a worker: recognizes duplicate orders, and reads those that were not received live.
  * @param {object} dependencies
  * @param {RedisConnection} dependencies.redis
  * @param {number} dependencies.workerNumber
@@ -122,7 +120,7 @@ export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, rea
   let timer
   /** @type {Promise<void> | null} */
   let reading = null
-  /** @type {Promise<void> | null} begins when `reading` has ended */
+  /** @type {Promise<void> | null} the read that starts when `reading` has ended */
   let next = null
 
   async function readOnce () {
@@ -133,7 +131,7 @@ export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, rea
       if (isUnheard(kept[id])) metrics.kept_orders.inc()
       onMessage(kept[id])
     }
-    // afterwards: an order that is taken away here and not carried out would be lost
+    // after delivery: an order that is deleted before it was carried out would be lost
     await redis.client.hdel(key, ...ids)
   }
 
@@ -153,7 +151,10 @@ export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, rea
     return reading
   }
 
-  /** Reads what is kept now: a read that has begun before does not count. @returns {Promise<void>} */
+  /**
+   * Reads the orders that are kept now: a read in progress may miss some, so another one follows it.
+   * @returns {Promise<void>}
+   */
   function read () {
     if (reading === null) return start()
     return next ??= reading.catch(() => {}).then(() => {
@@ -176,7 +177,7 @@ export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, rea
       timer = undefined
     },
 
-    /** @param {Publication} publication @param {number} at @returns {boolean} false: it was carried out already */
+    /** @param {Publication} publication @param {number} at @returns {boolean} false: already carried out */
     isNew (publication, at) {
       const name = nameOf(publication, at)
       if (known.get(name, 0) !== undefined) return false
@@ -189,6 +190,6 @@ export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, rea
 /**
  * @param {Publication} publication
  * @param {number} at
- * @returns {string} ids hold no control characters, so this is unambiguous
+ * @returns {string} unambiguous, because ids contain no control characters
  */
 const nameOf = ({ operator, guid, uid, sid }, at) => [operator, guid, uid, sid, at].join('\n')

@@ -1,19 +1,19 @@
 import { decodeEnvelope } from '../wire/envelope.js'
 
 /**
- * What travels in a message of Redis: on a document's channel `<epoch>:<offset>:<envelope>` (written by publish-4.lua),
- * on a worker's channel one or more envelopes, each after its length (4 bytes). With Redis Cluster a revoke is on the
- * document's channel as well, as on a worker's, after a mark.
+ * The format of messages in Redis: on a document's channel `<epoch>:<offset>:<envelope>` (written by publish-4.lua), on
+ * a worker's channel one or more envelopes, each preceded by its length (4 bytes). With Redis Cluster a revoke is also
+ * sent on the document's channel: the worker's message after the byte `ORDER`.
  */
 
 const COLON = 0x3a
-/** No epoch begins with it. */
+/** Epochs never begin with this byte. */
 const ORDER = 0x21
 
 /** @param {Buffer} message of a worker's channel @returns {Buffer} for a document's */
 export const orderAmongRecords = (message) => Buffer.concat([Buffer.of(ORDER), message])
 
-/** @param {Buffer} payload of a document's channel @returns {Buffer | null} as of a worker's channel; null: a record */
+/** @param {Buffer} payload of a document's channel @returns {Buffer | null} a worker's message; null: a record */
 export const orderOf = (payload) => payload[0] === ORDER ? payload.subarray(1) : null
 
 /**
@@ -24,9 +24,9 @@ export const orderOf = (payload) => payload[0] === ORDER ? payload.subarray(1) :
 export function decodeRecord (payload) {
   const first = payload.indexOf(COLON)
   const second = payload.indexOf(COLON, first + 1)
-  if (first === -1 || second === -1) throw new Error('message: it has no place')
+  if (first === -1 || second === -1) throw new Error('message: the position is missing')
   const offset = Number(payload.toString('latin1', first + 1, second))
-  if (!Number.isSafeInteger(offset) || offset < 0) throw new Error('message: its offset is none')
+  if (!Number.isSafeInteger(offset) || offset < 0) throw new Error('message: invalid offset')
   return { epoch: payload.toString('latin1', 0, first), offset, ...decodeEnvelope(payload.subarray(second + 1)) }
 }
 
@@ -49,7 +49,7 @@ export function decodeDirect (payload) {
   const decoded = []
   for (let at = 0; at < payload.length;) {
     const end = at + 4 + payload.readUInt32BE(at)
-    if (end > payload.length) throw new Error('message: an envelope is cut off')
+    if (end > payload.length) throw new Error('message: truncated envelope')
     decoded.push(decodeEnvelope(payload.subarray(at + 4, end)))
     at = end
   }

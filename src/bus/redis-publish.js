@@ -21,17 +21,15 @@ import { encodeDirect } from './redis-payload.js'
  * @typedef {{ entry: Entry, envelope: Buffer }} Encoded
  */
 
-/** A call to Redis holds it up for everyone, so a long batch goes in several. */
+/** Maximum size of one call: a script blocks Redis for all other clients, so a long batch is split. */
 const ENTRIES_PER_CALL = 256
 const BYTES_PER_CALL = 4 * 2 ** 20
-/** Of publications on their way to Redis; beyond it publish says unavailable. */
+/** Maximum bytes of publications in progress; above it publish rejects with `unavailable`. */
 const MAX_PENDING_BYTES = 64 * 2 ** 20
-/**
- * Kafka keeps records for 7 days by default, and offers none again after that; so long their sequences are known, s.
- */
+/** Lifetime of sequences, s: the default retention of Kafka is 7 days, after which it delivers no record again. */
 export const META_TTL = 7 * 86_400
 
-/** Place of the slot's move among the arguments of publish-4.lua. */
+/** Index of the hash slot's move in the arguments of publish-4.lua. */
 const MOVE = 6
 
 /** @type {Published} */
@@ -53,7 +51,7 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
   async function toDocument (guid, encoded) {
     const channel = documentChannel(guid)
     if (encoded.length === 1 && encoded[0].entry.publication.ephemeral) {
-      // no log, no order to keep: half the work for Redis, and cursors are the most frequent of all
+      // without the log and its order this is half the work for Redis, and cursors are the most frequent publications
       await maybeDone(redis.client.spublish(channel, Buffer.concat([NO_PLACE, encoded[0].envelope])))
       return [DIRECT]
     }
@@ -107,14 +105,14 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
 
   /** @param {string[]} channels @param {Encoded[]} encoded @returns {Promise<Published[]>} */
   async function toWorkers (channels, encoded) {
-    // one message for the batch: a worker gets all of it or nothing
+    // one message for the batch: a worker receives all of it or nothing
     const payload = encodeDirect(encoded.map(({ envelope }) => envelope))
     const results = await Promise.allSettled(
       channels.map((channel) => maybeDone(redis.client.spublish(channel, payload)))
     )
     const failures = results.flatMap((result) => result.status === 'rejected' ? [toInkcastError(result.reason)] : [])
     if (failures.length === 0) return encoded.map(() => DIRECT)
-    // some have it, or may have it
+    // after a partial failure some workers have it, so the outcome is unknown
     throw failures.length < results.length && failures[0].code === 'unavailable'
       ? unknown(failures[0])
       : (failures.find(({ code }) => code === 'timeout') ?? failures[0])
@@ -131,14 +129,14 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
     const encoded = entries.map((entry) => ({ entry, envelope: encodeEnvelope(entry.publication, now) }))
     const bytes = encoded.reduce((sum, { envelope }) => sum + envelope.length, 0)
     if (pendingBytes + bytes > MAX_PENDING_BYTES && pendingBytes > 0)
-      throw new InkcastError('unavailable', 'too much is waiting for redis')
+      throw new InkcastError('unavailable', 'the queue for redis is full')
     pendingBytes += bytes
     try {
       /** @type {string[] | undefined} */
       let channels
       /** @type {Published[]} */
       const published = []
-      // one after the other: a later call must not succeed when an earlier one failed
+      // sequential: a later call must not succeed after an earlier one failed
       for (const call of split(encoded)) {
         const { publication } = call[0].entry
         if (publication.operator === 'broadcast') {
@@ -157,23 +155,23 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
   }
 }
 
-/** @param {unknown} error of a call that may have been executed, or was in part */
-const unknown = (error) => new InkcastError('timeout', 'redis has not confirmed it', { cause: error })
+/** @param {unknown} error of a call that may have been executed, fully or in part */
+const unknown = (error) => new InkcastError('timeout', 'redis did not confirm the publication', { cause: error })
 
 /**
  * @template T
  * @param {Promise<T>} call that publishes
- * @returns {Promise<T>} rejects with `timeout` where it may have been executed all the same
+ * @returns {Promise<T>} rejects with `timeout` if the call may have been executed nevertheless
  */
 const maybeDone = (call) =>
   call.catch((error) => {
     throw isUnanswered(error) ? unknown(withoutArguments(error)) : error
   })
 
-/** Epoch and offset of what is not kept, as publish-4.lua writes them. */
+/** Epoch and offset of an ephemeral record, as publish-4.lua writes them. */
 const NO_PLACE = Buffer.from(':0:')
 
-/** @param {Encoded[]} encoded @returns {Encoded[][]} orders each by themselves */
+/** @param {Encoded[]} encoded @returns {Encoded[][]} each order in a call of its own */
 function split (encoded) {
   if (encoded.length === 1) return [encoded]
   /** @type {Encoded[][]} */

@@ -8,7 +8,7 @@ import { slotIn } from '../redis/hash-slot.js'
  * receiver. Registering a user also returns the kicks and revokes about the user.
  */
 
-/** Entries are renewed at this interval, ms, and expire after three of them: two renewals may fail. */
+/** Interval of renewals, ms; entries expire after three intervals, so two renewals may fail. */
 const RENEW_AFTER = 5 * 60_000
 const EXPIRES_AFTER = 3 * RENEW_AFTER / 1000
 /** At most RENEWALS per PAUSE, ms. */
@@ -38,13 +38,13 @@ class Batch {
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} dependencies.workerNumber
- * @param {(uid: string, orders: import('./orders.js').Order[]) => void} dependencies.onOrders told with each
- *   registration what was ordered about a user, if anything was; must not throw
+ * @param {(uid: string, orders: import('./orders.js').Order[]) => void} dependencies.onOrders called after each
+ *   registration with the orders about the user, if there are any; must not throw
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
 export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, clock = systemClock }) {
   /**
-   * Users of this worker, the one whose renewal is longest ago first; bounded by the connections.
+   * Users of this worker, the one with the oldest renewal first; bounded by the number of connections.
    * @type {Map<string, { renewedAt: number }>}
    */
   const users = new Map()
@@ -55,13 +55,14 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
   let renewing = false
 
   /**
-   * Changes to send, by hash slot with Redis Cluster. A call costs more than ten users in it, so in a storm of
-   * connections the users of a few ms share one; a single user only waits for the end of the event loop's turn.
+   * Changes to send, by hash slot with Redis Cluster. The fixed cost of a call is higher than that of ten users in it,
+   * so in a burst of connections the users of a few ms share one call; a single user is sent at the end of the event
+   * loop's turn.
    * @type {Map<number, Batch>}
    */
   const batches = new Map()
   let planned = false
-  /** Not before, monotonic ms. */
+  /** Earliest time of the next call, monotonic ms. */
   let nextAt = -Infinity
 
   /** @param {string} uid @param {'+' | '-'} op @returns {Promise<unknown>} */
@@ -85,7 +86,6 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
     return batch.done
   }
 
-  /** Sends batches in their order. */
   function flush () {
     planned = false
     let sent = 0
@@ -104,7 +104,7 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
     }))
   }
 
-  /** Renews those that are due, oldest first. */
+  /** Renews the users that are due, oldest first. */
   async function renew () {
     if (renewing || !redis.ready) return
     renewing = true
@@ -122,7 +122,7 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
         }))
       }
       const failed = (await Promise.allSettled(renewals)).filter(({ status }) => status === 'rejected').length
-      // still due in the next round
+      // failed ones are still due in the next round
       if (failed > 0) metrics.bus_errors.inc({ operation: 'renew_user' }, failed)
     } finally {
       renewing = false
@@ -139,7 +139,7 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
     /** Redis has lost its data: registers all users again. */
     lost () { lostAt = clock.monotonic() },
 
-    /** @param {string} uid @returns {Promise<void>} rejects if it could not be registered; then it is not */
+    /** @param {string} uid @returns {Promise<void>} after a rejection the user is not registered */
     async add (uid) {
       const user = { renewedAt: clock.monotonic() }
       users.delete(uid)
@@ -160,7 +160,7 @@ export function createUserRoutes ({ redis, metrics, workerNumber, onOrders, cloc
   }
 }
 
-/** @param {string[]} words names and times in turn @returns {import('./orders.js').Order[]} */
+/** @param {string[]} words alternating names and times @returns {import('./orders.js').Order[]} */
 function pairs (words) {
   /** @type {import('./orders.js').Order[]} */
   const orders = []

@@ -4,65 +4,65 @@ import { documentLog, documentMeta } from '../redis/keys.js'
 /**
  * Detects that Redis has lost the last records of a document's log, and begins another epoch for the document.
  *
- * Redis copies to its replica and to its disk a moment after it has answered. After a failover or a restart a log may
- * therefore end before records that workers have already delivered, and give the same offsets to other records:
+ * Redis writes to its replica and to its disk shortly after it has replied. After a failover or a restart a log may
+ * therefore end before records that workers have already delivered, and assign the same offsets to other records:
  *
  *     master              log of the document   what workers know
  *     publish a, b, c     e1: 1 a, 2 b, 3 c     live up to e1:3, client X has all three
  *     failover            e1: 1 a               b and c were not replicated
  *     publish d           e1: 1 a, 2 d          X has seen e1:2, so its worker would drop d as a duplicate
  *
- * Each worker therefore remembers two things of each document that it has subscribed: the last offset that came live,
+ * Each worker therefore remembers two positions of each document that it has subscribed: the last offset received live,
  * and the furthest end of the log that it has read. Either of these observations proves the loss:
  *
- * - an offset comes live a second time (above: e1:2 with d);
- * - the end of the log lies before a known offset (above, before d: the log ends at e1:1, and e1:3 came live).
+ * - an offset is received live a second time (above: e1:2 with d);
+ * - the end of the log lies before a known offset (above, before d: the log ends at e1:1, e1:3 was received live).
  *
- * The worker then calls reset-2.lua: it drops the log and gives the document the epoch e2. Positions of e1 are answered
- * with the gap `epoch` from then on, so each client of the document resynchronizes instead of missing d.
+ * The worker then calls reset-2.lua: it drops the log and assigns epoch e2 to the document. From then on positions of
+ * e1 return the gap `epoch`, so each client of the document resynchronizes instead of missing d.
  *
- * An offset that comes live for the first time, at or before an end that was read, proves nothing: it may have been on
- * its way while the end was read. The worker reads the end once more then.
+ * An offset received live for the first time, at or before an end that was read, proves nothing: the record may have
+ * been in flight while the end was read. In this case the worker reads the end again.
  *
- * Why, and what stays unnoticed: docs/decisions/0022-epoch-after-a-loss.md
+ * Reasons and losses that stay undetected: docs/decisions/0022-epoch-after-a-loss.md
  *
  * @typedef {import('../wire/position.js').Position} Position
  *
  * @typedef {object} KnownEnd
- * @property {string} epoch of the record that came live last; '' before the first one
- * @property {number} offset of the record that came live last
+ * @property {string} epoch of the last live record; '' before the first one
+ * @property {number} offset of the last live record
  * @property {Position} read the last end that was read, the furthest of its epoch; replaced, never changed
- * @property {boolean} unsure `read` is beyond the live records, and no record has come live since: the next one may
- *   have been on its way, or has an offset that is given a second time
+ * @property {boolean} unsure `read` is beyond the live records, and no live record has followed: the next one may have
+ *   been in flight, or has an offset that is assigned a second time
  */
 
 /**
  * @param {object} dependencies
  * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts'>} dependencies.redis
- * @param {(guid: string) => Promise<Position | null | undefined>} dependencies.readEnd of a log, as it is after a reset
- *   that may be due
- * @param {(guid: string) => void} dependencies.onReset the members of the document have to compare with its log
+ * @param {(guid: string) => Promise<Position | null | undefined>} dependencies.readEnd reads the end of a log, resets
+ *   the document first if necessary
+ * @param {(guid: string) => void} dependencies.onReset the members of the document must be compared with its log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics, log }) {
-  /** Subscribed documents; bounded by what the feeds hold. @type {Map<string, KnownEnd>} */
+  /** Subscribed documents; bounded by the number of feeds. @type {Map<string, KnownEnd>} */
   const subscribed = new Map()
   /** Documents that are being reset because of a live record. @type {Set<string>} */
   const resetting = new Set()
 
   /**
-   * Begins another epoch, because this one has given an offset twice, or has lost one that it gave.
+   * Begins another epoch, because this one has assigned an offset twice, or has lost an assigned one.
    * @param {string} guid
    * @param {string} epoch
    */
   async function reset (guid, epoch) {
     metrics.bus_errors.inc({ operation: 'rollback' })
     const done = await scripts.reset([documentLog(guid), documentMeta(guid)], [epoch, newEpoch()])
-    if (done === 1) log.warn({ guid }, 'redis has lost the last records of a document: its log begins anew')
+    if (done === 1) log.warn({ guid }, 'redis has lost the last records of a document: new epoch, its clients resync')
   }
 
-  /** @param {string} guid @param {string} epoch that gave an offset twice */
+  /** @param {string} guid @param {string} epoch that assigned an offset twice */
   function resetOnce (guid, epoch) {
     if (resetting.has(guid)) return
     resetting.add(guid)
@@ -70,13 +70,13 @@ export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics,
       .then(
         () => onReset(guid),
         () => {}
-      ) // the next record shows it again
+      ) // after a failure the next record proves the loss again
       .finally(() => resetting.delete(guid))
   }
 
   /**
-   * Reads the end of a log, which resets the document if records are lost. That end is not remembered: where records
-   * come faster than live delivery brings them, each look would ask for the next one.
+   * Reads the end of a log, which resets the document if records are lost. That end is not noted: if records are
+   * appended faster than live delivery receives them, each look would cause the next one.
    * @param {string} guid
    * @param {string} epoch of the log if nothing is lost
    */
@@ -86,7 +86,7 @@ export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics,
         if (end?.epoch !== epoch) onReset(guid)
       },
       () => {
-        // the next record makes us look again
+        // the next record repeats the look
         const known = subscribed.get(guid)
         if (known !== undefined) known.unsure = true
       }
@@ -99,7 +99,7 @@ export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics,
     /** @returns {IterableIterator<string>} documents that are subscribed */
     guids: () => subscribed.keys(),
 
-    /** @param {string} guid @returns {KnownEnd} names this subscription: what is known stays true with the next one */
+    /** @param {string} guid @returns {KnownEnd} identifies this subscription; the next one keeps the known positions */
     subscribe (guid) {
       const subscription = { ...(subscribed.get(guid) ?? nothingKnown()) }
       subscribed.set(guid, subscription)
@@ -108,8 +108,8 @@ export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics,
 
     /**
      * @param {string} guid
-     * @param {KnownEnd} [subscription] only this one; default: the last one
-     * @returns {boolean} whether the document was subscribed (by it), and is no more
+     * @param {KnownEnd} [subscription] only this one; default: the current one
+     * @returns {boolean} whether the document was subscribed (by it) until now
      */
     unsubscribe: (guid, subscription = subscribed.get(guid)) =>
       subscription !== undefined && subscribed.get(guid) === subscription && subscribed.delete(guid),
@@ -117,9 +117,9 @@ export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics,
     clear () { subscribed.clear() },
 
     /**
-     * Every live record passes here: one comparison for those in order.
+     * Called for every live record: one comparison for a record in order.
      * @param {import('./contract.js').BusRecord} record
-     * @returns {boolean} whether it is to be delivered
+     * @returns {boolean} whether to deliver it
      */
     accepts ({ publication, epoch, offset }) {
       const guid = publication.guid ?? ''
@@ -141,8 +141,8 @@ export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics,
 
     /**
      * @param {string} guid
-     * @returns {KnownEnd | undefined} what is known before an end is read: live records that come meanwhile may be
-     *   newer than the answer
+     * @returns {KnownEnd | undefined} a copy, to be taken before an end is read: live records that arrive meanwhile may
+     *   be newer than the reply
      */
     knownOf (guid) {
       const known = subscribed.get(guid)
@@ -163,13 +163,13 @@ const nothingKnown = () => ({ epoch: '', offset: 0, read: { epoch: '', offset: 0
 /**
  * @param {Position} position
  * @param {Position} other
- * @returns {boolean} whether both are of one log, and `other` comes after it
+ * @returns {boolean} whether both are of one log, and `other` is later
  */
 const isBefore = (position, other) => position.epoch === other.epoch && position.offset < other.offset
 
 /**
  * @param {Position} end of a log
- * @param {KnownEnd | undefined} known as it was before the end was asked for
+ * @param {KnownEnd | undefined} known as it was before the end was read
  * @returns {boolean} whether the log has lost records
  */
 export const hasLost = (end, known) => known !== undefined && (isBefore(end, known) || isBefore(end, known.read))
