@@ -12,7 +12,7 @@ import { noSlotSockets } from '../helpers/slot-sockets.js'
 import { waitFor } from '../helpers/wait.js'
 
 const TLS = fileURLToPath(new URL('../helpers/tls/', import.meta.url))
-/** Its answer says which worker it is from; anything else leaves no session behind. */
+/** The response names the worker, and an unconfirmed handshake leaves no session behind. */
 const HANDSHAKE = '/socket.io/?EIO=4&transport=polling'
 
 /** @typedef {{ begin: number, took: number, worker?: string, error?: string }} Outcome times in ms */
@@ -37,7 +37,7 @@ function ask (url) {
 }
 
 /**
- * Requests one after the other at a steady rate, whatever becomes of them.
+ * Sends requests one after the other at a steady rate, regardless of their outcome.
  * @param {string} url
  * @param {number} rate per second
  * @param {(count: number) => boolean} more
@@ -59,7 +59,7 @@ const errors = (outcomes) =>
 
 /**
  * @param {Outcome[]} outcomes
- * @param {number} tolerance so much of its share a worker may have more or less
+ * @param {number} tolerance allowed deviation of a worker from its share, as a fraction of it
  */
 function assertEven (outcomes, tolerance) {
   assert.deepEqual(errors(outcomes), [])
@@ -74,7 +74,7 @@ describe('workers accept connections themselves', () => {
   const scope = fileScope()
   /** @type {Awaited<ReturnType<typeof startCluster>>} */
   let cluster
-  // IPv6 that takes IPv4 as well, and TLS: who stands in must do it for them too
+  // IPv6 that accepts IPv4 as well, and TLS: the stand-in for a missing worker must support both
   before(async () => {
     cluster = await startCluster(scope, {
       WORKERS: '2',
@@ -91,21 +91,21 @@ describe('workers accept connections themselves', () => {
     (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway').map(({ pid }) => pid)
 
   test(
-    'few connections a second are spread as evenly as many at once',
+    'slow connections are spread as evenly as a burst',
     { skip: noSlotSockets, timeout: 180_000 },
     async (t) => {
       const plain = await startCluster(t, { WORKERS: '2', REDIS_URL: redisUrl(), DRAIN_TIMEOUT: '500' })
       const few = await trickle(plain.url + HANDSHAKE, 100, (count) => count < 600)
       const many = await Promise.all(Array.from({ length: 2000 }, () => ask(plain.url + HANDSHAKE)))
-      // a fair coin strays further less than once in 500,000 times; from a shared socket a worker gets 71 to 86 % of
-      // the few
+      // a fair coin deviates more only once in 500,000 runs; with one shared socket a worker gets 71 to 86 % of slow
+      // connections
       assertEven(few, 0.2)
       assertEven([...few, ...many], 0.1)
     }
   )
 
   test(
-    'kill -9, again and again: a client that connects meanwhile is answered by the other, and does not wait for the next process',
+    'repeated kill -9: the other worker answers new clients, which do not wait for the next process',
     { timeout: 360_000 },
     async (t) => {
       let asking = true
@@ -115,9 +115,9 @@ describe('workers accept connections themselves', () => {
       const asked = trickle(cluster.url + HANDSHAKE, 100, () => asking)
       /** @type {number[]} */
       const killed = []
-      /** When a process was there in its place, and answered; on a busy machine both take longer. @type {number[]} */
+      /** When the replacement process was ready; on a busy machine it takes longer. @type {number[]} */
       const replaced = []
-      // the first end is mended at once, the others after a pause
+      // the first replacement starts at once, later ones after a pause
       for (let kills = 0; kills < 3; kills++) {
         const pid = /** @type {number} */ ((await workers()).at(-1))
         const others = (await workers()).filter((other) => other !== pid)
@@ -130,12 +130,12 @@ describe('workers accept connections themselves', () => {
           },
           { timeout: 20_000, message: 'another process' }
         )
-        await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'a worker that stays' })
+        await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'a stable worker' })
         replaced.push(performance.now())
       }
       asking = false
       const outcomes = await asked
-      // what a process has accepted is lost with it
+      // connections that the killed process had accepted are lost
       const held = (/** @type {Outcome} */ { begin, took }) =>
         killed.some((time) => begin <= time && begin + took >= time)
       const waited = (/** @type {Outcome} */ { begin, took }) =>
@@ -150,7 +150,7 @@ describe('workers accept connections themselves', () => {
   )
 
   test(
-    'who waits at a worker that hangs is answered by the other when it is killed',
+    'clients that wait for a hanging worker are answered by the other when it is killed',
     { timeout: 180_000 },
     async () => {
       const [pid] = await workers()
@@ -163,7 +163,7 @@ describe('workers accept connections themselves', () => {
       process.kill(pid, 'SIGKILL')
       assert.deepEqual(errors(await Promise.all(asked)), [])
       if (!noSlotSockets) assert.ok(waiting > 0, `${waiting} waited`)
-      await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'a worker in its place' })
+      await waitFor(() => cluster.ready(), { timeout: 30_000, message: 'the replacement' })
     }
   )
 
@@ -188,7 +188,7 @@ describe('workers accept connections themselves', () => {
     if (!noSlotSockets) assertEven(await trickle(cluster.url + HANDSHAKE, 200, (count) => count < 600), 0.2)
   })
 
-  test('a worker that is told to end by somebody else leaves nobody waiting', { timeout: 270_000 }, async (t) => {
+  test('a worker that gets SIGTERM from outside leaves no client waiting', { timeout: 270_000 }, async (t) => {
     let asking = true
     t.after(() => { asking = false })
     const asked = trickle(cluster.url, 100, () => asking)

@@ -100,14 +100,14 @@ test('a machine with more connections gets less weight from its agent', { skip, 
     timeout: 15_000,
     message: () => last
   })
-  // as many as AGENT_CAPACITY says for two workers, past the balancer. How busy the other one is decides what it has
-  // left: it is not full
+  // Reach AGENT_CAPACITY of two workers, bypassing the balancer. The weight of the other machine depends on its load;
+  // it is not full.
   await Promise.all(Array.from({ length: 40 }, () => connectClient(t, scene.first.url)))
   await waitFor(async () => (last = await weights())[0] === 1 && last[1] > 1, { timeout: 15_000, message: () => last })
 })
 
 test(
-  'a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back',
+  'a stopping machine gets no new connections, no client misses a record, and it is used again after its restart',
   { skip, timeout: 270_000 },
   async (t) => {
     await waitFor(async () => (await status()).every(({ status }) => status === 'UP'), {
@@ -136,7 +136,7 @@ test(
   }
 )
 
-test('a gateway that is killed costs nobody a record', { skip, timeout: 180_000 }, async (t) => {
+test('killing a gateway loses no record', { skip, timeout: 180_000 }, async (t) => {
   await killingCostsNothing(t, scene)
   /** @type {any} */
   let last

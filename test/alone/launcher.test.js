@@ -25,7 +25,7 @@ import { freePorts } from '../services/ports.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * A cluster whose temporary directory is its own, so that what it leaves there can be seen.
+ * Starts a cluster with a temporary directory of its own, so that leftovers are visible.
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {Record<string, string>} [env]
  */
@@ -59,9 +59,9 @@ async function isFree (port) {
 }
 
 /**
- * Waits for the end of a cluster, and that nothing of it is left.
+ * Waits for the end of a cluster, and checks that nothing is left.
  * @param {Awaited<ReturnType<typeof start>>} cluster
- * @param {number[]} pids of what it had started
+ * @param {number[]} pids of the processes it had started
  */
 async function gone (cluster, pids) {
   const end = await cluster.exited
@@ -72,7 +72,7 @@ async function gone (cluster, pids) {
   return end
 }
 
-describe('a cluster that goes on', () => {
+describe('a cluster that keeps running', () => {
   const scope = fileScope()
   const topics = freshTopics(scope)
   /** @type {Awaited<ReturnType<typeof start>>} */
@@ -81,7 +81,7 @@ describe('a cluster that goes on', () => {
     cluster = await start(scope, { ...topics.env, DRAIN_TIMEOUT: '10000' })
   }, { timeout: 270_000 })
 
-  test('gateway workers run with the flags that were measured for them, the others without', async () => {
+  test('only gateway workers run with the tuned V8 flags', async () => {
     const flagsOf = (/** @type {number} */ pid) =>
       readFileSync(`/proc/${pid}/cmdline`, 'utf8')
         .split('\0')
@@ -91,7 +91,7 @@ describe('a cluster that goes on', () => {
   })
 
   test(
-    'a killed gateway worker is replaced, takes its number again, and the clients of the other notice nothing',
+    'a killed gateway worker is replaced, gets its number back, and clients of the other worker are not affected',
     { timeout: 90_000 },
     async (t) => {
       const clients = await connectToWorkers(t, cluster.url, 2, 40, () => ({ reconnection: true }))
@@ -111,7 +111,7 @@ describe('a cluster that goes on', () => {
       })
       await waitFor(() => clients.every((client) => client.connected), {
         timeout: 20_000,
-        message: 'every client back'
+        message: 'every client to reconnect'
       })
       assert.ok(lost.size > 0 && lost.size < clients.length, `${lost.size} lost`)
       const survivor = workerOf(/** @type {any} */ (clients.find((client) => !lost.has(client))))
@@ -140,14 +140,14 @@ describe('a cluster that goes on', () => {
         return now.length === 1 && now[0] !== pid && await cluster.ready()
       }, { timeout: 15_000, message: 'a new process' })
       assert.equal((await cluster.post(`/v1/documents/${guid}/broadcast`, { after: role })).status, 202)
-      // a new member waits for the end of the dead one's session
+      // a new member only joins after the session of the dead process has ended
       await waitFor(() => client.received.length === 1, { timeout: 20_000, message: 'the record' })
       assert.equal(client.connected, true)
     })
   }
 
   test(
-    'SIGHUP under load: no connection is refused, every client is back, every process is another one, and a second SIGHUP is not forgotten',
+    'SIGHUP under load: no connection is refused, every client reconnects, every process is replaced, and a second SIGHUP is not lost',
     { timeout: 270_000 },
     async (t) => {
       const before = await cluster.pids()
@@ -216,7 +216,7 @@ describe('a cluster that goes on', () => {
       assert.equal(unready, undefined, 'ready all the time')
       assert.equal(most, 5, 'one process at a time')
       await waitFor(allBack, { timeout: 10_000, message: missing })
-      assert.deepEqual([...untold], [], 'all were told')
+      assert.deepEqual([...untold], [], 'every client got gateway:draining')
       assert.equal((await cluster.post(`/v1/documents/${randomUUID()}/broadcast`, 1)).status, 202)
       await waitFor(() => cluster.sockets().length === 4, { message: cluster.sockets })
     }
@@ -224,7 +224,7 @@ describe('a cluster that goes on', () => {
 })
 
 test(
-  'SIGTERM: clients are told, everything ends within DRAIN_TIMEOUT with exit code 0, and nothing is left',
+  'SIGTERM: clients get gateway:draining, all processes end within DRAIN_TIMEOUT with exit code 0, and nothing is left',
   { timeout: 120_000 },
   async (t) => {
     const cluster = await start(t, { DRAIN_TIMEOUT: '5000' })
@@ -239,16 +239,16 @@ test(
     assert.equal(pids.length, 3)
     process.kill(cluster.pid, 'SIGTERM')
     await told
-    // a polling client is told with its next request, and may find nobody there any more
+    // a polling client learns it with its next request, and may find the server gone
     for (const [i, [reason]] of (await ended).entries())
       assert.match(reason, i % 3 ? /^transport close$/ : /^transport (close|error)$/)
-    // 1: something had to be killed because it took longer
+    // exit code 1 would mean that a process had to be killed after the timeout
     assert.deepEqual(await gone(cluster, pids), { code: 0, signal: null })
   }
 )
 
 test(
-  'a worker that hangs is killed soon after DRAIN_TIMEOUT, and the exit code says so',
+  'a worker that hangs is killed soon after DRAIN_TIMEOUT, with exit code 1',
   { timeout: 120_000 },
   async (t) => {
     const cluster = await start(t, { DRAIN_TIMEOUT: '500', WORKERS: '1' })
@@ -265,11 +265,11 @@ test('a second signal ends everything at once', { timeout: 120_000 }, async (t) 
   const pids = await cluster.pids()
   process.kill((await cluster.pids('gateway'))[0], 'SIGSTOP')
   process.kill(cluster.pid, 'SIGINT')
-  await waitFor(async () => (await cluster.pids()).length < 2, { message: 'the first signal to be heard' })
+  await waitFor(async () => (await cluster.pids()).length < 2, { message: 'the first signal to take effect' })
   const begin = performance.now()
   process.kill(cluster.pid, 'SIGINT')
   assert.deepEqual(await gone(cluster, pids), { code: 1, signal: null })
-  assert.ok(performance.now() - begin < 15_000, 'DRAIN_TIMEOUT, which is 30 s, is not waited for')
+  assert.ok(performance.now() - begin < 15_000, 'it did not wait for DRAIN_TIMEOUT (30 s)')
 })
 
 test('a killed launcher: its processes notice, drain, and leave nothing behind', { timeout: 120_000 }, async (t) => {
@@ -285,7 +285,7 @@ test('a killed launcher: its processes notice, drain, and leave nothing behind',
 })
 
 test(
-  'a new process that does not start leaves the old one serving, and the log says why',
+  'when a new process fails to start, the old one keeps serving and the log has the reason',
   { timeout: 120_000 },
   async (t) => {
     const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-keys-'))
@@ -325,11 +325,11 @@ function runLauncher (t, env) {
   t.after(() => { child.kill('SIGKILL') })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output += chunk })
-  // closed when the last process that shares its output has ended, which is when nothing is left of it
+  // 'close' comes when the last process that shares the output has ended: then nothing is left
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })))
 }
 
-describe('what cannot start says why in one line, with exit code 1, and leaves nothing', () => {
+describe('a failed start logs the reason in one line, exits with code 1, and leaves nothing', () => {
   /**
    * @param {import('node:test').TestContext} t
    * @param {Record<string, string>} env
@@ -358,7 +358,7 @@ describe('what cannot start says why in one line, with exit code 1, and leaves n
   for (const [name, role] of [['PORT', 'gateway-\\d'], ['API_PORT', 'api-0'], ['ADMIN_PORT', '']]) {
     test(`${name} is taken`, { timeout: 90_000 }, async (t) => {
       const server = createServer()
-      // nor is it shared with a stranger who would
+      // the port is taken even if the other process allows sharing it
       server.listen({ port: 0, host: '127.0.0.1', reusePort: noSlotSockets === false })
       await once(server, 'listening')
       t.after(() => server.close())
@@ -373,7 +373,7 @@ describe('what cannot start says why in one line, with exit code 1, and leaves n
     })
   }
 
-  test('a password that Redis does not know', { timeout: 90_000 }, async (t) => {
+  test('a wrong Redis password', { timeout: 90_000 }, async (t) => {
     await fails(
       t,
       { REDIS_URL: redisUrl().replace('redis://', 'redis://nobody:wrong@') },

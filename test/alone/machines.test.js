@@ -26,9 +26,8 @@ import { lacks } from '../services/install.js'
 import { waitUntil } from '../services/wait.js'
 
 /**
- * Three hosts with networks and names of their own: two run inkcast with the settings of docs/deployment.md, the third
- * one Redis, Kafka and HAProxy with deploy/haproxy/terminate.cfg, in which only the path of the certificate is
- * replaced.
+ * Three hosts with networks and names of their own. Two run inkcast with the settings of docs/deployment.md; the third
+ * one runs Redis, Kafka and HAProxy with deploy/haproxy/terminate.cfg, changed only in the path of the certificate.
  */
 const skip = await lacksHosts() || await lacks(['haproxy', 'redis-server', 'java'])
 const scope = fileScope()
@@ -95,7 +94,7 @@ async function startMachine (name, env, options) {
     ...own,
     REDIS_URL: services.redisUrl,
     KAFKA_BROKERS: services.kafkaBrokers,
-    // so that a machine that has lost its network is given up in seconds
+    // detect a machine without network within seconds
     HEARTBEAT_MAX: '5000',
     HEARTBEAT_TIMEOUT: '5000',
     ...env
@@ -126,7 +125,7 @@ const asUser = async (uid = `user-${randomUUID()}`) => ({
 })
 
 /**
- * The polling transport, by hand.
+ * The polling transport without a client library.
  * @param {string} url of a machine
  * @param {string} [sid]
  * @param {RequestInit} [init]
@@ -144,7 +143,7 @@ async function openSession (url) {
 }
 
 test(
-  'clients of every kind work on two machines, with requests dealt out in turn',
+  'clients of every kind work on two machines with round-robin requests',
   { skip, timeout: 180_000 },
   async (t) => {
     await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })
@@ -152,7 +151,7 @@ test(
       const metrics = await machine.metrics()
       const strays = (/** @type {string} */ result) =>
         sum(metrics, 'inkcast_stray_requests_total', `result="${result}"`)
-      assert.ok(strays('forwarded') > 0, 'requests came to another machine than that of their session')
+      assert.ok(strays('forwarded') > 0, 'requests reached a machine other than their session\'s')
       assert.deepEqual({ failed: strays('failed'), unknown: strays('unknown') }, { failed: 0, unknown: 0 })
     }
   }
@@ -175,7 +174,7 @@ test('a session of one machine is served by each worker of the other, request by
 })
 
 test(
-  'what is published on one machine, signals and rooms of Socket.IO reach the members on both',
+  'records, signals and Socket.IO rooms reach members on both machines',
   { skip, timeout: 180_000 },
   async (t) => {
     const guid = `both-${randomUUID()}`
@@ -232,7 +231,7 @@ test(
   }
 )
 
-test('kick disconnects a user on both machines, whichever is asked', { skip, timeout: 180_000 }, async (t) => {
+test('kick disconnects a user on both machines, from either one', { skip, timeout: 180_000 }, async (t) => {
   const uid = `user-${randomUUID()}`
   const options = await asUser(uid)
   const tabs = (await Promise.all([first, second].flatMap((machine) =>
@@ -247,7 +246,7 @@ test('kick disconnects a user on both machines, whichever is asked', { skip, tim
   assert.equal(stranger.connected, true)
 })
 
-test('the listener for other machines serves nobody but them', { skip }, async () => {
+test('the listener for other machines serves only them', { skip }, async () => {
   const sid = await openSession(second.url)
   const listener = `http://127.0.0.1:${await hosts.machine2.door(3100)}`
   const path = `/socket.io/?EIO=4&transport=polling&sid=${sid}`
@@ -262,21 +261,21 @@ test('the listener for other machines serves nobody but them', { skip }, async (
 
   assert.deepEqual(await ask({}), refused)
   assert.deepEqual(await ask({ [PROOF_HEADER]: 'nonsense' }), refused)
-  assert.deepEqual(await ask(proof('a secret that somebody made up')), refused)
-  assert.deepEqual(await ask(proof(secret, 'GET')), refused, 'of another method')
-  assert.deepEqual(await ask(proof(secret, 'POST', path.replace(sid, 'another'))), refused, 'of another session')
-  assert.deepEqual(await ask(proof(secret, 'POST', path, Date.now() - 60_000)), refused, 'of a minute ago')
-  assert.deepEqual(await ask(proof(secret, 'POST', path, Date.now() + 60_000)), refused, 'of the future')
+  assert.deepEqual(await ask(proof('a made-up secret')), refused)
+  assert.deepEqual(await ask(proof(secret, 'GET')), refused, 'for another method')
+  assert.deepEqual(await ask(proof(secret, 'POST', path.replace(sid, 'another'))), refused, 'for another session')
+  assert.deepEqual(await ask(proof(secret, 'POST', path, Date.now() - 60_000)), refused, 'a minute old')
+  assert.deepEqual(await ask(proof(secret, 'POST', path, Date.now() + 60_000)), refused, 'from the future')
   assert.equal((await fetch(`${listener}/status`)).status, 404)
   assert.deepEqual(await ask(proof(secret)), { status: 200, text: 'ok' })
 
-  // nobody gets in through a machine's front door by sending a proof himself
+  // the public listener ignores a proof header
   const strange = await poll(first.url, sid, { headers: { [PROOF_HEADER]: 'nonsense' } })
   assert.equal(strange.status, 200)
 })
 
 test(
-  'a worker that is being replaced and the one after it are both reached by other machines',
+  'other machines reach a worker during its replacement, and its successor',
   { skip, timeout: 180_000 },
   async (t) => {
     const options = await asUser()
@@ -288,7 +287,7 @@ test(
         sid = await openSession(second.url)
         return sid.slice(0, 2) !== before
       },
-      { timeout: 20_000, message: 'a session of the new worker' }
+      { timeout: 20_000, message: 'a session on the new worker' }
     )
     assert.deepEqual(await poll(first.url, sid, { method: 'POST', body: '40{}' }), { status: 200, text: 'ok' })
     await waitFor(second.ready, { timeout: 20_000, message: 'the end of the reload' })
@@ -312,7 +311,7 @@ test('sessions of a machine without PEER_HOST are unknown to others', { skip, ti
 })
 
 test(
-  'a machine that loses its network costs nobody a record, and its sessions are given up',
+  'a machine that loses its network loses no record, and its sessions end',
   { skip, timeout: 270_000 },
   async (t) => {
     const options = await asUser()
@@ -324,12 +323,12 @@ test(
       () => hosts.machine1.unplug(),
       (clients) => clients.every((client) => staying.has(workerOf(client)))
     )
-    // a poll that has found nobody would be held until the next ping
+    // while its owner is unreachable but not given up, a poll would be held until the next ping
     assert.equal((await poll(second.url, sid, { signal: AbortSignal.timeout(20_000) })).status, 400)
   }
 )
 
-test('a machine that has its network back is used again', { skip, timeout: 270_000 }, async (t) => {
+test('a machine whose network is restored is used again', { skip, timeout: 270_000 }, async (t) => {
   await waitFor(async () => (await redis.zcount('inkcast:{workers}:expiry', Date.now(), '+inf')) === 1, {
     timeout: 15_000,
     message: 'its worker numbers to be free'
@@ -339,12 +338,12 @@ test('a machine that has its network back is used again', { skip, timeout: 270_0
   assert.equal(
     await redis.zcount('inkcast:{workers}:expiry', Date.now(), '+inf'),
     3,
-    'others find the sessions of a machine that is ready'
+    'a ready machine holds its worker numbers'
   )
   const workers = await workersOf(t, first.url, 2, await asUser())
   await waitFor(async () => workers.has(workerOf(await connectClient(t, url, await asUser()))), {
     timeout: 15_000,
-    message: 'a client on it'
+    message: 'a client on this machine'
   })
   await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })
 })

@@ -8,7 +8,7 @@ import { waitFor } from '../helpers/wait.js'
 
 const REDIS_URL = await ownRedisUrl(fileScope())
 
-test('a cluster without Kafka counts what the api, clients and signals publish', async (t) => {
+test('a cluster without Kafka counts records of the api, of clients and of signals', async (t) => {
   const cluster = await startCluster(t, { REDIS_URL, WORKERS: '1' })
   const client = await connectClient(t, cluster.url)
   assert.equal((await client.ask('doc:join', { guid: 'doc' })).ok, true)

@@ -18,7 +18,7 @@ before(async () => {
   cluster = await startCluster(scope, { WORKERS: '2', REDIS_URL, MAX_DOCUMENTS_PER_CONNECTION: '1000', ...topics.env })
 }, { timeout: 90_000 })
 
-/** Worker number of a connection id, enough to tell workers apart. @param {{ id?: string }} client */
+/** Worker number of a connection id. @param {{ id?: string }} client */
 const workerOf = (client) => client.id?.slice(0, 2)
 
 /** @param {number} i @returns {{ payload: any, contentType: string }} */
@@ -37,7 +37,7 @@ function samplePayload (i) {
   return { payload: { i, text: `record ${i}` }, contentType: i % 2 ? 'application/json' : 'application/msgpack' }
 }
 
-/** Binary comes as Buffer or Uint8Array, depending on the codec. @param {any} value @returns {any} */
+/** Binary arrives as Buffer or Uint8Array, depending on the codec. @param {any} value @returns {any} */
 function plain (value) {
   if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('hex') }
   if (Array.isArray(value)) return value.map(plain)
@@ -92,7 +92,7 @@ test(
           headers: { 'x-operator': 'broadcast', 'x-guid': guid, 'content-type': contentType }
         }
       })
-      // a request may hold 1 MB
+      // one request holds up to 1 MB
       const large = messages.filter(({ value }) => value.length > 100_000)
       if (large.length === 0) await producer.send({ topic: topics.downlink, messages })
       else for (const message of messages) await producer.send({ topic: topics.downlink, messages: [message] })
@@ -158,7 +158,7 @@ test('socket reaches one connection, everyone all of them', { timeout: 90_000 },
 })
 
 test(
-  'doc:send is acknowledged when Kafka has the record, with who sent it set by the gateway',
+  'doc:send is acknowledged when Kafka has the record, and the gateway sets the sender',
   { timeout: 90_000 },
   async (t) => {
     const guid = `uplink-${randomUUID()}`
@@ -169,7 +169,7 @@ test(
     const answer = await json.ask('doc:send', { guid, event: 'edit', data: { text: 'größer' } })
     assert.equal(answer.ok, true, JSON.stringify(answer))
     assert.equal((await msgpack.ask('doc:send', { guid, data: { bytes: Buffer.from([1, 2, 3]) } })).ok, true)
-    // among what is told of who is connected
+    // without life-cycle events
     const sent = () =>
       records.filter(({ headers }) => headers['x-operator'] === 'message' && headers['x-guid'] === guid)
     await waitFor(() => sent().length === 2, { timeout: 15_000, message: () => sent().length })

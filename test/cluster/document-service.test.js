@@ -28,14 +28,14 @@ before(async () => {
   service = await startDocumentService(scope, { port, apiUrl: cluster.apiUrl, kafka: topics.env })
 }, { timeout: 90_000 })
 
-/** As the page loads it. @param {string} guid @returns {Promise<any>} */
+/** Loads the document as the page does. @param {string} guid @returns {Promise<any>} */
 const load = async (guid) => (await fetch(`${cluster.url}/documents/${guid}`)).json()
 /** @param {{ received: { event: string, payload: any, meta: any }[] }} client */
 const changesOf = ({ received }) =>
   received.filter(({ event }) => event === 'sheet:changes').flatMap(({ payload }) => payload.changes)
 
 test(
-  'what a client asks for is checked, kept and told to everyone; who comes later loads it and goes on from there',
+  'a client\'s operation is checked, stored and published; a later client loads it and continues from there',
   { timeout: 180_000 },
   async (t) => {
     const guid = `plan-${randomUUID()}`
@@ -94,7 +94,7 @@ test(
 )
 
 test(
-  'a service that is killed in the middle of it loses nothing and tells nothing twice',
+  'a killed service loses no operation and publishes none twice',
   { timeout: 270_000 },
   async (t) => {
     const guid = `killed-${randomUUID()}`

@@ -12,7 +12,7 @@ import { waitFor } from '../helpers/wait.js'
 const REDIS_URL = await ownRedisUrl(fileScope())
 
 test(
-  'a request that is made again reaches clients once, and canaries are seen by nobody but the metrics',
+  'a repeated request reaches clients once, and canaries show in metrics only',
   { timeout: 270_000 },
   async (t) => {
     const topics = freshTopics(t)

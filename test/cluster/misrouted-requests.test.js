@@ -21,7 +21,7 @@ const strays = async (cluster, result) =>
   sum(await cluster.metrics(), 'inkcast_stray_requests_total', `result="${result}"`)
 
 /**
- * A polling session that is connected, all of it over one connection.
+ * A connected polling session over a single connection.
  * @param {Awaited<ReturnType<typeof oneToEach>>[number]} connection
  * @param {string} [sid]
  * @returns {Promise<string>} sid
@@ -72,7 +72,7 @@ for (const workers of [2, 3]) {
     })
 
     test(
-      'bodies of 1 MB in pieces, with a length and chunked, arrive whole at the owner',
+      'bodies of 1 MB in pieces, with a length or chunked, arrive whole at the owner',
       { timeout: 180_000 },
       async (t) => {
         const connections = await oneToEach(t, cluster.url, workers)
@@ -106,7 +106,7 @@ for (const workers of [2, 3]) {
     )
 
     test(
-      'an upgrade that reaches another worker is handed over, with the bytes that come with it and right after it',
+      'an upgrade that reaches another worker is handed over, with the bytes that arrive with it and directly after it',
       { timeout: 90_000 },
       async (t) => {
         const [owner] = await oneToEach(t, cluster.url, 1)
@@ -125,7 +125,7 @@ for (const workers of [2, 3]) {
             (text) => /^HTTP\/1.1 101 /.test(text) && text.endsWith('3probe'),
             'the answer to the probe'
           )
-          assert.equal((await polled).text, '6', 'the poll is let go')
+          assert.equal((await polled).text, '6', 'the pending poll is released')
           other.write(Buffer.concat([textFrame('5'), textFrame('427["doc:join",{"guid":"handed-over"}]')]))
           await other.until((text) => text.includes('437[{"ok":true'), 'the answer over WebSocket')
           assert.equal((await strays(cluster, 'handed_over')) - before, 1)
@@ -156,14 +156,14 @@ for (const workers of [2, 3]) {
       }
     )
 
-    test('sessions of nobody are answered as Engine.IO does, on each worker', { timeout: 90_000 }, async (t) => {
+    test('each worker answers unknown sessions as Engine.IO does', { timeout: 90_000 }, async (t) => {
       const unknown = await strays(cluster, 'unknown')
       const nobody = `_${'A'.repeat(19)}`
       const connections = await oneToEach(t, cluster.url, workers)
       for (const connection of connections) {
         assert.deepEqual(await connection.poll(nobody), UNKNOWN)
         assert.deepEqual(await connection.post(nobody, ['40']), UNKNOWN)
-        // a session that has never been, of a worker that is
+        // a session that never existed, of an existing worker
         for (const { worker } of connections)
           assert.deepEqual(await connection.poll(`${worker}${'A'.repeat(18)}`), UNKNOWN)
         const raw = await rawConnection(t, cluster.url, (worker) => worker === connection.worker)
@@ -175,12 +175,12 @@ for (const workers of [2, 3]) {
     })
 
     test(
-      'a worker that is replaced lets go of the polls of others: their sessions live on until their own worker says goodbye',
+      'a worker that is replaced releases the polls of other workers\' sessions, which continue until their own worker drains',
       { timeout: 180_000 },
       async (t) => {
         const connections = await oneToEach(t, cluster.url, workers)
         const sids = await Promise.all(connections.map((connection) => connected(connection)))
-        // each session polls at another worker than its own, until it is told to go
+        // each session polls at a worker other than its own, until it gets gateway:draining
         const polled = Promise.all(
           sids.map(async (sid, i) => {
             const answers = []
@@ -194,7 +194,7 @@ for (const workers of [2, 3]) {
         const all = await polled
         for (const answers of all) {
           assert.match(answers.pop()?.text ?? '', /^42\["gateway:draining",/)
-          // on a slow machine a ping may come as well
+          // a slow machine may add a ping
           assert.ok(
             answers.every(({ text }) => /^[26]$/.test(text)),
             JSON.stringify(answers)
@@ -202,7 +202,7 @@ for (const workers of [2, 3]) {
         }
         assert.ok(
           all.flat().some(({ text }) => text === '6'),
-          'a poll was let go'
+          'a poll was released'
         )
         await waitFor(
           async () => {
@@ -222,7 +222,7 @@ for (const workers of [2, 3]) {
         const sids = await Promise.all(connections.map((connection) => connected(connection)))
         const [victim] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
         process.kill(victim.pid, 'SIGKILL')
-        // which of them it was shows when its connection breaks
+        // the killed worker is the one whose connection breaks
         const alive = await Promise.all(
           sids.map((sid, i) =>
             connections[i].post(sid, ['3']).then(
@@ -240,7 +240,7 @@ for (const workers of [2, 3]) {
         }
         await waitFor(cluster.ready, { timeout: 10_000, message: 'a new worker' })
         const successor = (await oneToEach(t, cluster.url, workers)).find(({ worker }) => worker === workerOf(dead))
-        assert.ok(successor, 'the number is taken again')
+        assert.ok(successor, 'the number is in use again')
         for (const survivor of survivors) {
           assert.deepEqual(await survivor.poll(dead), UNKNOWN)
           await connected(survivor, await successor.handshake())

@@ -64,7 +64,7 @@ test('a page of the same origin may connect, also on a port of its own', { skip 
 })
 
 test(
-  'a machine that is told to stop gets nothing new, nobody misses a record, and it is used again when it is back',
+  'a stopping machine gets no new connections, no client misses a record, and it is used again after its restart',
   { skip, timeout: 270_000 },
   async (t) => {
     const staying = await stoppingCostsNothing(t, scene)
@@ -74,9 +74,9 @@ test(
         const client = await connectClient(t, scene.terminating.url, { ca })
         return !staying.has(workerOf(client))
       },
-      { timeout: 15_000, message: 'a client of the machine that is back' }
+      { timeout: 15_000, message: 'a client on the restarted machine' }
     )
   }
 )
 
-test('a gateway that is killed costs nobody a record', { skip, timeout: 180_000 }, (t) => killingCostsNothing(t, scene))
+test('killing a gateway loses no record', { skip, timeout: 180_000 }, (t) => killingCostsNothing(t, scene))

@@ -15,8 +15,8 @@ before(
   { timeout: 120_000 }
 )
 
-// test/fault/orders.test.js does so a thousand times
-test('kicks and revokes reach their users while connections to Redis are cut, and no record behind a revoke reaches the revoked user', async () => {
+// test/fault/orders.test.js does the same a thousand times
+test('kicks and revokes reach their users while connections to Redis are cut, and no record after a revoke reaches the revoked user', async () => {
   await cuts.round()
   const { orders, lost, leaked, rejoined, missing } = cuts.sum
   assert.deepEqual(

@@ -28,7 +28,7 @@ const KINDS = [
   { codec: /** @type {const} */ ('msgpack'), transports: ['polling', 'websocket'] }
 ]
 
-/** @param {string} name of the metric with its labels, as far as they are wanted */
+/** @param {string} name of the metric, with the labels that matter */
 async function metric (name) {
   const lines = (await cluster.metrics()).split('\n').filter((line) => line.startsWith(name))
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
@@ -60,7 +60,7 @@ test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover 
 })
 
 test(
-  'a record reaches clients of all kinds on both workers, and strays are forwarded',
+  'a record reaches clients of all kinds on both workers, and misrouted requests are forwarded',
   { timeout: 180_000 },
   async (t) => {
     const guid = `document-${randomUUID()}`
@@ -77,14 +77,14 @@ test(
       message: () => clients.map(({ received }) => received.length)
     })
     for (const { received } of clients) assert.deepEqual(received[0].payload, { hello: 'all' })
-    assert.ok((await metric('inkcast_stray_requests_total{result="forwarded"')) > 0, 'strays were forwarded')
+    assert.ok((await metric('inkcast_stray_requests_total{result="forwarded"')) > 0, 'misrouted requests were forwarded')
     assert.equal(await metric('inkcast_stray_requests_total{result="failed"'), 0)
     assert.equal(await metric('inkcast_connections{'), clients.length)
   }
 )
 
 test(
-  'pm2 reload replaces every process without refusing one connection, and every client comes back',
+  'pm2 reload replaces every process without refusing a connection, and every client reconnects',
   { timeout: 270_000 },
   async (t) => {
     const before = await cluster.list()
@@ -101,13 +101,13 @@ test(
     const { connected, refused, workers } = await traffic.stop()
     assert.deepEqual(refused, [])
     assert.ok(connected > 50, `${connected} connected`)
-    assert.ok(workers.size >= 3, `old and new workers took connections: ${[...workers]}`)
+    assert.ok(workers.size >= 3, `old and new workers accepted connections: ${[...workers]}`)
     await waitFor(allBack, { timeout: 20_000, message: missing })
 
     const after = await cluster.list()
     assert.equal(after.length, before.length)
-    for (const { pid } of before) assert.ok(!after.some((process) => process.pid === pid), 'a process was not replaced')
-    // one that polls may learn of the end of its session only now
+    for (const { pid } of before) assert.ok(!after.some((process) => process.pid === pid), 'every process is replaced')
+    // a polling client may learn of the end of its session only now
     for (const client of clients)
       await waitFor(async () => (await client.ask('doc:join', { guid })).ok, {
         timeout: 10_000,
@@ -122,7 +122,7 @@ test(
   }
 )
 
-test('a killed worker is started again, and its socket is not left behind', { timeout: 180_000 }, async (t) => {
+test('a killed worker is restarted, and its socket file is removed', { timeout: 180_000 }, async (t) => {
   const clients = await Promise.all(
     Array.from({ length: 12 }, () => connectClient(t, cluster.url, { reconnection: true }))
   )
@@ -137,7 +137,7 @@ test('a killed worker is started again, and its socket is not left behind', { ti
   }, { timeout: 15_000, message: 'a new worker' })
   await waitFor(() => clients.every((client) => client.connected), {
     timeout: 10_000,
-    message: 'the clients to be back'
+    message: 'the clients to reconnect'
   })
 })
 
@@ -155,7 +155,7 @@ test('at the end nothing is left behind', { timeout: 90_000 }, async () => {
   await assert.rejects(stat(cluster.home), { code: 'ENOENT' })
 })
 
-test('without REDIS_URL, or with wrong settings, pm2 start says what to do', { timeout: 90_000 }, async (t) => {
+test('without REDIS_URL, or with wrong settings, the error of pm2 start says what to do', { timeout: 90_000 }, async (t) => {
   const [embedded, wrong] = await Promise.all([refusedByPm2(t, {}), refusedByPm2(t, { REDIS_URL, PORT: 'x' })])
   assert.equal(embedded.code, 1)
   assert.match(embedded.output, /inkcast: PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL/)

@@ -21,7 +21,7 @@ const GATEWAY = fileURLToPath(new URL('../../src/gateway.js', import.meta.url))
 const REDIS_URL = await ownRedisUrl(fileScope())
 
 test(
-  'members of two workers are one list; a tab that is closed, and a worker that is killed, leave once',
+  'members of two workers form one list; a closed tab and the clients of a killed worker leave once',
   { timeout: 360_000 },
   async (t) => {
     const cluster = await startCluster(t, { WORKERS: '2', REDIS_URL, AUTH_JWT_SECRET: SECRET, PRESENCE_GRACE: '1000' })
@@ -29,12 +29,12 @@ test(
     const tokens = await Promise.all(Array.from({ length: 520 }, (_, i) => signToken({ sub: `user-${i}` })))
     const clients = await connectToWorkers(t, cluster.url, 2, 12, (i) => ({ auth: { token: tokens[i] } }))
     const workerOf = (/** @type {{ id?: string }} */ { id }) => /** @type {number} */ (workerOfSid(String(id)))
-    // two of each worker: which one takes a connection is not even
+    // at least two per worker: the distribution is uneven
     while (
       clients.filter((client) => workerOf(client) === workerOf(clients[0])).length < 2 ||
       clients.filter((client) => workerOf(client) !== workerOf(clients[0])).length < 2
     ) {
-      assert.ok(clients.length < tokens.length, 'both workers take connections')
+      assert.ok(clients.length < tokens.length, 'both workers accept connections')
       clients.push(await connectClient(t, cluster.url, { auth: { token: tokens[clients.length] } }))
     }
     const watcher = clients[0]
@@ -74,7 +74,7 @@ test(
     const victim = JSON.parse(String(await redis.hget(WORKERS.owners, String(workerOf(rest[0])))))
     const gone = rest.map(({ id }) => id)
     process.kill(victim.pid, 'SIGKILL')
-    // the lease ends when the next process takes the number, or after 10 s
+    // the lease ends when the replacement takes the number, or after 10 s
     await waitFor(() => told.at(-1).count === clients.length - 1 - gone.length, {
       timeout: 30_000,
       message: () => JSON.stringify(told.at(-1))
@@ -85,7 +85,7 @@ test(
 )
 
 test(
-  'a gateway that starts beside a worker that has died cleans up after it, without a warning',
+  'a gateway that starts after another worker died cleans up after it, without a warning',
   { timeout: 180_000 },
   async (t) => {
     const { log } = recordingLog()

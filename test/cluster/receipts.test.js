@@ -10,7 +10,7 @@ import { childrenOf } from '../helpers/processes.js'
 import { waitFor } from '../helpers/wait.js'
 
 /**
- * Receipts through Kafka and two workers: one summary for each record, and all of them add up.
+ * Receipts through Kafka and two workers: one summary for each record, and correct totals.
  */
 const scope = fileScope()
 const REDIS_URL = await ownRedisUrl(scope)
@@ -38,8 +38,8 @@ const workerOf = (sid) => String(sid).slice(0, 2)
  * @param {import('node:test').TestContext} t
  * @param {string} guid
  * @param {number} least
- * @param {boolean} [polling] some of them; they are also cut off when a worker dies that only forwards for them.
- *   Default true
+ * @param {boolean} [polling] include polling clients, which also disconnect when a worker dies that only forwards their
+ *   requests. Default true
  */
 async function members (t, guid, least, polling = true) {
   /** @type {Awaited<ReturnType<typeof connectClient>>[]} */
@@ -57,7 +57,7 @@ async function members (t, guid, least, polling = true) {
 }
 
 test(
-  'each of 200 records has one summary, and all of them together are what the clients did',
+  'each of 200 records has one summary, and the totals match the clients\' acknowledgements',
   { timeout: 180_000 },
   async (t) => {
     const RECORDS = 200
@@ -110,7 +110,7 @@ test(
   }
 )
 
-test('the api asks for receipts as well, for every operator', { timeout: 180_000 }, async (t) => {
+test('the api requests receipts for every operator', { timeout: 180_000 }, async (t) => {
   const trace = `${randomUUID()}-`
   const clients = await members(t, randomUUID(), 8)
   for (const client of clients) client.on('ping-me', (_payload, _meta, acknowledge) => acknowledge())
@@ -132,7 +132,7 @@ test('the api asks for receipts as well, for every operator', { timeout: 180_000
   )
 })
 
-test('a worker that is killed leaves one summary behind that counts its members', { timeout: 180_000 }, async (t) => {
+test('after a worker is killed there is one summary that counts its members', { timeout: 180_000 }, async (t) => {
   const guid = randomUUID()
   const trace = `${randomUUID()}-`
   const clients = await members(t, guid, 8, false)

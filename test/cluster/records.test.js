@@ -20,7 +20,7 @@ before(async () => {
 }, { timeout: 90_000 })
 
 /**
- * Members of one document, of both codecs.
+ * Members of one document with both codecs.
  * @param {import('node:test').TestContext} t
  * @param {string} guid
  */
@@ -75,7 +75,7 @@ for (const compression of /** @type {const} */ (['none', 'gzip', 'snappy', 'lz4'
 }
 
 test(
-  '100 bad records between good ones are in the dead-letter topic with their reasons, and nothing else is disturbed',
+  '100 bad records between good ones go to the dead-letter topic with their reasons, and good ones are not affected',
   { timeout: 180_000 },
   async (t) => {
     const guid = `bad-${randomUUID()}`

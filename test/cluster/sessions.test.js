@@ -40,7 +40,7 @@ before(async () => {
   uplink = await topics.collect(topics.uplink)
 }, { timeout: 90_000 })
 
-/** @param {string} run part of the ids @returns {string[]} life-cycle events of them, as `operator uid guid reason` */
+/** @param {string} run part of the ids @returns {string[]} their life-cycle events, as `operator uid guid reason` */
 const events = (run) =>
   uplink
     .filter(({ headers }) => `${headers['x-uid']} ${headers['x-guid']}`.includes(run))
@@ -57,7 +57,7 @@ const sessionsOf = async (uid) =>
   /** @type {any} */ (await (await fetch(`${cluster.apiUrl}/v1/users/${uid}/sessions`)).json()).sessions
 
 test(
-  'the sessions of a user on two workers are told by the api, and what becomes of them by events',
+  'the api lists the sessions of a user on two workers, and events report their life cycle',
   { timeout: 180_000 },
   async (t) => {
     const run = `-${randomUUID()}`
@@ -102,12 +102,12 @@ test(
 )
 
 test(
-  'a worker that is killed: its users go offline and its documents are vacated, once each, and counts are right',
+  'after a worker is killed its users go offline and its documents are vacated, once each, and counts are correct',
   { timeout: 360_000 },
   async (t) => {
     const run = `-${randomUUID()}`
     const { port } = new URL(cluster.url)
-    // every other client shares a document with many, the others have one each
+    // every other client shares a document with many; each of the others has its own
     const guidOf = (/** @type {number} */ i) => (i % 2 === 0 ? `shared-${i % DOCUMENTS}${run}` : `own-${i}${run}`)
     const tokens = await Promise.all(Array.from({ length: CLIENTS }, (_, i) => signToken({ sub: `user-${i}${run}` })))
     const { score, clients } = await openClients({
@@ -141,7 +141,7 @@ test(
     await waitFor(() => [...clients.values()].some(({ state }) => state === 'closed'))
     await waitFor(() => events(run).some((event) => event.startsWith('offline')), {
       timeout: 30_000,
-      message: 'somebody to be offline'
+      message: 'a user to be offline'
     })
     const surviving = new Set([...clients].filter(([, { state }]) => state === 'open').map(([i]) => i))
     const gone = Array.from({ length: CLIENTS }, (_, i) => i).filter((i) => !surviving.has(i))

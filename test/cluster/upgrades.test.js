@@ -35,9 +35,9 @@ describe('TLS', () => {
   }, { timeout: 270_000 })
 
   /**
-   * A session that goes over to WebSocket through another worker.
+   * A session that upgrades to WebSocket through another worker.
    * @param {import('node:test').TestContext} t
-   * @param {(worker: string) => boolean} [wanted] its owner
+   * @param {(worker: string) => boolean} [wanted] condition for the owner
    */
   async function tunnelled (t, wanted = () => true) {
     const owner = await rawConnection(t, cluster.url, wanted)
@@ -64,7 +64,7 @@ describe('TLS', () => {
 
   test('stock clients that upgrade work', { timeout: 90_000 }, async (t) => {
     const forwarded = await strays(cluster, 'forwarded')
-    // until one of them had requests at both workers
+    // until one client had requests at both workers
     await waitFor(async () => {
       await Promise.all(
         Array.from({ length: 16 }, () => upgraded(t, cluster.url, { ca: readFileSync(file('cert.pem')) }))
@@ -75,14 +75,14 @@ describe('TLS', () => {
   })
 
   test(
-    'a worker that is replaced has the clients told whose WebSockets go through it',
+    'a worker that is replaced notifies clients whose WebSockets it forwards',
     { timeout: 180_000 },
     async (t) => {
       const one = await tunnelled(t)
       const another = await tunnelled(t, (worker) => worker !== one.owner.worker)
       process.kill(cluster.pid, 'SIGHUP')
-      // whichever is replaced first: one of them hears it from its own worker, the other because it goes through that
-      // one
+      // for either order of replacement: one client is notified by its own worker, the other because its WebSocket goes
+      // through that worker
       for (const { other } of [one, another])
         await other.until((text) => text.includes('42["gateway:draining",'), 'the news', 30_000)
     }
@@ -90,7 +90,7 @@ describe('TLS', () => {
 })
 
 /**
- * A stock client that begins with polling and goes over to WebSocket.
+ * A stock client that starts with polling and upgrades to WebSocket.
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} url
  * @param {Parameters<typeof createClient>[2]} [more] options
@@ -113,7 +113,7 @@ async function upgraded (t, url, more) {
 }
 
 test(
-  `${CLIENTS} clients that begin with polling and upgrade, 64 at a time: not one fails`,
+  `${CLIENTS} clients start with polling and upgrade, 64 at a time, without a failure`,
   { timeout: 840_000 },
   async (t) => {
     const cluster = await startCluster(t, { WORKERS: '3', REDIS_URL })
@@ -143,7 +143,7 @@ test(
     assert.equal(await strays(cluster, 'unknown'), 0)
     await waitFor(async () => /^inkcast_connections\{.*transport="websocket".*\} 0$/m.test(await cluster.metrics()), {
       timeout: 10_000,
-      message: 'all of them to be gone'
+      message: 'all connections to end'
     })
   }
 )

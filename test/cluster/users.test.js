@@ -29,7 +29,7 @@ const publish = (headers, value = {}) =>
   })
 
 /**
- * Tabs of one user until both workers have one.
+ * Opens tabs of one user until both workers have one.
  * @param {import('node:test').TestContext} t
  * @param {string} uid
  */
@@ -48,7 +48,7 @@ async function tabsOnBothWorkers (t, uid) {
   return tabs
 }
 
-test('a user record reaches all tabs of its user on both workers and nobody else', async (t) => {
+test('a user record reaches all tabs of its user on both workers and no other user', async (t) => {
   const uid = `user-${randomUUID()}`
   const tabs = await tabsOnBothWorkers(t, uid)
   const stranger = await connectClient(t, cluster.url, {
@@ -72,7 +72,7 @@ test('a socket record reaches one tab', async (t) => {
   assert.deepEqual(tabs.map(({ received }) => received[0].payload.for), tabs.map(({ id }) => id))
 })
 
-test('kick disconnects all tabs of a user with a code, which a network loss has not', async (t) => {
+test('kick disconnects all tabs of a user with a code, unlike a network loss', async (t) => {
   const uid = `user-${randomUUID()}`
   const tabs = await tabsOnBothWorkers(t, uid)
   const ends = tabs.map(async (tab) => {
@@ -95,7 +95,7 @@ test('kick by connection leaves the other tabs of the user alone', async (t) => 
   for (const tab of rest) assert.equal(tab.connected, true)
 })
 
-test('revoke takes a user off one document, on every worker', async (t) => {
+test('revoke removes a user from one document, on every worker', async (t) => {
   const uid = `user-${randomUUID()}`
   const tabs = await tabsOnBothWorkers(t, uid)
   const [guid, other] = [`document-${randomUUID()}`, `document-${randomUUID()}`]
@@ -113,7 +113,7 @@ test('revoke takes a user off one document, on every worker', async (t) => {
   assert.deepEqual(tabs.map(({ received }) => received.map(({ payload }) => payload)), tabs.map(() => ['still yours']))
 })
 
-test('a token decides what may be opened and written, and without one nobody connects', async (t) => {
+test('a token decides which documents may be opened and written; without one, connections are refused', async (t) => {
   await assert.rejects(
     connectClient(t, cluster.url),
     (/** @type {any} */ error) => error.data?.code === 'unauthorized' && error.data.retryable === false

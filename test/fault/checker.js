@@ -1,27 +1,27 @@
 /**
- * What one client has of one document. Records are numbered 1, 2, 3 … by who publishes them, and have an offset in the
- * log: the client must get all of them in order and once, after it has dropped what it has already by the offset, or be
- * told to load the document again where something cannot be sent any more.
+ * Checks what one client received of one document. The publisher numbers its records 1, 2, 3 …, and each record has an
+ * offset in the log. The client drops records that it already has by their offsets; after that every record must arrive
+ * exactly once and in order, or a resync must take its place.
  *
  * @typedef {import('../../src/wire/position.js').Position} Position
  * @typedef {'lost' | 'disordered' | 'doubled' | 'unneeded resync'} Fault
  */
 export class Checker {
-  /** The epoch is '' until the client has been told. @type {Position | null} */
+  /** The epoch is '' until the gateway reports one. @type {Position | null} */
   position = null
-  /** Number of the last record; 0: there was none. */
+  /** Number of the last record; 0: none yet. */
   last = 0
   received = 0
-  /** Dropped because of their offsets. */
+  /** Duplicates, dropped by offset. */
   repeated = 0
   resyncs = 0
-  /** Records in place of which there was a resync. */
+  /** Records that a resync replaced. */
   bridged = 0
   /** @type {{ fault: Fault, detail: string }[]} */
   faults = []
   #resynced = false
 
-  /** @returns {Position | null} what the client resumes from */
+  /** @returns {Position | null} the position to resume from */
   get resumeFrom () { return this.position?.epoch ? this.position : null }
 
   /** @param {Position} position of the answer to a join */
@@ -47,7 +47,7 @@ export class Checker {
   /**
    * @param {number} number
    * @param {number} offset
-   * @returns {boolean} whether it is new for the client
+   * @returns {boolean} whether the record is new to the client
    */
   record (number, offset) {
     this.position ??= { epoch: '', offset: offset - 1 }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const FILE = fileURLToPath(new URL('client-process.js', import.meta.url))
 
 /**
- * The processes of the clients, seen as one. They end with the test, or with this process.
+ * The client processes, seen as one. They end with the test, or with this process.
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {number} size processes
  */
@@ -25,7 +25,7 @@ export function createClientPool (t, size) {
 
   return {
     /**
-     * Deals clients out to the processes; resolves when all have joined.
+     * Distributes clients over the processes; resolves when all have joined.
      * @param {{ kind?: 'stock' | 'light', url: string, guids: string[][], first?: number }} options guids: of each
      *   client; first: number of the first one
      */
@@ -39,7 +39,7 @@ export function createClientPool (t, size) {
       opened += guids.length
     },
 
-    /** Forgets what was measured so far. */
+    /** Resets the measurements. */
     async measure () { await callAll('measure') },
 
     /** Each client loses its connection, all at once. */

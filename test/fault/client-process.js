@@ -1,5 +1,5 @@
 /**
- * Clients in a process of their own, so that their work is not what is measured. It does what its parent says
+ * Clients in a process of their own, so that their CPU time is not measured. The process takes commands from its parent
  * (client-pool.js) and ends with it.
  */
 import { LightClient } from './light-client.js'
@@ -7,12 +7,12 @@ import { StockClient } from './stock-client.js'
 import { waitFor } from '../helpers/wait.js'
 
 const KINDS = { stock: StockClient, light: LightClient }
-/** Clients that connect at the same time while all is well. */
+/** Clients that connect in parallel without a fault. */
 const AT_ONCE = 50
 const CONNECT_TIMEOUT = 60_000
-/** Latencies that are remembered for their median. */
+/** Latency samples kept for the median. */
 const MAX_SAMPLES = 20_000
-/** Faults of a client that are reported in full. */
+/** Faults of a client that are reported in detail. */
 const MAX_DETAILS = 3
 
 /** @type {(StockClient | LightClient)[]} */
@@ -37,7 +37,7 @@ const onRecord = (/** @type {number} */ latency) => { if (samples.length < MAX_S
  * @property {number} resyncs
  * @property {number} bridged
  * @property {Record<string, number>} faults how many of each kind
- * @property {string[]} details of the first ones
+ * @property {string[]} details of the first faults
  */
 
 const commands = {
@@ -55,7 +55,7 @@ const commands = {
     }
   },
 
-  /** Forgets what was measured so far. */
+  /** Resets the measurements. */
   measure () {
     samples = []
     for (const client of clients) {
@@ -70,8 +70,8 @@ const commands = {
 
   /**
    * @param {Record<string, number>} published
-   * @returns {{ clients: number, connected: number, missing: number, behind: number }} behind: clients that lack
-   *   something
+   * @returns {{ clients: number, connected: number, missing: number, behind: number }} behind: clients that lack at
+   *   least one record
    */
   progress (published) {
     const missing = clients.map((client) => client.missing(published))

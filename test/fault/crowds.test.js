@@ -1,5 +1,5 @@
 /**
- * Thousands of clients that come back at the same time.
+ * Thousands of clients that reconnect at the same time.
  */
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -43,10 +43,10 @@ const told = ({ before, most, busiest, cpu }) => ({
 })
 
 describe('crowds', () => {
-  test('2,000 clients lose their connections and come back at once', { timeout: TIMEOUT }, async (t) => {
+  test('2,000 clients lose their connections and reconnect at once', { timeout: TIMEOUT }, async (t) => {
     const { scene, gateways } = await setUp(t, 2000)
     const usage = watchUsage(await gateways())
-    await scene.fault('storm: 2,000 clients come back at once', async () => {
+    await scene.fault('storm: 2,000 clients reconnect at once', async () => {
       await scene.clients.cut()
       await delay(3000)
     }, { more: () => told(usage.stop()) })
@@ -61,7 +61,7 @@ describe('crowds', () => {
       await waitFor(async () => {
         for (const pid of await gateways()) usage.add(pid)
         return !old.some(({ pid }) => isAlive(pid))
-      }, { timeout: 150_000, message: 'every process to be another one' })
+      }, { timeout: 150_000, message: 'every process to be replaced' })
     }, { more: () => told(usage.stop()) })
   })
 })

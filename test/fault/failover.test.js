@@ -1,5 +1,5 @@
 /**
- * A master of a Redis Cluster that dies, and whose replica takes over.
+ * A master of a Redis Cluster dies, and its replica takes over.
  */
 import { before, describe, test } from 'node:test'
 import { Redis } from 'ioredis'
@@ -11,7 +11,7 @@ import { clusterAddresses, clusterArgs, startRedis, startRedisCluster } from '..
 import { openClusterScene } from './scene.js'
 
 const TIMEOUT = 240_000
-/** After which a master is given up, ms. */
+/** Time until nodes declare a master failed, ms. */
 const NODE_TIMEOUT = 2000
 
 describe('redis cluster', () => {
@@ -54,12 +54,12 @@ describe('redis cluster', () => {
     })
     await waitFor(async () => /role:slave[^]*master_link_status:up/.test(await clients[3].info('replication')), {
       timeout: 20_000,
-      message: 'the replica to be one'
+      message: 'the node to be a replica'
     })
     for (const client of clients) await client.config('SET', 'cluster-node-timeout', NODE_TIMEOUT)
     await waitFor(
       async () => (await Promise.all(clients.map(seenBy))).every((nodes) => nodes.get(String(port))?.includes('slave')),
-      { timeout: 20_000, message: 'everybody to know the replica' }
+      { timeout: 20_000, message: 'every node to know the replica' }
     )
 
     const topics = freshTopics(scope)
@@ -83,7 +83,7 @@ describe('redis cluster', () => {
           timeout: 60_000,
           message: 'the cluster to be complete'
         })
-        // what the master has acknowledged last may not have reached its replica
+        // the last writes that the master acknowledged may not have reached its replica
       },
       { resyncs: 'some' }
     )
@@ -94,7 +94,7 @@ describe('redis cluster', () => {
       await nodes.nodes[0].restart()
       await waitFor(async () => /role:slave[^]*master_link_status:up/.test(await clients[0].info('replication')), {
         timeout: 60_000,
-        message: 'it to be a replica'
+        message: 'the old master to be a replica'
       })
     })
   )

@@ -1,5 +1,5 @@
 /**
- * A broker that is restarted, and a topic that is made anew.
+ * A broker that restarts, and a topic that is deleted and created again.
  */
 import { before, describe, test } from 'node:test'
 import kafkajs from 'kafkajs'
@@ -33,16 +33,16 @@ describe('kafka', () => {
     scene.fault('Kafka: restart of the broker', () => broker.restart())
   )
 
-  test('kill -9 of the broker, started again', { timeout: TIMEOUT }, () =>
-    scene.fault('Kafka: kill -9 of the broker, started again', async () => {
+  test('kill -9 and restart of the broker', { timeout: TIMEOUT }, () =>
+    scene.fault('Kafka: kill -9 and restart of the broker', async () => {
       await broker.kill('SIGKILL')
       await broker.restart()
     })
   )
 
-  test('the downlink topic is deleted and made anew', { timeout: TIMEOUT }, () =>
+  test('the downlink topic is deleted and created again', { timeout: TIMEOUT }, () =>
     scene.fault(
-      'Kafka: the downlink topic is made anew',
+      'Kafka: the downlink topic is created again',
       async () => {
         await admin.connect()
         await admin.deleteTopics({ topics: [TOPIC] })
@@ -54,7 +54,7 @@ describe('kafka', () => {
           async () =>
             (await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: PARTITIONS }] })) ||
             (await admin.listTopics()).includes(TOPIC),
-          { timeout: 20_000, message: 'the topic to be there again' }
+          { timeout: 20_000, message: 'the topic to exist again' }
         )
         await admin.disconnect()
       },

@@ -3,19 +3,19 @@ import { CLOSE, readFrames, TEXT, textFrame } from '../../bench/client/frames.js
 import { READ_BUFFER } from '../../bench/client/read-buffer.js'
 import { Member } from './member.js'
 
-/** As stock clients: the first wait doubles up to the last one, spread by half, ms. */
+/** Reconnection delay like that of stock clients: doubles from the first to the last value, randomized by half, ms. */
 const [FIRST, LAST] = [1000, 5000]
 const EMPTY = Buffer.alloc(0)
 const PONG = textFrame('3')
 
 /**
- * A client for storms of thousands: just enough WebSocket and Socket.IO on a bare TCP socket, because a stock client
- * costs several times what the server does for it. It comes back as stock clients do.
+ * A client for storms of thousands: a minimum of WebSocket and Socket.IO on a bare TCP socket, because a stock client
+ * uses several times the CPU of the server's side. It reconnects as stock clients do.
  */
 export class LightClient extends Member {
   /** @type {net.Socket | undefined} */
   #socket
-  /** @type {Buffer} beginning of a frame, or of the answer to the upgrade */
+  /** @type {Buffer} beginning of a frame, or of the upgrade response */
   #rest = EMPTY
   #upgraded = false
   #tries = 0
@@ -48,7 +48,7 @@ export class LightClient extends Member {
       onread: {
         buffer: READ_BUFFER,
         callback: (length, buffer) => {
-          // of one that was cut nothing more is heard
+          // ignore data of a connection that was cut
           if (socket === this.#socket) this.#data(/** @type {Buffer} */ (buffer).subarray(0, length))
           return true
         }
@@ -87,7 +87,7 @@ export class LightClient extends Member {
       if (event === 'record') this.record(payload, meta)
       else if (event === 'doc:joined') this.joined(payload)
       else if (event === 'doc:resync') this.resync(payload)
-      // as good as a lost connection, and seldom
+      // rare; handled like a lost connection
       else if (event === 'doc:refused') this.#giveUp(`join: ${payload.error.code}`)
     } else if (packet === '2') {
       this.#socket?.write(PONG)
@@ -112,7 +112,7 @@ export class LightClient extends Member {
     this.#socket?.destroy()
   }
 
-  /** Loses its connection and comes back at once. */
+  /** Loses its connection and reconnects at once. */
   cut () {
     const socket = this.#socket
     this.connected = false

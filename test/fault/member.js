@@ -1,16 +1,16 @@
 import { Checker } from './checker.js'
 
 /**
- * What every kind of client knows of the documents that it follows, and how long it had to wait for their records.
+ * State that every kind of client keeps: its documents, and the longest wait for a record.
  */
 export class Member {
   /** @type {Map<string, Checker>} */
   documents
   connected = false
   connects = 0
-  /** Tries to connect that failed or were refused, by reason. @type {Record<string, number>} */
+  /** Failed or refused connection attempts, by reason. @type {Record<string, number>} */
   refusals = {}
-  /** The longest time from when a record was offered to when it came, ms, since `measure`. */
+  /** Longest time from the first publish attempt of a record to its arrival, ms, since `measure`. */
   stall = 0
 
   /** @param {string[]} guids @param {(latency: number) => void} onRecord ms */
@@ -47,14 +47,14 @@ export class Member {
     this.documents.get(guid)?.resync(position)
   }
 
-  /** Has been told where each document stands. */
+  /** Connected, and knows its position in each document. */
   get ready () {
     return this.connected && [...this.documents.values()].every(({ resumeFrom }) => resumeFrom !== null)
   }
 
   /**
    * @param {Record<string, number>} published number of the last record by document
-   * @returns {number} records that have not come
+   * @returns {number} records that have not arrived
    */
   missing (published) {
     let missing = 0

@@ -45,7 +45,7 @@ describe('a line of 1 KB/s', () => {
   const scope = fileScope()
   const SPEED = 1024
   const LASTS = 45_000
-  /** Bytes that a process may grow by: what may wait for the client, twice, and what collectors leave. */
+  /** Allowed growth of a process, MB: twice the backlog of the client, and garbage that is not collected yet. */
   const MAY_GROW = 64
   /** @type {Awaited<ReturnType<typeof startCluster>>} */
   let cluster
@@ -62,7 +62,7 @@ describe('a line of 1 KB/s', () => {
     })
   }, { timeout: TIMEOUT })
 
-  // of KINDS in stock-client.js
+  // numbers of KINDS in stock-client.js
   for (const [name, number] of /** @type {[string, number][]} */ ([['WebSocket', 0], ['long polling', 6]])) {
     test(name, { timeout: TIMEOUT }, async (t) => {
       const before = scene.publisher.published
@@ -71,14 +71,14 @@ describe('a line of 1 KB/s', () => {
       const slow = createClientPool(t, 1)
       await slow.open({ url: `http://127.0.0.1:${line.port}`, guids: [scene.guids], first: number })
       const complete = async () => (await slow.progress(scene.publisher.published)).missing === 0
-      // the first record of each document says where it begins
+      // the first record of each document sets where its numbers begin
       scene.publisher.start()
       await waitFor(() => scene.guids.every((guid) => scene.publisher.published[guid] > before[guid]), {
         timeout: 20_000,
         message: 'every document to be published'
       })
       await scene.publisher.stop()
-      await waitFor(complete, { timeout: 20_000, message: 'the slow client to get something' })
+      await waitFor(complete, { timeout: 20_000, message: 'the slow client to receive from every document' })
 
       const [gateway] = (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
       const usage = watchUsage([gateway.pid])
@@ -98,11 +98,11 @@ describe('a line of 1 KB/s', () => {
           })
         }
       )
-      await waitFor(complete, { timeout: 60_000, message: 'the slow client to have everything' })
+      await waitFor(complete, { timeout: 60_000, message: 'the slow client to receive everything' })
       const { clients: [report] } = await slow.report()
       assert.deepEqual(report.details, [])
       say(
-        `the slow client got ${report.received} records over ${report.connects} connections, dropped ${report.repeated}, was told to resync ${report.resyncs} times`
+        `the slow client received ${report.received} records over ${report.connects} connections, dropped ${report.repeated}, and got ${report.resyncs} resyncs`
       )
       assert.ok(seen.most - seen.before < MAY_GROW, `from ${seen.before} to ${seen.most} MB`)
     })

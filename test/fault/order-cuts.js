@@ -9,30 +9,29 @@ import { SECRET, signToken } from '../helpers/tokens.js'
 import { waitFor } from '../helpers/wait.js'
 
 /**
- * Kicks and revokes while the connections of workers to Redis are cut again and again, and a record right behind each
- * revoke.
+ * Kicks and revokes while the workers' connections to Redis are cut repeatedly. A record directly follows each revoke.
  *
- * @typedef {object} Cuts what came of them
+ * @typedef {object} Cuts results
  * @property {number} orders
  * @property {number} lost kicks whose user stayed connected, revokes whose user stayed in the document
- * @property {number} leaked records behind a revoke that reached the revoked user
- * @property {number} rejoined revoked users that could join again with the same token
+ * @property {number} leaked records after a revoke that reached the revoked user
+ * @property {number} rejoined revoked users that were able to join again with the same token
  * @property {number} records
- * @property {number} deliveries to clients that nothing was ordered about
- * @property {number} missing records that those clients did not get
+ * @property {number} deliveries to clients that no order concerned
+ * @property {number} missing records that those clients did not receive
  * @property {number} cuts connections closed
- * @property {number} tries of publishers, beyond the first of each record
+ * @property {number} tries retries by publishers
  */
 
 const USERS = 24
 const DOCUMENTS = 4
-/** A round's orders are published within, ms. */
+/** Time over which a round's orders are spread, ms. */
 const ROUND = 1500
 
 /**
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {object} options
- * @param {'kafka' | 'http'} options.by how orders come
+ * @param {'kafka' | 'http'} options.by transport of the orders
  * @param {(cut: Cuts) => void} [options.onRound]
  * @param {() => number} options.random
  */
@@ -51,7 +50,7 @@ export async function openOrderCuts (t, { by, random, onRound = () => {} }) {
   /** @type {Cuts} */
   const sum = { orders: 0, lost: 0, leaked: 0, rejoined: 0, records: 0, deliveries: 0, missing: 0, cuts: 0, tries: 0 }
 
-  /** Closes connections to Redis at random, pub/sub mostly. @param {AbortSignal} signal */
+  /** Closes random connections to Redis, mostly pub/sub. @param {AbortSignal} signal */
   async function cut (signal) {
     while (!signal.aborted) {
       sum.cuts += Number(
@@ -61,7 +60,7 @@ export async function openOrderCuts (t, { by, random, onRound = () => {} }) {
     }
   }
 
-  /** As a service does that was answered with a 5xx. @param {string} path @param {RequestInit} init */
+  /** Retries a 5xx as a service would. @param {string} path @param {RequestInit} init */
   async function request (path, init) {
     for (const end = performance.now() + 60_000; ; sum.tries++) {
       const { status } = await fetch(cluster.apiUrl + path, init)
@@ -86,7 +85,7 @@ export async function openOrderCuts (t, { by, random, onRound = () => {} }) {
       })
   }
 
-  /** And publishes a record right behind it. @param {string} uid @param {string} guid */
+  /** Revokes, and publishes a record directly after it. @param {string} uid @param {string} guid */
   async function revoke (uid, guid) {
     if (producer === undefined) {
       await request(`/v1/documents/${guid}/revoke`, json({ uid }))
@@ -114,7 +113,7 @@ export async function openOrderCuts (t, { by, random, onRound = () => {} }) {
   /** @param {Awaited<ReturnType<typeof connectClient>>} client @param {string} event */
   const has = (client, event) => client.received.some((one) => one.event === event)
 
-  /** Each user is ordered about once. */
+  /** One order for each user. */
   async function round () {
     /** @type {(() => unknown)[]} */
     const stops = []

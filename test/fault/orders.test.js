@@ -1,5 +1,5 @@
 /**
- * A thousand kicks and revokes while the connections of workers, api and ingest to Redis are cut.
+ * A thousand kicks and revokes while the connections of workers, API and ingest to Redis are cut.
  */
 import assert from 'node:assert/strict'
 import { loadavg } from 'node:os'
@@ -30,7 +30,7 @@ describe('kicks and revokes', () => {
         while (sum.orders < ORDERS) await cuts.round()
       } finally {
         saveRow({
-          fault: `Redis: connections cut under kicks and revokes by ${by}`,
+          fault: `Redis: connections cut during kicks and revokes by ${by}`,
           clients: sum.orders,
           records: sum.orders + sum.records,
           deliveries: sum.orders - sum.lost + sum.deliveries,
@@ -48,10 +48,10 @@ describe('kicks and revokes', () => {
           refusals: {},
           more: {
             'kicks and revokes, lost of them:': `${sum.orders}, ${sum.lost}`,
-            'records behind a revoke, delivered to the revoked user:': `${sum.records}, ${sum.leaked}`,
-            'revoked users that joined again with the same token:': sum.rejoined,
+            'records after a revoke, delivered to the revoked user:': `${sum.records}, ${sum.leaked}`,
+            'revoked users that rejoined with the same token:': sum.rejoined,
             'connections to Redis closed:': sum.cuts,
-            'requests repeated by publishers:': sum.tries,
+            'retries by publishers:': sum.tries,
             'seed:': seed
           }
         })

@@ -1,7 +1,7 @@
 /**
- * A Redis that comes back without its last writes: some of them, none, all; after a power loss, or as a replica that
- * was behind; with the gateway workers down as well. Records are published all the while, so that new ones take the
- * offsets of lost ones before anybody looks.
+ * Redis comes back without some, all or none of its last writes, after a power loss or as a replica that was behind; in
+ * every other round the gateway workers go down as well. Records are published all the time, so that new ones reuse the
+ * offsets of lost ones before any worker compares them.
  */
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ import { openScene } from './scene.js'
 
 const TIMEOUT = 600_000
 const CLIENTS = { clients: 20, documents: 4, each: 4, perSecond: 100 }
-/** How long a round goes on with Redis there, before and after, ms. */
+/** Time in a round with Redis available, before and after the fault, ms. */
 const BEFORE = 600
 const AFTER = 1500
 
@@ -41,11 +41,13 @@ async function openCluster (redisUrl) {
   })
   return {
     scene,
-    /** Kills gateway workers, which the launcher starts again. */
+    /** Kills the gateway workers; the launcher restarts them. */
     async killWorkers () {
       for (const { pid, role } of await childrenOf(cluster.pid)) if (role === 'gateway') process.kill(pid, 'SIGKILL')
     },
-    /** Redis and all clients are there again; one that was told to resync needs a record that comes after it. */
+    /**
+     * Waits until Redis and all clients are back, and then some more: a client that had to resync needs a later record.
+     */
     async over () {
       await waitFor(() => cluster.ready(), { timeout: 60_000, message: 'the cluster to be ready' })
       await waitFor(async () => {
@@ -65,7 +67,7 @@ function adminOf (url) {
   return admin
 }
 
-/** In every other round the workers go down as well. @param {number} round */
+/** In every other round the workers are killed as well. @param {number} round */
 const workersToo = (round) => round % 2 === 1
 
 describe('a Redis that comes back without its last writes', () => {
@@ -106,7 +108,7 @@ describe('a Redis that comes back without its last writes', () => {
       await admins[1 - master].call('REPLICAOF', '127.0.0.1', servers[master].port)
       await waitFor(async () => /master_link_status:up/.test(await admins[1 - master].info('replication')), {
         timeout: 30_000,
-        message: 'the replica to be one'
+        message: 'the server to be a replica'
       })
     }
     const { scene, killWorkers, over } = await openCluster(`redis://127.0.0.1:${address.port}`)
@@ -115,7 +117,7 @@ describe('a Redis that comes back without its last writes', () => {
       await follow()
       await delay(BEFORE)
       const tail = [randomInt(20, 1500), 0][Math.floor(round / 2) % 2]
-      // what comes from here on does not reach the replica
+      // from here on writes do not reach the replica
       await admins[1 - master].call('REPLICAOF', 'NO', 'ONE')
       await delay(tail)
       await servers[master].kill('SIGKILL')
@@ -135,7 +137,7 @@ describe('a Redis that comes back without its last writes', () => {
     const [{ port, busPort }] = await clusterAddresses(1)
     const replica = await startRedis({ port, args: clusterArgs(busPort) })
     scope.after(() => replica.stop())
-    /** The two of one shard. */
+    /** The master and the replica of one shard. */
     const servers = [nodes.nodes[0], replica]
     const admins = servers.map(({ url }) => adminOf(url))
     const others = nodes.nodes.slice(1).map(({ url }) => adminOf(url))
@@ -147,17 +149,17 @@ describe('a Redis that comes back without its last writes', () => {
     })
     const isReplica = async (/** @type {number} */ which) =>
       /role:slave[^]*master_link_status:up/.test(await admins[which].info('replication'))
-    await waitFor(() => isReplica(1), { timeout: 20_000, message: 'the replica to be one' })
+    await waitFor(() => isReplica(1), { timeout: 20_000, message: 'the node to be a replica' })
     for (const admin of [...admins, ...others])
       await admin.config('SET', 'cluster-node-timeout', 2000, 'cluster-replica-validity-factor', 0)
     let master = 0
     const { scene, killWorkers, over } = await openCluster(nodes.url)
 
     await faultRounds(scene, 'Redis Cluster: failover', 6, async (round) => {
-      await waitFor(() => isReplica(1 - master), { timeout: 60_000, message: 'the replica to be one' })
+      await waitFor(() => isReplica(1 - master), { timeout: 60_000, message: 'the old master to be a replica' })
       await delay(BEFORE)
       const tail = randomInt(20, 1000)
-      // it connects again with its next look at its master, once a second
+      // the replica checks its master once a second and reconnects then
       await admins[master].call('CLIENT', 'KILL', 'TYPE', 'replica')
       await delay(tail)
       await servers[master].kill('SIGKILL')

@@ -92,7 +92,7 @@ describe('processes', () => {
     process.kill(cluster.current.pid, 'SIGHUP')
     await waitFor(() => !old.some(({ pid }) => isAlive(pid)), {
       timeout: 120_000,
-      message: 'every process to be another one'
+      message: 'every process to be replaced'
     })
   }))
 })

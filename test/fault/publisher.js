@@ -1,25 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Publishes numbered records at a steady pace, each document's in order: they are offered until they are known to be
- * safe, and only then come the next ones. What becomes due meanwhile waits here. A record carries the time when it was
- * offered first.
+ * Publishes numbered records at a steady rate, in order within each document: the next records are offered only after
+ * the previous ones are confirmed. Records that become due in the meantime are queued here. Each record carries the
+ * time of its first publish attempt.
  *
  * @typedef {object} Way
- * @property {number} most records of a document that are offered together
- * @property {(guid: string, records: { number: number, value: string }[]) => Promise<void>} offer rejects when they
- *   have to be offered again
+ * @property {number} most maximum records of a document per request
+ * @property {(guid: string, records: { number: number, value: string }[]) => Promise<void>} offer rejects when the
+ *   records must be offered again
  */
 
-/** Before it is offered again, ms. */
+/** Delay before a retry, ms. */
 const AGAIN = 100
 
 /**
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {object} options
  * @param {{ guid: string, way: Way }[]} options.documents
- * @param {number} options.perSecond in all
- * @param {number} options.bytes of a record, besides its numbers
+ * @param {number} options.perSecond total rate
+ * @param {number} options.bytes padding of each record
  */
 export function createPublisher (t, { documents, perSecond, bytes }) {
   const fill = 'x'.repeat(bytes)
@@ -82,18 +82,18 @@ export function createPublisher (t, { documents, perSecond, bytes }) {
       timer = setInterval(tick, 5)
     },
 
-    /** @returns {Promise<void>} resolves when all that was due is safe */
+    /** @returns {Promise<void>} resolves when all due records are confirmed */
     async stop () {
       clearInterval(timer)
       while (!stopped && lanes.some(({ busy }) => busy)) await delay(10)
     },
 
-    /** @returns {Record<string, number>} the last record of each document that is safe */
+    /** @returns {Record<string, number>} the last confirmed record of each document */
     get published () {
       return Object.fromEntries(lanes.map(({ guid, number, queue }) => [guid, number - queue.length]))
     },
 
-    /** Records that are due and not safe yet. */
+    /** Records that are due and not confirmed yet. */
     get waiting () {
       return lanes.reduce((sum, { queue }) => sum + queue.length, 0)
     }
@@ -103,7 +103,7 @@ export function createPublisher (t, { documents, perSecond, bytes }) {
 /** @typedef {ReturnType<typeof createPublisher>} Publisher */
 
 /**
- * Over HTTP, with a key so that it may be offered again.
+ * Publishes over HTTP, with an idempotency key that makes a retry safe.
  * @param {() => string} apiUrl
  * @returns {Way}
  */
@@ -124,8 +124,8 @@ export function throughApi (apiUrl) {
 }
 
 /**
- * Straight to Kafka, as business services do: what comes while a request is under way goes with the next one.
- * @param {import('kafkajs').Producer} producer idempotent, so that it may offer it again
+ * Publishes directly to Kafka, as business services do. Records that become due during a request go with the next one.
+ * @param {import('kafkajs').Producer} producer idempotent, so that a retry is safe
  * @param {string} topic
  * @returns {Way}
  */

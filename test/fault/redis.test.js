@@ -1,5 +1,5 @@
 /**
- * A Redis that goes away and comes back, with and without what it had.
+ * Redis outages, with and without loss of its data.
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'

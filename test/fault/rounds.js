@@ -5,26 +5,29 @@ import { quantiles } from '../../bench/measure/quantiles.js'
 import { saveRow } from './rows.js'
 import { say } from './scene.js'
 
-/** How long clients may take to have everything before more is published, how long that goes on, ms, and how often. */
+/**
+ * Time in which clients must be complete, time to publish more if they are not, ms, and the maximum number of
+ * repetitions.
+ */
 const QUIET = 2000
 const MORE = 500
 const TRIES = 20
 
 /**
- * Makes a fault again and again while records are published. After each time every client must have the last record of
- * each of its documents, with a resync in place of whatever it was not sent. One row for all of them.
+ * Repeats a fault while records are published. After each round every client must have the last record of each of its
+ * documents; a resync may replace records it missed. All rounds share one row.
  *
  * @param {import('./scene.js').Scene} scene
  * @param {string} name
  * @param {number} count
- * @param {(round: number) => Promise<string>} make resolves when the fault is over, with what it was
+ * @param {(round: number) => Promise<string>} make resolves with a description when the fault is over
  */
 export async function faultRounds (scene, name, count, make) {
   const { clients, publisher } = scene
   const load = loadavg()[0]
   const numbers = { ...publisher.published }
   const lasted = []
-  /** Clients that nobody told to resync, in rounds that were survived without. */
+  /** Rounds without a resync. */
   let healed = 0
   let resyncs = 0
   await clients.measure()
@@ -71,7 +74,8 @@ export async function faultRounds (scene, name, count, make) {
 }
 
 /**
- * A client that came back last, and was told to resync, has the last record when one more comes.
+ * Publishes more until all clients are complete: the last client to reconnect, if it had to resync, has the last record
+ * only after a further one.
  * @param {import('./scene.js').Scene} scene
  */
 async function completed ({ publisher, complete }) {

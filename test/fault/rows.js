@@ -2,26 +2,26 @@ import { appendFileSync } from 'node:fs'
 import { markdownTable } from '../../bench/report/table.js'
 
 /**
- * What each fault has shown: told at once, and kept for the table of the whole run (scripts/fault.js).
+ * Results of each fault: printed at once, and saved for the table of the whole run (scripts/fault.js).
  *
  * @typedef {object} Row
  * @property {string} fault
  * @property {number} clients
- * @property {number} records published while it was looked at
+ * @property {number} records published during the fault
  * @property {number} deliveries
  * @property {number} lost
  * @property {number} disordered
  * @property {number} doubled
- * @property {number} dropped came a second time and was dropped by its offset
+ * @property {number} dropped duplicates that were dropped by offset
  * @property {number} resyncs
- * @property {number} bridged records in place of which a resync came
+ * @property {number} bridged records that a resync replaced
  * @property {number} reconnects
- * @property {number} lasted how long the fault was made, ms
- * @property {import('../../bench/measure/quantiles.js').Quantiles} gaps of the clients: each one's longest wait for a
- *   record from when it was first offered, beyond the usual, ms
- * @property {number | null} normal median time of a record before the fault, ms
- * @property {number[]} load of the machine in the last minute, before and after
- * @property {Record<string, number>} refusals tries to connect or join that did not succeed, by reason
+ * @property {number} lasted duration of the fault, ms
+ * @property {import('../../bench/measure/quantiles.js').Quantiles} gaps for each client the longest time from the first
+ *   publish attempt of a record to its arrival, less the normal median, ms
+ * @property {number | null} normal median latency before the fault, ms
+ * @property {number[]} load average of the machine over a minute, before and after
+ * @property {Record<string, number>} refusals failed attempts to connect or join, by reason
  * @property {Record<string, string | number>} more
  */
 
@@ -33,12 +33,12 @@ export function saveRow (row) {
   for (const line of remarks([row])) console.log(line)
 }
 
-/** @param {Row[]} rows @returns {string[]} what the table does not hold */
+/** @param {Row[]} rows @returns {string[]} details that the table does not show */
 export function remarks (rows) {
   return rows.flatMap(({ fault, refusals, more }) => {
     const lines = Object.entries(more).map(([name, value]) => `${name} ${value}`)
     const refused = Object.entries(refusals).map(([reason, count]) => `${reason} (${count})`)
-    if (refused.length > 0) lines.push(`tries to connect or join that did not succeed: ${refused.join(', ')}`)
+    if (refused.length > 0) lines.push(`failed attempts to connect or join: ${refused.join(', ')}`)
     return lines.map((line) => `- ${fault}: ${line}`)
   })
 }

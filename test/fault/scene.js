@@ -10,40 +10,40 @@ import { createClientPool } from './client-pool.js'
 import { createPublisher, throughApi, throughKafka } from './publisher.js'
 import { saveRow } from './rows.js'
 
-/** Records of each document before anything is measured. */
+/** Records of each document before the measurement. */
 const WARM = 10
-/** How long it is looked at how things are without a fault, ms. */
+/** Duration of the measurement without a fault, ms. */
 const NORMAL = 3000
-/** How long it goes on when the fault is over, ms. */
+/** Time to go on publishing after the fault, ms. */
 const AFTER = 5000
-/** How long it may take until every client has everything, once nothing more is published, ms. */
+/** Time until every client must have everything after the last publish, ms. */
 const COMPLETE = 90_000
-/** Time between two lines of progress, ms. */
+/** Interval of progress lines, ms. */
 const TELL = 2000
 
 /**
  * @typedef {object} FaultOptions
- * @property {'none' | 'some' | 'all'} [resyncs] which clients are told to resync their documents; default: none
- * @property {boolean} [pauses] nothing is published while the fault is made
- * @property {number} [after] how long it goes on when the fault is over, ms
- * @property {() => Record<string, string | number>} [more] for the table, asked for at the end
+ * @property {'none' | 'some' | 'all'} [resyncs] clients that are asked to resync their documents; default: none
+ * @property {boolean} [pauses] publishing pauses during the fault
+ * @property {number} [after] time to go on publishing after the fault, ms
+ * @property {() => Record<string, string | number>} [more] additional figures, read at the end
  */
 
 /**
- * Clients that follow documents, and who publishes them, around a cluster that things happen to.
+ * Clients that follow documents and a publisher, around a cluster in which faults are made.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {object} options
- * @param {string[]} options.urls where clients connect to, in turn
+ * @param {string[]} options.urls addresses of the gateways; clients are distributed over them
  * @param {() => string} options.apiUrl
- * @param {{ brokers: string, topic: string }} [options.kafka] every second document is published there, the others
- *   through the api
+ * @param {{ brokers: string, topic: string }} [options.kafka] every second document is published here, the others
+ *   through the API
  * @param {number} [options.clients]
  * @param {'stock' | 'light'} [options.kind]
  * @param {number} [options.documents]
- * @param {number} [options.each] documents that a client follows
+ * @param {number} [options.each] documents per client
  * @param {number} [options.perSecond] records
- * @param {number} [options.bytes] of a record, besides its numbers
+ * @param {number} [options.bytes] padding of each record
  */
 export async function openScene (
   t,
@@ -69,7 +69,7 @@ export async function openScene (
   }
   say(`${count} clients follow ${documents} documents, after ${Math.round(performance.now() - begin)} ms`)
 
-  // clients, brokers and compilers have to warm up
+  // warm up clients, brokers and compilers
   publisher.start()
   await waitFor(() => Object.values(publisher.published).every((number) => number >= WARM), {
     timeout: COMPLETE,
@@ -87,7 +87,7 @@ export async function openScene (
           throw new Error(`${missing} records missing, ${connected} of ${all} clients connected`)
         return true
       },
-      { timeout, message: 'every client to have everything' }
+      { timeout, message: 'every client to receive everything' }
     )
     return published
   }
@@ -97,7 +97,7 @@ export async function openScene (
     while (!isOver()) {
       const { connected, clients: all, behind, missing } = await clients.progress(publisher.published)
       say(
-        `${name}: ${connected} of ${all} connected, ${behind} behind by ${missing} records in all, ${publisher.waiting} to be published`
+        `${name}: ${connected} of ${all} connected, ${behind} lack ${missing} records in all, ${publisher.waiting} to be published`
       )
       await delay(TELL)
     }
@@ -110,7 +110,7 @@ export async function openScene (
     complete,
 
     /**
-     * Makes a fault while records are published, waits until every client has everything, and checks it.
+     * Makes a fault while records are published, waits until every client has everything, and checks the results.
      * @param {string} name
      * @param {() => Promise<unknown>} make resolves when the fault is over
      * @param {FaultOptions} [options]
@@ -176,7 +176,7 @@ export async function openScene (
           assert.equal(
             reports.filter((report) => report.resyncs < each).length,
             0,
-            'everybody was told to resync each document'
+            'every client was asked to resync each document'
           )
       } finally {
         over = true
@@ -206,7 +206,7 @@ function assertComplete (reports) {
 
 /** @param {import('./client-pool.js').ClientReport[]} reports */
 function assertNoResync (reports) {
-  assert.equal(reports.filter(({ resyncs }) => resyncs > 0).length, 0, 'nobody has to load a document again')
+  assert.equal(reports.filter(({ resyncs }) => resyncs > 0).length, 0, 'no client has to resync')
 }
 
 /** @param {string} line */
@@ -225,7 +225,7 @@ async function startProducer (t, brokers) {
     createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
     idempotent: true,
     maxInFlightRequests: 1,
-    // what it gives up would be offered with another sequence
+    // after giving up, kafkajs would send the records with a new sequence number
     retry: { retries: 1000, initialRetryTime: 100, maxRetryTime: 1000 }
   })
   await producer.connect()

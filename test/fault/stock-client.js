@@ -3,7 +3,7 @@ import msgpackParser from 'socket.io-msgpack-parser'
 import { runPrintedLines } from '../helpers/printed-lines.js'
 import { Member } from './member.js'
 
-/** What clients do that nobody tells otherwise: most are on WebSocket, one of ten stays with polling. */
+/** Kinds of clients: most use WebSocket, one of ten stays with polling. */
 const KINDS = [
   { transports: ['websocket'], codec: 'json' },
   { transports: ['polling', 'websocket'], codec: 'json' },
@@ -18,12 +18,12 @@ const KINDS = [
 ]
 
 /**
- * A stock socket.io-client with its usual times, and the lines of docs/protocol.md as they are printed there: they say
- * where it resumes from, and what is shown.
+ * A stock socket.io-client with default timings that runs the client code of docs/protocol.md as printed. That code
+ * decides the position to resume from and the records to show.
  */
 export class StockClient extends Member {
   #socket
-  /** Of the record that the lines have shown last. @type {unknown} */
+  /** Metadata of the record that the printed code showed last. @type {unknown} */
   #last
 
   /**
@@ -47,7 +47,7 @@ export class StockClient extends Member {
       }),
       show: (guid, payload, meta) => this.#shown(guid, payload, meta)
     })
-    // after the lines have had it: what they do not show they have dropped, because it came already
+    // Runs after the printed code: a record that it did not show is a duplicate, dropped by offset.
     socket.on('record', (_payload, meta) => {
       if (meta !== this.#last) /** @type {any} */ (this.documents.get(meta.guid)).repeated++
     })
@@ -72,7 +72,7 @@ export class StockClient extends Member {
       checker?.faults.push({ fault: 'doubled', detail: `offset ${meta.offset} shown again` })
   }
 
-  /** Loses its connection, without a word to the other side. */
+  /** Loses its connection without a close frame. */
   cut () { /** @type {any} */ (this.#socket.io.engine).transport.ws?.terminate() }
 
   close () { this.#socket.disconnect() }

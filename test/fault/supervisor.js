@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { say } from './scene.js'
 
-/** As systemd's RestartSec, ms. */
+/** Like systemd's RestartSec, ms. */
 const RESTART = 100
 
 /**
- * Keeps a cluster running as a supervisor does: starts it again whenever it has ended, until it stays.
+ * Supervises a cluster: starts it again whenever it has ended, until the test ends.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {(t: { after: (stop: () => unknown) => void }) => ReturnType<typeof
- *   import('../helpers/cluster.js').startCluster>} start rejects when it does not become ready
+ *   import('../helpers/cluster.js').startCluster>} start rejects when the cluster does not become ready
  */
 export async function supervise (t, start) {
-  // each stops the one that runs
+  // no cleanup per cluster: t.after stops the current one
   const noScope = { after () {} }
   let current = await start(noScope)
   let stopped = false
@@ -24,10 +24,10 @@ export async function supervise (t, start) {
         await delay(RESTART)
         try {
           current = await start(noScope)
-          say(`started again with try ${tries}`)
+          say(`restarted at attempt ${tries}`)
           return watch()
         } catch {
-          // what was left of the last one may still be in its way
+          // remains of the previous cluster may still be in the way
         }
       }
     })
@@ -39,7 +39,7 @@ export async function supervise (t, start) {
   })
   return {
     get current () { return current },
-    /** @returns {Promise<void>} resolves when the one that has been killed is replaced */
+    /** @returns {Promise<void>} resolves when the killed cluster is replaced */
     restarted: () => restarted
   }
 }

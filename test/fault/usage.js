@@ -1,17 +1,17 @@
 import { usageOf } from '../../bench/measure/processes.js'
 
-/** How often it is looked, ms. */
+/** Sampling interval, ms. */
 const EVERY = 250
 
 /**
- * Watches what processes use while something happens to them.
- * @param {number[]} pids those that end meanwhile are left out from then on
+ * Watches CPU and memory of processes during a fault.
+ * @param {number[]} pids processes that end are left out from then on
  */
 export function watchUsage (pids) {
   const first = new Map(pids.map((pid) => [pid, usageOf(pid)]))
   const last = new Map(first)
   let most = 0
-  /** Of one core, by the busiest process in the busiest second or so. */
+  /** Highest CPU usage of a process in a second or so, percent of a core. */
   let busiest = 0
   let cpuMs = 0
   let at = performance.now()
@@ -31,12 +31,12 @@ export function watchUsage (pids) {
     at = now
   }, EVERY)
   return {
-    /** @param {number} pid one more to watch */
+    /** @param {number} pid one more process to watch */
     add (pid) { if (!last.has(pid)) last.set(pid, usageOf(pid)) },
 
     /**
-     * @returns {{ before: number, most: number, busiest: number, cpu: number }} MB of the largest process before and at
-     *   most; percent of a core; s of all together
+     * @returns {{ before: number, most: number, busiest: number, cpu: number }} MB of the largest process before, and
+     *   the maximum; percent of a core; CPU seconds of all processes
      */
     stop () {
       clearInterval(timer)
