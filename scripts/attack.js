@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Makes the attacks of test/attack, 60 s each (ATTACK_SECONDS), and writes what they did to other clients to
+ * Runs the attacks of test/attack, 60 s each (ATTACK_SECONDS), and writes their effect on other clients to
  * bench/results:
  *
  *   npm run test:attack                                                  all of them
@@ -34,9 +34,9 @@ function page (rows, { date, machine, versions, command }, busy) {
 \`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis ${versions.redis}.
 The cores were ${Math.round(busy * 100)} % busy; attacker, other clients and the gateway share them.
 
-Each attack meets a fresh cluster of one gateway worker with 1 GB of heap, and 100 clients in ten documents who each signal the other nine members once a
-second. Their latencies are those of answers and of deliveries. The attacker keeps its side of its connections open: \`freed after\` is how long the gateway and
-the api took to close all of them, after the attack. Memory is that of the worker, resident.
+Each attack runs against a fresh cluster of one gateway worker with 1 GB of heap, and 100 clients in ten documents who each signal the other nine members once a
+second. Their latencies are those of responses and deliveries. The attacker keeps its side of its connections open: \`freed after\` is the time that the gateway and
+the api needed to close all of them after the attack. Memory is the worker's resident memory.
 
 ${attackTable(rows)}
 `

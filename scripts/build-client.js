@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 /**
- * Makes what the package has of the client besides its sources, in client/dist/: types for TypeScript, and one file for
- * pages that have neither a bundler nor a gateway in development to load modules from. `npm pack` and `npm publish` run
- * it.
+ * Builds the generated part of the client package, in client/dist/: types for TypeScript, and one file for pages that
+ * have neither a bundler nor a gateway in development mode to load modules from. `npm pack` and `npm publish` run it.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -13,8 +12,8 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 
 /**
  * @param {object} options
- * @param {string} [options.outfile] absent: it is returned only
- * @param {boolean} options.withSocketIo whether socket.io-client is in it
+ * @param {string} [options.outfile] default: the bundle is only returned
+ * @param {boolean} options.withSocketIo whether to include socket.io-client
  * @returns {Promise<Uint8Array>} the bundle
  */
 export async function bundleClient ({ outfile, withSocketIo }) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * Writes the pages that are made of tables in the code:
+ * Writes the pages that are generated from tables in the code:
  *
  *   npm run docs             writes them
- *   npm run docs -- --check  changes nothing; exit code 1 if one of them is not as the code has it
+ *   npm run docs -- --check  changes nothing; exit code 1 if a page is outdated
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
@@ -18,7 +18,7 @@ const ROOT = new URL('../', import.meta.url)
 /** @typedef {import('../src/metrics/metrics.js').MetricEntry} MetricEntry */
 /** @typedef {import('../src/common/errors.js').ErrorEntry} ErrorEntry */
 
-/** Each page by its path, as it has to be. */
+/** Content of each page, by path. */
 export const PAGES = {
   'docs/configuration.md': configuration,
   '.env.example': envExample,
@@ -168,10 +168,10 @@ const wrap = (text) => text.match(/\S.{0,99}(?=\s|$)/g) ?? []
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const paths = await outdated()
   if (process.argv.includes('--check')) {
-    for (const path of paths) console.error(`${path} is not as the code has it: npm run docs`)
+    for (const path of paths) console.error(`${path} is outdated: run "npm run docs"`)
     process.exitCode = paths.length > 0 ? 1 : 0
   } else {
     for (const [path, render] of Object.entries(PAGES)) await writeFile(new URL(path, ROOT), render())
-    console.log(paths.length > 0 ? `written: ${paths.join(', ')}` : 'nothing to do')
+    console.log(paths.length > 0 ? `written: ${paths.join(', ')}` : 'all pages are up to date')
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Makes the faults of test/fault and writes what they did to clients to bench/results:
+ * Runs the faults of test/fault and writes their effect on clients to bench/results:
  *
  *   npm run test:fault                                                   all of them
  *   npm run test:fault -- redis kafka                                    those of these files
@@ -21,14 +21,14 @@ function page (rows, { date, machine, versions, command }, busy) {
   return `# Faults, ${date.slice(0, 10)}
 
 \`${command}\` on ${machine.cores} cores (${machine.cpu}, ${machine.memoryGb} GB, ${machine.kernel}), Node.js ${versions.node}, Redis ${versions.redis}, Kafka ${versions.kafka}.
-The cores were ${Math.round(busy * 100)} % busy, with the clients, the services and whatever else ran on the machine; its load was ${machine.load} in the minute before.
+The cores were ${Math.round(busy * 100)} % busy, with the clients, the services and other programs; the load average was ${machine.load} in the minute before.
 
-A client's gap is its longest wait for a record, from when it was offered to the api or to Kafka first, beyond what is usual (the median before the fault). It
-contains the fault itself, as far as nothing could be published or delivered, and the time until the client has come back; stock clients wait 0.5 to 1.5 s
-before their first try.
+A client's gap is its longest wait for a record, from the first attempt to publish it to the api or to Kafka, less the median before the fault. It
+includes the fault itself, while publishing or delivery was impossible, and the time until the client has reconnected; stock clients wait 0.5 to 1.5 s
+before their first attempt.
 
 ${faultTable(rows)}
 
-Lost, out of order and twice are counted after the client's check of offsets; a record in place of which \`doc:resync\` has come is not lost.
+Lost, out of order and twice are counted after the client's check of offsets; a record that a \`doc:resync\` replaces is not lost.
 ${more.length > 0 ? `\n${more.join('\n')}\n` : ''}`
 }

@@ -1,5 +1,5 @@
 /**
- * Runs a ring of tests each of which tells what it has measured, and keeps the table in bench/results.
+ * Runs a ring of tests that report measurements, and saves the table in bench/results.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,8 +19,9 @@ import { makeDirectory, removeDirectory } from '../test/services/directory.js'
  * @template Row
  * @param {object} options
  * @param {string} options.ring
- * @param {string} options.variable of the environment that names the file tests add their rows to, a line of JSON each
- * @param {Record<string, string>} [options.env] more of it, where it is not set
+ * @param {string} options.variable environment variable with the path of the file to which tests append rows, one line
+ *   of JSON each
+ * @param {Record<string, string>} [options.env] further environment variables, unless set already
  * @param {(rows: Row[]) => string} options.table
  * @param {(rows: Row[], where: Environment, busy: number) => string} options.page busy: share of the cores' time, 0 to
  *   1
@@ -32,7 +33,7 @@ export async function runRecorded ({ ring, variable, env = {}, table, page }) {
   const files = (end === -1 ? args : args.slice(0, end)).map((name) => `test/${ring}/${name}.test.js`)
   const unknown = files.filter((file) => !existsSync(file))
   if (unknown.length > 0) {
-    console.error(`there is no ${unknown.join(', ')}`)
+    console.error(`no such file: ${unknown.join(', ')}`)
     return 2
   }
 
@@ -48,7 +49,7 @@ export async function runRecorded ({ ring, variable, env = {}, table, page }) {
       env: { ...env, ...process.env, [variable]: path }
     }
   )
-  // it ends in order, and what there is until then is kept; of a Ctrl-C it hears as well
+  // the child ends gracefully and its rows are kept; Ctrl-C reaches it directly
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => child.kill('SIGTERM'))
   const [code] = await once(child, 'exit')
@@ -59,7 +60,7 @@ export async function runRecorded ({ ring, variable, env = {}, table, page }) {
   removeDirectory(directory)
   if (rows.length > 0) {
     console.log(table(rows))
-    console.log(`kept in ${saveResults(ring, { ...where, busy, rows }, () => page(rows, where, busy)).join(' and ')}`)
+    console.log(`saved to ${saveResults(ring, { ...where, busy, rows }, () => page(rows, where, busy)).join(' and ')}`)
   }
   return code ?? 1
 }

@@ -1,6 +1,6 @@
 /**
- * A reporter for `node --test`: one line of JSON for each test, as it ends, for scripts/test.js to count. Lines rather
- * than a summary at the end, so that a run that is killed still tells what it did.
+ * A reporter for `node --test`: one line of JSON per test, for scripts/test.js to count. Each line is written when its
+ * test ends, so that a killed run still has results.
  */
 import { resolve } from 'node:path'
 
@@ -15,12 +15,11 @@ export default async function* ringReporter (source) {
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue
     const { name, nesting, file = '', skip, todo, details } = event.data
     const failed = event.type === 'test:fail'
-    // a file is a test too, named after itself. It counts where it fails as a whole, such as at an import; one without
-    // tests is no test
+    // A file is a test too, named after itself. It only counts if it fails as a whole, for instance at an import.
     if (!failed && nesting === 0 && resolve(name) === file) continue
-    // how Node 20 reports what a name filter left out; later versions don't
+    // Node 20 reports tests that a name filter excludes; later versions don't
     if (skip === 'test name does not match pattern') continue
-    // a suite counts where it failed by itself, such as in a hook, and not for the tests in it
+    // a suite counts only if it failed itself, for instance in a hook, not because of its tests
     const cause = /** @type {{ failureType?: string } | undefined} */ (failed ? event.data.details.error : undefined)
     if (details.type === 'suite' && (!failed || cause?.failureType === 'subtestsFailed')) continue
     /** @type {TestResult} */

@@ -1,5 +1,5 @@
 /**
- * One ring of tests on its way: `node --test` with its files, and what they have reported so far.
+ * A running ring of tests: `node --test` with its files, and the results reported so far.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'K
  * @typedef {object} RingRun
  * @property {string} name
  * @property {number} files
- * @property {() => TestResult[]} results what its tests have reported so far; empty once it has ended
+ * @property {() => TestResult[]} results reported by its tests so far; empty once it has ended
  * @property {Promise<RingResult>} result
  */
 
@@ -27,9 +27,9 @@ const SERVICE_VARIABLES = ['REDIS_URL', 'REDIS_CLUSTER_URL', 'KAFKA_BROKERS', 'K
  * @param {object} options
  * @param {string[]} options.nodeArgs for node --test
  * @param {Promise<import('../test/services/provide.js').Services> | undefined} options.services undefined: the ring
- *   needs none, and is not to find any
- * @param {boolean} options.filtered a filter may leave nothing of one ring
- * @param {boolean} options.beside another ring runs at the same time: what it prints is shown when it has ended
+ *   needs none, and must not find any
+ * @param {boolean} options.filtered a filter may exclude all tests of a ring
+ * @param {boolean} options.beside another ring runs at the same time: print the output when this one has ended
  * @param {AbortSignal} options.interruption
  * @returns {RingRun}
  */
@@ -42,7 +42,7 @@ export function runRing ({ name, files }, options) {
     try {
       const problem =
         files.length === 0
-          ? `there is no test/${name}/*.test.js`
+          ? `no files match test/${name}/*.test.js`
           : await run({ name, files }, options, directory, output)
       return {
         name,
@@ -62,12 +62,12 @@ export function runRing ({ name, files }, options) {
  * @param {Parameters<typeof runRing>[1]} options
  * @param {string} directory
  * @param {string} output file for the results
- * @returns {Promise<string | undefined>} why the ring failed as a whole
+ * @returns {Promise<string | undefined>} the reason if the ring failed as a whole
  */
 async function run ({ name, files }, { nodeArgs, services, filtered, beside, interruption }, directory, output) {
   const { concurrency, timeoutMs } = RINGS[name]
   const env = { ...process.env }
-  // where a test runs this script: node --test would take itself for one file of the outer run
+  // for a test that runs this script: otherwise node --test would treat this run as a file of the outer one
   delete env.NODE_TEST_CONTEXT
   for (const variable of SERVICE_VARIABLES) delete env[variable]
   const interrupted = new Promise((resolve, reject) =>
@@ -105,6 +105,6 @@ function readResults (file) {
   try {
     return readFileSync(file, 'utf8').split('\n').filter((line) => line.endsWith('}')).map((line) => JSON.parse(line))
   } catch {
-    return [] // it ended before it had reported anything
+    return [] // the ring ended before its first report
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The rings of tests: which there are, and which files of them a command line asks for.
+ * The rings of tests, and the selection of their files by a command line.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
@@ -8,34 +8,33 @@ import { join, relative, resolve, sep } from 'node:path'
  * @typedef {object} Ring
  * @property {boolean} services whether its tests need Redis and Kafka
  * @property {boolean} byDefault run when no ring is named
- * @property {number} concurrency test files at once. Most tests wait (for brokers, leases, time-outs), so there may be
- *   more of them than cores
- * @property {number} timeoutMs a file's time with Node 20 and 22, one test's with Node 24
- * @property {number} seconds about how long it takes beside another ring on two quiet cores: only what is shown as
- *   remaining goes by it
+ * @property {number} concurrency test files in parallel. Most tests wait (for brokers, leases, timeouts), so there may
+ *   be more of them than cores
+ * @property {number} timeoutMs for a file with Node 20 and 22, for a test with Node 24
+ * @property {number} seconds approximate duration beside another ring on two idle cores; only used to show the
+ *   remaining time
  * @property {boolean} [single] no other ring runs at the same time
  */
 
 /**
- * @type {Record<string, Ring>} in the order in which they begin, two at a time: the quick one that says most, then the
- *   longest
+ * @type {Record<string, Ring>} in starting order, two at a time: first the quick one that says most, then the longest
  */
 export const RINGS = {
   unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 40 },
   integration: { services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 120 },
-  // a whole inkcast in one process, or started as a command: no services either, but more than a few seconds
+  // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
   process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 150 },
-  // clusters whose processes are replaced, and balancers
+  // clusters whose processes are replaced, and load balancers
   alone: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 110 },
-  // each file with a Redis of its own, and so with clusters of its own
+  // each file with its own Redis, and so with its own clusters
   cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 130 },
   browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 100 },
   contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 60 },
-  // attacks on a worker with clients beside it: a few seconds each, or ATTACK_SECONDS
+  // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
   attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 600, single: true },
-  // how quick the demo page is, which needs a machine that does nothing else
+  // speed of the demo page; needs an otherwise idle machine
   speed: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 30, single: true },
-  // the services of this folder themselves: they start their own
+  // the services of test/services themselves: these tests start their own
   services: { services: false, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 120, single: true },
   fault: { services: true, byDefault: false, concurrency: 1, timeoutMs: 900_000, seconds: 1200, single: true }
 }
@@ -50,9 +49,9 @@ export const RINGS = {
  *
  * @param {string[]} args
  * @param {string} root the folder that holds test/
- * @returns {{ selections: Selection[], nodeArgs: string[] }} in the order of RINGS. Rings that are not named and have
- *   no test are left out
- * @throws {Error} for something that is neither a ring nor a test file of one
+ * @returns {{ selections: Selection[], nodeArgs: string[] }} in the order of RINGS. Unnamed rings without tests are
+ *   left out
+ * @throws {Error} for an argument that is neither a ring nor a test file of one
  */
 export function selectRings (args, root) {
   const end = args.indexOf('--')
@@ -63,7 +62,7 @@ export function selectRings (args, root) {
   for (const arg of own.filter((candidate) => !candidate.startsWith('-'))) {
     const file = relative(root, resolve(root, arg))
     const [folder, ring] = file.split(sep)
-    // what a shell completes: test/unit/
+    // as completed by a shell: test/unit/
     const isFolder = file === join('test', ring ?? '') && Object.hasOwn(RINGS, ring)
     const isFile =
       folder === 'test' && Object.hasOwn(RINGS, ring) && file.endsWith('.test.js') && existsSync(join(root, file))

@@ -2,7 +2,7 @@
 /**
  * Redis, a Redis Cluster of three nodes and Kafka for development, in the background:
  *
- *   npm run services start     starts what does not run yet and prints the variables
+ *   npm run services start     starts missing services and prints the variables
  *   npm run services stop
  *   npm run services status    exit code 1 unless all of them run
  *   eval "$(npm run --silent services env)"
@@ -51,7 +51,7 @@ const COMMANDS = {
     const results = await Promise.allSettled(SERVICE_NAMES.map(async (name) => {
       const entry = running[name]
       if (entry === undefined) await start(name)
-      else console.error(`${name}: runs already at ${entry.url}`)
+      else console.error(`${name}: already running at ${entry.url}`)
     }))
     const failures = results.flatMap((result, index) =>
       result.status === 'rejected' ? [`${SERVICE_NAMES[index]}: ${result.reason?.message}`] : []
@@ -62,7 +62,7 @@ const COMMANDS = {
   }),
   stop: () => locked(async () => {
     await Promise.all(SERVICE_NAMES.map(async (name) => {
-      console.error(`${name}: ${await clear(name) ? 'stopped' : 'does not run'}`)
+      console.error(`${name}: ${await clear(name) ? 'stopped' : 'not running'}`)
     }))
     return 0
   }),
@@ -72,7 +72,7 @@ const COMMANDS = {
       const entry = running[name]
       const pids = entry?.processes.map(({ pid }) => pid).join(', ')
       console.log(
-        `${name.padEnd(8)} ${entry === undefined ? 'does not run' : `runs at ${entry.url} (pid ${pids}, files in ${entry.directories.join(', ')})`}`
+        `${name.padEnd(8)} ${entry === undefined ? 'not running' : `running at ${entry.url} (pid ${pids}, files in ${entry.directories.join(', ')})`}`
       )
     }
     return SERVICE_NAMES.every((name) => running[name]) ? 0 : 1
@@ -86,7 +86,7 @@ const COMMANDS = {
 
 /** @param {ServiceName} name */
 async function start (name) {
-  await clear(name) // what is left of one that died, or that died in part
+  await clear(name) // remains of a service that died as a whole or in part
   console.error(`${name}: starting`)
   const begin = performance.now()
   const started = await STARTERS[name](stateDirectory())
@@ -96,13 +96,13 @@ async function start (name) {
     processes: started.processes.flatMap(({ pid }) => identify(pid) ?? []),
     directories: started.processes.map(({ directory }) => directory)
   })
-  // only now: had we been killed before, nobody would know of it
+  // last: a service without an entry in the state must end with this process
   await started.release()
   console.error(`${name}: ready after ${((performance.now() - begin) / 1000).toFixed(1)} s`)
 }
 
 /**
- * Ends what the state says was started, and nothing that merely has got its pid since.
+ * Ends the processes in the state, but no other process that has the same pid now.
  * @param {ServiceName} name
  * @returns {Promise<boolean>} whether something ran
  */
@@ -115,7 +115,7 @@ async function clear (name) {
   return ended.includes(true)
 }
 
-/** @returns {number} how many there are */
+/** @returns {number} number of variables */
 function printVariables () {
   const running = runningServices()
   const lines = SERVICE_NAMES.flatMap((name) =>

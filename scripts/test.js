@@ -8,8 +8,8 @@
  *   npm test -- integration -- --test-name-pattern=kick options for node --test
  *
  * Services come from REDIS_URL, REDIS_CLUSTER_URL and KAFKA_BROKERS, else from `npm run services start`, else they are
- * started and stopped here, while the unit tests already run: in Docker when it answers, else as local processes
- * (TEST_SERVICES=local or docker decides). Exit code: 0 all passed, 1 not all, 2 wrong arguments, 130 interrupted.
+ * started and stopped here while the unit tests already run: in Docker if it responds, else as local processes
+ * (TEST_SERVICES=local or docker forces one). Exit code: 0 all passed, 1 not all, 2 wrong arguments, 130 interrupted.
  */
 import { relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,9 +17,9 @@ import { provideServices } from '../test/services/provide.js'
 import { runRing } from './ring-run.js'
 import { RINGS, selectRings } from './rings.js'
 
-/** Rings at the same time: tests wait more than they work. */
+/** Rings in parallel: tests mostly wait. */
 const AT_ONCE = 2
-/** Time between two lines of progress, ms. */
+/** Interval of progress lines, ms. */
 const TELL = 15_000
 
 /** @typedef {import('./rings.js').Selection} Selection */
@@ -27,7 +27,7 @@ const TELL = 15_000
 /** @typedef {import('./ring-run.js').RingRun} RingRun */
 
 const root = process.cwd()
-/** Aborted: nothing new is begun. */
+/** Aborted: no further ring starts. */
 const interruption = new AbortController()
 
 /** @param {string[]} args @returns {Promise<number>} exit code */
@@ -56,7 +56,7 @@ async function main (args) {
   )
   const total = summarize(rings, filtered)
   try {
-    // when interrupted they may not even have started: the guards end them with us
+    // on an interruption the services may still be starting: their guards end them with this process
     if (!interruption.signal.aborted) await (await services?.catch(() => undefined))?.stop()
   } catch (error) {
     console.error('services: did not stop:', error)
@@ -67,7 +67,7 @@ async function main (args) {
 }
 
 /**
- * Runs the rings, two at a time, and those that must be by themselves after them.
+ * Runs the rings, two at a time, and afterwards those that must run alone.
  * @param {Selection[]} selections
  * @param {(selection: Selection, beside: boolean) => RingRun} start
  * @returns {Promise<RingResult[]>} in the order of the selections
@@ -102,7 +102,7 @@ async function runAll (selections, start) {
 }
 
 /**
- * Says now and then how far the rings are, and at once what has failed.
+ * Reports the progress of the rings at intervals, and failures at once.
  * @param {Selection[]} selections
  * @param {Set<RingRun>} running
  * @param {RingResult[]} ended
@@ -131,19 +131,19 @@ async function tell (selections, running, ended, signal) {
       ...ways.map(({ name, files, seen }) => `${name} ${filesOf(seen)} of ${files} files`)
     ]
     console.error(
-      `${Math.round((performance.now() - begin) / 1000)} s: ${parts.join(', ')}; ${selections.length - shares.size} rings wait, about ${Math.ceil(remaining / 60)} min remain`
+      `${Math.round((performance.now() - begin) / 1000)} s: ${parts.join(', ')}; ${selections.length - shares.size} rings queued, about ${Math.ceil(remaining / 60)} min remain`
     )
   }
 }
 
 /**
  * @param {import('./ring-reporter.js').TestResult[]} results
- * @returns {number} test files that have reported something
+ * @returns {number} test files that have reported at least one result
  */
 const filesOf = (results) => new Set(results.map(({ file }) => file)).size
 
 /**
- * Prints what failed and a table of the rings.
+ * Prints the failures and a table of the rings.
  * @param {RingResult[]} rings
  * @param {boolean} filtered
  * @returns {{ passed: number, failed: number, skipped: number }} a ring that failed as a whole counts as one failed
@@ -175,11 +175,11 @@ function summarize (rings, filtered) {
 
 for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGTERM'])) {
   process.on(signal, () => {
-    if (interruption.signal.aborted) process.exit(130) // asked twice: the guards end what still runs
+    if (interruption.signal.aborted) process.exit(130) // second signal: the guards end running processes
     console.error(`\n${signal}: stopping`)
     interruption.abort()
   })
 }
 
-// exit rather than wait: an interrupted start of the services would hold us
+// exit explicitly: an interrupted start of services would keep this process running
 process.exit(await main(process.argv.slice(2)))

@@ -1,5 +1,5 @@
 /**
- * Attacks of one admitted client within its limits: 100 events and 1 MB a second.
+ * Attacks by an admitted client within its limits: 100 events and 1 MB a second.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { emptyBuffers, emptyMaps, event, nested, nestedKeys, packet } from './values.js'
@@ -17,10 +17,10 @@ const ask = (name, argument) => frame(TEXT, `421${JSON.stringify([name, argument
 const signal = (guid, data) => frame(TEXT, `421["doc:signal",{"guid":"${guid}","event":"noise","data":${data}}]`)
 
 /**
- * A client that has a document of its own and the witnesses' crowd open, and writes at an even pace; it comes back when
+ * A client that joins a document of its own and the witnesses' crowd, and writes at a steady rate; it reconnects when
  * it is closed.
  *
- * @param {number} perSecond how often
+ * @param {number} perSecond write rate
  * @param {() => Buffer | Buffer[]} next bytes to write each time
  * @param {{ codec?: 'json' | 'msgpack' }} [options]
  * @returns {Attack}
@@ -95,24 +95,24 @@ export const ADMITTED = {
   'escapes of 1 MB': client(1, same(signal('own', `"${'\\u00e9'.repeat(160_000)}"`))),
   'signals to 100 members': client(EVENTS, same(signal('crowd', '"noise"'))),
   'signals of 10 KB to 100 members': client(EVENTS, same(signal('crowd', JSON.stringify('x'.repeat(10_000))))),
-  'who is present, 100 times a second': client(EVENTS, same(ask('doc:members', { guid: 'crowd', limit: 500 }))),
+  'the member list, 100 times a second': client(EVENTS, same(ask('doc:members', { guid: 'crowd', limit: 500 }))),
   'joins with the list of members': client(EVENTS, same(ask('doc:join', { guid: 'crowd', members: true }))),
   'joins and leaves': client(EVENTS / 2, () => [
     ask('doc:join', { guid: 'own', position: { epoch: 'x', offset: 1 } }),
     ask('doc:leave', { guid: 'own' })
   ]),
-  'documents that nobody has': client(EVENTS / 2, () => [
+  'unknown documents': client(EVENTS / 2, () => [
     ask('doc:join', { guid: `new-${++count}` }),
     ask('doc:leave', { guid: `new-${count}` })
   ]),
-  'a state that changes all the time': client(EVENTS, () =>
+  'a presence state that changes all the time': client(EVENTS, () =>
     ask('doc:state', { guid: 'crowd', state: { at: ++count, name: 'x'.repeat(1500) } })
   ),
   'records of 10 KB that are kept': client(EVENTS, same(ask('doc:send', { guid: 'crowd', data: 'x'.repeat(10_000) }))),
-  'tokens that nobody signed': client(EVENTS, () =>
+  'unsigned tokens': client(EVENTS, () =>
     ask('auth:refresh', {
       token: `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(`{"sub":"u${++count}"}`).toString('base64url')}.${'x'.repeat(43)}`
     })
   ),
-  'events that nobody knows': client(EVENTS, same(frame(TEXT, '421["no-such-event",{}]')))
+  'unknown events': client(EVENTS, same(frame(TEXT, '421["no-such-event",{}]')))
 }

@@ -4,13 +4,13 @@ import { ADMITTED } from './admitted.js'
 import { attacked, SECONDS } from './scene.js'
 
 /**
- * What the others may wait, ms; where it is a short run beside other work, no more is asked than that the worker does
- * not stand still.
+ * Limit of the other clients' latency (p99), ms. A short run beside other work only has to show that the worker does
+ * not stall.
  */
 const P99 = SECONDS >= 60 ? 200 : 1000
 
 for (const name of Object.keys(ADMITTED)) {
-  test(`one client that uses its limits starves no other client: ${name}`, async (t) => {
+  test(`one client at its limits starves no other client: ${name}`, async (t) => {
     const { latency, closed, missing, memory } = await attacked(t, name, { who: 'a client' })
     assert.deepEqual({ closed, missing }, { closed: 0, missing: 0 })
     assert.ok((latency.p99 ?? Infinity) < P99, `others waited ${latency.p99} ms (p99)`)

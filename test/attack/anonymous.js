@@ -1,5 +1,5 @@
 /**
- * Attacks of anybody: no token, no session that was let in.
+ * Attacks without a token or an admitted session.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import zlib from 'node:zlib'
@@ -15,7 +15,7 @@ import {
  */
 
 const MB = 2 ** 20
-/** A message as large as the limits for clients that were let in. */
+/** A message at the size limit for admitted clients. */
 const LARGE = 1_060_000
 const POLLING = '/socket.io/?EIO=4&transport=polling'
 const get = (/** @type {string} */ query, /** @type {string[]} */ headers = []) =>
@@ -30,7 +30,7 @@ const post = (/** @type {string} */ sid, /** @type {number} */ length) =>
     ''
   ].join('\r\n')
 
-/** @param {Line} line @returns {Promise<string | undefined>} of a polling session it has begun */
+/** @param {Line} line @returns {Promise<string | undefined>} sid of a new polling session */
 async function begin (line) {
   await line.write(get(''))
   return (await line.answer(/"sid":"([^"]+)"/))?.[1]
@@ -111,13 +111,13 @@ export const ANONYMOUS = {
       { atOnce: 20 }
     ),
 
-  'lines that nobody finishes': async (target) => {
+  'unfinished lines': async (target) => {
     const kinds = Object.values(UNFINISHED)
     const [gateway, api] = await Promise.all([
       hold(target, 100 * kinds.length, (line, i) => kinds[i % kinds.length](line)),
       hold(target, 400, (line, i) => kinds[i % 4](line), { port: target.apiPort })
     ])
-    // kept open by us: the server alone is to end them
+    // only the server may close them
     return { connections: gateway.connections + api.connections, bytes: gateway.bytes + api.bytes }
   },
 
@@ -144,7 +144,7 @@ export const ANONYMOUS = {
     })
   },
 
-  // as much as is read before a token, and as much as is read after it
+  // up to the read limit before a token, and up to the one after it
   'deep JSON': (target) => floodFrames(target, 4, jsonOf(`{"token":${nested(30_000)}}`), { pause: 10 }),
   'broad JSON of 60 KB': (target) =>
     floodFrames(target, 4, jsonOf(`{"token":[${'[],'.repeat(20_000)}0]}`), { pause: 10 }),
@@ -157,7 +157,7 @@ export const ANONYMOUS = {
     floodFrames(target, 4, msgpackOf(nestedKeys(900, 60_000)), { pause: 10 }),
   'msgpack maps with arrays as keys, of 1 MB': (target) =>
     floodFrames(target, 4, msgpackOf(nestedKeys(900, MB)), { pause: 10 }),
-  'tokens that nobody signed': (target) => {
+  'unsigned tokens': (target) => {
     const tokens = Array.from({ length: 10 }, (_, i) =>
       frame(
         TEXT,

@@ -4,8 +4,8 @@ import { ANONYMOUS, SECURE } from './anonymous.js'
 import { attacked, SECONDS } from './scene.js'
 
 /**
- * What the others may wait, ms; where it is a short run beside other work, no more is asked than that the worker does
- * not stand still.
+ * Limit of the other clients' latency (p99), ms. A short run beside other work only has to show that the worker does
+ * not stall.
  */
 const P99 = SECONDS >= 60 ? 500 : 2000
 

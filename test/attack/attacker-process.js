@@ -1,6 +1,6 @@
 /**
- * The attacker, in a process of its own. Arguments: the attacker, the attack's name and its target (wire.js) as JSON.
- * It reports the bytes sent, and keeps its connections open until its parent ends it.
+ * The attacker, in a process of its own. Arguments: the kind of attacker, the attack's name and its target (wire.js) as
+ * JSON. The process reports the bytes sent, and keeps its connections open until its parent ends it.
  */
 import { ADMITTED } from './admitted.js'
 import { ANONYMOUS, SECURE } from './anonymous.js'

@@ -2,21 +2,21 @@ import { appendFileSync } from 'node:fs'
 import { markdownTable } from '../../bench/report/table.js'
 
 /**
- * The result of each attack: printed at once, and kept for the table of the whole run (scripts/attack.js).
+ * Result of each attack: printed at once, and saved for the table of the whole run (scripts/attack.js).
  *
  * @typedef {object} Row
  * @property {string} attack
  * @property {'anybody' | 'a client'} who
- * @property {number} seconds how long it lasted
- * @property {number} connections that the attacker made
- * @property {number} megabytes that it wrote
+ * @property {number} seconds duration
+ * @property {number} connections made by the attacker
+ * @property {number} megabytes written by the attacker
  * @property {number} cpu of the worker, percent of a core
- * @property {import('../../bench/measure/quantiles.js').Quantiles} latency answers to the other clients and deliveries
- *   to them, ms
+ * @property {import('../../bench/measure/quantiles.js').Quantiles} latency of responses and deliveries to the other
+ *   clients, ms
  * @property {number} closed connections of other clients that ended
- * @property {number} missing answers and deliveries of theirs that did not come
+ * @property {number} missing responses and deliveries that other clients did not get
  * @property {{ before: number, most: number }} memory of the worker, MB resident
- * @property {number} freed seconds until the server had closed all that the attacker left open
+ * @property {number} freed time until the server had closed all connections of the attacker, s
  */
 
 /** @param {Row} row */

@@ -1,5 +1,5 @@
 /**
- * One attack on one gateway worker with 1 GB of heap, beside well-behaved clients, and its effect on them.
+ * One attack on one gateway worker with 1 GB of heap, and its effect on well-behaved clients.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,20 +16,19 @@ import { waitFor } from '../helpers/wait.js'
 import { saveRow } from './rows.js'
 
 const WITNESSES = 100
-/** Longest time after an attack until all descriptors are back, ms. */
+/** Maximum time after an attack until all descriptors are closed, ms. */
 export const FREED = 60_000
-/** How often memory is looked at, ms. */
+/** Sampling interval of memory, ms. */
 const LOOK = 200
 const TLS = fileURLToPath(new URL('../helpers/tls/', import.meta.url))
 const ATTACKER = fileURLToPath(new URL('attacker-process.js', import.meta.url))
 const WITNESS = fileURLToPath(new URL('witness-process.js', import.meta.url))
 
 /**
- * Seconds that each attack lasts: 60 for a claim (`npm run test:attack`), few where it is only to be seen that nothing
- * has come back.
+ * Duration of each attack, s: 60 for published results (`npm run test:attack`), short to detect regressions.
  */
 export const SECONDS = Number(process.env.ATTACK_SECONDS ?? 3)
-/** How long the clients are alone before the attack, ms: the worker's heap settles. */
+/** Time without the attacker before the attack, ms: the worker's heap settles. */
 const ALONE = SECONDS >= 60 ? 5000 : 1000
 
 /**
@@ -70,7 +69,7 @@ export async function attacked (t, name, { who, secure = false, env = {} }) {
     try {
       most = Math.max(most, usageOf(worker).residentKb)
     } catch {
-      /* told below: it has ended */
+      /* the worker has ended; reported below */
     }
   }, LOOK)
   t.after(() => clearInterval(looking))
@@ -94,8 +93,8 @@ export async function attacked (t, name, { who, secure = false, env = {} }) {
   const lasted = performance.now() - begin
   clearInterval(looking)
   const { latencies, closed, missing } = await witnesses.ask('report')
-  const after = usageOf(worker) // throws where it has died
-  // the attacker keeps its lines open: it is the server that has to end them
+  const after = usageOf(worker) // throws if the worker has died
+  // the attacker keeps its connections open: the server has to close them
   const ended = performance.now()
   await waitFor(() => descriptors() <= before.descriptors + 5, {
     timeout: FREED,
@@ -131,7 +130,7 @@ function startWitnesses (t) {
       const [{ result, error }] = await Promise.race([
         once(child, 'message'),
         once(child, 'exit').then(() => {
-          throw new Error('the process of the witnesses ended')
+          throw new Error('the witnesses\' process ended')
         })
       ])
       if (error !== undefined) throw new Error(error)

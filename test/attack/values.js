@@ -1,12 +1,12 @@
 /**
- * Values that cost more than their bytes say.
+ * Values that cost more than their size suggests.
  */
 
-/** @param {string} text shorter than 32 characters @returns {Buffer} as msgpack has it */
+/** @param {string} text shorter than 32 characters @returns {Buffer} msgpack */
 const short = (text) => Buffer.concat([Buffer.from([0xa0 | text.length]), Buffer.from(text)])
 
 /**
- * A Socket.IO packet as socket.io-msgpack-parser has it.
+ * A Socket.IO packet in the format of socket.io-msgpack-parser.
  * @param {number} type 0 CONNECT, 2 EVENT
  * @param {Buffer} data msgpack
  * @param {number} [id] of the acknowledgement, below 128

@@ -1,5 +1,5 @@
 /**
- * The bytes of an attacker, written by hand: a library would refuse them.
+ * An attacker's bytes, written by hand: a library would refuse to send them.
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ const EMPTY = Buffer.alloc(0)
  * @param {object} [options]
  * @param {boolean} [options.fin] default true
  * @param {boolean} [options.compressed] sets the bit of permessage-deflate
- * @param {number} [options.claimed] length that its header says, bytes; default: the true one
+ * @param {number} [options.claimed] length in its header, bytes; default: the actual one
  * @returns {Buffer}
  */
 export function frame (opcode, payload = EMPTY, { fin = true, compressed = false, claimed } = {}) {
@@ -44,7 +44,7 @@ export function frame (opcode, payload = EMPTY, { fin = true, compressed = false
 
 /**
  * @param {number} opcode
- * @param {number} empty frames without a byte between the first and the last
+ * @param {number} empty number of empty frames between the first and the last
  * @returns {Buffer} one message in fragments
  */
 export function fragments (opcode, empty) {
@@ -75,14 +75,14 @@ export const upgradeRequest = ({ query = '&transport=websocket', path = '/socket
   ].join('\r\n')
 
 /**
- * One TCP connection that reads and forgets, unless it is told to stop reading, and keeps its side open when the server
+ * One TCP connection that discards what it reads. Reading can be stopped. It stays open on its side when the server
  * closes the other.
  */
 export class Line {
   ended = false
   written = 0
   received = 0
-  /** The last bytes received, to look for a response. */
+  /** Last bytes received, searched for a response. */
   tail = ''
 
   /** @param {{ port: number, source?: string, secure?: boolean }} options */
@@ -92,7 +92,7 @@ export class Line {
     this.socket.setNoDelay(true)
     this.socket.on('error', () => {})
     this.socket.on('close', () => { this.ended = true })
-    // the server's end: an attacker that floods goes on with another line; `hold` keeps this one
+    // closed by the server: a flooding attacker opens another connection; `hold` keeps this one
     this.socket.on('end', () => { this.ended = true })
     this.socket.on('data', (chunk) => {
       this.received += chunk.length
@@ -102,7 +102,7 @@ export class Line {
 
   /**
    * @param {string | Buffer} bytes
-   * @returns {Promise<void>} when there is room for more, or the connection has ended
+   * @returns {Promise<void>} resolves when there is room for more, or the connection has ended
    */
   async write (bytes) {
     if (this.ended) return
@@ -121,7 +121,7 @@ export class Line {
   /**
    * @param {RegExp} pattern
    * @param {number} [ms]
-   * @returns {Promise<RegExpExecArray | null>} null: it ended, or too much time has passed
+   * @returns {Promise<RegExpExecArray | null>} null: the connection ended, or the time is over
    */
   async answer (pattern, ms = 2000) {
     const deadline = performance.now() + ms
@@ -140,22 +140,22 @@ export class Line {
  * @property {number} port of the gateway
  * @property {number} apiPort
  * @property {boolean} secure the gateway speaks TLS
- * @property {string} token of a user, for attackers that are let in
- * @property {number} seconds how long to attack
+ * @property {string} token of a user, for admitted attackers
+ * @property {number} seconds duration of the attack
  *
  * @typedef {object} Sent
  * @property {number} connections
  * @property {number} bytes
  */
 
-/** Milliseconds before a line that was closed is replaced. */
+/** Delay before a closed line is replaced, ms. */
 const REPLACE = 20
 
 /**
- * Keeps some lines busy until the time is over; a line that the server ends is replaced.
+ * Keeps lines busy until the time is over; lines that the server closes are replaced.
  *
  * @param {Target} target
- * @param {number} count lines at once
+ * @param {number} count parallel lines
  * @param {(line: Line, until: number) => Promise<void>} use writes until `until` (performance.now) or the line's end
  * @returns {Promise<Sent>}
  */
@@ -176,12 +176,12 @@ export async function keepBusy ({ port, seconds, secure }, count, use) {
 }
 
 /**
- * As keepBusy, on WebSockets that have no token yet.
+ * Like keepBusy, on WebSockets without a token yet.
  *
  * @param {Target} target
  * @param {number} count
  * @param {() => Buffer | Buffer[]} next bytes to write each time
- * @param {{ query?: string, headers?: string[], pause?: number }} [options] pause: ms between two writes of a line
+ * @param {{ query?: string, headers?: string[], pause?: number }} [options] pause between two writes of a line, ms
  */
 export function floodFrames (target, count, next, { query, headers, pause = 0 } = {}) {
   return keepBusy(target, count, async (line, until) => {
@@ -195,7 +195,7 @@ export function floodFrames (target, count, next, { query, headers, pause = 0 } 
 }
 
 /**
- * Opens lines once, does something with each, and keeps them until the time is over; those that end are not replaced.
+ * Opens lines once, uses each, and keeps them open until the time is over; closed lines are not replaced.
  *
  * @param {Target} target
  * @param {number} count

@@ -1,7 +1,7 @@
 /**
- * Well-behaved clients beside an attacker, in a process of their own, so that they measure the gateway and not the
- * attacker's process. Each signals the other members of its document once a second. It does what its parent says
- * (scene.js) and ends with it.
+ * Well-behaved clients beside an attacker, in a process of their own, so that their measurements do not depend on the
+ * attacker's CPU time. Each signals the other members of its document once a second. The process takes commands from
+ * its parent (scene.js) and ends with it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import WebSocket from 'ws'
@@ -9,24 +9,24 @@ import { waitFor } from '../helpers/wait.js'
 
 /** Members of one document. */
 const MEMBERS = 10
-/** Time between two signals of one client, ms. */
+/** Interval of one client's signals, ms. */
 const EVERY = 1000
 const STATE = 'x'.repeat(1500)
 
 /** @type {Witness[]} */
 const witnesses = []
-/** Of answers and deliveries, ms. @type {number[]} */
+/** Latencies of responses and deliveries, ms. @type {number[]} */
 let latencies = []
 let asked = 0
 let answered = 0
 let delivered = 0
-/** Connections that ended and should not have. */
+/** Connections that ended unexpectedly. */
 let closed = 0
 let over = false
 
 class Witness {
   ready = false
-  /** @type {number[]} when each question was asked, by its id modulo 1,000 */
+  /** @type {number[]} send time of each request, by its id modulo 1,000 */
   #asked = []
   #next = 0
 
@@ -80,7 +80,7 @@ const commands = {
     witnesses.push(...tokens.map((token, i) => new Witness(url, token, i)))
     await waitFor(() => witnesses.every(({ ready }) => ready), {
       timeout: 30_000,
-      message: () => `${witnesses.filter(({ ready }) => ready).length} of ${witnesses.length} to join`
+      message: () => `${witnesses.filter(({ ready }) => ready).length} of ${witnesses.length} clients to join`
     })
     for (const [i, witness] of witnesses.entries()) {
       setTimeout(() => {
@@ -90,7 +90,7 @@ const commands = {
     }
   },
 
-  /** Forgets the measurements so far; pending requests are still awaited. */
+  /** Resets the measurements; pending requests are still awaited. */
   async measure () { latencies = [] },
 
   /** Stops sending, awaits pending responses, and reports. */

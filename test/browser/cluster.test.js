@@ -27,7 +27,7 @@ describe('the demo with a cluster, Kafka and the document service', { skip: noBr
     browser = await startBrowser(scope)
   }, { timeout: 360_000 })
 
-  test('when workers are killed, pages come back by themselves and miss nothing', async (t) => {
+  test('when workers are killed, pages reconnect by themselves and miss nothing', async (t) => {
     const document = 'killed'
     const options = { document, mayComplain: /ERR_CONNECTION|WebSocket|503/ }
     const [ada, grace] = [

@@ -27,7 +27,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
    */
   const open = (t, options) => openDemo(t, browser, inkcast.url, options)
 
-  test('two people edit together, each letter and each comment at once', async (t) => {
+  test('two people edit together; each letter and each comment appears at once', async (t) => {
     const document = 'together'
     const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
     await ada.type('A7', 'Paint the sign')
@@ -41,7 +41,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await grace.page.click('#comments .resolve')
     await ada.reads('#comments', /^$/)
 
-    // both at once in one cell: whoever comes last has written it, for both
+    // concurrent edits of one cell: the last write wins, on both pages
     await Promise.all([ada.field('B7').fill('Ada'), grace.field('B7').fill('Grace')])
     await waitFor(async () => {
       const [one, other] = await Promise.all(
@@ -52,13 +52,13 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
         ])
       )
       return one[2] === 0 && other[2] === 0 && one[0] === other[0] && one[1] === other[1]
-    }, { timeout: 20_000, message: 'both to have the same' })
+    }, { timeout: 20_000, message: 'both pages to show the same' })
 
     const late = await open(t, { document })
     await late.shows('A7', 'Paint the sign red')
   })
 
-  test('people see who is here, where they point and what they have selected', async (t) => {
+  test('people see members, their pointers and selections', async (t) => {
     const document = 'people'
     const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
     await grace.reads('#people', /^A, Ada: follow$/)
@@ -72,7 +72,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
       const { x, y } = document.querySelector('.pointer').getBoundingClientRect()
       const cell = document.querySelector('input[data-cell="C4"]').getBoundingClientRect()
       x > cell.left && x < cell.right && y > cell.top && y < cell.bottom
-    }`), { message: 'the pointer to be where hers is' })
+    }`), { message: 'the pointer to be in the cell that she points at' })
 
     const late = await open(t, { document, name: 'Edsger' })
     await late.reads('td[data-cell="B3"] .mark', /^Ada$/)
@@ -82,12 +82,12 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.context.close()
     await waitFor(async () => (await late.page.locator('#people button').count()) === 1, {
       timeout: 30_000,
-      message: 'Ada to be gone'
+      message: 'Ada to leave'
     })
     assert.equal(await late.page.locator('.mark').count(), 0)
   })
 
-  test('others follow who presents, also those who come later', async (t) => {
+  test('members follow the presenter, also members who join later', async (t) => {
     const document = 'slides'
     const [ada, grace] = await Promise.all([open(t, { document, name: 'Ada' }), open(t, { document, name: 'Grace' })])
     await ada.page.click('#present')
@@ -111,7 +111,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await late.page.locator('#presenting').waitFor({ state: 'hidden' })
   })
 
-  test('what is published from outside is seen at once', async (t) => {
+  test('records published over HTTP appear at once', async (t) => {
     const ada = await open(t, { document: 'outside' })
     assert.match(
       await ada.text('#curl'),
@@ -121,7 +121,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.reads('#comments', /Hello from curl/)
   })
 
-  test('a page that was cut off catches up on all it has missed', async (t) => {
+  test('a page that was disconnected catches up on everything it missed', async (t) => {
     const document = 'cut'
     const [ada, grace] = await Promise.all([open(t, { document }), open(t, { document })])
     await ada.page.click('#drop')
@@ -136,10 +136,10 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await grace.shows('B8', 'typed while away')
   })
 
-  test('a server that was killed and has lost everything is noticed, and the document loaded again', async (t) => {
+  test('after a restart that loses all data the page resyncs', async (t) => {
     const document = 'killed'
     const own = await startCluster(t, {})
-    // the browser itself complains of a server that is not there
+    // the browser itself logs an unreachable server
     const ada = await openDemo(t, browser, own.url, { document, mayComplain: /ERR_CONNECTION|WebSocket/ })
     await ada.type('A8', 'gone with the process')
     await waitFor(async () => (await ada.page.locator('.waiting').count()) === 0, {
@@ -154,9 +154,9 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.reads('#version', /^[1-9]/)
   })
 
-  test('where no WebSocket gets through, long polling does the same', async (t) => {
+  test('without WebSocket, long polling works the same', async (t) => {
     const document = 'polling'
-    // as behind a proxy that answers the upgrade with an error
+    // like a proxy that answers the upgrade with an error
     const prepare = (/** @type {import('playwright-core').BrowserContext} */ context) =>
       context.addInitScript(`globalThis.WebSocket = class {
       constructor () { setTimeout(() => { this.onerror(new Event('error')); this.onclose({ code: 1006 }) }) }
@@ -170,7 +170,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.shows('A7', 'over polling and back')
   })
 
-  test('a page that speaks msgpack and one that speaks JSON share a document', async (t) => {
+  test('a msgpack page and a JSON page share a document', async (t) => {
     const document = 'msgpack'
     const [ada, grace] = await Promise.all([open(t, { document, query: 'codec=msgpack' }), open(t, { document })])
     await ada.type('A7', 'Grüße 🌍')
@@ -180,7 +180,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     assert.match(await inkcast.metrics(), /inkcast_deliveries_total\{.*codec="msgpack".*\} [1-9]/)
   })
 
-  test('a client that sends nonsense into the document does no harm to pages', async (t) => {
+  test('nonsense that a client sends into the document does not harm pages', async (t) => {
     const document = 'nonsense'
     const ada = await open(t, { document })
     const mallory = await connectClient(t, inkcast.url)
@@ -198,8 +198,8 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.reads('#version', /^[1-9]/)
   })
 
-  test('everybody can use it, in light and dark', async (t) => {
-    // half faded in, colors are not what they are going to be
+  test('the page is accessible, in light and dark', async (t) => {
+    // no animations: half faded in, colors differ from the final ones
     const ada = await open(t, { document: 'access', context: { reducedMotion: 'reduce' } })
     await ada.page.click('#guests')
     await ada.reads('#people', /Grace/)
@@ -211,7 +211,7 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await passesAxe(ada)
     await ada.page.emulateMedia({ colorScheme: 'dark' })
     await ada.screenshot('desktop-dark')
-    // only colors are others
+    // only colors differ
     await passesAxe(ada, { runOnly: ['color-contrast'] })
     await ada.page.click('#present')
     await ada.page.keyboard.press('ArrowRight')
@@ -220,12 +220,12 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await passesAxe(ada)
   })
 
-  test('it fits on a phone, and the keyboard goes everywhere in the sheet', async (t) => {
+  test('it fits on a phone, and the keyboard reaches every cell of the sheet', async (t) => {
     const ada = await open(t, { document: 'phone', context: { ...PHONE } })
     assert.equal(
       await ada.page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
       true,
-      'nothing sticks out'
+      'the page does not scroll sideways'
     )
     await ada.page.tap('input[data-cell="A7"]')
     await ada.page.keyboard.type('by thumb')

@@ -27,7 +27,7 @@ describe('examples in a browser', { skip: noBrowser }, () => {
   const suite = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
   after(async () => { for (const stop of stops) await stop() })
 
-  // as a product would have it: pages and bundles on a server of their own, the gateway elsewhere
+  // like a product: pages and bundles on a server of their own, the gateway elsewhere
   before(async () => {
     gateway = await startEmbedded(suite, { ALLOWED_ORIGINS: '*' })
     browser = await startBrowser(suite)
@@ -92,7 +92,7 @@ describe('examples in a browser', { skip: noBrowser }, () => {
     ['a page with a script tag', '/', 'minutes'],
     ['the React hook, in strict mode', '/react.html', 'list']
   ]) {
-    test(`${name} shows what is sent and published`, async (t) => {
+    test(`${name} shows sent and published records`, async (t) => {
       const [one, two] = [await open(t, path), await open(t, path)]
       await one.send('from one')
       await waitFor(async () => (await two.items()).length === 1, { timeout: 20_000 })

@@ -35,7 +35,7 @@ describe('a page of another origin', { skip: noBrowser }, () => {
    * @param {import('node:test').TestContext} t
    * @param {string} url of the gateway
    * @param {object} [options] of the client
-   * @returns {Promise<{ state: string, code?: string, message?: string }>} the state in which it stays
+   * @returns {Promise<{ state: string, code?: string, message?: string }>} the final state
    */
   async function connectFrom (t, url, options = {}) {
     const opened = await browser.newPage()
@@ -56,7 +56,7 @@ describe('a page of another origin', { skip: noBrowser }, () => {
 
   for (const transports of [undefined, ['websocket'], ['polling']]) {
     test(
-      `that may not connect is told which setting it takes: ${transports ?? 'WebSocket, then long polling'}`,
+      `that may not connect gets an error that names the setting: ${transports ?? 'WebSocket, then long polling'}`,
       { timeout: 60_000 },
       async (t) => {
         const { url } = await startEmbedded(t, { ALLOWED_ORIGINS: 'https://good.example' })
@@ -74,7 +74,7 @@ describe('a page of another origin', { skip: noBrowser }, () => {
     assert.deepEqual(await connectFrom(t, url), { state: 'connected' })
   })
 
-  test('begins no session with a script, and reads none', { timeout: 60_000 }, async (t) => {
+  test('cannot start or read a session from a script', { timeout: 60_000 }, async (t) => {
     const { url, gateway } = await startEmbedded(t, { ALLOWED_ORIGINS: 'https://good.example' })
     const opened = await browser.newPage()
     t.after(() => opened.close())

@@ -9,7 +9,7 @@ import { recordingLog } from './recording-log.js'
 /** @typedef {import('../../src/wire/publication.js').Publication} Publication */
 
 /**
- * The HTTP api on a port of its own, over a sink that remembers and a bus that has what the test says.
+ * The HTTP api on a port of its own, with a sink that records publications and a scripted bus.
  *
  * @param {import('node:test').TestContext} t stops it
  * @param {object} [options]

@@ -11,23 +11,23 @@ const run = promisify(execFile)
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url))
 const TLS = fileURLToPath(new URL('tls/', import.meta.url))
 
-/** A certificate that nobody has signed, of localhost and 127.0.0.1. */
+/** A self-signed certificate for localhost and 127.0.0.1. */
 export const certificate = {
   certFile: join(TLS, 'cert.pem'),
   keyFile: join(TLS, 'key.pem'),
   ca: readFileSync(join(TLS, 'cert.pem'))
 }
 
-/** Not root: neither the account nor the directories of the distribution can be used. */
+/** Without root, the account and the directories of the distribution are not available. */
 const isRoot = process.getuid?.() === 0
 
 /**
- * A configuration of deploy/ with what is of the test in the place of what is of the reader. Everything else is what
- * people start from.
+ * A configuration of deploy/ in which only addresses and paths are replaced by the test's. Everything else stays as
+ * users copy it.
  * @param {string} file below deploy/
  * @param {Record<string, string>} replacements
  * @returns {string}
- * @throws {Error} if one of them is not in the file: it has changed
+ * @throws {Error} if a text to replace is not in the file: the file has changed
  */
 function configuration (file, replacements) {
   let text = readFileSync(join(DEPLOY, file), 'utf8')
@@ -41,7 +41,7 @@ function configuration (file, replacements) {
 /**
  * @typedef {object} Balancer
  * @property {number} pid
- * @property {string} text the configuration as it runs
+ * @property {string} text the running configuration
  * @property {() => string} output the last lines of its log
  */
 
@@ -52,8 +52,8 @@ function configuration (file, replacements) {
  * @param {object} options
  * @param {string} options.file below deploy/
  * @param {Record<string, string>} options.replacements addresses
- * @param {() => Promise<unknown>} options.answers rejects while it does not
- * @param {string[]} [options.command] in front of the command: where it runs
+ * @param {() => Promise<unknown>} options.answers rejects until the balancer responds
+ * @param {string[]} [options.command] prefix of the command, to run it on a host
  * @returns {Promise<Balancer>}
  */
 export async function startHaproxy (t, { file, replacements, answers, command = [] }) {
@@ -79,7 +79,7 @@ export async function startHaproxy (t, { file, replacements, answers, command = 
  * @param {object} options
  * @param {string} options.file below deploy/
  * @param {Record<string, string>} options.replacements addresses
- * @param {() => Promise<unknown>} options.answers rejects while it does not
+ * @param {() => Promise<unknown>} options.answers rejects until the balancer responds
  * @returns {Promise<Balancer>}
  */
 export async function startNginx (t, { file, replacements, answers }) {
@@ -116,7 +116,7 @@ export async function startNginx (t, { file, replacements, answers }) {
 async function check (program, args) {
   const { stdout, stderr } = await run(program, args)
   const warnings = (stdout + stderr).split('\n').filter((line) => /warn|alert|emerg/i.test(line))
-  // what a start as another user than root says of its directive "user"
+  // ignore nginx's warning about the "user" directive without root
   const ours = warnings.filter((line) => !/"user" directive makes sense only/.test(line))
   if (ours.length > 0) throw new Error(`${program} warns:\n${ours.join('\n')}`)
 }

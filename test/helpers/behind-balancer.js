@@ -8,7 +8,7 @@ import { connectClient, createClient } from './clients.js'
 import { waitFor } from './wait.js'
 
 /**
- * What has to hold behind any load balancer, whatever it is and wherever the gateways are.
+ * Requirements that hold behind any load balancer, wherever the gateways run.
  *
  * @typedef {import('node:test').TestContext} TestContext
  * @typedef {Awaited<ReturnType<typeof connectClient>>} Client
@@ -19,11 +19,11 @@ import { waitFor } from './wait.js'
 const GATEWAY = fileURLToPath(new URL('../../src/gateway.js', import.meta.url))
 const { ca, certFile, keyFile } = certificate
 
-/** Each way to connect, with each codec. */
+/** Each choice of transports, with each codec. */
 export const KINDS = [['websocket'], ['polling'], ['polling', 'websocket']].flatMap((transports) =>
   /** @type {const} */ (['json', 'msgpack']).map((codec) => ({ transports, codec })))
 
-/** Worker number of a connection id, enough to tell workers apart. @param {{ id?: string }} client */
+/** Worker number of a connection id. @param {{ id?: string }} client */
 export const workerOf = (client) => String(client.id?.slice(0, 2))
 
 /** @param {Client} client */
@@ -34,7 +34,7 @@ const describe = (client) =>
 export const transportOf = (client) => client.io.engine.transport.name
 
 /**
- * Clients of every kind, `each` of them, that have upgraded where they can.
+ * Connects `each` clients of every kind and waits until they have upgraded where possible.
  * @param {TestContext} t
  * @param {string} url of the balancer
  * @param {{ each?: number, options?: Parameters<typeof connectClient>[2] }} [more]
@@ -63,25 +63,26 @@ export async function joinAll (clients, guid) {
 }
 
 /**
- * What runs behind the balancer of a test file, in both ways to have TLS.
+ * The gateways and balancers of a test file, with TLS terminated and passed through.
  *
  * @template M, B
  * @typedef {object} Scene
  * @property {M} first
  * @property {M} second
- * @property {M[]} alone two gateways that end TLS themselves, each of which runs alone, as in a container
- * @property {B} terminating ends TLS, in front of the first and the second
- * @property {B} passing passes TLS through to those that run alone
+ * @property {M[]} alone two gateways that terminate TLS themselves, each without a launcher, as in a container
+ * @property {B} terminating terminates TLS, in front of the first and the second
+ * @property {B} passing passes TLS through to the gateways of `alone`
  */
 
 /**
- * Starts them before the tests of a file, and has the tests that hold behind each balancer. Call it at the top level.
+ * Starts a scene before the tests of a file, and defines the tests that every balancer must pass. Call it at the top
+ * level.
  *
  * @template {Cluster} M
  * @template {{ url: string, plainUrl: string, settled?: () => Promise<boolean> }} B
  * @param {object} options
  * @param {string} options.name of the balancer
- * @param {string | false} options.skip why it cannot be tested here
+ * @param {string | false} options.skip reason why the balancer cannot be tested here
  * @param {(env: Record<string, string>, options?: { file: string }) => Promise<M>} options.startMachine
  * @param {(machines: readonly M[], kind: 'terminate' | 'passthrough') => Promise<B>} options.startBalancer
  * @param {Record<string, string>} [options.settings] of the first and the second
@@ -104,7 +105,7 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
   }, { timeout: 90_000 })
 
   test(
-    `clients of every kind work behind ${name} that ends TLS and deals out requests in turn`,
+    `clients of every kind work behind ${name} that terminates TLS and distributes requests round-robin`,
     { skip, timeout: 60_000 },
     async (t) => {
       const machines = [scene.first, scene.second]
@@ -112,12 +113,12 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
       for (const machine of machines)
         assert.ok(
           sum(await machine.metrics(), 'inkcast_stray_requests_total', 'result="forwarded"') > 0,
-          'requests came to other machines than that of their session'
+          'requests reached machines other than their session\'s'
         )
     }
   )
 
-  test('a page that was opened without TLS is sent to where TLS is', { skip }, async () => {
+  test('a request without TLS is redirected to TLS', { skip }, async () => {
     const { plainUrl } = scene.terminating
     const answer = await fetch(`${plainUrl}/socket.io/?EIO=4&transport=polling`, { redirect: 'manual' })
     assert.equal(answer.status, 308)
@@ -133,7 +134,7 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
 }
 
 /**
- * One of the gateways that run alone is killed.
+ * Kills one of the gateways that run alone.
  * @param {TestContext} t
  * @param {Scene<Cluster, { url: string }>} scene
  */
@@ -146,10 +147,10 @@ export async function killingCostsNothing (t, { alone: [victim, other], second, 
 }
 
 /**
- * The first machine is told to stop: its clients go to the second and miss nothing, and nobody comes to it any more.
+ * Stops the first machine: its clients move to the second and miss nothing, and it gets no new connections.
  * @param {TestContext} t
  * @param {Scene<Cluster, { url: string }>} scene
- * @param {() => Promise<unknown>} [noticed] when the balancer has
+ * @param {() => Promise<unknown>} [noticed] resolves when the balancer has detected it
  * @returns {Promise<Set<string>>} workers of the second
  */
 export async function stoppingCostsNothing (t, { first, second, terminating: { url } }, noticed) {
@@ -166,7 +167,7 @@ export async function stoppingCostsNothing (t, { first, second, terminating: { u
 }
 
 /**
- * Clients of every kind reach each other and what is published, on all machines.
+ * Clients of every kind on all machines receive each other's signals and published records.
  * @param {TestContext} t
  * @param {{ url: string, settled?: () => Promise<boolean>, machines: readonly Machine[], options?: Parameters<typeof
  *   connectClient>[2] }} balanced settled: whether the balancer uses all machines now
@@ -193,8 +194,8 @@ export async function everyKindWorks (t, { url, settled, machines, options }) {
       { payload: { text: 'größer' }, offset: 1 }
     )
 
-  // as large as there may be, and with what is around it larger than the 1 MiB that nginx takes unless told otherwise;
-  // sent by a client that has only requests to send it in
+  // The largest allowed value; with its envelope it exceeds nginx's default limit of 1 MiB. The sender is a polling
+  // client, because it has to send the value in requests.
   const polling = /** @type {Client} */ (clients.find((client) => transportOf(client) === 'polling'))
   const large = 'x'.repeat(1_048_560)
   assert.equal((await polling.ask('doc:signal', { guid, event: 'large', data: large })).ok, true)
@@ -208,14 +209,14 @@ export async function everyKindWorks (t, { url, settled, machines, options }) {
 }
 
 /**
- * Clients of every kind get every record, once and in order, while `change` happens to the machines under them.
+ * Clients of every kind get every record, once and in order, while `change` is made to the machines.
  * @param {TestContext} t
  * @param {object} balanced
  * @param {string} balanced.url
- * @param {Machine} balanced.publisher a machine that stays
+ * @param {Machine} balanced.publisher a machine that keeps running
  * @param {Parameters<typeof connectClient>[2]} [balanced.options]
  * @param {() => Promise<unknown>} change
- * @param {(clients: readonly Client[]) => boolean} settled after the change
+ * @param {(clients: readonly Client[]) => boolean} settled condition for the end of the change
  */
 export async function nothingIsLost (t, { url, publisher, options }, change, settled) {
   const guid = `moved-${randomUUID()}`
@@ -233,7 +234,7 @@ export async function nothingIsLost (t, { url, publisher, options }, change, set
   const published = (async () => {
     while (publishing) {
       await publish()
-      await delay(20) // a stream, and not as much as there can be
+      await delay(20) // a steady stream rather than the maximum rate
     }
   })()
   try {
@@ -262,7 +263,7 @@ export async function nothingIsLost (t, { url, publisher, options }, change, set
 const records = ({ received }) => received.filter(({ event }) => event === 'message')
 
 /**
- * A client that reconnects soon and goes on where it was.
+ * A client that reconnects quickly and resumes.
  * @param {TestContext} t
  * @param {string} url
  * @param {string} guid
@@ -305,9 +306,9 @@ export async function workersOf (t, url, count, options) {
 
 /**
  * The sum over the series of a metric.
- * @param {string} text as /metrics has it
+ * @param {string} text output of /metrics
  * @param {string} name
- * @param {string} [label] one that counts, as in `result="forwarded"`
+ * @param {string} [label] filter, as in `result="forwarded"`
  */
 export function sum (text, name, label = '') {
   return text.split('\n')

@@ -9,7 +9,7 @@ const { WebSocket } = createRequire(load.resolve('engine.io'))('./transports/web
  * @param {any} owner
  * @param {string} name
  * @param {(stock: Function) => Function} make
- * @returns {() => void} mends it
+ * @returns {() => void} restores it
  */
 function replace (owner, name, make) {
   const stock = owner[name]
@@ -17,10 +17,10 @@ function replace (owner, name, make) {
   return () => { owner[name] = stock }
 }
 
-/** What ws and Socket.IO frame themselves has a header and a payload; ready frames turn into garbage. */
+/** Turns ready frames into garbage. Frames from ws and Socket.IO themselves have separate header and payload. */
 export const breakSendFrame = () => replaceSendFrame((list) => [Buffer.from(list[0]).fill(7)])
 
-/** @param {(list: Buffer[]) => Buffer[]} change of ready frames */
+/** @param {(list: Buffer[]) => Buffer[]} change applied to ready frames */
 const replaceSendFrame = (change) =>
   replace(
     Sender.prototype,
@@ -32,15 +32,16 @@ const replaceSendFrame = (change) =>
   )
 
 /**
- * The clients of a test are in the same process; what they send is masked (RFC 6455, section 5.3).
+ * Tells ready frames from those of the test's clients, which run in the same process and mask their frames (RFC 6455,
+ * section 5.3).
  * @param {Buffer[]} list
  */
 const isReady = ([frame, ...others]) => others.length === 0 && (frame[1] & 0x80) === 0
 
-/** Ways to break a hook, each as an update of a library could. @type {Record<string, () => () => void>} */
+/** Ways to break a hook, as a library update could. @type {Record<string, () => () => void>} */
 export const BREAKS = {
-  'sendFrame writes something else': breakSendFrame,
-  'sendFrame writes a part': () => replaceSendFrame(([frame]) => [frame.subarray(0, frame.length - 1)]),
+  'sendFrame writes garbage': breakSendFrame,
+  'sendFrame truncates frames': () => replaceSendFrame(([frame]) => [frame.subarray(0, frame.length - 1)]),
   'sendFrame writes twice': () => replaceSendFrame(([frame]) => [Buffer.concat([frame, frame])]),
   'sendFrame writes later': () =>
     replace(
@@ -56,9 +57,9 @@ export const BREAKS = {
     replaceSendFrame(() => {
       throw new Error('no such call')
     }),
-  'frames that are made beforehand are not taken': () =>
+  'pre-encoded frames are rejected': () =>
     replace(WebSocket.prototype, '_canSendPreEncodedFrame', () => () => false),
-  'the timer of pings has another name': () =>
+  'the ping timer has another name': () =>
     replace(
       Socket.prototype,
       'schedulePing',

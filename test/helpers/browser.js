@@ -5,20 +5,20 @@ import { chromium } from 'playwright-core'
 import { lacks, pathOf } from '../services/install.js'
 import { waitFor } from './wait.js'
 
-/** Where screenshots are left, by the name of what they show. */
+/** Folder of screenshots, which are named after their content. */
 const OUTPUT = fileURLToPath(new URL('../output/browser/', import.meta.url))
-/** A machine with other things to do takes its time, ms. */
+/** Timeout that allows for a busy machine, ms. */
 const PATIENCE = 20_000
 
-/** Why there can be no test in a browser here, or false. */
+/** Reason why browser tests cannot run here, or false. */
 export const noBrowser = await lacks(['chromium'])
 
 /**
- * The distribution's Chromium, without a window; closed after the test.
+ * The distribution's Chromium, headless; closed after the test.
  * @param {{ after: (stop: () => unknown) => void }} t
  */
 export async function startBrowser (t) {
-  // nobody's sandbox works as root
+  // Chromium's sandbox does not work as root
   const browser = await chromium.launch({
     executablePath: pathOf('chromium'),
     chromiumSandbox: process.getuid?.() !== 0
@@ -30,16 +30,16 @@ export async function startBrowser (t) {
 /** @typedef {Awaited<ReturnType<typeof openDemo>>} DemoPage */
 
 /**
- * The demo in a window of its own, with another person in front of it. What is wrong on its console fails the test.
+ * Opens the demo in a browser context of its own, as another person. Unexpected messages on its console fail the test.
  *
  * @param {import('node:test').TestContext} t
  * @param {import('playwright-core').Browser} browser
  * @param {string} url
  * @param {object} [options]
  * @param {string} [options.document]
- * @param {string} [options.query] more of the address, such as `codec=msgpack`
+ * @param {string} [options.query] appended to the address, such as `codec=msgpack`
  * @param {string} [options.name] of the person
- * @param {RegExp} [options.mayComplain] what may be on the console
+ * @param {RegExp} [options.mayComplain] messages allowed on the console
  * @param {(context: import('playwright-core').BrowserContext) => Promise<unknown>} [options.prepare]
  * @param {import('playwright-core').BrowserContextOptions} [options.context]
  */
@@ -57,7 +57,7 @@ export async function openDemo (
   }
   t.after(async () => {
     await context.close()
-    assert.deepEqual(complaints, [], 'nothing is wrong on the console')
+    assert.deepEqual(complaints, [], 'no errors on the console')
   })
   await prepare?.(context)
   const page = await context.newPage()
@@ -83,28 +83,28 @@ export async function openDemo (
     context,
     field,
     text,
-    /** @param {string} cell @param {string} words letter by letter, at the end of what is there */
+    /** @param {string} cell @param {string} words appended to the cell letter by letter */
     async type (cell, words) {
       await field(cell).focus()
       await field(cell).press('End')
       await page.keyboard.type(words)
     },
-    /** @param {string} cell @param {string} words @returns {Promise<unknown>} when they are there */
+    /** @param {string} cell @param {string} words @returns {Promise<unknown>} resolves when the cell has them */
     shows: (cell, words) =>
       waitFor(async () => (await field(cell).inputValue()) === words, {
         timeout: PATIENCE,
         message: () => `${cell} of ${name ?? 'a page'} to be ${words}; ${complaints}`
       }),
-    /** @param {string} selector @param {RegExp} pattern @returns {Promise<string>} the text, when it is like that */
+    /** @param {string} selector @param {RegExp} pattern @returns {Promise<string>} the text, when it matches */
     async reads (selector, pattern) {
       let last = ''
       await waitFor(async () => pattern.test((last = await text(selector))), {
         timeout: PATIENCE,
-        message: () => `${selector} to be like ${pattern}; it is ${last}; ${complaints}`
+        message: () => `${selector} to match ${pattern}; it is ${last}; ${complaints}`
       })
       return last
     },
-    /** @param {string} shot what it shows */
+    /** @param {string} shot name of the screenshot */
     async screenshot (shot) {
       mkdirSync(OUTPUT, { recursive: true })
       await page.screenshot({ path: `${OUTPUT}${shot}.png` })

@@ -2,7 +2,7 @@ import { io } from 'socket.io-client'
 import msgpackParser from 'socket.io-msgpack-parser'
 import { once } from 'node:events'
 
-/** Clients after which it is no accident that a worker has none. */
+/** Additional clients after which a worker without any is no coincidence. */
 const MAX_MORE = 500
 
 /**
@@ -16,7 +16,7 @@ const MAX_MORE = 500
  * @param {object | Function} [options.auth]
  * @param {boolean} [options.reconnection]
  * @param {Record<string, string>} [options.extraHeaders]
- * @param {string | Buffer} [options.ca] certificate of the server, where it is nobody's
+ * @param {string | Buffer} [options.ca] self-signed certificate of the server
  */
 export function createClient (
   t,
@@ -35,7 +35,7 @@ export function createClient (
   t.after(() => {
     socket.disconnect()
   })
-  /** @type {{ event: string, payload: any, meta: any }[]} every event with a meta, in the order of arrival */
+  /** @type {{ event: string, payload: any, meta: any }[]} every event with a meta, in order of arrival */
   const received = []
   socket.onAny((event, payload, meta) => {
     received.push({ event, payload, meta })
@@ -69,14 +69,14 @@ export async function connectClient (t, url, options) {
 }
 
 /**
- * Clients on at least so many workers: on a machine that has nothing else to do, the worker that wakes up first may
- * take a whole burst (docs/decisions/0004-direct-accept.md).
+ * Connects clients until at least `workers` workers have one: on an idle machine, the worker that wakes up first may
+ * accept a whole burst (docs/decisions/0004-direct-accept.md).
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} url
  * @param {number} workers
- * @param {number} count of clients at least
- * @param {(i: number) => Parameters<typeof createClient>[2]} [options] of the client with this index
+ * @param {number} count minimum number of clients
+ * @param {(i: number) => Parameters<typeof createClient>[2]} [options] of the client with index i
  */
 export async function connectToWorkers (t, url, workers, count, options = () => ({})) {
   /** @type {Awaited<ReturnType<typeof connectClient>>[]} */

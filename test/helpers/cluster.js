@@ -9,15 +9,16 @@ const USUAL = { PORT: 3000, API_PORT: 3001, ADMIN_PORT: 9100 }
 const HERE = { command: (/** @type {string[]} */ args) => args, door: async (/** @type {number} */ port) => port }
 
 /**
- * A real cluster on this machine, as `npm start` runs it, with topics and group of its own; stopped after the test.
+ * A real cluster on this machine, as `npm start` runs it, with its own topics and consumer group; stopped after the
+ * test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
- * @param {Record<string, string>} env settings; ports that are not among them are free ones
+ * @param {Record<string, string>} env settings; ports default to free ones
  * @param {object} [options]
  * @param {number} [options.timeout] ms until it must be ready, default 60,000
- * @param {string} [options.file] what to run, default: the launcher; a role's composition root runs alone
- * @param {Pick<import('./hosts.js').Host, 'command' | 'door'>} [options.host] where to run it, default: here; ports are
- *   then the usual ones
+ * @param {string} [options.file] program to run, default: the launcher; the composition root of a role runs alone
+ * @param {Pick<import('./hosts.js').Host, 'command' | 'door'>} [options.host] host to run it on, default: this one; on
+ *   another host the default ports are used
  */
 export async function startCluster (t, env, options = {}) {
   for (let tries = 1; ; tries++) {
@@ -76,7 +77,7 @@ async function startOnce (t, env, { timeout = 60_000, file = COMMAND, host = HER
   const adminUrl = `http://127.0.0.1:${adminPort}`
   const apiUrl = `http://127.0.0.1:${apiPort}`
   const ready = async () => {
-    // a connection that is closed before it is used can leave fetch waiting for ever
+    // fetch can wait forever when its connection closes before use
     const answer = await fetch(`${adminUrl}/ready`, { signal: AbortSignal.timeout(15_000) })
     const body = /** @type {any} */ (await answer.json())
     if (answer.status !== 200) throw new Error(`not ready: ${JSON.stringify(body.reasons)}\n${output}`)

@@ -6,7 +6,7 @@ const FOLDERS = ['', 'docs', 'docs/decisions', 'examples', 'examples/document-se
 
 /** @typedef {{ file: string, line: number, language: string, code: string }} CodeBlock */
 
-/** @returns {CodeBlock[]} every block of code of every page, in order */
+/** @returns {CodeBlock[]} every code block of every page, in order */
 export function codeBlocks () {
   return pages().flatMap((file) => {
     const text = readFileSync(ROOT + file, 'utf8')
@@ -29,7 +29,7 @@ export function pages () {
 }
 
 /**
- * Commands of a block for a shell, one by one: without comments, pipes of `&&` taken apart.
+ * Splits the shell commands of a block: without comments, lists of `&&` split.
  * @param {string} code
  * @returns {string[]}
  */
@@ -44,12 +44,12 @@ export function commandsOf (code) {
 const AsyncFunction = /** @type {FunctionConstructor} */ ((async () => {}).constructor)
 
 /**
- * Runs a block as the body of a function, with its imports, and with what it uses without saying where it is from.
+ * Runs a block as the body of a function. Imports and undeclared names are provided by the caller.
  *
  * @param {string} code
  * @param {Record<string, unknown>} scope
- * @param {(specifier: string) => Promise<unknown>} load imports from where the package is
- * @returns {Promise<any>} an object with the names that the block declares at its top
+ * @param {(specifier: string) => Promise<unknown>} load imports a module from the package's location
+ * @returns {Promise<any>} an object with the block's top-level declarations
  */
 export async function runBlock (code, scope, load) {
   const body = code.replaceAll(/^import (.+) from ('[^']+')$/gm, (_line, names, specifier) => names.startsWith('{')

@@ -1,13 +1,13 @@
 /**
- * People in a document, in a process of their own so that they cost neither the test nor the browser time: they point
- * all the time, select cells and type. Arguments: url, guid, how many. Prints `here` when all of them have the document
- * open; ends when its standard input does.
+ * People in a document, in a process of their own so that they take no CPU time from the test or the browser: they move
+ * their pointers continuously, select cells and type. Arguments: url, guid, count. Prints `here` when all of them have
+ * joined the document; ends when its standard input does.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from 'inkcast/client'
 
 const [, , url, guid, count] = process.argv
-/** Between two moves of one person, ms: what the page itself does where so many are here. */
+/** Pause between two pointer moves of one person, ms; the page uses the same for this number of members. */
 const PAUSE = 40 + 4 * Number(count)
 
 const COLORS = ['#b3202c', '#1f6f50', '#1d4ed8', '#7c3aed', '#9a3412', '#0e7490']

@@ -8,14 +8,14 @@ import { waitFor } from './wait.js'
 const COMMAND = fileURLToPath(new URL('../../examples/document-service/main.js', import.meta.url))
 
 /**
- * The document service of the examples as a program of its own, with documents and a group of its own; stopped after
+ * The document service of the examples as a separate program, with its own documents and consumer group; stopped after
  * the test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or node:test itself for a whole file
  * @param {object} settings
- * @param {number} settings.port where it answers
+ * @param {number} settings.port of its HTTP server
  * @param {string} settings.apiUrl
- * @param {Record<string, string>} settings.kafka what `freshTopics` gives
+ * @param {Record<string, string>} settings.kafka settings from `freshTopics`
  */
 export async function startDocumentService (t, { port, apiUrl, kafka }) {
   const directory = mkdtempSync(join(tmpdir(), 'inkcast-documents-'))

@@ -37,7 +37,7 @@ export async function startEmbedded (
     apiUrl,
     gateway,
     metrics,
-    /** Drains, and stops all of it. */
+    /** Drains, and stops everything. */
     stop: () => lifecycle.stop(),
     /** @param {string} path @param {unknown} body @param {Record<string, string>} [headers] */
     async post (path, body, headers = {}) {

@@ -1,7 +1,6 @@
 /**
- * What somebody might write next to a cluster: a Socket.IO server of their own that talks to the rooms of all gateways
- * over Redis, and has no clients itself. Runs on a host of hosts.js; each line of its input is a question, answered by
- * a line of JSON.
+ * An example of a user's extension: a separate Socket.IO server without clients that reaches the rooms of all gateways
+ * over Redis. Runs on a host of hosts.js; each line of its input is a request, answered by a line of JSON.
  *
  * node extension.js <Redis URL>
  */
@@ -23,7 +22,7 @@ const subscribed = []
 const io = new Server({
   adapter: createRoomAdapter({
     publisher,
-    // answers of others come over what the adapter subscribes to, without waiting for it
+    // responses of other servers arrive on the adapter's channels; the adapter does not wait for these subscriptions
     subscriber: Object.assign(Object.create(subscriber), {
       ssubscribe: (/** @type {string} */ channel) => subscribed.push(subscriber.ssubscribe(channel))
     })

@@ -5,9 +5,9 @@ import { recordingLog } from './recording-log.js'
 import { systemClock } from '../../src/common/clock.js'
 import { ScriptedBus } from './scripted-bus.js'
 
-/** Feeds over a bus that does what a test says. */
+/** Feeds over a scripted bus. */
 export function feedsOnScriptedBus () {
-  /** Time flies. */
+  /** Sleeps end at once. */
   const time = { slept: 0 }
   /** @type {import('../../src/common/clock.js').Clock} */
   const clock = {

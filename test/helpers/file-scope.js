@@ -1,10 +1,10 @@
 import { after } from 'node:test'
 
 /**
- * Something to hang cleanup on that lives as long as the test file: node:test runs `after` hooks that are registered
- * inside a `before` hook when that hook ends. Call it at the top level.
+ * A cleanup scope that lives as long as the test file: node:test runs `after` hooks that are registered inside a
+ * `before` hook when that hook ends. Call it at the top level.
  *
- * @returns {{ after: (stop: () => unknown) => void }} what is registered last is stopped first
+ * @returns {{ after: (stop: () => unknown) => void }} runs cleanups in reverse order of registration
  */
 export function fileScope () {
   /** @type {(() => unknown)[]} */

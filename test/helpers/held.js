@@ -2,8 +2,9 @@
 const PROBE = '999999999.1'
 
 /**
- * Whether a worker holds a user, a user in a document, or a document: a holder is asked to tell the services that it is
- * held only if nobody else holds it. Leaves nothing behind. For stores with services, while nothing is being told.
+ * Whether a worker holds a user, a user in a document, or a document. Adds a probe as holder: the answer asks it to
+ * report the hold only if there is no other holder. Removes the probe afterwards. For stores with services, while no
+ * report is in progress.
  *
  * @param {import('../../src/sessions/contract.js').SessionStore} store
  * @param {{ uid?: string, guid?: string }} what

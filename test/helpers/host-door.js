@@ -1,6 +1,6 @@
 /**
- * Runs on a host of hosts.js, which has a network of its own: lets the test in through a unix socket, which is of no
- * network. Whoever connects says in a first line where to, as in "10.0.0.11:3000".
+ * Runs on a host of hosts.js, which has a network of its own: gives the test access through a unix socket, which is not
+ * bound to a network. A connection's first line is its destination, as in "10.0.0.11:3000".
  *
  * node host-door.js <path of the socket>
  */

@@ -1,6 +1,6 @@
 /**
- * Runs on a host of hosts.js: Redis and Kafka that other hosts can reach. Tells their addresses as a line of JSON when
- * they are ready, and stops them on SIGTERM.
+ * Runs on a host of hosts.js: Redis and Kafka for other hosts. Prints their addresses as a line of JSON when they are
+ * ready, and stops them on SIGTERM.
  *
  * node host-services.js <address of the host>
  */
@@ -16,7 +16,7 @@ process.once('SIGTERM', async () => {
   await Promise.all([redis.stop(), kafka.stop()])
   process.exit(0)
 })
-// neither of them keeps this process running
+// neither service keeps this process running
 setInterval(() => {}, 60_000)
 console.log(
   JSON.stringify({ redisPort: redis.port, redisUrl: `redis://${host}:${redis.port}`, kafkaBrokers: kafka.brokers })

@@ -14,21 +14,21 @@ const run = promisify(execFile)
 const DOOR = fileURLToPath(new URL('host-door.js', import.meta.url))
 
 /**
- * Several hosts on this one, as Linux network namespaces: each has its own network interface, addresses, ports and host
- * name, and a cable to one switch. Nothing of it is visible outside, so the addresses can be any.
+ * Several hosts on one machine, as Linux network namespaces: each has its own network interface, addresses, ports and
+ * host name, and a cable to one switch. None of this is visible outside, so any addresses will do.
  *
  * @typedef {object} Host
  * @property {string} name its host name
  * @property {string} address
- * @property {(args: string[]) => string[]} command what runs a command there
- * @property {(port: number, address?: string) => Promise<number>} door a port of the loopback interface here that leads
- *   to one of its own; address: default its own
- * @property {() => Promise<void>} unplug pulls the cable: nothing arrives any more, and nobody is told
+ * @property {(args: string[]) => string[]} command wraps a command so that it runs on the host
+ * @property {(port: number, address?: string) => Promise<number>} door opens a port on this machine's loopback
+ *   interface that leads to one of the host; address: default the host's own
+ * @property {() => Promise<void>} unplug pulls the cable: packets are lost without an error
  * @property {() => Promise<void>} plugIn
- * @property {() => Promise<void>} killAll SIGKILL to everything that runs there
+ * @property {() => Promise<void>} killAll SIGKILL to every process on the host
  */
 
-/** @returns {Promise<string | false>} why there can be no hosts here, as a reason to skip */
+/** @returns {Promise<string | false>} why hosts are not possible here, as a reason to skip */
 export async function lacksHosts () {
   if (process.platform !== 'linux') return 'needs Linux: its hosts are network namespaces'
   if (process.getuid?.() !== 0) return 'needs root: its hosts are network namespaces'
@@ -47,7 +47,7 @@ export async function lacksHosts () {
   }
 }
 
-/** @param {string} name @returns {string[]} what runs a command under that host name */
+/** @param {string} name @returns {string[]} prefix that runs a command with this host name */
 const setHostName = (name) => [
   'unshare',
   '--uts',
@@ -58,7 +58,7 @@ const setHostName = (name) => [
 ]
 
 /**
- * Makes hosts, removed after the test with everything that runs there; also when the test is killed.
+ * Creates hosts. They are removed with all their processes after the test, also when the test is killed.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {Record<string, string>} addresses by host name, all in one /24
@@ -149,7 +149,7 @@ async function openDoors (t, { command, address: own, path, log }) {
         one.on('error', () => {})
         one.on('close', (failed) => {
           sockets.delete(one)
-          // what it has said last may still be on its way
+          // without an error, data may still be in flight
           if (failed) other.destroy()
           else other.end()
         })

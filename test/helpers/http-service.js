@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 /** @typedef {{ status?: number, body: string, headers?: Record<string, string> }} Answer */
 
 /**
- * A service that answers as the test says, and remembers what it was asked.
+ * A service with scripted responses that records its requests.
  *
  * @param {import('node:test').TestContext} t closes it
  * @param {(request: { method: string, url: string, body: string }) => Answer | Promise<Answer>} answer

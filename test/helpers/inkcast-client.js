@@ -2,7 +2,7 @@ import { connect } from 'inkcast/client'
 import { waitFor } from './wait.js'
 
 /**
- * A client of ours, closed after the test, that remembers its states.
+ * An inkcast client that records its states; closed after the test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} url
@@ -26,7 +26,7 @@ export function startClient (t, url, options) {
 }
 
 /**
- * Opens a document and remembers what comes.
+ * Opens a document and records its events.
  *
  * @param {ReturnType<typeof import('inkcast/client').connect>} client
  * @param {string} guid

@@ -18,11 +18,11 @@ import { waitFor } from './wait.js'
 /** @typedef {Awaited<ReturnType<typeof testKafka>>} TestKafka */
 
 /**
- * A driver and a client of kafkajs, with topics and a group of their own, deleted after the test.
+ * A driver and a kafkajs client with their own topics and consumer group, which are deleted after the test.
  *
  * @param {import('node:test').TestContext} t
  * @param {object} [options]
- * @param {string} [options.brokers] of the test's own broker, which needs no cleanup; default: the shared one
+ * @param {string} [options.brokers] of a broker of the test's own, which needs no cleanup; default: the shared one
  * @param {number} [options.partitions] of each topic, default 4
  * @param {boolean} [options.topics] whether they exist already, default true
  */
@@ -32,7 +32,7 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
   const config = loadConfig({
     env: {
       KAFKA_BROKERS: brokers,
-      REDIS_URL: 'redis://127.0.0.1:1', // needed with Kafka; not used here
+      REDIS_URL: 'redis://127.0.0.1:1', // required with Kafka; not used here
       KAFKA_GROUP_ID: `${id}.group`,
       KAFKA_DOWNLINK_TOPIC: `${id}.downlink`,
       KAFKA_UPLINK_TOPIC: `${id}.uplink`,
@@ -41,7 +41,7 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
     }
   })
   const { log, lines } = recordingLog()
-  // without brokers kafkajs ends its retries in the background, where a test's own broker is gone
+  // without brokers kafkajs ends its background retries once a test's own broker has stopped
   const servers = [...config.kafka.brokers]
   const settings = { ...config.kafka, brokers: servers }
   const client = createClient({ settings, log, name: 'test' })
@@ -53,7 +53,7 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
   const ends = [() => { servers.length = 0 }]
   if (ownBroker === undefined) {
     ends.push(async () => {
-      const admin = client.admin({ retry: { retries: 0 } }) // kafkajs tries again to delete what is not there
+      const admin = client.admin({ retry: { retries: 0 } }) // kafkajs would retry deletions of missing topics
       await admin.connect()
       await admin.deleteGroups([groupId]).catch(() => {})
       for (const topic of all) await admin.deleteTopics({ topics: [topic] }).catch(() => {})
@@ -83,8 +83,8 @@ export async function testKafka (t, { brokers: ownBroker, partitions = 4, topics
     /**
      * @param {string} topic
      * @param {number} count
-     * @returns {Promise<Received[]>} the topic's records when there are at least `count`, in the order of their offsets
-     *   per partition
+     * @returns {Promise<Received[]>} the topic's records once there are at least `count`, per partition in the order of
+     *   their offsets
      */
     async readAll (topic, count) {
       /** @type {Received[]} */
@@ -136,7 +136,7 @@ const textOf = (headers = {}) =>
   )
 
 /**
- * A memory bus whose `publish` keeps its publications and can be made to fail.
+ * A memory bus that records publications and can be made to fail.
  */
 export function recordingBus () {
   const { log } = recordingLog()
@@ -151,11 +151,10 @@ export function recordingBus () {
     published: [],
     duplicates: 0,
     calls: 0,
-    /** @type {(entries: Entry[], call: number) => void | Promise<void>} throws in place of publishing */
+    /** @type {(entries: Entry[], call: number) => void | Promise<void>} throws instead of publishing */
     before: () => {},
     /**
-     * @type {(entries: Entry[], call: number) => void | Promise<void>} throws after it was published: the outcome is
-     *   unknown
+     * @type {(entries: Entry[], call: number) => void | Promise<void>} throws after publishing: the outcome is unknown
      */
     after: () => {},
 
@@ -203,16 +202,16 @@ export function localEcho () {
 }
 
 /**
- * Ingest over a recording bus, joined and ready; stopped after the test.
+ * Ingest over a recording bus; resolves when it is ready. Stopped after the test.
  *
  * @param {TestKafka} kafka
  * @param {object} [options]
  * @param {ReturnType<typeof recordingBus>} [options.bus]
- * @param {boolean} [options.ready] wait until it is, default true
+ * @param {boolean} [options.ready] wait until it is ready, default true
  * @param {Parameters<typeof createIngest>[0]['markStore']} [options.markStore] default: an empty one
  * @param {import('../../src/ingest/redis-echo.js').Echo} [options.echo] default: one within this process
- * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: it sends no canaries,
- *   which would have offsets of their own
+ * @param {Parameters<typeof createIngest>[0]['times']} [options.times] of the watchdog; default: without canaries,
+ *   which would take up offsets
  */
 export async function startIngest (
   { kafka, config, log, onEnd },
@@ -239,7 +238,7 @@ export async function startIngest (
   return {
     ingest, bus, metrics, stop,
 
-    /** @param {number} count waits until this number was published */
+    /** @param {number} count resolves when this many records were published */
     published: (count, timeout = 20_000) =>
       waitFor(() => bus.published.length >= count, {
         timeout,

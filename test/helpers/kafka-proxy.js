@@ -1,11 +1,10 @@
 import { startRelay } from './relay.js'
 
-/** Kafka's number of the request that a consumer gets its records with. */
+/** Kafka's API key of a consumer's fetch request. */
 const FETCH = 1
 
 /**
- * A proxy in front of a broker that can swallow responses to fetches, and nothing else: heartbeats and
- * commits go on.
+ * A proxy in front of a broker that can swallow fetch responses only: heartbeats and commits still work.
  *
  * @param {number} port of the broker, on the loopback interface
  */
@@ -18,7 +17,7 @@ export async function startKafkaProxy (port) {
   const { port: own, stop } = await startRelay(port, (client, upstream) => {
     const state = { wedged: wedging }
     connections.push(state)
-    /** @type {Set<number>} correlation ids of fetches that are under way */
+    /** @type {Set<number>} correlation ids of pending fetches */
     const fetches = new Set()
     framed(client, (frame) => {
       if (frame.readInt16BE(4) === FETCH) fetches.add(frame.readInt32BE(8))
@@ -35,7 +34,7 @@ export async function startKafkaProxy (port) {
     stop,
     get swallowed () { return swallowed },
 
-    /** Connections that there are, and those that come until `spareNew`, get no answer to a fetch any more. */
+    /** Swallows fetch responses on existing connections, and on new ones until `spareNew`. */
     wedge () {
       wedging = true
       for (const state of connections) state.wedged = true
@@ -46,7 +45,7 @@ export async function startKafkaProxy (port) {
 
 /**
  * @param {import('node:net').Socket} socket
- * @param {(frame: Buffer) => void} onFrame a request or an answer, with its length
+ * @param {(frame: Buffer) => void} onFrame a request or response, with its length prefix
  */
 function framed (socket, onFrame) {
   let buffered = Buffer.alloc(0)

@@ -3,8 +3,7 @@ import kafkajs from 'kafkajs'
 import { kafkaBrokers } from './env.js'
 
 /**
- * Topics and a consumer group of their own, as settings, and a kafkajs client to look at them with. Removed after the
- * test.
+ * Topics and a consumer group for one test, as settings, and a kafkajs client to inspect them. Removed after the test.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  */
@@ -45,7 +44,7 @@ export function freshTopics (t) {
     },
 
     /**
-     * Everything in a topic from its beginning on, collected in the background.
+     * Collects all records of a topic from the beginning, in the background.
      * @param {string} topic
      */
     async collect (topic) {

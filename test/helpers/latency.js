@@ -1,15 +1,15 @@
 /**
- * How long a letter takes from the key on one page to the screen of another, measured in the pages: from the `input`
- * event here to the first frame there that has it. Both read the same clock (performance.timeOrigin +
+ * Latency from a key on one page to the screen of another, measured in the pages: from the `input` event on the first
+ * to the first frame on the second that shows the letter. Both read the same clock (performance.timeOrigin +
  * performance.now()).
  *
  * @typedef {import('./browser.js').DemoPage} DemoPage
  */
 
-/** Keys of one measurement, and the pause between two, ms. */
+/** Keys per measurement, and the pause between two, ms. */
 const KEYS = 60
 const PAUSE = 60
-/** Measurements at most, where others take the machine's time: the quietest counts. */
+/** Maximum number of measurements; the lowest median counts, because other processes may use the machine. */
 const ROUNDS = 3
 
 /**
@@ -42,7 +42,7 @@ async function measure (writer, reader, cell) {
     writer.page.evaluate('globalThis.typed'),
     reader.page.evaluate('globalThis.shown')
   ])
-  // letters that were typed while others were on their way may be shown together: each of them counts from its own key
+  // letters may be shown together; each is timed from its own key
   const lengths = Object.keys(shown).map(Number).sort((a, b) => a - b)
   const times = Array.from(
     { length: KEYS },
@@ -55,7 +55,7 @@ async function measure (writer, reader, cell) {
  * @param {import('node:test').TestContext} t
  * @param {DemoPage} writer
  * @param {DemoPage} reader
- * @param {number} enough ms; a median below it ends the measurement
+ * @param {number} enough ms; a lower median ends the measurement
  * @returns {Promise<number>} the best median, ms
  */
 export async function keyToScreen (t, writer, reader, enough) {
@@ -63,7 +63,7 @@ export async function keyToScreen (t, writer, reader, enough) {
   for (let round = 0; round < ROUNDS && best >= enough; round++) {
     const { median, p95, count } = await measure(writer, reader, `A${8 + round}`)
     t.diagnostic(
-      `from the key here to the screen there, ${count} letters: median ${median.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`
+      `keystroke to screen, ${count} letters: median ${median.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`
     )
     best = Math.min(best, median)
   }

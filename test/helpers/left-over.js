@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { waitFor } from './wait.js'
 
 /**
- * Counts what a gateway asks its bus for, and can make `subscribe` wait.
+ * Counts the calls of a gateway to its bus, and can delay `subscribe`.
  *
  * @param {Awaited<ReturnType<typeof import('./embedded.js').startEmbedded>>} server
  */
@@ -13,7 +13,7 @@ export function watchBus ({ gateway: { bus } }) {
   const watched = {
     documents,
     users,
-    /** What each `subscribe` waits for before it is done. @type {(guid: string) => Promise<unknown> | undefined} */
+    /** Delays each `subscribe` until the promise resolves. @type {(guid: string) => Promise<unknown> | undefined} */
     beforeSubscribe: () => undefined
   }
   bus.subscribe = async (guid) => {
@@ -37,9 +37,9 @@ export function watchBus ({ gateway: { bus } }) {
 }
 
 /**
- * Waits until nothing of any client is left.
+ * Waits until no state of any client is left.
  * @param {Awaited<ReturnType<typeof import('./embedded.js').startEmbedded>>} server
- * @param {ReturnType<typeof watchBus>} watched from before the first client
+ * @param {ReturnType<typeof watchBus>} watched created before the first client
  */
 export async function nothingLeft ({ gateway, metrics }, { documents, users }) {
   const { io, engine } = gateway
@@ -63,7 +63,7 @@ export async function nothingLeft ({ gateway, metrics }, { documents, users }) {
 }
 
 /**
- * A client that must not notice anything of what others do.
+ * Checks that a client is not affected by what others do.
  * @param {Awaited<ReturnType<typeof import('./clients.js').connectClient>>} client
  */
 export async function stillServed (client) {

@@ -1,5 +1,5 @@
 /**
- * For `node --import`: a version of Socket.IO whose `contrib/base64id.js` is in another place, where only its own files
+ * For `node --import`: simulates a version of Socket.IO that moved `contrib/base64id.js`, so that only its own files
  * find it.
  */
 import Module from 'node:module'

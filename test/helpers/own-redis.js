@@ -5,10 +5,10 @@ import { fileScope } from './file-scope.js'
 import { recordingLog } from './recording-log.js'
 
 /**
- * A Redis for the clusters of one test file: those that share one are one inkcast, which reaches everyone's clients,
- * and takes over from any worker that is gone.
+ * A Redis for the clusters of one test file: clusters that share a Redis form one inkcast, which reaches the clients of
+ * all of them and cleans up after workers of any of them.
  *
- * @param {{ after: (stop: () => unknown) => void }} scope of the file; what uses it is to be stopped before
+ * @param {{ after: (stop: () => unknown) => void }} scope of the file; its clusters must stop before the Redis
  * @returns {Promise<string>} its URL
  */
 export async function ownRedisUrl (scope) {
@@ -18,8 +18,8 @@ export async function ownRedisUrl (scope) {
 }
 
 /**
- * A Redis of a test file's own, which its tests may flush and stop, with a connection and a log; all three are empty
- * when a test begins. Call it at the top level.
+ * A Redis for one test file, which its tests may flush and stop, with a connection and a log. All three are empty when
+ * a test starts. Call it at the top level.
  *
  * @param {string} name of the connection
  */

@@ -5,8 +5,8 @@ import tls from 'node:tls'
 import { waitFor } from './wait.js'
 
 /**
- * Connections that are known to have reached a certain worker: the session id that a handshake on them brings says
- * which. What is sent on them afterwards for other sessions is a stray.
+ * Connections to a known worker, taken from the session id of a handshake on them. Requests for sessions of other
+ * workers on these connections are misrouted.
  */
 
 const PATH = '/socket.io/?EIO=4'
@@ -21,7 +21,7 @@ export const workerOf = (sid) => sid.slice(0, 2)
  */
 
 /**
- * One kept-alive connection for requests one after the other.
+ * One kept-alive connection for consecutive requests.
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} url
  */
@@ -35,7 +35,7 @@ export async function keptAlive (t, url) {
    * @param {string} method
    * @param {string} query
    * @param {{ pieces?: (string | Buffer)[], headers?: Record<string, string | number> }} [options] pieces of the body,
-   *   each on its way before the next
+   *   each sent before the next
    * @returns {Promise<Answer>}
    */
   async function request (method, query, { pieces = [], headers = {} } = {}) {
@@ -54,14 +54,14 @@ export async function keptAlive (t, url) {
     return { status: res.statusCode, text }
   }
 
-  /** @returns {Promise<string>} a new session of the worker this connection has reached */
+  /** @returns {Promise<string>} a new session of the worker at the other end of this connection */
   const handshake = async () => JSON.parse((await request('GET', '&transport=polling')).text.slice(1)).sid
   const sid = await handshake()
   return {
     worker: workerOf(sid),
     request,
     handshake,
-    /** How many connections it has taken; requests went elsewhere when there are several. */
+    /** Number of TCP connections used; with more than one, requests may have reached several workers. */
     get connections () { return sockets.size },
     /** @param {string} sid */
     poll: (sid) => request('GET', `&transport=polling&sid=${sid}`),
@@ -71,7 +71,7 @@ export async function keptAlive (t, url) {
 }
 
 /**
- * Kept-alive connections to so many workers, one each.
+ * Kept-alive connections to `count` workers, one each.
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} url
  * @param {number} count
@@ -88,7 +88,7 @@ export async function oneToEach (t, url, count) {
 }
 
 /**
- * A connection for an upgrade, to any worker but one.
+ * A connection for an upgrade, to a worker that meets a condition.
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} url
  * @param {(worker: string) => boolean} wanted
@@ -128,7 +128,7 @@ export async function rawConnection (t, url, wanted) {
        * @param {(text: string) => unknown} condition
        * @param {string} message
        * @param {number} [timeout] ms
-       * @returns {Promise<string>} all that has come
+       * @returns {Promise<string>} everything received
        */
       async until (condition, message, timeout) {
         await waitFor(() => condition(received.toString('latin1')), {
@@ -137,7 +137,7 @@ export async function rawConnection (t, url, wanted) {
         })
         return received.toString('latin1')
       },
-      /** @returns {Promise<string>} all that came until it was closed */
+      /** @returns {Promise<string>} everything received until the connection closed */
       async end () {
         await waitFor(() => closed, {
           message: () => `the end, after ${JSON.stringify(received.toString('latin1').slice(0, 300))}`
@@ -146,7 +146,7 @@ export async function rawConnection (t, url, wanted) {
       }
     }
   }
-  throw new Error('200 connections reached no worker that is wanted')
+  throw new Error('200 connections reached no worker that meets the condition')
 }
 
 /** @param {string} sid @returns {string} the head of an upgrade request */
@@ -155,7 +155,7 @@ export const upgradeRequest = (sid) => [
   'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==', 'Sec-WebSocket-Version: 13', '', ''
 ].join('\r\n')
 
-/** @param {string} text up to 65,535 bytes @returns {Buffer} a frame as clients send it; the mask changes nothing */
+/** @param {string} text up to 65,535 bytes @returns {Buffer} a client's frame, with an all-zero mask */
 export function textFrame (text) {
   const data = Buffer.from(text)
   const size =

@@ -12,8 +12,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PM2 = path.join('node_modules', 'pm2', 'bin', 'pm2')
 
 /**
- * A PM2 of its own, with the applications of pm2.config.js; its daemon and everything it has started is gone after
- * the test, and also when the test is killed.
+ * A PM2 of its own with the applications of pm2.config.js. Its daemon and processes end after the test, also when the
+ * test is killed.
  *
  * @param {{ after: (stop: () => unknown) => void }} t a test's context, or a file's scope
  * @param {Record<string, string>} settings
@@ -32,7 +32,7 @@ export async function startPm2 (t, settings) {
     (await promisify(execFile)(process.execPath, [PM2, ...args], { cwd: ROOT, env })).stdout
   /** @returns {Promise<{ name: string, pid: number, pm2_env: any }[]>} */
   const list = async () => JSON.parse(await pm2('jlist'))
-  /** @returns {Promise<string>} the logs of all processes, and of the daemon */
+  /** @returns {Promise<string>} the logs of all processes and of the daemon */
   async function logs () {
     const files = [
       path.join(home, 'pm2.log'),
@@ -74,7 +74,7 @@ export async function startPm2 (t, settings) {
 }
 
 /**
- * What `pm2 start` says to settings that it cannot start with.
+ * Runs `pm2 start` with settings that prevent a start.
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {Record<string, string>} settings
  * @returns {Promise<{ code: number | null, output: string }>}

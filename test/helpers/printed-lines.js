@@ -1,16 +1,15 @@
 import { codeBlocks } from './code-blocks.js'
 
 /**
- * The lines of docs/protocol.md that a stock client needs, as they are printed there, for several documents over one
- * connection.
+ * The code of docs/protocol.md for a stock client, run as printed, for several documents over one connection.
  *
- * The lines are a program for a page with one document. Each document gets such a program; its socket is a view of the
- * one that all of them share.
+ * The printed code is a program for a page with one document. Each document gets a program of its own; its socket is a
+ * view of the shared one.
  */
 
 const FILE = 'docs/protocol.md'
 const HEADING = 'let epoch, offset'
-/** The document and the event that the lines have. */
+/** The document and the event in the printed code. */
 const [GUID, EVENT] = ['minutes', 'message']
 
 /** @returns {string} */
@@ -30,7 +29,7 @@ const program = /** @type {any} */ (
 /**
  * @param {object} options
  * @param {string[]} options.guids
- * @param {string} [options.event] that records come as; default: that of the lines
+ * @param {string} [options.event] event of the records; default: that of the printed code
  * @param {(auth: (tell: (said: object) => void) => void) => import('socket.io-client').Socket} options.connect with
  *   this `auth`
  * @param {(guid: string, payload: any, meta: any) => void} options.show
@@ -38,7 +37,7 @@ const program = /** @type {any} */ (
  * @param {(done: () => void, ms: number) => unknown} [options.wait] default: setTimeout
  */
 export function runPrintedLines ({ guids, event = EVENT, connect, show, reload = () => {}, wait = setTimeout }) {
-  /** What each program says in a handshake. @type {Map<string, (send: (said: any) => void) => void>} */
+  /** Handshake data of each program. @type {Map<string, (send: (said: any) => void) => void>} */
   const auths = new Map()
   const socket = connect((tell) => {
     /** @type {Record<string, unknown>} */
@@ -47,9 +46,9 @@ export function runPrintedLines ({ guids, event = EVENT, connect, show, reload =
     tell({ documents })
   })
   for (const guid of guids) {
-    /** @type {any} of the record that is being told */
+    /** @type {any} of the record that is being shown */
     let meta
-    /** @type {Record<string, (handler: Function) => void>} how events are told to a page that knows one document */
+    /** @type {Record<string, (handler: Function) => void>} adapters of events for a page with one document */
     const listen = {
       [EVENT]: (handler) => socket.on(event, (payload, own) => {
         if (own.guid !== guid) return

@@ -4,8 +4,7 @@ import { promisify } from 'node:util'
 
 /**
  * @param {number} pid
- * @returns {Promise<{ pid: number, role: string }[]>} the processes it has started and that live, in the order of their
- *   start
+ * @returns {Promise<{ pid: number, role: string }[]>} its running child processes, oldest first
  */
 export async function childrenOf (pid) {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,stat=,args='])

@@ -1,26 +1,26 @@
 import { startRelay } from './relay.js'
 
-/** How often a slow line passes something on, ms. */
+/** Interval at which a slow line forwards data, ms. */
 const TICK = 100
 
 /**
- * A TCP proxy that can do what networks do: lose what the server answers, pass nothing on without a word, or little.
+ * A TCP proxy that simulates network faults: lost responses, stalled connections, low bandwidth.
  *
  * @param {number} port of the server, on the loopback interface
  */
 export async function startProxy (port) {
   let losing = false
   let hanging = false
-  /** Towards the client; Infinity: as fast as it takes it. */
+  /** Bandwidth towards the client; Infinity: unlimited. */
   let bytesPerSecond = Infinity
-  /** What each pair does when hanging or the speed has changed. @type {Set<() => void>} */
+  /** Updates each pair after a change of state or speed. @type {Set<() => void>} */
   const changed = new Set()
 
   const { port: own, stop } = await startRelay(port, (client, upstream) => {
     /** @type {NodeJS.Timeout | undefined} */
     let timer
     client.on('data', (chunk) => upstream.write(chunk))
-    // read by hand: what is not taken stays with the server
+    // read manually: unread data stays with the server
     upstream.on('readable', () => pass())
 
     /** @param {number} [most] bytes */
@@ -28,7 +28,7 @@ export async function startProxy (port) {
       const size = hanging ? 0 : Math.min(most, upstream.readableLength)
       if (size === 0) return
       const chunk = upstream.read(size)
-      if (losing) client.destroy() // the server has done its work, and nobody hears of it
+      if (losing) client.destroy() // the server has processed the request, but the response is lost
       else client.write(chunk)
     }
     function change () {
@@ -50,14 +50,14 @@ export async function startProxy (port) {
   return {
     port: own,
     stop,
-    /** The next answer of the server, and with it its connection, is lost. */
+    /** Drops the next response of the server and closes its connection. */
     loseAnswers () { losing = true },
-    /** Nothing arrives any more on either side, and nobody is told. */
+    /** Stalls both directions without closing connections. */
     hang () {
       hanging = true
       tell()
     },
-    /** @param {number} speed bytes per second towards clients; Infinity: all that comes */
+    /** @param {number} speed bytes per second towards clients; Infinity: unlimited */
     throttle (speed) {
       bytesPerSecond = speed
       tell()

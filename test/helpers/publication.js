@@ -2,7 +2,7 @@
 
 /**
  * A publication that passes every check.
- * @param {Partial<Publication>} [more] what is different
+ * @param {Partial<Publication>} [more] fields to override
  * @returns {Publication}
  */
 export function publicationWith (more = {}) {

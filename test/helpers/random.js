@@ -1,5 +1,5 @@
 /**
- * Random numbers that come again with the same seed, so that a failure can be repeated (mulberry32).
+ * Random numbers that repeat for the same seed, so that a failure can be reproduced (mulberry32).
  * @param {number} seed
  * @returns {() => number} 0 up to 1
  */
@@ -53,7 +53,7 @@ const NUMBERS = [
 ]
 
 /**
- * A value as messages have them, with the lengths at which msgpack changes its formats.
+ * A typical message value, with lengths at which the msgpack format changes.
  * @param {() => number} random
  * @param {object} [options]
  * @param {number} [options.depth] levels of lists and objects

@@ -4,7 +4,7 @@ import WebSocket from 'ws'
 import { waitFor } from './wait.js'
 
 /**
- * Clients that write what they like: Engine.IO packets by hand, no Socket.IO library in between.
+ * Clients that write arbitrary bytes: Engine.IO packets without a client library.
  */
 
 const PATH = '/socket.io/?EIO=4'
@@ -16,11 +16,11 @@ const PATH = '/socket.io/?EIO=4'
  */
 export async function rawWebSocket (t, url, query = '&transport=websocket') {
   const ws = new WebSocket(`${url.replace('http', 'ws')}${PATH}${query}`)
-  /** @type {(string | Buffer)[]} what has come, text as strings */
+  /** @type {(string | Buffer)[]} messages received, text as strings */
   const received = []
   ws.on('message', (data, isBinary) => received.push(isBinary ? /** @type {Buffer} */ (data) : data.toString()))
   t.after(() => ws.terminate())
-  // a client that is cut off may see a reset
+  // a disconnected client may get a reset
   const closed = new Promise((resolve) => ws.once('close', resolve))
   await once(ws, 'open', { signal: AbortSignal.timeout(15_000) })
   ws.on('error', () => {})
@@ -48,7 +48,7 @@ export async function rawWebSocket (t, url, query = '&transport=websocket') {
 }
 
 /**
- * A polling session, begun.
+ * Starts a polling session.
  * @param {string} url
  */
 export async function rawPolling (url) {
@@ -62,12 +62,12 @@ export async function rawPolling (url) {
       const answer = await fetch(address)
       return { status: answer.status, text: await answer.text() }
     },
-    /** Polls until something that matches has come. @param {RegExp} pattern @returns {Promise<boolean>} */
+    /** Polls until a response matches. @param {RegExp} pattern @returns {Promise<boolean>} */
     async until (pattern) {
       for (let polls = 0; polls < 10; polls++) if (pattern.test((await this.poll()).text)) return true
       return false
     },
-    /** Says goodbye to the namespace and polls until the transport is closed. */
+    /** Disconnects from the namespace and polls until the transport is closed. */
     async leave () {
       await this.post('41')
       return this.until(/1$/)
@@ -80,21 +80,21 @@ export async function rawPolling (url) {
     /** @param {object} [auth] @returns {Promise<string>} connection id */
     async connect (auth) {
       await this.post(`40${auth === undefined ? '' : JSON.stringify(auth)}`)
-      // on a busy machine a ping comes before it, or with it
+      // a busy machine may send a ping before it or with it
       for (let polls = 0; polls < 10; polls++) {
         const answer = (await this.poll()).text.split('\x1e').find((packet) => packet.startsWith('40{'))
         if (answer !== undefined) return JSON.parse(answer.slice(2)).sid
       }
-      throw new Error('the connection was not answered')
+      throw new Error('no response to CONNECT')
     }
   }
 }
 
 /**
- * Polls, and does not read the answer.
+ * Polls without reading the response.
  * @param {import('node:test').TestContext} t
  * @param {string} address of a polling session
- * @returns {Promise<import('node:net').Socket>} when the answer has begun to come
+ * @returns {Promise<import('node:net').Socket>} resolves when the response has begun to arrive
  */
 export async function stalledPoll (t, address) {
   const { port, pathname, search } = new URL(address)

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 
 /**
- * Writes bytes to a server and collects what it answers until it closes the connection.
+ * Writes bytes to a server and collects the response until the server closes the connection.
  *
  * @param {string} url
- * @param {...(string | Buffer | Promise<unknown>)} parts written one after the other; a promise is waited for
+ * @param {...(string | Buffer | Promise<unknown>)} parts written in order; a promise is awaited
  * @returns {Promise<string>}
  */
 export async function rawHttp (url, ...parts) {

@@ -1,7 +1,7 @@
 /**
- * A log that a test can read.
- * @returns {{ log: import('../../src/common/log.js').Log, lines: { level: string, text: string }[] }} text: the message
- *   and, as JSON, what goes with it
+ * A log that records its lines.
+ * @returns {{ log: import('../../src/common/log.js').Log, lines: { level: string, text: string }[] }} text: the
+ *   message, and its fields as JSON
  */
 export function recordingLog () {
   /** @type {{ level: string, text: string }[]} */

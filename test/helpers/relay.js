@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 
 /**
- * The connections of a proxy: for each that a client makes one to the server, and when either ends so does the other.
- * What passes between the two is up to the caller.
+ * Connection handling of a proxy: opens a connection to the server for each client connection, and closes both when
+ * either ends. The caller transfers the data.
  *
- * @param {number | (() => number)} port of the server, on the loopback interface; a function is asked for each
+ * @param {number | (() => number)} port of the server, on the loopback interface; a function is called for each
  *   connection
- * @param {(client: import('node:net').Socket, upstream: import('node:net').Socket) => (() => void) | void} onPair what
- *   it returns is called at the end of the two
+ * @param {(client: import('node:net').Socket, upstream: import('node:net').Socket) => (() => void) | void} onPair
+ *   returns a function to call when the pair ends
  */
 export async function startRelay (port, onPair) {
   /** @type {Set<import('node:net').Socket>} */

@@ -1,14 +1,14 @@
 import { publication } from '../contract/bus-fixture.js'
 
 /**
- * The log of one document and a bus that delivers nothing by itself: what comes live, what is late and what fails is
- * up to the test.
+ * The log of one document, and a bus that delivers nothing by itself: the test decides what arrives live, late or not
+ * at all.
  */
 export class ScriptedBus {
   epoch = 'one'
-  /** @type {import('../../src/bus/contract.js').BusRecord[]} all that are still in the log */
+  /** @type {import('../../src/bus/contract.js').BusRecord[]} records still in the log */
   records = []
-  /** @type {string[]} the operations in the order in which they were asked for */
+  /** @type {string[]} operations in call order */
   calls = []
   #offset = 0
   /** @type {Map<string, (() => void)[]>} */
@@ -34,17 +34,17 @@ export class ScriptedBus {
   /** @param {number} count */
   appendMany (count) { return Array.from({ length: count }, () => this.append()) }
 
-  /** @param {number} count of records that are no longer in the log */
+  /** @param {number} count of records to drop from the start of the log */
   trim (count) { this.records.splice(0, count) }
 
-  /** The log is lost, another one begins. @param {string} epoch */
+  /** Loses the log and starts another one. @param {string} epoch */
   lose (epoch) {
     this.epoch = epoch
     this.#offset = 0
     this.records = []
   }
 
-  /** The log loses its last records, and gives their offsets again. @param {number} count */
+  /** Loses the last records of the log; their offsets are used again. @param {number} count */
   rollBack (count) {
     this.records.splice(-count)
     this.#offset -= count
@@ -53,9 +53,9 @@ export class ScriptedBus {
   get end () { return { epoch: this.epoch, offset: this.#offset } }
 
   /**
-   * From now on, calls of an operation wait.
+   * Blocks calls of an operation from now on.
    * @param {string} operation
-   * @returns {{ waiting: () => number, release: () => void }} release lets those that wait go on, and later ones pass
+   * @returns {{ waiting: () => number, release: () => void }} release unblocks pending and later calls
    */
   hold (operation) {
     /** @type {(() => void)[]} */
@@ -70,7 +70,7 @@ export class ScriptedBus {
     }
   }
 
-  /** @param {string} operation @param {number} times that it fails */
+  /** @param {string} operation @param {number} times number of failures */
   fail (operation, times) { this.#failing.set(operation, times) }
 
   /** @param {string} operation @param {string} [detail] */
@@ -101,7 +101,7 @@ export class ScriptedBus {
   }
 
   /**
-   * What the log holds when it is asked, which the answer may come late with.
+   * Reads the log at the time of the call; the response may be delayed.
    * @param {string} _guid
    * @param {import('../../src/wire/position.js').Position} since
    * @param {number} limit
@@ -129,13 +129,13 @@ export class ScriptedBus {
   }
 }
 
-/** A member that remembers what it got. */
+/** A member that records its deliveries. */
 export class FakeMember {
   /** @type {number[]} */
   offsets = []
   /** @type {{ offset: number, epoch: string, reason: string }[]} */
   resyncs = []
-  /** Offsets that it was told to go on from. @type {number[]} */
+  /** Offsets of positions that it was told to continue from. @type {number[]} */
   positions = []
   /** @type {Promise<void> | undefined} */
   full
@@ -158,7 +158,7 @@ export class FakeMember {
 
   caughtUp () { this.behind-- }
 
-  /** From now on it takes nothing. @returns {() => void} it does again */
+  /** Stops accepting records. @returns {() => void} accepts them again */
   fill () {
     let drain = () => {}
     this.full = new Promise((resolve) => { drain = resolve })

@@ -1,8 +1,8 @@
 import { connect } from '../../client/index.js'
 
 /**
- * What socket.io-client gives its user, as far as the client of inkcast uses it, with nothing behind: what the gateway
- * says is up to the test.
+ * The part of socket.io-client's interface that the inkcast client uses, without a connection: the test plays the
+ * gateway.
  */
 export class ScriptedSocket {
   connected = false
@@ -12,11 +12,11 @@ export class ScriptedSocket {
   sendBuffer = []
   /** Transports of each attempt. @type {string[][]} */
   attempts = []
-  /** What each handshake said. @type {any[]} */
+  /** Auth data of each handshake. @type {any[]} */
   handshakes = []
   /**
-   * @type {{ event: string, argument: any, answer: (answer: object) => void, lose: () => void }[]} requests and what is
-   *   told without an answer
+   * @type {{ event: string, argument: any, answer: (answer: object) => void, lose: () => void }[]} requests, and events
+   *   without an acknowledgement
    */
   sent = []
   io = {
@@ -60,14 +60,14 @@ export class ScriptedSocket {
     })
   }
 
-  /** @param {string} event @returns what was sent last of this event */
+  /** @param {string} event @returns the last message sent of this event */
   last (event) {
     const found = this.sent.filter((sent) => sent.event === event).at(-1)
-    if (found === undefined) throw new Error(`no ${event} was sent; but ${this.sent.map(({ event }) => event)}`)
+    if (found === undefined) throw new Error(`no ${event} was sent; only ${this.sent.map(({ event }) => event)}`)
     return found
   }
 
-  /** The transport is open: the client sends its handshake, and is admitted. */
+  /** The transport opens: the client sends its handshake and is admitted. */
   accepts () {
     this.handshake()
     this.connected = true
@@ -77,7 +77,7 @@ export class ScriptedSocket {
 
   handshake () { this.options.auth((/** @type {object} */ said) => this.handshakes.push(said)) }
 
-  /** @param {object} data of the gateway */
+  /** @param {object} data of the gateway's error */
   refuses (data) {
     this.handshake()
     this.tells('connect_error', Object.assign(new Error('refused'), { data }))
@@ -123,11 +123,11 @@ export function scriptedClient (t, options = {}) {
   return { client, socket: /** @type {ScriptedSocket} */ (/** @type {unknown} */ (socket)), states }
 }
 
-/** Lets promises go on. */
+/** Lets pending promises settle. */
 export const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 /**
- * Opens `doc`, which the gateway says is joined at a position.
+ * Opens `doc`, joined at a position.
  * @param {Pick<ReturnType<typeof scriptedClient>, 'client' | 'socket'>} scripted
  * @param {import('../../client/index.js').Position} position
  * @param {import('../../client/index.js').OpenOptions} [options]

@@ -1,11 +1,11 @@
 /**
- * A worker at a slot's socket, started by fork. When told how many connections will come it does nothing for a while,
- * then tells in how many turns of the event loop it has taken them.
+ * A worker on a slot's socket, started by fork. When it gets the number of expected connections, it blocks for a while
+ * and then reports in how many turns of the event loop it accepted them.
  */
 import http from 'node:http'
 import { createSlotPort } from '../../src/gateway/public-port.js'
 
-/** So long nothing is taken, ms. */
+/** Time without accepting connections, ms. */
 const BUSY = 500
 
 const server = http.createServer()

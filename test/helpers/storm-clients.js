@@ -4,9 +4,9 @@ import { rawWebSocket } from './raw-client.js'
 import { waitFor } from './wait.js'
 
 /**
- * Clients that open connections, say so, come back to a document all at once when they are told its end, and tell which
- * records each got. In a thread of their own, so that their work does not hold up the gateway that they are there to
- * test.
+ * Clients that open connections and report it, then resume a document all at once when they get its position, and
+ * report the records that each received. In a thread of their own, so that their CPU time does not delay the gateway
+ * under test.
  */
 const { url, count } = /** @type {{ url: string, count: number }} */ (workerData)
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
@@ -23,7 +23,7 @@ port.once('message', async (/** @type {import('../../src/wire/position.js').Posi
   await waitFor(() => clients.every(back), {
     timeout: 60_000,
     message: () =>
-      `${clients.filter(back).length} clients to be back; one got ${clients
+      `${clients.filter(back).length} clients to have joined; one got ${clients
         .find((client) => !back(client))
         ?.received.join(' ')
         .slice(0, 500)}`

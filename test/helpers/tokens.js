@@ -4,7 +4,7 @@ import { SignJWT } from 'jose'
 export const SECRET = 'a secret of this test, with more than 64 characters so that it is long enough for HS512'
 
 /**
- * Signs with another library than the one that verifies.
+ * Signs with a library other than the one that verifies.
  *
  * @param {Record<string, unknown>} claims
  * @param {object} [options]
@@ -20,7 +20,7 @@ export function signToken (claims, { alg = 'HS256', key = SECRET, header = {} } 
 }
 
 /**
- * RSA keys take long to find, so these are dealt out in turn.
+ * RSA keys are slow to generate, so these are reused in turn.
  * @type {import('node:crypto').KeyPairKeyObjectResult[]}
  */
 const rsaPairs = []
@@ -28,7 +28,7 @@ let dealt = 0
 
 /**
  * @param {string} alg
- * @returns {import('node:crypto').KeyPairKeyObjectResult} another one than the last two times
+ * @returns {import('node:crypto').KeyPairKeyObjectResult} differs from the last two
  */
 export function keyPairFor (alg) {
   if (alg.startsWith('ES'))
@@ -37,12 +37,12 @@ export function keyPairFor (alg) {
   return rsaPairs[dealt++ % 3] ??= generateKeyPairSync('rsa', { modulusLength: 2048 })
 }
 
-/** @param {unknown} part @returns {string} a part of a token that nobody signed */
+/** @param {unknown} part @returns {string} a part of an unsigned token */
 export const tokenPart = (part) =>
   Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
 
 /**
- * Signs whatever a forger might, with no library in between that refuses.
+ * Signs arbitrary content, as a forger would; a library would refuse it.
  * @param {unknown} claims
  * @param {object} [options]
  * @param {string} [options.key]

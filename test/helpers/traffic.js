@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from './clients.js'
 
-/** So that what is tested gets some of the processor as well, ms. */
+/** Leaves CPU time for the servers under test, ms. */
 const PAUSE = 20
 
 /**
- * Connects clients one after the other with hardly a pause, until told to stop: whoever replaces a server under it must
- * not refuse a single one.
+ * Connects clients one after the other with hardly a pause, until stopped: a restart of servers must not refuse a
+ * single one.
  *
  * @param {{ after: (stop: () => unknown) => void }} t
  * @param {string} url
- * @param {{ lanes?: number, transports?: string[][] }} [options] lanes: how many connect at the same time
+ * @param {{ lanes?: number, transports?: string[][] }} [options] lanes: concurrent connections
  */
 export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocket']] } = {}) {
   let running = true
@@ -41,13 +41,13 @@ export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocke
       await delay(PAUSE)
     }
   }
-  // a test that fails must be able to end
+  // end the loop when the test fails
   t.after(() => { running = false })
   const done = Promise.all(Array.from({ length: lanes }, (_, lane) => connect(lane)))
   return {
     /**
      * @returns {Promise<{ connected: number, refused: string[], workers: Set<string | undefined> }>} workers: numbers
-     *   of those that were connected to
+     *   of the workers reached
      */
     async stop () {
       running = false
@@ -59,7 +59,7 @@ export function connectAllTheTime (t, url, { lanes = 4, transports = [['websocke
 }
 
 /**
- * Watches clients that are to lose their connection and come back.
+ * Watches clients that should lose their connection and reconnect.
  * @param {ReturnType<typeof createClient>[]} clients
  */
 export function watchReturn (clients) {
@@ -68,7 +68,7 @@ export function watchReturn (clients) {
   /** @type {string[]} */
   const untold = []
   for (const [client, seen] of events) {
-    // a client that was not admitted yet is not told; it finds its connection closed
+    // a client that was not admitted yet gets no gateway:draining, only a closed connection
     let { connected, id } = client
     let told = false
     client.on('gateway:draining', () => { told = true })
@@ -86,11 +86,11 @@ export function watchReturn (clients) {
     client.on('connect_error', (error) => seen.push(error.message))
   }
   return {
-    /** @returns {boolean} whether each was away and is back */
+    /** @returns {boolean} whether each client has reconnected */
     allBack: () => clients.every((client) => client.connected && events.get(client)?.includes('connect')),
-    /** Sessions that ended before their client was told that the worker drains. */
+    /** Sessions that ended before their client got gateway:draining. */
     untold,
-    /** @returns {string[]} what became of the others */
+    /** @returns {string[]} state of the other clients */
     missing: () =>
       [...events]
         .filter(([client, seen]) => !client.connected || !seen.includes('connect'))

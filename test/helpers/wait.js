@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Time-outs are what a quiet machine needs at the most; one that is busy with other things gets so many times as much.
+ * Timeouts are upper bounds for a quiet machine; a busy one gets them multiplied by this.
  */
 const PATIENCE = 3
 
@@ -9,13 +9,13 @@ const PATIENCE = 3
  * Waits until a condition holds.
  *
  * @template T
- * @param {() => T | Promise<T>} condition holds when it returns something truthy
+ * @param {() => T | Promise<T>} condition holds when it returns a truthy value
  * @param {object} [options]
  * @param {number} [options.timeout] ms on a quiet machine, default 5,000
- * @param {string | (() => unknown)} [options.message] what is waited for, or a function that tells how things are; the
- *   error shows it
+ * @param {string | (() => unknown)} [options.message] condition in words, or a function that describes the state; shown
+ *   in the error
  * @returns {Promise<T>} what the condition returned
- * @throws {Error} after the time-out, with the last value seen or the last error
+ * @throws {Error} after the timeout, with the last value seen or the last error
  */
 export async function waitFor (condition, { timeout = 5000, message = 'the condition' } = {}) {
   const deadline = performance.now() + timeout * PATIENCE

@@ -20,7 +20,7 @@ import { startRedis, startRedisCluster } from '../services/redis.js'
 const history = { size: 10, ttl: 60 }
 
 /**
- * What a gateway worker keeps in Redis, and a publisher.
+ * The parts of a gateway worker that keep state in Redis, and a publisher.
  * @param {import('node:test').TestContext} t
  * @param {string} url
  */
@@ -92,11 +92,11 @@ for (const [name, start] of /** @type {const} */ ([
   ['Redis', single],
   ['one node of Redis Cluster', startRedisCluster]
 ])) {
-  test(`${name} that is emptied while its connections hold: users are reached, and events told, within one renewal`, async (t) => {
+  test(`${name} is flushed while its connections stay open: users are reached, and events published, within one renewal`, async (t) => {
     const server = await start()
     t.after(() => server.stop())
     const { redis, bus, sessions, events, kicked, presenceLost } = await worker(t, server.url)
-    // with Redis Cluster both users, and not the workers, are on the node that is emptied
+    // with Redis Cluster both users, but not the workers, are on the flushed node
     const { client } = redis
     const nodeOf = (/** @type {string} */ key) => ('slots' in client ? client.slots[hashSlot(key)]?.[0] : '')
     const isThere = (/** @type {string} */ uid) =>
@@ -125,7 +125,7 @@ for (const [name, start] of /** @type {const} */ ([
     assert.ok(node)
     await node.flushall()
     assert.equal(await client.exists(userHolders(ada)), 0)
-    // a user who leaves before the worker has noticed
+    // a user who leaves before the worker detects the loss
     sessions.disconnected(other, 'closed')
     await sessions.run()
     await waitFor(
@@ -133,7 +133,7 @@ for (const [name, start] of /** @type {const} */ ([
         await sessions.run()
         return events.length > 0
       },
-      { message: 'what is told of a user who leaves at once' }
+      { message: 'the event of a user who leaves at once' }
     )
     assert.deepEqual(events.splice(0), [`offline ${bob}`])
 
@@ -149,7 +149,7 @@ for (const [name, start] of /** @type {const} */ ([
         await sessions.run()
         return (await client.exists(userHolders(ada))) === 1
       },
-      { message: 'the session to be there again' }
+      { message: 'the session to be restored' }
     )
     assert.deepEqual(events, [])
     sessions.disconnected(tab, 'closed')

@@ -4,7 +4,7 @@ import zlib from 'node:zlib'
 import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 
-/** Every kind of bad record, and the reason it is given. @type {[string, import('kafkajs').Message][]} */
+/** Every kind of bad record, and its reason. @type {[string, import('kafkajs').Message][]} */
 const BAD = [
   ['unknown_operator', { value: '{}', headers: {} }],
   ['unknown_operator', { value: '{}', headers: { 'x-operator': 'shout' } }],
@@ -46,13 +46,13 @@ const BAD = [
   ['value_too_large', { value: `"${'x'.repeat(2 ** 20)}"`, headers: { 'x-operator': 'broadcast', 'x-guid': 'd' } }]
 ]
 
-test('a hundred bad records of every kind stop nothing and are kept with their reason and origin', async (t) => {
+test('a hundred bad records of every kind do not delay others and are kept with their reason and origin', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
   const { published, bus, counted, ingest } = await startIngest(kafka)
   const good = 200
   /** @type {import('kafkajs').Message[]} */
   const messages = []
-  /** @type {Map<string, [string, import('kafkajs').Message]>} the bad ones by a header of their own */
+  /** @type {Map<string, [string, import('kafkajs').Message]>} bad records by a header that identifies them */
   const bad = new Map()
   for (let i = 0; i < good; i++) {
     messages.push({ ...broadcast(`d${i % 4}`, i), partition: i % 2 })
@@ -66,7 +66,7 @@ test('a hundred bad records of every kind stop nothing and are kept with their r
       headers: { ...message.headers, number: `bad-${i}` }
     })
   }
-  // one request each for the large ones: the broker limits the size of a request
+  // one request for each large record: the broker limits the size of a request
   for (let from = 0; from < messages.length;) {
     const to = messages.findIndex(({ value }, index) => index >= from && (value?.length ?? 0) > 100_000)
     const end = to === -1 ? messages.length : to === from ? from + 1 : to
@@ -109,7 +109,7 @@ test('a hundred bad records of every kind stop nothing and are kept with their r
   )
 })
 
-test('a record that is too large for the dead letters is kept without its value', async (t) => {
+test('a record that is too large for the dead-letter topic is kept without its value', async (t) => {
   const kafka = await testKafka(t)
   const admin = kafka.client.admin()
   await admin.connect()
@@ -148,9 +148,9 @@ test('a record that is too large for the dead letters is kept without its value'
   )
 })
 
-test('an offset is not done before its dead letter is safe', async (t) => {
+test('an offset is committed only after its dead letter is acknowledged', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
-  // no topic for the dead letters: they are tried for as long as there is none
+  // without the dead-letter topic, ingest retries until the topic exists
   const admin = kafka.client.admin()
   kafka.onEnd(() => admin.disconnect())
   await admin.connect()
@@ -173,7 +173,7 @@ test('an offset is not done before its dead letter is safe', async (t) => {
   assert.equal(first.bus.published.length, 2)
 })
 
-test('a compressed batch that is a bomb, or that cannot be read, is kept as a whole and stops nothing', async (t) => {
+test('a compressed batch that is a bomb or unreadable is kept as a whole and does not delay others', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const { published, bus, counted, ingest } = await startIngest(kafka)
   await kafka.produce([broadcast('d', 1)])
@@ -216,13 +216,13 @@ test('a compressed batch that is a bomb, or that cannot be read, is kept as a wh
   )
 })
 
-test('a zstd batch of thousands of empty frames, which Kafka takes, holds nothing up: it is kept as a whole', async (t) => {
+test('a zstd batch of thousands of empty frames, which Kafka accepts, is kept as a whole and does not delay others', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
   const { published, bus, counted, ingest } = await startIngest(kafka)
   const { default: kafkajs } = await import('kafkajs')
   const { ZSTD } = kafkajs.CompressionTypes
   const zstd = kafkajs.CompressionCodecs[ZSTD]
-  // each says that it needs 64 MB; the last one has the record, in a block that is stored as it is
+  // each frame declares a window of 64 MB; the last one has the record, in an uncompressed block
   const frame = (/** @type {Buffer} */ content) => {
     const block = Buffer.alloc(3)
     block.writeUIntLE((content.length << 3) | 1, 0, 3)
@@ -251,7 +251,7 @@ test('a zstd batch of thousands of empty frames, which Kafka takes, holds nothin
   ])
   await published(2)
   const seconds = (process.cpuUsage().user - before) / 1e6
-  assert.ok(seconds < 15, `${seconds} s of CPU: it took 68 before`)
+  assert.ok(seconds < 15, `${seconds} s of CPU: without the limit it took 68`)
   assert.deepEqual([bus.byDocument().get('d'), bus.byDocument().get('other')], [['2'], ['3']])
   const [{ value, headers }] = await kafka.readAll(kafka.deadLetterTopic, 1)
   assert.deepEqual(headers, {

@@ -40,7 +40,7 @@ test('while the bus fails nothing is lost, reordered or published twice, and the
   const kafka = await testKafka(t)
   const bus = recordingBus()
   const { published, ingest, metrics } = await startIngest(kafka, { bus })
-  const { restarts } = ingest.status() // a broker that has just started may have refused the first one
+  const { restarts } = ingest.status() // a newly started broker may have refused the first consumer
   const failUntil = Date.now() + 12_500 // longer than the group's session timeout
   let failures = 0
   bus.before = () => {
@@ -57,7 +57,7 @@ test('while the bus fails nothing is lost, reordered or published twice, and the
   await published(1000, 60_000)
   assertAllInOrder(bus, 1000, 7)
   assert.ok(bus.duplicates > 0)
-  assert.ok(failures > 10 && failures < 5000, `${failures} failures: it waits between tries`)
+  assert.ok(failures > 10 && failures < 5000, `${failures} failures: it waits between attempts`)
   assert.equal(ingest.status().restarts, restarts)
   await waitFor(() => ingest.status().ready, { message: () => ingest.status() })
   const committed = await committedOffsets(kafka)
@@ -67,10 +67,10 @@ test('while the bus fails nothing is lost, reordered or published twice, and the
   assert.equal(
     kafka.lines.filter(({ text }) => text.includes('joined the Kafka consumer group')).length,
     1,
-    'it was a member all the time'
+    'it joined the group once'
   )
   assert.ok(((await metrics.bus_errors.get()).values[0].value) >= failures)
-  assert.ok(kafka.lines.filter(({ level }) => level === 'warn').length < 100, 'it does not log each try')
+  assert.ok(kafka.lines.filter(({ level }) => level === 'warn').length < 100, 'it does not log each attempt')
 })
 
 test('an offset is committed after the effect, and about once a second', async (t) => {
@@ -91,7 +91,7 @@ test('an offset is committed after the effect, and about once a second', async (
   await waitFor(async () => (await committed())[0] === 10, { message: committed })
 })
 
-test('a member that dies between effect and commit: repeated records are recognized', async (t) => {
+test('after a member dies between effect and commit, repeated records are recognized', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
   const bus = recordingBus()
   const first = await startIngest(kafka, { bus })
@@ -100,7 +100,7 @@ test('a member that dies between effect and commit: repeated records are recogni
   const committed = await committedOffsets(kafka)
   await waitFor(async () => (await committed()).reduce((sum, offset) => sum + offset) === 100)
   await first.stop()
-  // as if the last commits had never been made
+  // as if the last commits had failed
   const admin = kafka.client.admin()
   await admin.connect()
   await admin.setOffsets({
@@ -120,7 +120,7 @@ test('a member that dies between effect and commit: repeated records are recogni
   assert.equal((await second.counted())['broadcast duplicate'], 92)
 })
 
-test('a partition that stands still holds up no other one, and goes on where it was', async (t) => {
+test('a blocked partition does not delay others, and continues where it stopped', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
   const bus = recordingBus()
   const { published, ingest } = await startIngest(kafka, { bus })
@@ -131,7 +131,7 @@ test('a partition that stands still holds up no other one, and goes on where it 
     kafka.produce(numbered(count, 2, from).map((message, i) => ({ ...message, partition: (from + i) % 2 })))
   await send(0, 100)
   await published(50)
-  await delay(2500) // kafkajs waits for a batch no longer than this
+  await delay(2500) // longer than kafkajs waits for a batch
   const began = performance.now()
   await send(100, 100)
   await published(100)
@@ -145,13 +145,13 @@ test('a partition that stands still holds up no other one, and goes on where it 
   assert.deepEqual([bus.duplicates, ingest.status().restarts], [0, 0])
 })
 
-test('a restart goes on where it was', async (t) => {
+test('after a restart it continues at the same record', async (t) => {
   const kafka = await testKafka(t, { partitions: 3 })
   const bus = recordingBus()
   const first = await startIngest(kafka, { bus })
   await kafka.produce(numbered(100, 6))
   await first.published(100)
-  await first.stop() // at once: the commit that was not due yet is made now
+  await first.stop() // immediately: stop makes the pending commit
   await kafka.produce(numbered(100, 6, 100))
   const second = await startIngest(kafka, { bus })
   await second.published(200)
@@ -159,7 +159,7 @@ test('a restart goes on where it was', async (t) => {
   assert.equal(bus.duplicates, 0)
 })
 
-test('it stops soon while the bus fails, and does not commit unpublished records', async (t) => {
+test('while the bus fails it stops quickly, and does not commit unpublished records', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const bus = recordingBus()
   const first = await startIngest(kafka, { bus })
@@ -176,7 +176,7 @@ test('it stops soon while the bus fails, and does not commit unpublished records
   assertAllInOrder(bus, 100, 6)
 })
 
-test('a second member takes over partitions: no record is lost, reordered or repeated', async (t) => {
+test('a second member takes over partitions: no record is lost, reordered or duplicated', async (t) => {
   const kafka = await testKafka(t, { partitions: 4 })
   const bus = recordingBus()
   const first = await startIngest(kafka, { bus })
@@ -207,5 +207,5 @@ test('a second member takes over partitions: no record is lost, reordered or rep
   await done
   await second.published(sent)
   assertAllInOrder(bus, sent, 8)
-  assert.equal(bus.duplicates, 0, 'offsets are committed before the partitions go to another member')
+  assert.equal(bus.duplicates, 0, 'offsets are committed before partitions are reassigned')
 })

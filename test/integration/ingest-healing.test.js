@@ -16,10 +16,10 @@ import { startRedis } from '../services/redis.js'
  * Records from Kafka that Redis lost are restored at their offsets, without a resync.
  */
 
-/** In an idle document canaries detect that Redis is back, and that healing is done. */
+/** In an idle document, canaries detect that Redis is back and that healing is complete. */
 const CANARIES = { cycle: 500, wedged: 1e9 }
 
-/** A member that keeps the numbers in its records. */
+/** A member that records the numbers in its records. */
 class Reader extends FakeMember {
   /** @type {number[]} */
   numbers = []
@@ -52,7 +52,7 @@ async function scene (test) {
     history: { size: 1000, ttl: 60 }
   })
   t.after(() => pair.stop())
-  /** One on each worker. */
+  /** Feeds of each worker. */
   const [here, there] = [pair.first, pair.second].map((bus, i) => {
     const feeds = createFeeds({
       bus,
@@ -76,7 +76,7 @@ async function scene (test) {
   redis.onBack(() => ingest.suspect())
   const guids = range(6).map(() => fresh())
   let sent = 0
-  /** Numbers of the next records of each document. @param {number} count */
+  /** Publishes the next numbers to each document. @param {number} count */
   const produce = async (count) => {
     const numbers = range(count, sent + 1)
     sent += count
@@ -103,7 +103,7 @@ async function scene (test) {
       )
     )
   const before = await marks()
-  // canaries move them on
+  // canaries advance the marks
   await waitFor(async () => {
     const now = await marks()
     return Object.keys(now).length === 2 && Object.keys(now).every((key) => now[key] > (before[key] ?? -1) + 1)
@@ -114,7 +114,7 @@ async function scene (test) {
     server, admin, pair, here, there, guids, members, produce, join, positions,
 
     /**
-     * @param {number} count of records that are delivered, and which Redis loses
+     * @param {number} count of records that are delivered and then lost by Redis
      * @param {() => Promise<unknown>} [alsoLost]
      * @param {() => Promise<unknown>} [down] run while Redis is down
      */
@@ -156,12 +156,12 @@ test('records that Redis lost return at their offsets before new ones: no resync
       const { member, recovered, position } = await join(there, guid, { epoch, offset })
       assert.deepEqual([recovered, position, member.resyncs], [true, { epoch, offset: 65 }, []])
       assert.deepEqual(member.offsets, range(65 - offset, offset + 1))
-      assert.deepEqual(member.numbers, range(65 - offset, offset + 1), 'the records that were there before')
+      assert.deepEqual(member.numbers, range(65 - offset, offset + 1), 'the same records as before')
     }
   }
 })
 
-test('where nothing new comes the lost records come again with the next of their partition, and again if Redis loses them twice', async (t) => {
+test('in quiet documents lost records return with the next record of their partition, and again if Redis loses them twice', async (t) => {
   const { members, lose, produce, server } = await scene(t)
   await lose(20, undefined, () => produce(1))
   await waitFor(() => members.every(({ member }) => member.offsets.at(-1) === 31), {
@@ -179,7 +179,7 @@ test('where nothing new comes the lost records come again with the next of their
     assert.deepEqual([member.offsets.filter((offset) => offset > 10), member.resyncs], [range(22, 11), []])
 })
 
-test('documents with a record that is in no Kafka partition start over, the others are healed', async (t) => {
+test('documents with a record that did not come from Kafka start over, the others are healed', async (t) => {
   const { members, guids, lose, produce, pair, join, there, positions } = await scene(t)
   /** @type {any} */
   let mixed
@@ -190,7 +190,7 @@ test('documents with a record that is in no Kafka partition start over, the othe
     },
     () => produce(20)
   )
-  assert.notEqual(mixed.position.epoch, positions[0]?.epoch, 'a log of one source has no other records')
+  assert.notEqual(mixed.position.epoch, positions[0]?.epoch, 'a log with another source gets a new epoch')
   await waitFor(() => members.slice(1).every(({ member }) => member.offsets.at(-1) === 35), {
     timeout: 30_000,
     message: 'lost records'
@@ -200,7 +200,7 @@ test('documents with a record that is in no Kafka partition start over, the othe
   assert.equal((await join(there, guids[0], mixed.position)).recovered, false)
 })
 
-test('without the mark of a partition its documents start over', async (t) => {
+test('without the mark of a partition, its documents start over', async (t) => {
   const { admin, members, lose, produce } = await scene(t)
   await admin.del(...await admin.keys(sourceMark('*')))
   await lose(20, undefined, () => produce(30))

@@ -13,10 +13,10 @@ const KICK = { key: 'd', value: null, headers: { 'x-operator': 'kick', 'x-uid': 
 const EVERYONE = { key: 'd', value: '"all"', headers: { 'x-operator': 'everyone' } }
 
 /**
- * Truncates a partition as a power loss does to unsynced records, and an unclean leader election to unreplicated ones.
+ * Truncates a partition, as a power loss does to unsynced records and an unclean leader election to unreplicated ones.
  * @param {import('../services/kafka.js').KafkaBroker} broker
  * @param {string} topic
- * @param {number} end the offset of the first batch that is lost
+ * @param {number} end offset of the first lost batch
  */
 async function loseEnd (broker, topic, end) {
   await broker.kill('SIGKILL')
@@ -44,7 +44,7 @@ const produceEach = async (/** @type {TestKafka} */ kafka, name, count) => {
 const count = (bus, operator) => bus.published.filter(({ publication }) => publication.operator === operator).length
 
 test(
-  'a partition that lost its end: the new records are delivered, none is carried out twice, /ready and a metric report it',
+  'a partition that lost its end: new records are delivered, none is processed twice, /ready and a metric report the loss',
   { timeout: 300_000 },
   async (t) => {
     const broker = await startKafka()
@@ -63,14 +63,14 @@ test(
     assert.deepEqual(
       [count(bus, 'kick'), count(bus, 'everyone'), bus.duplicates],
       [1, 1, 0],
-      'nothing of before was offered again'
+      'no earlier record was offered again'
     )
     assert.match(first.ingest.warnings()[0], /partition 0 of .* lost records/)
     assert.equal((await first.metrics.kafka_lost_ends.get()).values[0]?.value, 1)
     await waitFor(() => first.ingest.status().ready, { timeout: 60_000, message: () => first.ingest.status() })
     await first.stop()
 
-    // without a reader the new end passes the old one
+    // no reader runs until the new end has passed the old one
     await loseEnd(broker, kafka.downlinkTopic, 15)
     await produceEach(kafka, 'c', 10)
     const second = await startIngest(kafka, { bus, markStore })
@@ -83,7 +83,7 @@ test(
   }
 )
 
-test('a group whose offsets are reset carries nothing out again that has no log; where nothing is known of a partition, nothing old', async (t) => {
+test('after a reset of the group\'s offsets, records without a log are not repeated; without a mark of the partition, old ones are skipped', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const [bus, markStore] = [recordingBus(), createMemoryMarks()]
   const first = await startIngest(kafka, { bus, markStore })
@@ -115,7 +115,7 @@ test('a group whose offsets are reset carries nothing out again that has no log;
   })
   await second.stop()
 
-  // Redis knows nothing of the partition: then it is the age that counts
+  // without a mark in Redis, the records' age decides
   const week = String(Date.now() - 7 * 86_400_000)
   await kafka.produce([
     { ...KICK, timestamp: week },

@@ -6,7 +6,7 @@ import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 import { produceWithJava } from '../services/kafka-console-producer.js'
 
-test('every operator reaches the bus as it was asked for', async (t) => {
+test('every operator reaches the bus unchanged', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const { published, bus } = await startIngest(kafka)
   /** @type {[Record<string, string>, string | null][]} */
@@ -67,7 +67,7 @@ test('every operator reaches the bus as it was asked for', async (t) => {
       /** @type {import('../../src/bus/contract.js').Entry} */ (byTrace.get(traceId)).publication
     assert.ok(
       traceId === 't1' || Math.abs(Date.now() - timestamp) < 60_000,
-      'without x-timestamp the record\'s own time holds'
+      'without x-timestamp the record\'s own time is used'
     )
     return [operator, guid ?? uid ?? sid, ephemeral, receipt]
   }
@@ -115,10 +115,10 @@ test('values arrive byte by byte: unicode, binary msgpack, 1 MB, empty string', 
 for (const compression of /** @type {const} */ (['gzip', 'snappy', 'lz4', 'zstd'])) {
   test(`batches that a Java producer compresses with ${compression} are read`, async (t) => {
     const classpath = kafkaClasspath()
-    if (classpath === '') return t.skip('there is no Java here')
+    if (classpath === '') return t.skip('Java is not installed')
     const kafka = await testKafka(t, { partitions: 2 })
     const { published, bus, ingest } = await startIngest(kafka)
-    // compresses well, compresses badly, and longer than one of the compressors' blocks
+    // texts that compress well, texts that compress badly, and one longer than a block of the compressors
     const texts = Array.from({ length: 400 }, (_, i) =>
       i % 3 === 0
         ? 'aaaa'.repeat(i)
@@ -147,7 +147,7 @@ for (const compression of /** @type {const} */ (['gzip', 'snappy', 'lz4', 'zstd'
   })
 }
 
-test('lag and age are reported per partition, and not for partitions of others', async (t) => {
+test('lag and age are reported per partition, and not for partitions of other members', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
   const { published, metrics } = await startIngest(kafka)
   await kafka.produce(Array.from({ length: 50 }, (_, i) => broadcast(`d${i}`, i)))
@@ -165,7 +165,7 @@ test('lag and age are reported per partition, and not for partitions of others',
   )
 })
 
-test('of a transaction all records arrive or none, and its markers delay nothing', async (t) => {
+test('either all records of a transaction arrive or none, and its markers do not delay others', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const { published, bus, ingest, stop } = await startIngest(kafka)
   const producer = kafka.client.producer({

@@ -39,20 +39,20 @@ function assertAllOnce (bus) {
     assert.deepEqual(documents.get(`d${d}`), [...expected('a', 60, 3, d), ...expected('b', 30, 3, d)], `document d${d}`)
 }
 
-test('a topic that is created again while it is read silences no document: each of its records arrives once', async (t) => {
+test('a topic that is recreated during reading silences no document: each of its records arrives once', async (t) => {
   const kafka = await testKafka(t, { partitions: 2 })
   const { bus, published, ingest } = await startIngest(kafka)
   await kafka.produce(records('a', 60, 3))
   await published(60)
   await recreate(kafka)
-  // fewer than there were: all of them have offsets that the documents have seen
+  // fewer than before, so that the documents have seen all of their offsets
   await kafka.produce(records('b', 30, 3))
   await published(90, 40_000)
   assertAllOnce(bus)
   await waitFor(() => ingest.status().ready, { timeout: 15_000, message: () => ingest.status() })
 })
 
-test('offsets committed in an older topic of the same name do not count for the new one', async (t) => {
+test('offsets committed in an older topic of the same name are ignored for the new one', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const bus = recordingBus()
   const first = await startIngest(kafka, { bus })
@@ -61,7 +61,7 @@ test('offsets committed in an older topic of the same name do not count for the 
   await first.stop()
   const before = await recreate(kafka)
   await kafka.produce(records('b', 30, 3))
-  // as a member does that has not noticed yet
+  // like a member that has not noticed the new topic yet
   const late = kafka.client.consumer({ groupId: kafka.groupId })
   await late.connect()
   await late.subscribe({ topics: [kafka.downlinkTopic] })

@@ -22,7 +22,7 @@ async function redisEcho ({ log, onEnd }, url = redisUrl()) {
 }
 
 test(
-  'a consumer that is wedged while all its health checks are green is noticed and replaced, and nothing is lost or doubled',
+  'a consumer that is wedged while all its health checks are green is detected and replaced, without lost or duplicated records',
   { timeout: 360_000 },
   async (t) => {
     const port = await freePort()
@@ -51,12 +51,12 @@ test(
     const began = performance.now()
     await kafka.produce(Array.from({ length: 30 }, (_, i) => broadcast(`d${i % 5}`, 30 + i)))
     await waitFor(() => ingest.status().stalled, { timeout: 20_000, message: () => ingest.status() })
-    t.diagnostic(`noticed after ${Math.round(performance.now() - began)} ms`)
+    t.diagnostic(`detected after ${Math.round(performance.now() - began)} ms`)
     assert.match(String(ingest.status().stalled), /no record comes through partition \d/)
     assert.equal(ingest.status().ready, false)
     await waitFor(() => ingest.status().restarts === restarts + 1, { timeout: 20_000, message: () => ingest.status() })
     proxy.spareNew()
-    t.diagnostic(`replaced after ${Math.round(performance.now() - began)} ms, ${proxy.swallowed} answers swallowed`)
+    t.diagnostic(`replaced after ${Math.round(performance.now() - began)} ms, ${proxy.swallowed} responses swallowed`)
     await published(60, 30_000)
     t.diagnostic(`records flow again after ${Math.round(performance.now() - began)} ms`)
     await waitFor(() => ingest.status().ready && ingest.status().stalled === undefined, {
@@ -70,7 +70,7 @@ test(
       },
       { message: ages }
     )
-    await delay(2000) // another replacement, or a record of the one left behind, would come now
+    await delay(2000) // a second replacement, or a record from the replaced consumer, would come now
 
     assert.equal(
       ingest.status().restarts,
@@ -83,11 +83,11 @@ test(
         documents.get(`d${d}`),
         Array.from({ length: 12 }, (_, i) => String(i * 5 + d))
       )
-    assert.equal(documents.size, 5, 'canaries are in no document')
+    assert.equal(documents.size, 5, 'no document has canaries')
     assert.deepEqual(
       Object.keys(await counted()).filter((name) => name !== 'broadcast ok' && name !== 'broadcast duplicate'),
       [],
-      'nor among the dead letters'
+      'no dead letters'
     )
   }
 )
@@ -135,7 +135,7 @@ test('while Kafka is unavailable no consumer is replaced because of its canaries
   assert.equal(ingest.status().stalled, undefined)
 })
 
-test('a backlog is not taken for a wedge', { timeout: 180_000 }, async (t) => {
+test('a backlog does not count as a wedge', { timeout: 180_000 }, async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const { ingest, bus, published } = await startIngest(kafka, { echo: localEcho(), times: TIMES })
   bus.before = () => delay(200)
@@ -145,7 +145,7 @@ test('a backlog is not taken for a wedge', { timeout: 180_000 }, async (t) => {
 })
 
 test(
-  'a transaction that is left open holds back its partition, and the consumer is not taken for wedged',
+  'an open transaction holds back its partition, and the consumer does not count as wedged',
   { timeout: 60_000 },
   async (t) => {
     const kafka = await testKafka(t, { partitions: 2 })

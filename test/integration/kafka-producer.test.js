@@ -106,7 +106,7 @@ test('publications of the api reach the bus through Kafka unchanged', async (t) 
   const { bus, published } = await startIngest(kafka)
   const downlink = createKafkaDownlink({ kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log })
   kafka.onEnd(() => downlink.stop())
-  const { publish } = downlink // the api takes the function alone
+  const { publish } = downlink // the api receives only this function
   /** @type {import('../../src/wire/publication.js').Publication} */
   const full = {
     operator: 'broadcast',
@@ -130,7 +130,7 @@ test('publications of the api reach the bus through Kafka unchanged', async (t) 
   assert.deepEqual(bus.published[0].publication, full)
 })
 
-test('a request of the api whose process died after Kafka had it is in the log once when it is made again', async (t) => {
+test('a repeated request is in the log once, although the api process died after Kafka had the first one', async (t) => {
   const kafka = await testKafka(t)
   const { bus, published } = await startIngest(kafka)
   const downlink = createKafkaDownlink({ kafka: kafka.kafka, topic: kafka.downlinkTopic, log: kafka.log })
@@ -149,7 +149,7 @@ test('a request of the api whose process died after Kafka had it is in the log o
   assert.deepEqual([bus.byDocument().get('d'), bus.duplicates], [['1', '2'], 1])
 })
 
-test('many sends are few requests, and records of a key keep their order', async (t) => {
+test('many sends are batched into few requests, and records of a key keep their order', async (t) => {
   const kafka = await testKafka(t)
   let requests = 0
   const producer = createProducer({
@@ -190,7 +190,7 @@ const counting = (kafka, count) => ({
   }
 })
 
-test('a record that the topic does not take is refused, and those beside it are not', async (t) => {
+test('a record that the topic rejects does not fail the others of its batch', async (t) => {
   const kafka = await testKafka(t, { partitions: 1 })
   const admin = kafka.client.admin()
   await admin.connect()
@@ -214,7 +214,7 @@ test('a record that the topic does not take is refused, and those beside it are 
 })
 
 for (const known of [true, false]) {
-  test(`a topic that takes small batches only has each record once${known ? '' : ', also where its settings must not be read'}`, async (t) => {
+  test(`a topic that only accepts small batches has each record once${known ? '' : ', also without permission to read its settings'}`, async (t) => {
     const kafka = await testKafka(t, { topics: false })
     const admin = kafka.client.admin()
     await admin.connect()
@@ -231,8 +231,8 @@ for (const known of [true, false]) {
     })
     const producer = createProducer({ kafka: { produce }, topic: kafka.uplinkTopic, log: kafka.log })
     kafka.onEnd(() => producer.stop())
-    // most in one partition, so that some partitions are written while one refuses; with and without keys; one that
-    // fits nowhere
+    // most of them for one partition, so that others are written while this one rejects; with and without keys; one
+    // record that is too large for any batch
     const numbers = Array.from({ length: 160 }, (_, i) => i)
     const sent = numbers.map((i) =>
       producer.send({
@@ -261,7 +261,7 @@ for (const known of [true, false]) {
   })
 }
 
-test('while Kafka does not respond records are refused, at once above the limit or within the timeout; later ones are not lost', async (t) => {
+test('while Kafka does not respond records are refused: at once above the limit, else after the timeout; later ones are not lost', async (t) => {
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers })
   const { uplink, counted, pending } = startUplink(kafka, { records: 100, timeout: 3000 })
@@ -307,7 +307,7 @@ test('while Kafka does not respond records are refused, at once above the limit 
   assert.ok(counts['message unavailable'] >= 1)
 })
 
-test('records that were never tried are not written after they were refused', async (t) => {
+test('records that were never sent are not written after they were refused', async (t) => {
   const broker = await startKafka()
   const kafka = await testKafka(t, { brokers: broker.brokers })
   const { uplink } = startUplink(kafka, { timeout: 2000 })

@@ -6,7 +6,7 @@ import { broadcast, startIngest, testKafka } from '../helpers/kafka-ingest.js'
 import { waitFor } from '../helpers/wait.js'
 import { startKafka } from '../services/kafka.js'
 
-test('topics that are missing are created with the partitions of the settings, by one of many', async (t) => {
+test('missing topics are created with the configured number of partitions, by one of many processes', async (t) => {
   const kafka = await testKafka(t, { topics: false, partitions: 3 })
   const topics = [kafka.downlinkTopic, kafka.deadLetterTopic, kafka.downlinkTopic]
   const created = await Promise.all(
@@ -20,7 +20,7 @@ test('topics that are missing are created with the partitions of the settings, b
   assert.equal(producer.maxBytes, 3_065_536)
 })
 
-test('with 0 partitions nothing is created and the error names what is missing', async (t) => {
+test('with 0 partitions nothing is created and the error names the missing topics', async (t) => {
   const kafka = await testKafka(t, { topics: false })
   const topics = [kafka.downlinkTopic, kafka.deadLetterTopic]
   await assert.rejects(
@@ -33,7 +33,7 @@ test('with 0 partitions nothing is created and the error names what is missing',
   )
 })
 
-test('ingest without its topics reports that, and begins when they exist', async (t) => {
+test('ingest reports missing topics, and starts when they exist', async (t) => {
   const kafka = await testKafka(t, { topics: false, partitions: 0 })
   const { ingest, published } = await startIngest(kafka, { ready: false })
   await waitFor(() => ingest.status().reason?.includes('KAFKA_TOPIC_PARTITIONS=0'), {
@@ -73,7 +73,7 @@ test('while Kafka is unavailable the check is retried until it responds, or unti
     timeout: 20_000,
     message: () => kafka.lines
   })
-  assert.equal(kafka.lines.filter(({ level }) => level !== 'debug').length, 2, 'each tells it once')
+  assert.equal(kafka.lines.filter(({ level }) => level !== 'debug').length, 2, 'each of the two logs it once')
   await broker.restart()
   await first
   await second

@@ -29,21 +29,21 @@ after(async () => {
   await pair.stop()
 })
 
-test('the last record of a document that pub/sub has lost is delivered within seconds', async () => {
+test('a last record that pub/sub lost is delivered within seconds', async () => {
   const members = range(600).map((i) => ({ guid: fresh(), member: new FakeMember(`m${i}`) }))
   await Promise.all(members.map(({ guid, member }) => feeds.join(guid, member, undefined, () => true)))
   await Promise.all(members.map(({ guid }) => pair.publisher.publish([entry(guid, 1)])))
   await waitFor(() => members.every(({ member }) => member.offsets.length === 1), { message: 'live delivery' })
   const { client } = pair.connections[2]
   const silent = members.filter((_, i) => i % 10 === 0)
-  // appended, and nobody is told
+  // append without publishing
   for (const { guid } of silent) {
     const [[, fields]] = await client.xrangeBuffer(documentLog(guid), '-', '+')
     await client.multi().xadd(documentLog(guid), '2-0', ...fields).hincrby(documentMeta(guid), 'o', 1).exec()
   }
   await waitFor(() => silent.every(({ member }) => member.offsets.length === 2), {
     timeout: 10_000,
-    message: 'what was lost'
+    message: 'the lost records'
   })
   assert.ok(
     members.every(({ member }, i) => member.offsets.length === (i % 10 === 0 ? 2 : 1) && member.resyncs.length === 0)
@@ -51,7 +51,7 @@ test('the last record of a document that pub/sub has lost is delivered within se
   assert.equal((await pair.metrics.silent_losses.get()).values[0].value, silent.length)
 })
 
-/** A document with ten records whose member knows of them only that they are there, when Redis loses the last five. */
+/** Creates a document with ten records, of which Redis then loses five. Its member only knows the position. */
 async function rolledBack () {
   const guid = fresh()
   await pair.publisher.publish(range(10, 1).map((i) => entry(guid, i)))
@@ -62,7 +62,7 @@ async function rolledBack () {
   return { guid, member, epoch: position.epoch }
 }
 
-test('new records at offsets that Redis has lost are announced by a resync, and those after it delivered', async () => {
+test('new records at offsets that Redis lost cause a resync, and later ones are delivered', async () => {
   const { guid, member, epoch } = await rolledBack()
   await pair.publisher.publish([entry(guid, 'another sixth')])
   await waitFor(() => member.resyncs.length > 0, { message: 'the resync' })
@@ -74,13 +74,13 @@ test('new records at offsets that Redis has lost are announced by a resync, and 
   assert.deepEqual([member.offsets, member.resyncs.length], [[1], 1])
 })
 
-test('that Redis has lost records shows without new ones too', async () => {
+test('a loss in Redis is detected without new records too', async () => {
   const { member, epoch } = await rolledBack()
   await waitFor(() => member.resyncs.length > 0, { timeout: 15_000, message: 'the resync' })
   assert.notEqual(member.resyncs[0].epoch, epoch)
 })
 
-test('who comes back with the end of a log that has lost records is told to resync, in a few calls', async () => {
+test('a client that resumes at the lost end of a log gets a resync, in a few calls', async () => {
   const { guid, member, epoch } = await rolledBack()
   const { client } = pair.connections[2]
   const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1])
@@ -94,7 +94,7 @@ test('who comes back with the end of a log that has lost records is told to resy
     wanted = false
   }
   assert.equal((await joining).recovered, false)
-  // others may use this Redis meanwhile
+  // other tests may use this Redis at the same time
   const spent = await commands() - before
   assert.ok(spent < 1000, `${spent} commands`)
 })

@@ -8,12 +8,12 @@ import { createRedis } from '../../src/redis/client.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
 
 const scenes = [
-  { name: 'with services as a real one does', urlsOf: () => [redisUrl()], services: true },
-  { name: 'without services as a real one does', urlsOf: () => [redisUrl()], services: false },
-  { name: 'as Redis Cluster does', urlsOf: () => redisClusterUrl().split(','), services: true }
+  { name: 'like a real one, with services', urlsOf: () => [redisUrl()], services: true },
+  { name: 'like a real one, without services', urlsOf: () => [redisUrl()], services: false },
+  { name: 'like Redis Cluster', urlsOf: () => redisClusterUrl().split(','), services: true }
 ]
 for (const { name, urlsOf, services } of scenes) {
-  test(`a Redis that keeps nothing answers a lone worker ${name}`, async (t) => {
+  test(`the null Redis answers a lone worker ${name}`, async (t) => {
     const { log } = recordingLog()
     const urls = urlsOf()
     const real = createRedis({ urls, name: 'test', log })

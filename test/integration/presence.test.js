@@ -55,8 +55,8 @@ async function worker (t, url, workerNumber) {
 /** @param {{ members?: any[] } | undefined} list */
 const uids = (list) => list?.members?.map(({ uid }) => uid).join()
 
-describe('a Redis that does not keep what it was given', () => {
-  test('is given it again, and members are told', { timeout: 180_000 }, async (t) => {
+describe('presence in a Redis that loses its data', () => {
+  test('is written again, and members are notified', { timeout: 180_000 }, async (t) => {
     const server = await startRedis()
     t.after(() => server.stop())
     const [one, two] = await Promise.all([1, 2].map((number) => worker(t, server.url, number)))
@@ -67,7 +67,7 @@ describe('a Redis that does not keep what it was given', () => {
     await waitFor(() => ada.told.at(-1)?.count === 2)
     await one.redis.client.flushall()
     const all = () => one.presence.members(guid, {})
-    await waitFor(async () => uids(await all()) === 'ada,bob', { timeout: 20_000, message: 'both to be there again' })
+    await waitFor(async () => uids(await all()) === 'ada,bob', { timeout: 20_000, message: 'both members to be back' })
     const wasTold = (/** @type {{ told: any[] }} */ { told }) =>
       told.at(-1).count === 2 && told.some(({ members }) => members)
     await waitFor(() => wasTold(ada) && wasTold(bob), {
@@ -76,7 +76,7 @@ describe('a Redis that does not keep what it was given', () => {
     })
   })
 
-  test('and is away for a while learns what has happened meanwhile', { timeout: 180_000 }, async (t) => {
+  test('is updated after an outage', { timeout: 180_000 }, async (t) => {
     const server = await startRedis()
     const [one, two] = await Promise.all([1, 2].map((number) => worker(t, server.url, number)))
     const guid = randomUUID()
@@ -92,7 +92,7 @@ describe('a Redis that does not keep what it was given', () => {
     t.after(() => again.stop())
     await waitFor(async () => uids(await two.presence.members(guid, {})) === 'ada,cyd', {
       timeout: 30_000,
-      message: 'those who are there now'
+      message: 'the current members'
     })
     await waitFor(() => ada.told.at(-1).count === 2 && cyd.told.some(({ members }) => members), {
       timeout: 20_000,

@@ -12,7 +12,7 @@ const PRODUCER = fileURLToPath(new URL('../../examples/producers/Producer.java',
 
 test('the example of a Java producer can be compiled', async (t) => {
   const classpath = kafkaClasspath()
-  if (classpath === '' || !onPath('javac')) return t.skip('there is no Java here')
+  if (classpath === '' || !onPath('javac')) return t.skip('Java is not installed')
   const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
   t.after(() => rmSync(folder, { recursive: true }))
   await promisify(execFile)('javac', [

@@ -18,7 +18,7 @@ const { server, redis, log, lines } = await startOwnRedis('lease')
 /** @typedef {import('node:test').TestContext} TestContext */
 
 /**
- * A process, for leases of processes that die.
+ * Starts a process, for leases whose process dies.
  * @param {TestContext} t
  */
 function someProcess (t) {
@@ -60,11 +60,11 @@ async function claim (t, options) {
   return claimed
 }
 
-/** As if a process that does not answer had held it too long. @param {number} number */
+/** Expires a lease, as if its process had hung for too long. @param {number} number */
 const expire = (number) => redis.client.zrem('inkcast:{workers}:expiry', String(number))
 
 describe('a worker number', () => {
-  test('is the lowest that is free, and free again when it was given back', async (t) => {
+  test('is the lowest free one, and free again after its release', async (t) => {
     const leases = []
     for (let i = 0; i < 4; i++) leases.push((await claim(t)).lease)
     assert.deepEqual(leases.map(({ number }) => number), [0, 1, 2, 3])
@@ -74,7 +74,7 @@ describe('a worker number', () => {
     assert.equal((await claim(t)).lease.number, 4)
   })
 
-  test('is kept by renewing it, and tells others where its owner is', async (t) => {
+  test('is kept by renewal, and points other workers to its owner', async (t) => {
     const { lease, state } = await claim(t, { slot: 'gateway-0' })
     const other = await claim(t)
     const end = Date.now() + 2.5 * LEASE_TIME
@@ -87,21 +87,21 @@ describe('a worker number', () => {
     assert.equal(await other.lease.owner(2), undefined)
   })
 
-  test('of a process that no longer renews it is free after the lease time, and not before', async (t) => {
+  test('without renewals becomes free after the lease time, and not before', async (t) => {
     const { pid, kill } = someProcess(t)
     await claim(t, { pid, leaseTime: 2000 })
-    // its connection is cut: it neither renews nor gives back
+    // disconnected: it neither renews nor releases
     const renew = redis.scripts.renew
     t.after(() => { redis.scripts.renew = renew })
     redis.scripts.renew = async (keys, args) => args[0] === 0 ? Promise.reject(new Error('cut off')) : renew(keys, args)
     await kill()
-    assert.equal((await claim(t)).lease.number, 1, 'another slot does not get it yet')
+    assert.equal((await claim(t)).lease.number, 1, 'not yet available to another slot')
     const { lease } = await claim(t)
     await waitFor(async () => await lease.owner(0) === undefined, { timeout: 10_000, message: 'the lease to end' })
     assert.equal((await claim(t)).lease.number, 0)
   })
 
-  test('goes to the same slot again at once when the process that had it is dead, and not while it lives', async (t) => {
+  test('goes to the next process of the same slot at once when the previous one is dead, and not while it runs', async (t) => {
     const first = someProcess(t)
     const { lease: old } = await claim(t, { slot: 'gateway-7', pid: first.pid, leaseTime: 60_000 })
     assert.equal(old.number, 0)
@@ -109,12 +109,12 @@ describe('a worker number', () => {
 
     const second = someProcess(t)
     const { lease: beside } = await claim(t, { slot: 'gateway-7', pid: second.pid, leaseTime: 60_000 })
-    assert.equal(beside.number, 2, 'the first one lives')
+    assert.equal(beside.number, 2, 'the first one is running')
     await second.kill()
     assert.equal(
       (await claim(t, { slot: 'gateway-7', machine: 'elsewhere' })).lease.number,
       3,
-      'nothing is known of a process of another machine'
+      'the state of a process on another machine is unknown'
     )
   })
 
@@ -123,14 +123,14 @@ describe('a worker number', () => {
     await claim(t)
     assert.equal((await claim(t, { slot: 'gateway-7', pid: killed.pid, leaseTime: 60_000 })).lease.number, 1)
     await killed.kill()
-    assert.equal((await claim(t)).lease.number, 2, 'another slot does not get it')
+    assert.equal((await claim(t)).lease.number, 2, 'not available to another slot')
     const { lease } = await claim(t, { slot: 'gateway-7' })
     assert.equal(lease.number, 1)
     assert.equal((await lease.owner(1))?.pid, process.pid)
   })
 
   test(
-    'is held by one of 50 that claim at the same time, and of 50 that come and go',
+    'has one owner with 50 concurrent claims, and with 50 that are released and claimed again',
     { timeout: 90_000 },
     async (t) => {
       const all = await Promise.all(Array.from({ length: 50 }, () => claim(t)))
@@ -143,11 +143,11 @@ describe('a worker number', () => {
       await Promise.all(
         all.map(async ({ lease }) => {
           for (let round = 0, current = lease; round < 10; round++) {
-            // given back from here on: whoever gets it next may have it before we hear of that
+            // released from here on: the next owner may have it before stop() resolves
             held.delete(current.number)
             await current.stop()
             current = (await claim(t)).lease
-            assert.equal(held.has(current.number), false, `${current.number} is held twice`)
+            assert.equal(held.has(current.number), false, `${current.number} has two owners`)
             held.add(current.number)
           }
         })
@@ -157,17 +157,17 @@ describe('a worker number', () => {
     }
   )
 
-  test('that another worker has got: the one before it is told, once', async (t) => {
+  test('taken over by another worker is reported to the previous owner, once', async (t) => {
     const { state } = await claim(t)
     await expire(0)
     const thief = await claim(t)
     assert.equal(thief.lease.number, 0)
-    await waitFor(() => state.lost, { message: 'the first one to be told' })
+    await waitFor(() => state.lost, { message: 'the previous owner to be notified' })
     assert.equal(lines.filter(({ level }) => level === 'fatal').length, 1)
     assert.equal(thief.state.lost, false)
   })
 
-  test('is not given back by one that has lost it', async (t) => {
+  test('is not released by a worker that has lost it', async (t) => {
     const { lease, state } = await claim(t)
     await expire(0)
     const thief = await claim(t)
@@ -188,7 +188,7 @@ describe('a worker number', () => {
     assert.equal(lease.secrets[0], secret)
   })
 
-  test('stays with its worker while Redis is away', { timeout: 90_000 }, async (t) => {
+  test('stays with its worker while Redis is unavailable', { timeout: 90_000 }, async (t) => {
     const { lease, state } = await claim(t)
     await server.kill()
     await waitFor(() => lines.some(({ text }) => text.includes('could not be renewed')), {
@@ -206,10 +206,10 @@ describe('a worker number', () => {
   })
 
   test(
-    'is found again by others at once when Redis is back after more than the lease time, and is not held until then',
+    'is renewed at once when Redis is back after more than the lease time, and is not held until then',
     { timeout: 90_000 },
     async (t) => {
-      // renewed every 2 s: it must not be that which finds Redis again
+      // renewed every 2 s: the renewal must not be what reconnects to Redis
       const { lease } = await claim(t, { leaseTime: 6000 })
       assert.equal(lease.held, true)
       await server.kill()
@@ -223,7 +223,7 @@ describe('a worker number', () => {
     }
   )
 
-  test('is refused when all are taken', async (t) => {
+  test('is refused when all are in use', async (t) => {
     const until = String(Date.now() + 60_000)
     const owner = JSON.stringify({ machine: 'elsewhere', pid: 1, path: '', slot: 'x', token: 'x' })
     const batch = redis.client.pipeline()
@@ -244,7 +244,7 @@ test('all workers have one secret, also when they start at the same time', async
   assert.match(leases[0].lease.secrets[0], /^[\w-]{43}$/)
 })
 
-test('after Redis has lost its data two secrets become one, and the other is believed a while', async (t) => {
+test('after a data loss in Redis two secrets become one, and the other is accepted for a while', async (t) => {
   const { lease } = await claim(t)
   const [before] = lease.secrets
   await redis.client.set('inkcast:{workers}:secret', 'another')
@@ -253,7 +253,7 @@ test('after Redis has lost its data two secrets become one, and the other is bel
 })
 
 test(
-  'a gateway worker whose number is another\'s stops, and serves again with another number',
+  'a gateway worker whose number has another owner restarts with another number',
   { timeout: 180_000 },
   async (t) => {
     const cluster = await startCluster(t, { WORKERS: '1', REDIS_URL: server.url })

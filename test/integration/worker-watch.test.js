@@ -35,7 +35,7 @@ async function worker (t, { slot = randomUUID(), leaseTime = LEASE_TIME, pid = p
   return { lease, reborn, name: incarnationName(lease.number, lease.incarnation) }
 }
 
-/** A worker whose process was killed: it renews no more. @param {TestContext} t */
+/** A worker whose process was killed and no longer renews. @param {TestContext} t */
 async function killed (t) {
   let renewals = 0
   const dying = {
@@ -86,33 +86,33 @@ async function watcher (t, clean) {
 }
 
 describe('the end of a worker', () => {
-  test('is told on every process, and cleaned up by one', async (t) => {
+  test('is reported on every process, and cleaned up by one', async (t) => {
     const watchers = [await watcher(t), await watcher(t), await watcher(t)]
     const living = await worker(t)
     const dead = await killed(t)
-    await waitFor(() => watchers.every(({ gone }) => gone.length > 0), { message: 'all to be told' })
+    await waitFor(() => watchers.every(({ gone }) => gone.length > 0), { message: 'all to be notified' })
     await waitFor(() => watchers.some(({ cleaned }) => cleaned.length > 0), { message: 'one to clean up' })
     await waitFor(async () => (await redis.client.zcard('inkcast:{workers}:unclean')) === 0, {
-      message: 'nothing to be unclean'
+      message: 'the cleanup to be complete'
     })
     for (const { gone } of watchers) assert.deepEqual(gone, [dead.name])
     assert.deepEqual(watchers.flatMap(({ cleaned }) => cleaned), [dead.name])
     assert.deepEqual(await liveIncarnations(redis, [living.name, dead.name]), new Set([living.name]))
   })
 
-  test('is told in their order where there are many at once, each once', async (t) => {
+  test('is reported once for each of many, in the same order everywhere', async (t) => {
     const one = await watcher(t)
     const two = await watcher(t)
     const dead = await Promise.all(Array.from({ length: 20 }, () => worker(t)))
     await Promise.all(dead.map(({ lease }) => lease.stop()))
-    await waitFor(() => one.gone.length >= 20 && two.gone.length >= 20, { message: 'all to be told' })
+    await waitFor(() => one.gone.length >= 20 && two.gone.length >= 20, { message: 'all to be notified' })
     await waitFor(() => one.cleaned.length + two.cleaned.length >= 20, { message: 'all to be cleaned up' })
     assert.deepEqual(one.gone, two.gone)
     assert.deepEqual([...one.gone].sort(), dead.map(({ name }) => name).sort())
     assert.deepEqual([...one.cleaned, ...two.cleaned].sort(), dead.map(({ name }) => name).sort())
   })
 
-  test('is told at once when the next process takes its number, which lives', async (t) => {
+  test('is reported at once when the next process takes its number, and that process counts as alive', async (t) => {
     const { gone } = await watcher(t)
     const slot = randomUUID()
     const first = await worker(t, { slot, pid: 2 ** 22 + 1, leaseTime: 60_000 })
@@ -124,10 +124,10 @@ describe('the end of a worker', () => {
     assert.deepEqual(await liveIncarnations(redis, [first.name, second.name]), new Set([second.name]))
   })
 
-  test('is told of a worker that could not renew in time, which goes on as another one', async (t) => {
+  test('is reported for a worker that could not renew in time and continues as a new incarnation', async (t) => {
     const { gone } = await watcher(t)
     const { lease, reborn, name } = await worker(t)
-    // as if it had stood still for a lease time
+    // as if it had hung for a lease time
     await redis.client.zadd('inkcast:{workers}:expiry', '1', String(lease.number))
     await waitFor(() => gone.length > 0 && reborn.length > 0, { message: 'its end and its return' })
     assert.deepEqual(gone, [name])
@@ -137,7 +137,7 @@ describe('the end of a worker', () => {
     assert.deepEqual(await liveIncarnations(redis, [name, now]), new Set([now]))
   })
 
-  test('is none while Redis is away, or has lost its data', async (t) => {
+  test('is not reported while Redis is unavailable or has lost its data', async (t) => {
     const { gone } = await watcher(t)
     const { lease, reborn } = await worker(t)
     await server.kill('SIGSTOP')
@@ -151,7 +151,7 @@ describe('the end of a worker', () => {
     await waitFor(
       async () =>
         (await redis.client.hget('inkcast:{workers}:incarnations', String(lease.number))) === String(lease.incarnation),
-      { message: 'the lease to be there again' }
+      { message: 'the lease to be registered again' }
     )
     await new Promise((resolve) => { setTimeout(resolve, LEASE_TIME) })
     assert.deepEqual(gone, [])
@@ -159,32 +159,32 @@ describe('the end of a worker', () => {
   })
 })
 
-describe('what an ended worker left behind', () => {
-  test('is cleaned up again when that failed', async (t) => {
+describe('state that an ended worker left behind', () => {
+  test('is cleaned up by a retry after a failure', async (t) => {
     let failures = 3
     const { cleaned } = await watcher(t, async () => { if (failures-- > 0) throw new Error('not now') })
     const dead = await killed(t)
     await waitFor(async () => cleaned.length > 0 && (await redis.client.zcard('inkcast:{workers}:unclean')) === 0, {
-      message: 'nothing to be unclean'
+      message: 'the cleanup to be complete'
     })
     assert.deepEqual(cleaned, Array(4).fill(dead.name))
   })
 
-  test('is cleaned up by another process when the first one dies over it, and not before', async (t) => {
+  test('is cleaned up by another process when the first one dies during the cleanup, and not before', async (t) => {
     const first = await watcher(t, () => new Promise(() => {}))
     const dead = await killed(t)
     await waitFor(() => first.cleaned.length > 0)
     const second = await watcher(t)
-    // the first one is slow, but lives
+    // the first one is slow, but alive
     await new Promise((resolve) => { setTimeout(resolve, 2 * FAST.claimTime) })
     assert.deepEqual(second.cleaned, [])
     first.watch.stop()
     await waitFor(() => second.cleaned.length > 0)
     assert.deepEqual(second.cleaned, [dead.name])
-    assert.deepEqual(second.gone, [], 'it was over before the second one began to watch')
+    assert.deepEqual(second.gone, [], 'it ended before the second one started to watch')
   })
 
-  test('stays as long as clients may come back, when it said good-bye', async (t) => {
+  test('stays until clients can no longer return, after an orderly end', async (t) => {
     const { gone, cleaned } = await watcher(t)
     const { lease, name } = await worker(t)
     await lease.stop()

@@ -31,7 +31,7 @@ function services (...args) {
   }))
 }
 
-test('start, use, lose one, start again, stop', { timeout: 60_000 }, async () => {
+test('services are started, used, lost, started again and stopped', { timeout: 60_000 }, async () => {
   assert.equal((await services('env')).code, 1)
   assert.equal((await services('status')).code, 1)
 
@@ -50,7 +50,7 @@ test('start, use, lose one, start again, stop', { timeout: 60_000 }, async () =>
   assert.ok(state.redis && state.cluster && state.kafka)
   assert.equal(state.cluster.processes.length, 3)
 
-  // a test run takes them, and leaves them
+  // a test run uses them, and leaves them running
   const provided = await provideServices({ env: {} })
   assert.equal(provided.env.REDIS_URL, state.redis.url)
   assert.equal(provided.env.KAFKA_CLASSPATH, state.kafka.classpath)
@@ -59,7 +59,7 @@ test('start, use, lose one, start again, stop', { timeout: 60_000 }, async () =>
   assert.equal(await client.ping(), 'PONG')
   client.disconnect()
 
-  // one node of the cluster dies: the cluster counts as down, and is started anew as a whole
+  // one node of the cluster dies: the cluster counts as down and is restarted as a whole
   const lost = state.cluster.processes[0]
   process.kill(lost.pid, 'SIGKILL')
   await waitUntil('the end of the node', () => assert.equal(isAlive(lost), false))
@@ -76,7 +76,7 @@ test('start, use, lose one, start again, stop', { timeout: 60_000 }, async () =>
   assert.equal((await services('stop')).code, 0)
 })
 
-test('a start that is killed leaves nothing running that is not written down', async () => {
+test('a killed start leaves no service running that is not in the state', async () => {
   const child = spawn(process.execPath, [SCRIPT, 'start'], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   child.stderr.setEncoding('utf8').on('data', (text) => { output += text })
@@ -93,7 +93,7 @@ test('a start that is killed leaves nothing running that is not written down', a
   assert.equal((await services('stop')).code, 0)
 })
 
-test('stop does not end a process that has merely got the pid', async (t) => {
+test('stop does not end another process with the same pid', async (t) => {
   const stranger = spawn('sleep', ['600'])
   t.after(() => stranger.kill())
   writeEntry('redis', {
@@ -105,7 +105,7 @@ test('stop does not end a process that has merely got the pid', async (t) => {
   assert.equal(stranger.exitCode ?? stranger.signalCode, null)
 })
 
-test('a command there is not is refused with the ones there are', async () => {
+test('an unknown command is refused, with a list of commands', async () => {
   const { code, err } = await services('begin')
   assert.equal(code, 2)
   assert.match(err, /start\|stop\|status\|env/)

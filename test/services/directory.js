@@ -7,16 +7,16 @@ import { join } from 'node:path'
 import { identify } from './process-identity.js'
 
 /**
- * inkcast-<what for>-<pid of who made it>-<random>; a run directory of inkcast itself has nothing in front of the pid
+ * inkcast-<purpose>-<pid of the creator>-<random>; a run directory of inkcast itself has no purpose
  */
 const MADE = /^inkcast-.+-(\d+)-\w{6}$/
 
 /**
- * Among temporary files, those that processes made which were killed, and could not remove them, are removed.
+ * Creates a scratch directory. Among temporary files, also removes the directories of processes that were killed.
  *
- * @param {string} name what for, part of the directory's name
- * @param {string} [parent] for what may outlive this process; made when it doesn't exist. Default: the system's
- *   directory for temporary files
+ * @param {string} name purpose, part of the directory's name
+ * @param {string} [parent] for directories that may outlive this process; created when it doesn't exist. Default: the
+ *   system's directory for temporary files
  * @returns {string} a new directory
  */
 export function makeDirectory (name, parent) {
@@ -35,13 +35,13 @@ function removeAbandoned () {
     try {
       removeDirectory(join(tmpdir(), name))
     } catch {
-      // another user's, or its maker's last server still writes there: nothing that has to be done now
+      // another user's directory, or a server still writes there: cleanup can wait
     }
   }
 }
 
 /**
- * Removes it with all it holds. A server that was killed may still be writing for an instant, hence the retries.
+ * Removes a directory with its content. A killed server may still be writing for a moment, hence the retries.
  * @param {string} directory
  */
 export function removeDirectory (directory) {

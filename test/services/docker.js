@@ -1,6 +1,6 @@
 /**
- * The same services from the official images, for machines with a Docker engine. Their containers go when we end,
- * however we end.
+ * The same services from the official images, for machines with a Docker engine. Their containers end with this
+ * process, however it ends.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -29,7 +29,7 @@ export async function dockerAnswers () {
 }
 
 /**
- * Downloads an image where it is missing, so that this does not count as time to start.
+ * Downloads a missing image, so that the download does not count as startup time.
  * @param {string} image
  */
 async function pull (image) {
@@ -44,14 +44,15 @@ async function pull (image) {
 /**
  * @typedef {object} Container
  * @property {() => Promise<void>} stop ends and removes it; a second call does nothing
- * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL. A container that ended this way is gone
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL. Ending a container this way removes it
  *   with its data
- * @property {() => Promise<void>} restart one that runs, with the same ports, and with the data where it keeps any
+ * @property {() => Promise<void>} restart restarts a running container with the same ports, and with its data if it
+ *   stores any
  */
 
 /**
- * Runs a container whose ports have the same numbers inside and outside: a broker and a cluster node tell clients their
- * own address, which has to be right on both sides.
+ * Runs a container whose ports have the same numbers inside and outside: a broker and a cluster node give clients their
+ * own address, which must be valid on both sides.
  *
  * @param {{ image: string, ports: number[], env?: Record<string, string>, command?: string[], ready: () =>
  *   Promise<void> }} options
@@ -60,12 +61,11 @@ async function pull (image) {
 async function startContainer ({ image, ports, env = {}, command = [], ready }) {
   await pull(image)
   const name = `inkcast-test-${randomBytes(6).toString('hex')}`
-  // the engine runs the container, not we: this does nothing but end when we end, and then its guard removes the
-  // container
+  // The engine runs the container; the keeper only ends with this process, and its guard then removes the container.
   const keeper = spawnGuarded('sleep', ['2147483647'], { cleanup: `docker rm -f ${name}` })
   const stop = async () => {
     if (!keeper.running()) return
-    await run('docker', ['rm', '-f', name]).catch(() => {}) // not there: it ended on its own, and --rm removed it
+    await run('docker', ['rm', '-f', name]).catch(() => {}) // the container ended on its own, and --rm removed it
     await keeper.stop()
   }
   try {
@@ -89,7 +89,7 @@ async function startContainer ({ image, ports, env = {}, command = [], ready }) 
     stop,
     kill: async (signal = 'SIGKILL') => {
       const ended = run('docker', ['wait', name])
-      ended.catch(() => {}) // awaited below only for signals that end it
+      ended.catch(() => {}) // awaited below only for signals that end the container
       await run('docker', ['kill', '--signal', signal, name])
       if (signal === 'SIGKILL' || signal === 'SIGTERM') await ended
     },
@@ -113,7 +113,7 @@ export async function startRedisInDocker () {
 }
 
 /**
- * Three nodes in one container: there they reach each other under 127.0.0.1, the address they give to clients too.
+ * Three nodes in one container: there they reach each other under 127.0.0.1, the address that clients get too.
  * @returns {Promise<Container & { url: string }>}
  */
 export async function startRedisClusterInDocker () {
@@ -145,7 +145,7 @@ export async function startKafkaInDocker () {
   const container = await startContainer({
     image: KAFKA_IMAGE,
     ports: [port],
-    // the image makes its server.properties of the variables: message.max.bytes is KAFKA_MESSAGE_MAX_BYTES
+    // the image builds its server.properties from variables: message.max.bytes is KAFKA_MESSAGE_MAX_BYTES
     env: {
       ...Object.fromEntries(
         Object.entries(settings).map(([name, value]) => [`KAFKA_${name.toUpperCase().replaceAll('.', '_')}`, value])

@@ -1,6 +1,6 @@
 /**
- * The containers' part without an engine: a stand-in for `docker` that runs the command on this machine and takes the
- * same arguments. It shows that the calls fit together, not that the images behave.
+ * The container code without an engine: a stand-in for `docker` takes the same arguments and runs the command on this
+ * machine. It shows that the calls fit together, not how the images behave.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -45,8 +45,7 @@ const before = { ...process.env }
 writeStandIn(STAND_IN)
 process.env.STATE = directory
 process.env.PATH = `${directory}:${before.PATH}`
-// not t.after: those run in the order in which they were registered, and a container has to be stopped while the
-// stand-in is there
+// not t.after: that runs in order of registration, and a container must stop before the stand-in is removed
 after(() => {
   process.env = before
   const left = containers()
@@ -60,10 +59,10 @@ function writeStandIn (script) {
   chmodSync(join(directory, 'docker'), 0o755)
 }
 
-/** The names of those that run. */
+/** Names of the running containers. */
 const containers = () => readdirSync(directory).filter((name) => /^inkcast-test-[0-9a-f]+$/.test(name))
 
-test('without an engine that answers there is no Docker', async (t) => {
+test('without a responding engine there is no Docker', async (t) => {
   t.after(() => writeStandIn(STAND_IN))
   assert.equal(await dockerAnswers(), true)
   writeStandIn('#!/bin/sh\necho no daemon >&2; exit 1\n')
@@ -74,7 +73,7 @@ test('without an engine that answers there is no Docker', async (t) => {
   assert.ok(performance.now() - begin < 4000)
 })
 
-test('a Redis in a container answers, and the container goes when it is stopped or killed', async (t) => {
+test('a Redis in a container responds, and the container is removed when it is stopped or killed', async (t) => {
   const first = await startRedisInDocker()
   t.after(first.stop)
   const client = new Redis(first.url, { retryStrategy: () => null })
@@ -103,7 +102,7 @@ test('a Redis Cluster in one container is complete', async (t) => {
   for (let index = 0; index < 20; index++) assert.equal(await client.set(`key-${index}`, 'value'), 'OK')
 })
 
-test('a container goes when the process that started it is killed', async () => {
+test('a container is removed when the process that started it is killed', async () => {
   const script = `
     import { startRedisInDocker } from '${new URL('docker.js', import.meta.url).href}'
     await startRedisInDocker()
@@ -115,10 +114,10 @@ test('a container goes when the process that started it is killed', async () => 
   await waitUntil('the end of the container', () => assert.deepEqual(containers(), []), { timeoutMs: 5000 })
 })
 
-test('services that do not start in Docker are started without it, unless Docker was asked for', async (t) => {
+test('services that fail to start in Docker are started without it, unless Docker was requested', async (t) => {
   t.after(() => writeStandIn(STAND_IN))
   writeStandIn(STAND_IN.replace('run)', 'run) echo no space left >&2; exit 125;;\n  never)'))
-  process.env.INKCAST_SERVICES_DIR = directory // a developer's own services must not be found
+  process.env.INKCAST_SERVICES_DIR = directory // ignore services that a developer runs
   t.after(() => { delete process.env.INKCAST_SERVICES_DIR })
   const env = { REDIS_CLUSTER_URL: 'redis://given', KAFKA_BROKERS: 'given:1', KAFKA_CLASSPATH: '/given/*' }
   /** @type {string[]} */

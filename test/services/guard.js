@@ -2,18 +2,18 @@
  * Child processes that never outlive the process that started them: not after a normal exit without stop(), not after
  * SIGINT, not after SIGKILL.
  *
- * The command is started through a small shell that first leaves a watcher behind and then becomes the command (`exec`,
- * so the pid, the signals and the exit status are the command's own). The watcher blocks on a pipe whose other end only
- * we hold: when we end, however that happens, the kernel closes it, and the watcher kills the command and what it
- * forked, and removes its directory. There is no handler here that a crash could skip.
+ * A small shell starts a watcher and then becomes the command (`exec`, so the pid, the signals and the exit status are
+ * the command's own). The watcher blocks on a pipe whose other end only this process holds: when this process ends,
+ * however that happens, the kernel closes the pipe, and the watcher kills the command with its children and removes its
+ * directory. No handler is involved that a crash could skip.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
-// $1 directory to remove (may be empty), $2 command that cleans up more (words without spaces; may be empty), then the
-// command. The group is killed last because the watcher is part of it. While the watcher lives its group's number,
-// which is the command's pid, can't be given to another process: the kill can't hit a stranger.
+// $1 directory to remove (may be empty), $2 command for further cleanup (words without spaces; may be empty), then the
+// command. The group is killed last because the watcher is part of it. While the watcher lives, its group's number,
+// which is the command's pid, can't be given to another process, so the kill can't hit a stranger.
 const SHELL = `
 dir=$1; cleanup=$2; shift 2
 (
@@ -38,31 +38,32 @@ exec "$@" 3<&-
  * @property {number} pid also the number of its process group
  * @property {() => boolean} running
  * @property {Promise<ExitStatus>} exited never rejects; does not keep this process running
- * @property {() => Promise<ExitStatus>} finished the same, and keeps this process running until then
- * @property {(signal?: NodeJS.Signals) => Promise<void>} kill sends one signal (default SIGKILL) and, when it is one
- *   that ends processes, waits for the end; does nothing if it has ended already
- * @property {(graceMs?: number) => Promise<void>} stop SIGTERM, then SIGKILL after graceMs (default 10,000); what it
- *   forked is killed too
- * @property {() => Promise<void>} release lets it outlive us: from here on nobody watches it
+ * @property {() => Promise<ExitStatus>} finished the same, but keeps this process running until then
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} kill sends one signal (default SIGKILL) and, if that signal
+ *   ends processes, waits for the end; does nothing if the process has ended already
+ * @property {(graceMs?: number) => Promise<void>} stop SIGTERM, then SIGKILL after graceMs (default 10,000); its
+ *   children are killed too
+ * @property {() => Promise<void>} release lets it outlive this process, without a watcher
  * @property {() => string} lastOutput the last lines of the log file; empty when there is none
  */
 
 const ENDING = new Set(['SIGKILL', 'SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGABRT', 'SIGHUP'])
 
 /**
- * Starts a command under guard, in its own session: a Ctrl-C at the terminal reaches us and not it, so that we decide
- * the order. A command that does not exist ends with code 127 and says so in its log.
+ * Starts a command under guard, in its own session: Ctrl-C at the terminal reaches this process but not the command, so
+ * this process decides the order. A command that does not exist ends with code 127 and a line in its log.
  *
  * @param {string} command
  * @param {string[]} args
  * @param {object} [options]
- * @param {string} [options.log] file for its output; default: it shares ours
- * @param {string} [options.directory] removed when we end without having stopped it
- * @param {string} [options.cleanup] a command (words without spaces) to run when we end without having stopped it
+ * @param {string} [options.log] file for its output; default: this process's output
+ * @param {string} [options.directory] removed when this process ends without having stopped the command
+ * @param {string} [options.cleanup] a command (words without spaces), run when this process ends without having stopped
+ *   it
  * @param {string} [options.cwd]
- * @param {NodeJS.ProcessEnv} [options.env] default: ours
+ * @param {NodeJS.ProcessEnv} [options.env] default: this process's environment
  * @returns {GuardedProcess}
- * @throws when there is no `sh`, or no process or file can be opened any more
+ * @throws when there is no `sh`, or no more processes or files can be opened
  */
 export function spawnGuarded (command, args, { log, directory = '', cleanup = '', cwd, env } = {}) {
   const output = log === undefined ? 'inherit' : openSync(log, 'a')
@@ -75,8 +76,8 @@ export function spawnGuarded (command, args, { log, directory = '', cleanup = ''
     throw new Error(`cannot start sh for ${command}`)
   }
   const lifeline = /** @type {import('node:net').Socket} */ (child.stdio[3])
-  lifeline.on('error', () => {}) // the watcher was killed together with the group: there is nobody to tell
-  // a test that forgets to stop its service must still be able to end; the watcher cleans up
+  lifeline.on('error', () => {}) // the watcher was killed together with the group
+  // a test that forgets to stop its service must still end; the watcher cleans up
   child.unref()
   lifeline.unref()
 
@@ -85,7 +86,7 @@ export function spawnGuarded (command, args, { log, directory = '', cleanup = ''
   const exited = new Promise((resolve) => {
     child.once('exit', (code, signal) => {
       running = false
-      killGroup(pid) // what it forked, and the watcher, which keeps the group's number valid until here
+      killGroup(pid) // its children, and the watcher, which keeps the group's number valid until here
       lifeline.destroy()
       resolve({ code, signal })
     })
@@ -113,7 +114,7 @@ export function spawnGuarded (command, args, { log, directory = '', cleanup = ''
       if (!running) return
       child.ref()
       child.kill('SIGTERM')
-      child.kill('SIGCONT') // one that a test has suspended could not see the SIGTERM
+      child.kill('SIGCONT') // a suspended process would not handle SIGTERM
       const patience = new AbortController()
       await Promise.race([exited, delay(graceMs, undefined, { signal: patience.signal }).catch(() => {})])
       patience.abort()
@@ -129,7 +130,7 @@ function killGroup (pid) {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // nothing is left of it
+    // no process is left
   }
 }
 

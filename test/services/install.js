@@ -1,6 +1,6 @@
 /**
- * The programs the local services need. On a Debian or Ubuntu machine where we are root, such as a container of a CI,
- * what is missing is installed; elsewhere the error says what to install.
+ * The programs that the local services need. With root on Debian or Ubuntu, as in a CI container, missing ones are
+ * installed; elsewhere the error says what to install.
  */
 import { execFile, spawn } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
@@ -12,8 +12,8 @@ const run = promisify(execFile)
 /** @typedef {'redis-server' | 'java' | 'mvn' | 'haproxy' | 'nginx' | 'nginx-stream' | 'ip' | 'chromium'} Program */
 
 /**
- * `least`: the oldest major version that will do; `version`: how the program tells its own; `file`: a part of `program`
- * that has a package of its own.
+ * `least`: the oldest major version that works; `version`: finds the version in the program's output; `file`: a part of
+ * `program` that has a package of its own.
  * @type {Record<Program, { package: string, name: string, least: number, args: string[], version: RegExp, program?:
  *   string, file?: string }>}
  */
@@ -25,7 +25,7 @@ const PROGRAMS = {
     args: ['--version'],
     version: /v=(\d+)/
   },
-  // Kafka 4 brokers need Java 17; "1.8" is how Java 8 spells itself
+  // Kafka 4 brokers need Java 17; "1.8" is the version number of Java 8
   java: {
     package: 'default-jre-headless',
     name: 'a Java runtime 17 or later (java)',
@@ -67,8 +67,8 @@ const PROGRAMS = {
   }
 }
 
-// The redis-server package starts a daemon on 6379 where the system lets it. A policy-rc.d that says no is Debian's way
-// to prevent that; one that is there already is left alone, ours is removed whatever happens to apt.
+// The redis-server package starts a daemon on 6379 if the system allows it. A policy-rc.d that denies it is Debian's
+// way to prevent that. An existing policy is left alone; this one is removed in any case.
 const APT = `
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
@@ -80,7 +80,7 @@ apt-get -o DPkg::Lock::Timeout=120 update -qq &&
 apt-get -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends "$@"
 `
 
-/** One at a time in this process: two services that start side by side ask for the same packages. */
+/** One installation at a time: services that start in parallel need the same packages. */
 let queue = Promise.resolve()
 
 /**
@@ -119,7 +119,7 @@ export function ensureInstalled (
       )
     }
   })
-  queue = result.catch(() => {}) // the caller gets the error; the next in the queue is not concerned
+  queue = result.catch(() => {}) // the caller gets the error; the next one in the queue does not
   return result
 }
 
@@ -142,7 +142,7 @@ function isThere (name) {
 
 /**
  * @param {string} program
- * @returns {string | undefined} where the executable of this name on the PATH is
+ * @returns {string | undefined} path of the executable of this name on the PATH
  */
 export function pathOf (program) {
   return (process.env.PATH ?? '')
@@ -164,7 +164,7 @@ export const onPath = (program) => pathOf(program) !== undefined
 
 /**
  * @param {Program} name
- * @returns {Promise<number | undefined>} undefined when it doesn't run, like the stand-in for java that macOS has
+ * @returns {Promise<number | undefined>} undefined when it doesn't run, like the placeholder for java on macOS
  */
 async function majorVersion (name) {
   const { program = name, args, version } = PROGRAMS[name]

@@ -1,6 +1,6 @@
 /**
- * Kafka's classes as Java has read them (class data sharing), kept beside its jars: a broker starts with half the CPU
- * then.
+ * An archive of Kafka's classes as loaded by Java (class data sharing), kept beside its jars: it halves the CPU time of
+ * a broker's start.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -10,14 +10,15 @@ import { promisify } from 'node:util'
 import { withLock } from './lock.js'
 
 /**
- * Makes sure that the archive is there. It is made once for each version of Java, by a broker that starts and ends.
+ * Creates a missing archive: once for each version of Java, by a broker that starts and ends.
  *
  * @param {object} options
  * @param {string} options.classpath of ensureKafkaJars
- * @param {(javaOption: string) => Promise<void>} options.train starts a broker with it, and ends it orderly
+ * @param {(javaOption: string) => Promise<void>} options.train starts a broker with this option, and stops it
+ *   gracefully
  * @param {() => Promise<string>} [options.version] of Java
- * @returns {Promise<string | undefined>} the file; undefined: it could not be made, as by a Java before 13, and it goes
- *   without
+ * @returns {Promise<string | undefined>} the file; undefined if it could not be created, as with a Java before 13:
+ *   brokers start without it
  */
 export async function ensureKafkaArchive ({ classpath, train, version = javaVersion }) {
   const digest = createHash('sha256').update(await version()).digest('hex').slice(0, 12)

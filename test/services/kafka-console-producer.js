@@ -1,5 +1,5 @@
 /**
- * Kafka's own Java producer, through its console tool: records and compressed batches from a client that is not the one
+ * Kafka's own Java producer, through its console tool: records and compressed batches from a client other than the one
  * under test.
  */
 import { spawn } from 'node:child_process'
@@ -21,7 +21,7 @@ const FORBIDDEN = /[\u0001-\u0004\r\n]/
  */
 
 /**
- * Sends the records, in order, in as few batches as it can, and resolves when the broker has acknowledged them all
+ * Sends the records, in order, in as few batches as possible, and resolves when the broker has acknowledged all of them
  * (about 0.7 s: it starts a Java process).
  *
  * @param {object} options
@@ -32,7 +32,7 @@ const FORBIDDEN = /[\u0001-\u0004\r\n]/
  * @param {'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'} [options.compression] default none
  * @param {number} [options.timeoutMs] for the whole call, default 30,000
  * @returns {Promise<void>}
- * @throws {Error} with what the tool said when not everything was acknowledged; TypeError for text that does not fit on
+ * @throws {Error} with the tool's output when not everything was acknowledged; TypeError for text that does not fit on
  *   a line
  */
 export async function produceWithJava ({
@@ -52,7 +52,7 @@ export async function produceWithJava ({
       topic,
       '--compression-codec',
       compression,
-      // the tool's own default sends after 1 s or 16 KB; a batch of up to 1 MB shows what a busy producer's looks like
+      // the tool's default sends after 1 s or 16 KB; batches of up to 1 MB are typical of a busy producer
       '--batch-size',
       String(1024 * 1024),
       '--max-block-ms',
@@ -72,7 +72,7 @@ export async function produceWithJava ({
     input,
     timeoutMs
   )
-  // a record that was refused is only logged: the exit code stays 0
+  // the tool only logs a refused record: its exit code stays 0
   if (code !== 0 || output.includes(' ERROR '))
     throw new Error(`the Java producer failed (exit code ${code})\n${output}`)
 }
@@ -118,7 +118,7 @@ function runTool (args, input, timeoutMs) {
     child.stderr.on('data', keep)
     child.once('error', reject)
     child.once('close', (code) => resolve({ code, output }))
-    child.stdin.on('error', () => {}) // it ended before it had read everything; the exit code tells
+    child.stdin.on('error', () => {}) // the tool ended before it had read everything; the exit code shows it
     child.stdin.end(input)
   })
 }

@@ -1,5 +1,5 @@
 /**
- * The jars of the Kafka broker, from Maven Central, kept in the user's cache: `${XDG_CACHE_HOME:-~/.cache}/inkcast/`.
+ * The jars of the Kafka broker, from Maven Central, in the user's cache: `${XDG_CACHE_HOME:-~/.cache}/inkcast/`.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -13,8 +13,7 @@ import { withLock } from './lock.js'
 const POM = fileURLToPath(new URL('kafka-pom/pom.xml', import.meta.url))
 
 /**
- * Makes sure that the jars are there. The first time they are downloaded (about 45 MB, with a line on stderr); later
- * runs need neither Maven nor the network.
+ * Downloads missing jars (about 45 MB, with a line on stderr); later runs need neither Maven nor the network.
  *
  * @param {object} [options]
  * @param {string} [options.cache] default: inkcast/ in the user's cache directory
@@ -23,12 +22,12 @@ const POM = fileURLToPath(new URL('kafka-pom/pom.xml', import.meta.url))
  * @throws {Error} when Maven is missing or fails
  */
 export async function ensureKafkaJars ({ cache = defaultCache(), run = runMaven } = {}) {
-  // named after its content, so that another version of the pom never meets old jars
+  // named after the content of the pom, so that another version never uses old jars
   const digest = createHash('sha256').update(readFileSync(POM)).digest('hex').slice(0, 12)
   const directory = join(cache, `kafka-jars-${digest}`)
   if (!existsSync(directory)) {
     mkdirSync(cache, { recursive: true })
-    // Maven's own repository does not like two downloads of the same file at once
+    // Maven's repository does not support parallel downloads of the same file
     await withLock(join(cache, 'kafka-jars.lock'), async () => {
       if (!existsSync(directory)) await download(directory, cache, run)
     })
@@ -41,7 +40,7 @@ function defaultCache () {
 }
 
 /**
- * Into a directory of its own that gets its final name when everything is in it: half a download is never used.
+ * Downloads into a directory of its own that gets its final name when it is complete: a partial download is never used.
  * @param {string} directory
  * @param {string} cache
  * @param {typeof runMaven} run
@@ -56,7 +55,7 @@ async function download (directory, cache, run) {
       '-DincludeScope=runtime', `-DoutputDirectory=${jars}`], unfinished)
     renameSync(jars, directory)
   } catch (error) {
-    // somebody who did not see our lock was faster: theirs is as good
+    // another process that ignored the lock was faster: its jars are as good
     if (!existsSync(directory)) throw error
   } finally {
     rmSync(unfinished, { recursive: true, force: true })
@@ -64,7 +63,7 @@ async function download (directory, cache, run) {
 }
 
 /**
- * Under guard: when we are killed, Maven ends and what it has downloaded so far goes.
+ * Under guard: when this process is killed, Maven ends and its partial download is removed.
  * @param {string[]} args
  * @param {string} directory
  */

@@ -14,34 +14,34 @@ import { freePort } from './ports.js'
 import { waitUntil } from './wait.js'
 
 const HOST = '127.0.0.1'
-// A third less CPU and time to start: right for processes that live for seconds to minutes.
+// A third less CPU and startup time: suitable for processes that live for seconds to minutes.
 const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
 
 /**
  * @typedef {object} KafkaBroker
  * @property {string} brokers host:port, the value for KAFKA_BROKERS
  * @property {number} port
- * @property {number} pid of the process that runs now; another one after a restart
+ * @property {number} pid of the running process; changes with a restart
  * @property {string} classpath of Kafka's own tools, for `java -cp`
  * @property {string} directory
  * @property {(graceMs?: number) => Promise<void>} stop ends it and removes its directory; a second call does nothing
  * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL; resolves when it has ended. SIGSTOP and
- *   SIGCONT suspend it and wake it up
- * @property {() => Promise<void>} restart ends it where it still runs and starts it with the same port and data
+ *   SIGCONT suspend and resume it
+ * @property {() => Promise<void>} restart ends it if it still runs and starts it with the same port and data
  * @property {() => Promise<void>} release lets it outlive this process
  */
 
 /**
- * Starts a broker on the loopback interface and waits until a client gets its metadata. The first time ever its jars
- * are downloaded. Topics are not made automatically. A record batch may have up to 2 MB.
+ * Starts a broker on the loopback interface and waits until a client gets its metadata. The first time, its jars are
+ * downloaded. Topics are not created automatically. Maximum size of a record batch: 2 MB.
  *
  * @param {object} [options]
  * @param {number} [options.port] default: a free one
- * @param {string} [options.parent] where its directory is made; default: the system's temporary directory
- * @param {boolean} [options.longLived] let Java optimise fully, for a broker that is measured or runs for hours;
+ * @param {string} [options.parent] parent of its directory; default: the system's temporary directory
+ * @param {boolean} [options.longLived] let Java optimize fully, for a broker that is measured or runs for hours;
  *   default false
- * @param {string} [options.host] the address where clients find it; default: the loopback interface's
- * @param {number} [options.advertisedPort] the port where clients find it, of a proxy; default: its own
+ * @param {string} [options.host] address for clients; default: the loopback interface
+ * @param {number} [options.advertisedPort] port for clients, of a proxy; default: its own
  * @returns {Promise<KafkaBroker>}
  * @throws {Error} when it can't be started, with the end of its log
  */
@@ -68,7 +68,7 @@ async function sharedClasses (classpath) {
         classpath,
         host: HOST
       })
-      // it writes the archive as it ends
+      // the archive is written at the broker's end
       await broker.stop(60_000)
     }
   })
@@ -78,7 +78,7 @@ async function sharedClasses (classpath) {
 /**
  * Resolves when a client of the broker gets its metadata.
  * @param {string} brokers host:port
- * @param {import('./guard.js').GuardedProcess[]} [processes] gives up when one of these ends
+ * @param {import('./guard.js').GuardedProcess[]} [processes] rejects when one of these ends
  */
 export async function kafkaAnswers (brokers, processes) {
   const kafka = new kafkajs.Kafka({
@@ -94,7 +94,7 @@ export async function kafkaAnswers (brokers, processes) {
     try {
       await admin.connect()
       const cluster = await admin.describeCluster()
-      // a broker that is not yet in its own metadata has no controller to make topics with
+      // a broker that is not yet in its own metadata has no controller to create topics
       if (cluster.brokers.length === 0 || cluster.controller === null) throw new Error('no broker in the metadata yet')
     } finally {
       await admin.disconnect()
@@ -104,8 +104,7 @@ export async function kafkaAnswers (brokers, processes) {
 
 /**
  * @param {{ port: number, retry: boolean, parent?: string, javaOptions: string[], classpath: string, host: string,
- *   advertisedPort?: number }} options retry: with another port
- * if this is taken
+ *   advertisedPort?: number }} options retry: with another port if this one is in use
  * @returns {Promise<KafkaBroker>}
  */
 async function startBroker ({ port, retry, parent, javaOptions, classpath, host, advertisedPort }) {
@@ -174,7 +173,7 @@ async function startBroker ({ port, retry, parent, javaOptions, classpath, host,
   }
 }
 
-/** 16 random bytes in base64url, of which a first "-" would be taken for an option. */
+/** 16 random bytes in base64url; a leading "-" would be parsed as an option. */
 function clusterId () {
   const bytes = randomBytes(16)
   bytes[0] &= 0x7f
@@ -196,17 +195,16 @@ function serverProperties ({ host, port, advertisedPort = port, controllerPort, 
   })
 }
 
-/** What both the local broker and the one in Docker are set to. */
+/** Settings of both the local broker and the one in Docker. */
 export const BROKER_SETTINGS = {
   'process.roles': 'broker,controller',
   'node.id': '1',
   'controller.listener.names': 'CONTROLLER',
   'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
-  // a typo in a topic's name has to fail
+  // a typo in a topic's name must fail
   'auto.create.topics.enable': 'false',
   'message.max.bytes': String(2 * 1024 * 1024),
-  // one broker can't hold the three copies that are the default; few partitions make the first consumer group start
-  // sooner
+  // one broker can't hold the default of three copies; few partitions make the first consumer group start sooner
   'offsets.topic.replication.factor': '1',
   'offsets.topic.num.partitions': '4',
   'transaction.state.log.replication.factor': '1',
@@ -214,14 +212,14 @@ export const BROKER_SETTINGS = {
   'transaction.state.log.num.partitions': '4',
   'share.coordinator.state.topic.replication.factor': '1',
   'share.coordinator.state.topic.min.isr': '1',
-  // by default the first member of a group waits 3 s for others
+  // by default the first member of a group waits 3 s for other members
   'group.initial.rebalance.delay.ms': '0',
-  // tests of a member that dies need not wait the 6 s that are the default
+  // tests of a dying member need not wait for the default of 6 s
   'group.min.session.timeout.ms': '1000',
-  // a broker that was killed is let in again only when the session of the one it was is over: 9 s by default
+  // a killed broker is only readmitted after its previous session has expired: 9 s by default
   'broker.session.timeout.ms': '3000',
   'broker.heartbeat.interval.ms': '500',
-  // the default is a quarter of our heap
+  // the default is a quarter of this broker's heap
   'log.cleaner.dedupe.buffer.size': String(8 * 1024 * 1024)
 }
 

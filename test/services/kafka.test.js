@@ -51,7 +51,7 @@ async function consume (topic, count) {
   return messages
 }
 
-test('the broker makes no topic by itself, and takes batches of up to 2 MB', async () => {
+test('the broker creates no topic by itself, and accepts batches of up to 2 MB', async () => {
   const producer = kafka.producer({ retry: { retries: 0 } })
   await producer.connect()
   await assert.rejects(producer.send({ topic: 'typo', messages: [{ value: 'x' }] }), /does not host this topic/)
@@ -73,7 +73,7 @@ const RECORDS = [
   },
   { key: null, headers: {}, value: 'neither key nor headers' },
   { key: 'guid', headers: { only: '' }, value: null },
-  // enough that a codec has something to do, and that one batch shows
+  // enough for compression to matter, and for a single batch to be visible
   ...Array.from({ length: 100 }, (_, index) => ({
     key: 'guid',
     headers: { index: String(index) },
@@ -138,14 +138,14 @@ for (const compression of /** @type {const} */ (['none', 'gzip', 'snappy', 'lz4'
   })
 }
 
-test('what the Java producer can not send is an error', async () => {
+test('records that the Java producer cannot send are an error', async () => {
   await makeTopic('errors')
   const options = { classpath: broker.classpath, brokers: broker.brokers, topic: 'errors' }
   await assert.rejects(produceWithJava({ ...options, records: [{ value: 'two\nlines' }] }), TypeError)
   await assert.rejects(produceWithJava({ ...options, records: [{ value: 'x'.repeat(3_000_000) }] }), /RecordTooLarge/)
 })
 
-test('a broker that was killed restarts with its port and data', async () => {
+test('a killed broker restarts with its port and data', async () => {
   await makeTopic('kept')
   const producer = kafka.producer()
   await producer.connect()

@@ -22,8 +22,8 @@ export async function withLock (file, work, { timeoutMs = 300_000, everyMs = 200
   while (!take(file)) {
     const owner = readOwner(file)
     if (owner === undefined || !isAlive(owner)) {
-      // Two that see this at once may both go on. Those who use the lock put up with that; it only saves them from
-      // doing things twice.
+      // Two processes that see this at once may both continue. Users of the lock must tolerate that; it only saves
+      // duplicate work.
       rmSync(file, { force: true })
     } else if (performance.now() > deadline) {
       throw new Error(`process ${owner.pid} holds ${file} for more than ${timeoutMs} ms`)
@@ -39,7 +39,7 @@ export async function withLock (file, work, { timeoutMs = 300_000, everyMs = 200
 }
 
 /**
- * A link appears with its content, unlike a file that is opened first and written afterwards.
+ * A link appears together with its content, unlike a file that is opened first and written afterwards.
  * @param {string} file
  */
 function take (file) {
@@ -58,8 +58,8 @@ function take (file) {
 
 /**
  * @param {string} file
- * @returns {import('./process-identity.js').ProcessIdentity | undefined} undefined when it was released meanwhile or is
- *   not readable
+ * @returns {import('./process-identity.js').ProcessIdentity | undefined} undefined when it was released in the meantime
+ *   or is not readable
  */
 function readOwner (file) {
   try {

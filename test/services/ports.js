@@ -1,18 +1,18 @@
 /**
- * Free ports on the loopback interface for servers that take a number and can't report the one they got.
+ * Free ports on the loopback interface for servers that need a port number and can't report the one they got.
  */
 import { createServer } from 'node:net'
 import { randomInt } from 'node:crypto'
 
-// Below the range the systems take for outgoing connections (32768 on Linux, 49152 on macOS and Windows): a client that
-// retries while its server is down could otherwise be given the server's own port and connect to itself, and a server
-// that restarts on its port could find it taken.
+// Below the range for outgoing connections (from 32768 on Linux, 49152 on macOS and Windows): a client that retries
+// while its server is down could otherwise get the server's own port and connect to itself, and a restarting server
+// could find its port in use.
 const FIRST = 20_000
 const LAST = 32_000
 
 /**
- * A port nobody listens on at the moment. Somebody else may take it before it is used, so the caller retries with
- * another.
+ * Finds a port that is free at the moment. Another process may take it before it is used; then the caller retries with
+ * another port.
  * @returns {Promise<number>}
  */
 export async function freePort () {
@@ -25,7 +25,7 @@ export async function freePort () {
 
 /**
  * @param {number} count
- * @returns {Promise<number[]>} that many different ones
+ * @returns {Promise<number[]>} different ports
  */
 export async function freePorts (count) {
   /** @type {Set<number>} */

@@ -1,6 +1,6 @@
 /**
- * Which process a pid means. A pid that was written down yesterday may belong to somebody else today, so it is kept
- * together with the moment at which its process began.
+ * Identity of a process behind a stored pid. The system reuses pids, so a pid is stored together with the start time of
+ * its process.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -9,12 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 /**
  * @typedef {object} ProcessIdentity
  * @property {number} pid
- * @property {string} began when it was started, in the system's own words
+ * @property {string} began start time, in a format of the system
  */
 
 /**
  * @param {number} pid
- * @returns {ProcessIdentity | undefined} undefined when there is no such process, or only its remains (a zombie)
+ * @returns {ProcessIdentity | undefined} undefined when there is no process with this pid, or only a zombie
  */
 export function identify (pid) {
   const began = process.platform === 'linux' ? beganLinux(pid) : beganPs(pid)
@@ -23,20 +23,20 @@ export function identify (pid) {
 
 /**
  * @param {ProcessIdentity} identity
- * @returns {boolean} whether this very process still runs
+ * @returns {boolean} whether exactly this process still runs
  */
 export function isAlive (identity) {
   return identify(identity.pid)?.began === identity.began
 }
 
 /**
- * Ends a process that need not be our child: SIGTERM, after the grace period SIGKILL. Does nothing if the pid has gone
- * to another.
+ * Ends a process that need not be a child: SIGTERM, after the grace period SIGKILL. Does nothing if the pid belongs to
+ * another process.
  *
  * @param {ProcessIdentity} identity
  * @param {number} [graceMs] default 10,000
- * @returns {Promise<boolean>} false when it did not run any more
- * @throws {Error} when it outlives SIGKILL by 5 s
+ * @returns {Promise<boolean>} false when the process was not running
+ * @throws {Error} when it survives SIGKILL for 5 s
  */
 export async function endProcess (identity, graceMs = 10_000) {
   if (!isAlive(identity)) return false
@@ -61,8 +61,8 @@ function signal (pid, name) {
 }
 
 /**
- * proc(5): after the name, which is in brackets and may hold anything, the state is the first field and the start, in
- * ticks since the machine was booted, the 20th. The boot id tells one boot from the next.
+ * proc(5): after the name, which is in brackets and may contain anything, the first field is the state and the 20th the
+ * start time, in ticks since boot. The boot id distinguishes one boot from the next.
  * @param {number} pid
  */
 function beganLinux (pid) {

@@ -1,6 +1,6 @@
 /**
- * Services for a test run: the ones the environment names, else the ones `npm run services start` has left running,
- * else fresh ones, in Docker where an engine answers, else as local processes.
+ * Services for a test run: those named by the environment, else those left running by `npm run services start`, else
+ * fresh ones, in Docker if an engine responds, else as local processes.
  */
 import { dockerAnswers, startKafkaInDocker, startRedisClusterInDocker, startRedisInDocker } from './docker.js'
 import { onPath } from './install.js'
@@ -33,19 +33,19 @@ const withUrl = (broker) => ({ ...broker, url: broker.brokers })
 /**
  * @typedef {object} Services
  * @property {Record<'REDIS_URL' | 'REDIS_CLUSTER_URL' | 'KAFKA_BROKERS' | 'KAFKA_CLASSPATH', string>} env for the
- *   tests; KAFKA_CLASSPATH is empty where Java or the jars can't be had
- * @property {() => Promise<void>} stop ends what was started here and nothing else
+ *   tests; KAFKA_CLASSPATH is empty where Java or the jars are not available
+ * @property {() => Promise<void>} stop ends only what was started here
  */
 
 /**
- * Starts what is missing, side by side.
+ * Starts missing services, in parallel.
  *
  * @param {object} [options]
- * @param {NodeJS.ProcessEnv} [options.env] TEST_SERVICES=local or docker leaves no choice; default: Docker when it
- *   answers, and local processes when the containers don't start
+ * @param {NodeJS.ProcessEnv} [options.env] TEST_SERVICES=local or docker forces one way; default: Docker if it
+ *   responds, and local processes if the containers fail to start
  * @param {(line: string) => void} [options.say] progress
  * @returns {Promise<Services>}
- * @throws {Error} when one can't be started; the others are stopped again
+ * @throws {Error} when a service can't be started; the others are stopped again
  */
 export async function provideServices ({ env = process.env, say = () => {} } = {}) {
   const existing = runningServices()
@@ -104,8 +104,8 @@ export async function provideServices ({ env = process.env, say = () => {} } = {
 }
 
 /**
- * The Java producer is a client like any other and works with a broker that somebody else runs. Who uses Docker need
- * not have Java, and we don't install it for that.
+ * The Java producer is a client that works with any broker. Docker users need not have Java, so it is not installed for
+ * them.
  * @param {string} origin
  * @param {(line: string) => void} say
  */

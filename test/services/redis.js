@@ -1,5 +1,5 @@
 /**
- * A local redis-server that keeps nothing on disk, and a Redis Cluster of three of them.
+ * A local redis-server without persistence, and a Redis Cluster of three of them.
  */
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -16,22 +16,22 @@ const SLOTS = 16_384
  * @typedef {object} RedisServer
  * @property {string} url redis://127.0.0.1:port
  * @property {number} port
- * @property {number} pid of the process that runs now; another one after a restart
+ * @property {number} pid of the running process; changes with a restart
  * @property {string} directory
  * @property {() => Promise<void>} stop ends it and removes its directory; a second call does nothing
  * @property {(signal?: NodeJS.Signals) => Promise<void>} kill default SIGKILL; resolves when it has ended. SIGSTOP and
- *   SIGCONT suspend it and wake it up
- * @property {() => Promise<void>} restart ends it where it still runs and starts it on the same port, empty
+ *   SIGCONT suspend and resume it
+ * @property {() => Promise<void>} restart ends it if it still runs and starts it on the same port, empty
  * @property {() => Promise<void>} release lets it outlive this process
  */
 
 /**
- * Starts one redis-server on the loopback interface and waits until it answers.
+ * Starts one redis-server on the loopback interface and waits until it responds.
  *
  * @param {object} [options]
  * @param {number} [options.port] default: a free one
- * @param {string[]} [options.args] more of redis-server's options, such as ['--maxmemory', '64mb']
- * @param {string} [options.parent] where its directory is made; default: the system's temporary directory
+ * @param {string[]} [options.args] further options of redis-server, such as ['--maxmemory', '64mb']
+ * @param {string} [options.parent] parent of its directory; default: the system's temporary directory
  * @returns {Promise<RedisServer>}
  * @throws {Error} when it can't be started, with the end of its log
  */
@@ -49,12 +49,12 @@ export async function startRedis ({ port, args = [], parent } = {}) {
  */
 
 /**
- * Starts three masters that share all slots and waits until each of them sees the cluster complete (2 to 3 s: Redis
- * waits 2 s before a fresh node takes writes).
+ * Starts three masters that share all hash slots and waits until each of them sees a complete cluster (2 to 3 s: a
+ * fresh node rejects writes for 2 s).
  *
  * @param {object} [options]
- * @param {string[]} [options.args] more of redis-server's options, for each node
- * @param {string} [options.parent] where the directories are made
+ * @param {string[]} [options.args] further options of redis-server, for each node
+ * @param {string} [options.parent] parent of the directories
  * @returns {Promise<RedisCluster>}
  */
 export async function startRedisCluster ({ args = [], parent } = {}) {
@@ -79,13 +79,13 @@ export async function startRedisCluster ({ args = [], parent } = {}) {
 /** @typedef {{ port: number, busPort: number }} NodeAddress */
 
 /**
- * A node that sees the others for the first time waits for this long before it takes part, so it is short at first;
- * then it is long enough for a machine that is busy with tests not to see failures where there are none.
+ * A node that first sees the others waits for this time before it participates, so it starts short; later it is long
+ * enough that a machine busy with tests causes no false failures.
  */
 const NODE_TIMEOUT_MS = { atFirst: 500, later: 5000 }
 
 /**
- * The bus gets a port of its own: by default it is the port + 10,000, which nobody has looked at.
+ * Adds a port for the cluster bus: the default, port + 10,000, may be in use.
  * @param {number} count
  * @returns {Promise<NodeAddress[]>}
  */
@@ -114,14 +114,14 @@ export function clusterArgs (busPort) {
 }
 
 /**
- * Shares the slots out, introduces the nodes to each other, and waits until all of them agree.
+ * Assigns the hash slots, introduces the nodes to each other, and waits until all of them agree.
  * @param {NodeAddress[]} addresses
  */
 export async function joinCluster (addresses) {
   const share = Math.ceil(SLOTS / addresses.length)
   await Promise.all(addresses.map(({ port }, index) => withClient(port, async (client) => {
     await client.cluster('ADDSLOTSRANGE', index * share, Math.min((index + 1) * share, SLOTS) - 1)
-    // distinct epochs from the start; nodes that find the same one have to settle it first
+    // distinct epochs from the start; otherwise the nodes have to resolve the conflict first
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
   })))
   const [first, ...others] = addresses
@@ -152,9 +152,9 @@ export async function joinCluster (addresses) {
 }
 
 /**
- * Resolves when a server on this port of the loopback interface answers a PING.
+ * Resolves when a server on this port of the loopback interface responds to PING.
  * @param {number} port
- * @param {import('./guard.js').GuardedProcess[]} [processes] gives up when one of these ends
+ * @param {import('./guard.js').GuardedProcess[]} [processes] rejects when one of these ends
  */
 export async function redisAnswers (port, processes) {
   await waitUntil(`Redis on port ${port}`, () => withClient(port, (client) => client.ping()), {
@@ -165,7 +165,7 @@ export async function redisAnswers (port, processes) {
 
 /**
  * @param {{ port: number, retry: boolean, args: string[], parent?: string }} options retry: with another port if this
- *   is taken
+ *   one is in use
  * @returns {Promise<RedisServer>}
  */
 async function startServer ({ port, retry, args, parent }) {
@@ -224,7 +224,7 @@ async function withClient (port, use) {
     commandTimeout: 2000,
     retryStrategy: () => null
   })
-  client.on('error', () => {}) // connect() rejects with it as well
+  client.on('error', () => {}) // connect() rejects with the same error
   try {
     await client.connect()
     return await use(client)

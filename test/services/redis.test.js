@@ -16,7 +16,7 @@ function connect (t, url) {
   return client
 }
 
-test('a Redis takes writes until it is stopped, and leaves nothing behind', async (t) => {
+test('a Redis accepts writes until it is stopped, and leaves nothing behind', async (t) => {
   const server = await startRedis({ args: ['--maxmemory', '64mb'] })
   t.after(server.stop)
   const client = connect(t, server.url)
@@ -28,7 +28,7 @@ test('a Redis takes writes until it is stopped, and leaves nothing behind', asyn
   await server.stop()
 })
 
-test('a Redis that was killed restarts empty on its port', async (t) => {
+test('a killed Redis restarts empty on its port', async (t) => {
   const server = await startRedis()
   t.after(server.stop)
   const client = connect(t, server.url)
@@ -41,7 +41,7 @@ test('a Redis that was killed restarts empty on its port', async (t) => {
   assert.equal(await client.get('key'), null)
 })
 
-test('a suspended Redis goes on where it was', async (t) => {
+test('a suspended Redis keeps its data and continues', async (t) => {
   const server = await startRedis()
   t.after(server.stop)
   const client = connect(t, server.url)
@@ -53,7 +53,7 @@ test('a suspended Redis goes on where it was', async (t) => {
   assert.equal(await answer, 'value')
 })
 
-test('a port that is taken is an error where it was asked for', async (t) => {
+test('a requested port that is in use is an error', async (t) => {
   const port = await freePort()
   const taken = createServer().listen(port, '127.0.0.1')
   t.after(() => taken.close())
@@ -61,14 +61,14 @@ test('a port that is taken is an error where it was asked for', async (t) => {
   await assert.rejects(startRedis({ port }), /Address already in use/)
 })
 
-test('a Redis Cluster serves every slot, announces itself on the loopback interface, and stops as a whole', async (t) => {
+test('a Redis Cluster serves every hash slot, announces itself on the loopback interface, and stops as a whole', async (t) => {
   const cluster = await startRedisCluster()
   t.after(cluster.stop)
   const urls = cluster.url.split(',')
   assert.equal(urls.length, 3)
   const client = new Cluster([urls[0]])
   t.after(() => client.disconnect())
-  // a hundred keys in a hundred slots, so on all three nodes
+  // a hundred keys in a hundred hash slots, on all three nodes
   for (let index = 0; index < 100; index++) assert.equal(await client.set(`key-${index}`, String(index)), 'OK')
   const sizes = await Promise.all(urls.map((url) => connect(t, url).dbsize()))
   assert.ok(
@@ -85,7 +85,7 @@ test('a Redis Cluster serves every slot, announces itself on the loopback interf
   assert.ok(cluster.nodes.every(({ directory }) => !existsSync(directory)))
 })
 
-test('a node of a cluster that was killed comes back to it', async (t) => {
+test('a killed node rejoins its cluster', async (t) => {
   const cluster = await startRedisCluster()
   t.after(cluster.stop)
   const [node] = cluster.nodes
@@ -94,7 +94,7 @@ test('a node of a cluster that was killed comes back to it', async (t) => {
   t.after(() => client.disconnect())
   await node.kill()
   await node.restart()
-  // slot 0 is on the first node; Redis takes some seconds to trust a node that came back
+  // hash slot 0 is on the first node; Redis needs some seconds to trust a returning node
   assert.equal(await client.cluster('KEYSLOT', '06S'), 0)
   await waitUntil('the node in the cluster', () => client.set('06S', 'value'), { timeoutMs: 20_000, everyMs: 200 })
   assert.equal(await connect(t, node.url).get('06S'), 'value')

@@ -1,5 +1,5 @@
 /**
- * The services that `npm run services start` has left running: `.services/state.json`.
+ * The services left running by `npm run services start`: `.services/state.json`.
  */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url'
 import { isAlive } from './process-identity.js'
 
 /**
- * What the services are called, and the variable that says where each one is.
+ * Names of the services, and the variable with each one's address.
  * @type {{ redis: 'REDIS_URL', cluster: 'REDIS_CLUSTER_URL', kafka: 'KAFKA_BROKERS' }}
  */
 export const VARIABLES = { redis: 'REDIS_URL', cluster: 'REDIS_CLUSTER_URL', kafka: 'KAFKA_BROKERS' }
 
 /** @typedef {keyof typeof VARIABLES} ServiceName */
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const SERVICE_NAMES = /** @type {ServiceName[]} */ (Object.keys(VARIABLES))
 
 /**
@@ -22,7 +22,7 @@ export const SERVICE_NAMES = /** @type {ServiceName[]} */ (Object.keys(VARIABLES
  * @property {string} url the value of its variable
  * @property {string} [classpath] Kafka only
  * @property {import('./process-identity.js').ProcessIdentity[]} processes
- * @property {string[]} directories to be removed with it
+ * @property {string[]} directories to remove with it
  */
 
 /** @typedef {Partial<Record<ServiceName, ServiceEntry>>} State */
@@ -32,7 +32,7 @@ export function stateDirectory () {
   return process.env.INKCAST_SERVICES_DIR || fileURLToPath(new URL('../../.services', import.meta.url))
 }
 
-/** @returns {State} what was started, whether or not it still runs; empty when there is no readable state */
+/** @returns {State} services that were started, running or not; empty when there is no readable state */
 export function readState () {
   try {
     return JSON.parse(readFileSync(join(stateDirectory(), 'state.json'), 'utf8'))
@@ -42,7 +42,7 @@ export function readState () {
 }
 
 /**
- * Changes one entry. Writers hold the lock of services.js; readers need none, because the file is replaced in one step.
+ * Changes one entry. Writers hold the lock of services.js; readers need none, because the file is replaced atomically.
  * @param {ServiceName} name
  * @param {ServiceEntry | undefined} entry undefined removes it
  */
@@ -55,7 +55,7 @@ export function writeEntry (name, entry) {
   renameSync(next, file)
 }
 
-/** @returns {State} only what still runs with all of its processes */
+/** @returns {State} only services whose processes all run */
 export function runningServices () {
   return Object.fromEntries(Object.entries(readState()).filter(([, entry]) => entry.processes.every(isAlive)))
 }

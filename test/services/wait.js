@@ -1,5 +1,5 @@
 /**
- * Waiting with a deadline for what gives no event, such as a server that opens its port when it is ready.
+ * Waiting with a deadline for conditions without an event, as when a server opens its port.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -8,17 +8,17 @@ import { setTimeout as delay } from 'node:timers/promises'
  *
  * @template T
  * @param {string} what for the error, as in "Redis on port 1234"
- * @param {() => Promise<T> | T} probe throws while it is not yet so; the last error is shown when the time is over
+ * @param {() => Promise<T> | T} probe throws while the condition does not hold; a timeout shows the last error
  * @param {object} [options]
  * @param {number} [options.timeoutMs] default 30,000
- * @param {number} [options.everyMs] pause between two tries, default 50
- * @param {import('./guard.js').GuardedProcess[]} [options.processes] gives up at once when one of these has ended
- * @returns {Promise<T>} what the probe returned
- * @throws {Error} with the last failure, and with the last lines of the log of a process that ended
+ * @param {number} [options.everyMs] pause between two attempts, default 50
+ * @param {import('./guard.js').GuardedProcess[]} [options.processes] rejects at once when one of these has ended
+ * @returns {Promise<T>} the result of the probe
+ * @throws {Error} with the last error, and the last log lines of an ended process
  */
 export async function waitUntil (what, probe, { timeoutMs = 30_000, everyMs = 50, processes = [] } = {}) {
   const deadline = performance.now() + timeoutMs
-  // a probe may hang, for instance where another program holds the port; the end of the process is not missed for that
+  // a probe may hang, for instance when another program holds the port; the end of the process must still be detected
   for (;;) {
     const dead = processes.find((candidate) => !candidate.running())
     if (dead !== undefined) {

@@ -13,10 +13,10 @@ import { keyToScreen } from '../helpers/latency.js'
 import { freePort } from '../services/ports.js'
 
 const CROWD = fileURLToPath(new URL('../helpers/crowd.js', import.meta.url))
-/** How long the page is watched, ms. */
+/** Observation time of the page, ms. */
 const WATCH = 5000
 
-describe('how quick the demo is', { skip: noBrowser, timeout: 120_000 }, () => {
+describe('speed of the demo', { skip: noBrowser, timeout: 120_000 }, () => {
   const scope = fileScope()
   /** @type {Awaited<ReturnType<typeof startCluster>>} */
   let inkcast
@@ -55,13 +55,13 @@ describe('how quick the demo is', { skip: noBrowser, timeout: 120_000 }, () => {
     const longest = Math.max(...cpu)
     t.diagnostic(
       `51 people, ${WATCH / 1000} s: ${more} records, ${await ada.text('#signals')} signals, ${frames} frames; ` +
-      `the page's thread worked for ${Math.round(cpu.reduce((sum, time) => sum + time, 0))} ms, its longest task for ${longest.toFixed(1)} ms; ` +
-      `with what else the machine did, ${wall.length} tasks took more than 50 ms, the longest ${Math.round(Math.max(0, ...wall))} ms`
+      `the page's main thread used ${Math.round(cpu.reduce((sum, time) => sum + time, 0))} ms, its longest task ${longest.toFixed(1)} ms; ` +
+      `including other work of the machine, ${wall.length} tasks took more than 50 ms, the longest ${Math.round(Math.max(0, ...wall))} ms`
     )
-    assert.ok(more > 50, `${more} records came meanwhile`)
+    assert.ok(more > 50, `${more} records arrived`)
     assert.ok(longest <= 100, `${longest} ms`)
     await ada.screenshot('crowd')
-    // and it can be used meanwhile
+    // the page still accepts input
     await ada.type('A12', 'hello')
     await ada.reads('#latency', /ms/)
   })
@@ -77,8 +77,8 @@ const countFrames = (ms) => `new Promise((resolve) => {
 
 /**
  * @param {Buffer} trace as Chromium writes it
- * @returns {number[]} how long the thread of the page worked on each task, ms: time in which the machine did something
- *   else is not in there
+ * @returns {number[]} CPU time of each task of the page's main thread, ms; excludes time in which the machine did other
+ *   work
  */
 function taskTimes (trace) {
   /** @type {{ traceEvents: { name: string, ph: string, pid: number, tid: number, tdur?: number, args?: any }[] }} */
@@ -96,7 +96,7 @@ function taskTimes (trace) {
 }
 
 describe(
-  'how quick the demo is with a cluster, Kafka and the document service',
+  'speed of the demo with a cluster, Kafka and the document service',
   { skip: noBrowser, timeout: 180_000 },
   () => {
     const scope = fileScope()
