@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * What a handshake costs, inkcast and the baseline side by side: `npm run bench:handshake`. See bench/README.md.
+ * Cost of a handshake, inkcast and the baseline side by side: `npm run bench:handshake`. See bench/README.md.
  */
 import { renderReport, summaryTables } from './handshake/report.js'
 import { runRound } from './handshake/round.js'
@@ -12,24 +12,24 @@ import { saveResults } from './report/results.js'
 import { startBaseline, startBaselineWithString } from './systems/baseline.js'
 import { startInkcast } from './systems/inkcast.js'
 
-const USAGE = `What a handshake costs: inkcast and the baseline, in turn
+const USAGE = `Cost of a handshake: inkcast and the baseline, alternating
 
   node bench/handshake.js [options]
 
   --rounds N          rounds per system (2)
-  --connections N     WebSocket handshakes of a phase (10000)
-  --concurrency N     of them under way at any time (256)
-  --polling N         clients that begin with long polling and upgrade (3000)
+  --connections N     WebSocket handshakes per phase (10000)
+  --concurrency N     concurrent handshakes (256)
+  --polling N         clients that start with long polling and upgrade (3000)
   --workers N         gateway workers (2)
-  --documents N       documents among which the clients are dealt out (100)
+  --documents N       documents over which the clients are distributed (100)
   --system NAME       inkcast, baseline or baseline-string (the secret given to jsonwebtoken as a string); may be repeated (all)
-  --check             fail if inkcast takes more than --max-ratio of the baseline's CPU per handshake
+  --check             fail if inkcast uses more than --max-ratio of the baseline's CPU per handshake
   --max-ratio N       (0.35)
-  --no-save           keep no results`
+  --no-save           save no results`
 
 /** @type {Record<string, import('./systems/system.js').StartSystem>} */
 const SYSTEMS = { 'inkcast': startInkcast, 'baseline': startBaseline, 'baseline-string': startBaselineWithString }
-/** Phase whose ratio --check looks at: what a user waits for after a restart, and the harder one. */
+/** Phase that --check judges: it decides how long users wait after a restart, and is the harder one. */
 const CHECKED_PHASE = 'websocket'
 
 const options = readOptions({
@@ -48,13 +48,13 @@ const options = readOptions({
 /** @param {'rounds' | 'connections' | 'concurrency' | 'polling' | 'workers' | 'documents'} name @param {number} min */
 function count (name, min) {
   const value = Number(options[name])
-  return Number.isInteger(value) && value >= min ? value : fail(`--${name} must be a whole number from ${min} on`)
+  return Number.isInteger(value) && value >= min ? value : fail(`--${name} must be a whole number, at least ${min}`)
 }
 
 const maxRatio = Number(options['max-ratio'])
-if (!(maxRatio > 0)) fail('--max-ratio must be a number above 0')
+if (!(maxRatio > 0)) fail('--max-ratio must be a positive number')
 const names = options.system ?? Object.keys(SYSTEMS)
-if (!names.every((name) => Object.hasOwn(SYSTEMS, name))) fail(`--system: there are ${Object.keys(SYSTEMS).join(', ')}`)
+if (!names.every((name) => Object.hasOwn(SYSTEMS, name))) fail(`--system must be one of ${Object.keys(SYSTEMS).join(', ')}`)
 if (options.check && !(names.includes('inkcast') && names.includes('baseline')))
   fail('--check needs inkcast and baseline')
 const settings = {
@@ -62,7 +62,7 @@ const settings = {
   connections: count('connections', 1),
   concurrency: count('concurrency', 1),
   polling: count('polling', 0),
-  // stock clients share the load generator's event loop: more at a time only wait for each other
+  // stock clients share the load generator's event loop: more of them would only wait for each other
   pollingConcurrency: 64,
   documents: count('documents', 1),
   workers: count('workers', 1),
@@ -92,7 +92,7 @@ const summary = summarize(rounds)
 console.log(`\n${summaryTables(summary)}\n`)
 if (options.save)
   console.log(
-    `kept in ${saveResults('handshake', { ...where, settings, summary, rounds }, () => renderReport(where, settings, summary)).join(' and ')}`
+    `saved to ${saveResults('handshake', { ...where, settings, summary, rounds }, () => renderReport(where, settings, summary)).join(' and ')}`
   )
 
 const problems = [
@@ -105,7 +105,7 @@ const problems = [
   ...(options.check
     ? summary.ratios
         .filter(({ phase, against, cpu }) => phase === CHECKED_PHASE && against === 'baseline' && cpu > maxRatio)
-        .map(({ cpu }) => `inkcast takes ${cpu} of the baseline's CPU; at most ${maxRatio} is allowed`)
+        .map(({ cpu }) => `inkcast uses ${cpu} of the baseline's CPU; at most ${maxRatio} is allowed`)
     : [])
 ]
 for (const problem of problems) console.error(`FAILED: ${problem}`)

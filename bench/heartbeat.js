@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Cost of the heartbeat, and its time to find dead connections, beside Socket.IO's own: `npm run bench:heartbeat`. It
- * takes 20 minutes.
+ * Cost of the heartbeat, and its time to detect dead connections, compared with Socket.IO's own: `npm run
+ * bench:heartbeat`. It runs for 20 minutes.
  */
 import { parseArgs } from 'node:util'
 import { problemsOf, renderReport, resultTables } from './heartbeat/report.js'
@@ -40,7 +40,7 @@ for (const [i, kind] of kinds.entries()) {
 console.log(`\n${resultTables(rounds)}\n`)
 if (options.save)
   console.log(
-    `kept in ${saveResults('heartbeat', { ...where, settings, rounds }, () => renderReport(where, settings, rounds)).join(' and ')}`
+    `saved to ${saveResults('heartbeat', { ...where, settings, rounds }, () => renderReport(where, settings, rounds)).join(' and ')}`
   )
 const problems = problemsOf(rounds)
 for (const problem of problems) console.error(`FAILED: ${problem}`)

@@ -1,20 +1,20 @@
 /**
- * Records published in one go, and the documents that each client opens: both are rules rather than lists, so that
- * every process can work out its part.
+ * Records published in one job, and the documents that each client joins. Both are rules rather than lists, so that
+ * every process can compute its part.
  */
 
 /**
  * @typedef {object} Job
  * @property {number} base number of the first document
- * @property {number} documents records are dealt out among as many from there on
- * @property {number} records of all documents together
+ * @property {number} documents number of documents over which the records are distributed
+ * @property {number} records total
  * @property {number} perSecond 0: all at once
  *
  * @typedef {object} Membership
  * @property {number} base number of the first document
  * @property {number} documents
  * @property {number} members of each document
- * @property {number} clients among which the members are dealt out; a multiple of `members`
+ * @property {number} clients over which the members are distributed; a multiple of `members`
  */
 
 /** @param {number} document number */
@@ -33,7 +33,7 @@ export function recordsOf ({ base, documents, records }, document) {
 /**
  * @param {Membership} membership
  * @param {number} client number
- * @returns {number[]} the documents it opens
+ * @returns {number[]} the client's documents
  */
 export function documentsOf ({ base, documents, members, clients }, client) {
   if (client >= clients) return []

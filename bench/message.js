@@ -1,17 +1,17 @@
 /**
- * The message that is delivered: the 500 byte presence message of the systems inkcast answers to,
- * `42["message",{…,"clients":[…],"userCount":…}]`. Document, number and time stand first and have always as many
- * digits, so that the checker reads them without decoding, and both a server that splices the bytes and one that
- * decodes and encodes them again send the same.
+ * The delivered message: the 500 byte presence message of existing systems,
+ * `42["message",{…,"clients":[…],"userCount":…}]`. Document, number and time come first and always have the same number
+ * of digits, so that the checker reads them without decoding, and a server that splices bytes sends the same as one
+ * that decodes and re-encodes them.
  */
 
-/** Of the Socket.IO packet without what a server adds as metadata. */
+/** Size of the Socket.IO packet without a server's metadata. */
 export const MESSAGE_BYTES = 500
 
 const PACKET_HEAD = '42["message",'
 const VALUE_BYTES = MESSAGE_BYTES - PACKET_HEAD.length - 1
 
-/** Added to each number: JSON has no leading zeros. */
+/** Added to each number: JSON allows no leading zeros. */
 const OFFSET = 1_000_000
 const TIME_OFFSET = 1_000_000_000_000_000
 
@@ -32,7 +32,7 @@ function template () {
   )
     clients.push(client(clients.length))
   const text = `${HEAD}"clients":[${clients.join(',')}${tail}`
-  // what is left makes the last name longer
+  // pads the last name to the full size
   const padded = text.replace(
     `User ${clients.length - 1}"`,
     (name) => `${name.slice(0, -1)}${'x'.repeat(VALUE_BYTES - text.length)}"`
@@ -65,7 +65,7 @@ const [BRACE] = Buffer.from('{')
 const [ZERO] = Buffer.from('0')
 
 /**
- * @param {Buffer} packet `42["message",{…` as it came
+ * @param {Buffer} packet raw `42["message",{…`
  * @returns {{ document: number, sequence: number, at: number } | null} null: another event
  */
 export function readRecord (packet) {
@@ -81,7 +81,7 @@ export function readRecord (packet) {
  * @param {Buffer} bytes
  * @param {number} from
  * @param {number} count
- * @returns {number} NaN when there is something else
+ * @returns {number} NaN when there are other characters
  */
 function digits (bytes, from, count) {
   let number = 0

@@ -1,9 +1,9 @@
 /**
- * What is said on the command line of a benchmark.
+ * Command-line options of the benchmarks.
  */
 import { parseArgs } from 'node:util'
 
-/** Ends the benchmark before it has begun. @param {string} message @returns {never} */
+/** Exits with an error before the benchmark starts. @param {string} message @returns {never} */
 export function fail (message) {
   console.error(message)
   process.exit(2)
@@ -11,8 +11,8 @@ export function fail (message) {
 
 /**
  * @template {import('node:util').ParseArgsOptionsConfig} O
- * @param {O} options as parseArgs takes them; `--help` is added
- * @param {string} usage what it prints
+ * @param {O} options in the format of parseArgs; `--help` is added
+ * @param {string} usage output of `--help`
  * @returns {ReturnType<typeof import('node:util').parseArgs<{ options: O }>>['values']}
  */
 export function readOptions (options, usage) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * What presence costs when a room fills: `npm run bench:presence`, two minutes.
+ * Cost of presence when a room fills: `npm run bench:presence`, two minutes.
  */
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
@@ -52,7 +52,7 @@ try {
 console.log(`\n${resultTables(rounds)}\n`)
 if (options.save)
   console.log(
-    `kept in ${saveResults('presence', { ...where, settings, rounds }, () => renderReport(where, settings, rounds)).join(' and ')}`
+    `saved to ${saveResults('presence', { ...where, settings, rounds }, () => renderReport(where, settings, rounds)).join(' and ')}`
   )
 const problems = problemsOf(rounds)
 for (const problem of problems) console.error(`FAILED: ${problem}`)

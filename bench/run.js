@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * What a delivery costs: inkcast, the baseline and the floor in one go: `npm run bench`. See bench/README.md.
+ * Cost of a delivery: inkcast, the baseline and the floor in one run: `npm run bench`. See bench/README.md.
  */
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
@@ -16,22 +16,22 @@ import { fail, readOptions } from './options.js'
 import { createProgress } from './report/progress.js'
 import { saveResults } from './report/results.js'
 
-const USAGE = `What a delivery costs: inkcast, the baseline and the floor, in turn
+const USAGE = `Cost of a delivery: inkcast, the baseline and the floor, alternating
 
   node bench/run.js [options]
 
-  --quick             about a minute, to see that everything works, without memory and baseline-string; not kept unless --save is given
+  --quick             a smoke test of about a minute, without memory and baseline-string; not saved unless --save is given
   --rounds N          rounds per system (${DEFAULT_SCALE.rounds})
   --system NAME       one of ${Object.keys(SYSTEMS).join(', ')}; may be repeated (all)
   --phase NAME        one of ${PHASES.join(', ')}; may be repeated (all)
-  --check             fail where a limit does not hold (bench/delivery/limits.js), at the default scale
-  --profile DIR       CPU profiles of all server processes there; the figures are higher then
-  --no-save           keep no results`
+  --check             fail if a limit is exceeded (bench/delivery/limits.js), at the default scale
+  --profile DIR       write CPU profiles of all server processes there; this raises the figures
+  --no-save           save no results`
 
 /** @template {string} T @param {string} option @param {string[]} given @param {T[]} known @returns {T[]} */
 function choose (option, given, known) {
   const unknown = given.find((name) => !known.includes(/** @type {T} */ (name)))
-  if (unknown !== undefined) fail(`--${option} ${unknown}: there are ${known.join(', ')}`)
+  if (unknown !== undefined) fail(`--${option} ${unknown}: use one of ${known.join(', ')}`)
   return known.filter((name) => given.includes(name))
 }
 
@@ -46,9 +46,9 @@ const options = readOptions({
 }, USAGE)
 const scale = { ...(options.quick ? QUICK_SCALE : DEFAULT_SCALE) }
 if (options.rounds !== undefined) scale.rounds = Number(options.rounds)
-if (!(Number.isInteger(scale.rounds) && scale.rounds > 0)) fail('--rounds must be a whole number from 1 on')
+if (!(Number.isInteger(scale.rounds) && scale.rounds > 0)) fail('--rounds must be a whole number, at least 1')
 if (options.check && options.quick) fail('--check is for the default scale, not for --quick')
-/** Takes another start and says nothing at a small scale. @param {string} name */
+/** Needs a start of its own and means nothing at a small scale. @param {string} name */
 const atFullScale = (name) => name === 'memory' || name === 'baseline-string'
 const unasked = (/** @type {string[]} */ known) => options.quick ? known.filter((name) => !atFullScale(name)) : known
 const phases = choose('phase', options.phase ?? unasked(PHASES), PHASES)
@@ -64,7 +64,7 @@ for (const note of notes) console.error(note)
 
 const where = environment(await serviceVersions())
 const progress = createProgress()
-/** One for each system and round, its memory apart because that needs a fresh one. */
+/** One step per system and round; memory is separate because it needs a fresh process. */
 const steps = Array.from({ length: scale.rounds }, (_, round) =>
   names
     .filter((name) => !SYSTEMS[name].missing?.())
@@ -108,7 +108,7 @@ for (const [i, step] of steps.entries()) {
     progress.clear()
     console.error(`${what} in ${Math.round((performance.now() - begin) / 1000)} s`)
   } catch (error) {
-    // what the others have shown is not lost for it
+    // keep the results of the other steps
     progress.clear()
     console.error(what, error)
     failures.push(`${what}: ${String(error).split('\n', 1)[0]}`)
@@ -120,7 +120,7 @@ const verdicts = options.quick ? [] : judge(summary)
 const problems = [
   ...failures,
   ...faults(summary),
-  ...(options.check && verdicts.length === 0 ? ['--check: nothing was measured that has a limit'] : [])
+  ...(options.check && verdicts.length === 0 ? ['--check: no measured figure has a limit'] : [])
 ]
 const tables = (/** @type {((plot: string) => string) | undefined} */ plotFile) =>
   summaryTables(summary, verdicts, [...notes, ...problems], plotFile)
@@ -132,7 +132,7 @@ if (options.save ?? !options.quick) {
     (plotFile) => renderReport(where, scale, tables(plotFile)),
     { plots: renderPlots(summary) }
   )
-  console.log(`kept in ${files.join(', ')}`)
+  console.log(`saved to ${files.join(', ')}`)
 }
 for (const problem of problems) console.error(`FAILED: ${problem}`)
 const broken = options.check ? verdicts.filter(({ holds }) => !holds) : []

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * What becomes of the sessions of a worker that is killed: `npm run bench:sessions`, four minutes.
+ * Life-cycle events after a worker is killed: `npm run bench:sessions`, four minutes.
  */
 import { parseArgs } from 'node:util'
 import { environment } from './measure/environment.js'
@@ -31,12 +31,12 @@ for (const kind of KINDS) rounds.push(await runRound(kind, settings, (what) => c
 
 const table = markdownTable(
   [
-    'the worker is',
+    'the worker was',
     'connections',
     'of them killed',
     'gone for readers, ms',
     'first offline, ms',
-    'all told, ms',
+    'all events, ms',
     'offline',
     'left',
     'vacated',
@@ -60,24 +60,24 @@ const page = `# A worker is killed, ${where.date.slice(0, 10)}
 
 ${table}
 
-## How it was measured
+## Method
 
 \`${where.command}\` on ${where.date}, ${where.machine.cores} cores (${where.machine.cpu}), ${where.machine.memoryGb} GB, ${where.machine.kernel}, load ${where.machine.load} before the run.
 ${Object.entries(where.versions)
   .map(([name, version]) => `${name} ${version}`)
   .join(', ')}.
 
-A cluster with two gateway workers, a Redis and a Kafka of its own. ${settings.connections} WebSocket connections, each of another user, join ${settings.documents} documents, ${settings.alone} more
-a document of their own each. All are told to be \`online\` and to have \`joined\` (${rounds.map(({ onlineMs }) => onlineMs).join(' and ')} ms after the last handshake). Then one worker is
-killed with SIGKILL; its clients do not come back. *Started again*: by the launcher, with the same number. *Not replaced*: the launcher is stopped, so that only the end of the
-lease (${LEASE_TIME / 1000} s after it was renewed last) shows the death.
+A cluster with two gateway workers, a Redis and a Kafka of its own. ${settings.connections} WebSocket connections, each of a different user, join ${settings.documents} documents, ${settings.alone} more
+a document of their own each. All are reported as \`online\` and \`joined\` (${rounds.map(({ onlineMs }) => onlineMs).join(' and ')} ms after the last handshake). Then one worker is
+killed with SIGKILL; its clients do not reconnect. *Restarted*: by the launcher, with the same number. *Not replaced*: the launcher is stopped, so that only the end of the
+lease (${LEASE_TIME / 1000} s after its last renewal) reveals the death.
 
 Times are from the kill: until readers of the session store no longer find any of its connections, until the first \`offline\` was
-consumed from the uplink topic, and until everything that was expected had been. Then it is waited for what comes twice. *Unexpected* are events of users and documents
-that are still there, *wrong counts* documents whose members or connections are not exactly those that are left.
+consumed from the uplink topic, and until all expected events were. Then the benchmark waits for duplicates. *Unexpected* are events of users and documents
+that are still present, *wrong counts* documents whose members are not exactly the remaining ones.
 `
 if (options.save)
-  console.log(`kept in ${saveResults('sessions', { ...where, settings, rounds }, () => page).join(' and ')}`)
+  console.log(`saved to ${saveResults('sessions', { ...where, settings, rounds }, () => page).join(' and ')}`)
 const bad = rounds.filter(
   ({ missing, doubled, unexpected, wrongCounts, goneMs }) =>
     missing + doubled + unexpected + wrongCounts > 0 || goneMs > LEASE_TIME

@@ -1,5 +1,5 @@
 /**
- * The same job as inkcast's, written straight from the official guides, to compare with. This is the primary as in
+ * The same task as inkcast's, written directly from the official guides, for comparison. This is the primary as in
  * https://socket.io/docs/v4/using-multiple-nodes/ ("Using Node.js cluster") and the README of @socket.io/sticky.
  *
  * Settings: PORT, WORKERS, REDIS_URL, AUTH_JWT_SECRET, JWT_KEY=string (default: a KeyObject); with KAFKA_BROKERS,
@@ -16,7 +16,7 @@ const { PORT = '3000', WORKERS = String(availableParallelism()) } = process.env
 const httpServer = createServer()
 setupMaster(httpServer, { loadBalancingMethod: 'least-connection' })
 
-// sticky passes the first bytes of a connection on as a Buffer, which JSON would not keep one
+// sticky passes the first bytes of a connection on as a Buffer, which JSON serialization would not preserve
 cluster.setupPrimary({ exec: fileURLToPath(new URL('worker.js', import.meta.url)), serialization: 'advanced' })
 
 for (let i = 0; i < Number(WORKERS); i++) cluster.fork()

@@ -1,6 +1,6 @@
 /**
- * Kafka's records to rooms, as in https://kafka.js.org/docs/consuming: all workers are one group, so each record
- * reaches one of them, and the Redis adapter passes it on to the others.
+ * Kafka's records to rooms, as in https://kafka.js.org/docs/consuming: all workers form one group, so each record
+ * reaches one of them, and the Redis adapter forwards it to the others.
  */
 import { Kafka, logLevel } from 'kafkajs'
 

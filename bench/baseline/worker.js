@@ -21,8 +21,8 @@ const httpServer = createServer()
 const io = new Server(httpServer, { adapter: createAdapter(pubClient, subClient) })
 setupWorker(io)
 
-// a KeyObject: of a string, as in its README, jsonwebtoken makes one anew with each token, after it has tried to read
-// it as a public key
+// A KeyObject: from a string, as in its README, jsonwebtoken creates one for each token, after trying to parse the
+// string as a public key.
 const key = JWT_KEY === 'string' ? AUTH_JWT_SECRET : createSecretKey(Buffer.from(AUTH_JWT_SECRET))
 
 io.use((socket, next) => {

@@ -1,6 +1,5 @@
 /**
- * A client of the floor (bench/floor): it says which documents it wants, and gets their frames. No handshake of any
- * kind.
+ * A client of the floor (bench/floor): it sends the documents it wants, and gets their frames. There is no handshake.
  */
 import net from 'node:net'
 import { documentOf } from '../job.js'
@@ -27,7 +26,7 @@ export class BareClient {
    * @param {import('./websocket-client.js').Target} target
    * @param {import('./websocket-client.js').Member} member
    * @param {import('./websocket-client.js').Listeners} listeners
-   * @param {(error: Error | null) => void} settle called once: it is a member, or failed
+   * @param {(error: Error | null) => void} settle called once: the client has joined, or failed
    */
   constructor (target, { guid, source }, listeners, settle) {
     this.#listeners = listeners

@@ -1,5 +1,5 @@
 /**
- * A WebSocket on a bare TCP socket, for clients that there are very many of in a process: an upgrade, then frames.
+ * A WebSocket on a bare TCP socket, for processes with very many clients: an upgrade, then frames.
  */
 import net from 'node:net'
 import { CLOSE, readFrames, TEXT } from './frames.js'
@@ -20,9 +20,10 @@ export class FrameSocket {
 
   /**
    * @param {import('./websocket-client.js').Target} target
-   * @param {string} source address it connects from: one address has ports for 28,000 connections
+   * @param {string} source local address: one address has ports for 28,000 connections
    * @param {(payload: Buffer) => void} onText
-   * @param {(reason: string) => void} onEnd it was not us; may be called more than once, until it is closed
+   * @param {(reason: string) => void} onEnd the connection was closed from outside; may be called more than once, until
+   *   `close`
    */
   constructor ({ host, port }, source, onText, onEnd) {
     this.#onText = onText

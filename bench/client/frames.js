@@ -1,6 +1,6 @@
 /**
- * WebSocket frames as a client needs them (RFC 6455, section 5.2): what it sends is masked, what it gets is not. No
- * fragments and no extensions: it offers none.
+ * WebSocket frames for a client (RFC 6455, section 5.2): masked when sent, unmasked when received. Without fragments
+ * and extensions, because the client offers none.
  */
 import { randomBytes } from 'node:crypto'
 
@@ -10,14 +10,14 @@ export const CLOSE = 0x8
 const FIN = 0x80
 const MASKED = 0x80
 
-// One key for all frames: masking protects proxies from pages, and there are neither here. The server does the same
-// work.
+// One key for all frames: masking protects proxies from web pages, and neither is involved here. The work for the
+// server is the same.
 const MASK = randomBytes(4)
 
 /**
  * @param {string} text
  * @returns {Buffer}
- * @throws {RangeError} for more than what the two-byte length holds: a load generator has nothing that long to say
+ * @throws {RangeError} for more than the two-byte length allows: a load generator sends no longer frames
  */
 export function textFrame (text) {
   const length = Buffer.byteLength(text)
@@ -38,11 +38,11 @@ export function textFrame (text) {
 }
 
 /**
- * Takes the whole frames off the front of what has arrived.
+ * Parses the complete frames at the front of the received bytes.
  *
  * @param {Buffer} bytes
  * @param {(opcode: number, payload: Buffer) => void} onFrame
- * @returns {Buffer} the rest, which is the beginning of a frame, or empty
+ * @returns {Buffer} the rest: the beginning of a frame, or empty
  */
 export function readFrames (bytes, onFrame) {
   let at = 0

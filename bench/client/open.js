@@ -1,12 +1,12 @@
 /**
- * Opens many clients, some at a time, and keeps the score.
+ * Opens many clients with limited concurrency, and collects the results.
  */
 
 /**
  * @typedef {object} Score
  * @property {number} ok
  * @property {Record<string, number>} failures by reason
- * @property {number[]} latencies ms, of those that succeeded, in the order in which they did
+ * @property {number[]} latencies of successes, in order of completion, ms
  *
  * @typedef {{ close: () => void, fail: (reason: string) => void }} Client
  */
@@ -15,11 +15,11 @@
  * @template {Client} C
  * @param {object} options
  * @param {number} options.count
- * @param {number} options.concurrency how many are under way at any time
- * @param {number} options.timeoutMs for each
+ * @param {number} options.concurrency connections being opened at any time
+ * @param {number} options.timeoutMs per client
  * @param {(index: number, settle: (error: Error | null) => void) => C} options.create
  * @param {(done: number) => void} options.onProgress
- * @returns {Promise<{ score: Score, clients: Map<number, C> }>} the clients that are open, by index
+ * @returns {Promise<{ score: Score, clients: Map<number, C> }>} clients: the open ones, by index
  */
 export async function openClients ({ count, concurrency, timeoutMs, create, onProgress }) {
   /** @type {Score} */
@@ -57,7 +57,7 @@ export async function openClients ({ count, concurrency, timeoutMs, create, onPr
  */
 function openOne (index, create, timeoutMs) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => client.fail(`no answer within ${timeoutMs} ms`), timeoutMs)
+    const timer = setTimeout(() => client.fail(`no response within ${timeoutMs} ms`), timeoutMs)
     const client = create(index, (error) => {
       clearTimeout(timer)
       if (error === null) resolve(client)

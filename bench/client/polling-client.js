@@ -1,5 +1,5 @@
 /**
- * A stock socket.io-client that begins with long polling and upgrades, as browsers do by default.
+ * A stock socket.io-client that starts with long polling and upgrades, as browsers do by default.
  */
 import { io } from 'socket.io-client'
 
@@ -22,7 +22,7 @@ export class PollingClient {
    * @param {Target} target
    * @param {Member} member
    * @param {Listeners} listeners
-   * @param {(error: Error | null) => void} settle called once: it has joined and is on WebSocket, or it has failed
+   * @param {(error: Error | null) => void} settle called once: the client has joined over WebSocket, or has failed
    */
   constructor ({ host, port }, { token, guid }, listeners, settle) {
     this.#listeners = listeners
@@ -33,7 +33,7 @@ export class PollingClient {
       forceNew: true,
       reconnection: false
     })
-    // it may have upgraded before it is connected
+    // the upgrade may be complete before the connection
     const { engine } = this.#socket.io
     engine.on('upgradeError', (error) => this.fail(`upgrade: ${error.message}`))
     engine.once('upgrade', () => {

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 
 const FILE = fileURLToPath(new URL('process.js', import.meta.url))
 /**
- * A process may have 20,000 descriptors open on many systems, and a polling client has more than one while it upgrades.
+ * Many systems limit a process to 20,000 descriptors, and a polling client has more than one during its upgrade.
  */
 export const MAX_CONNECTIONS = 15_000
 
@@ -23,10 +23,10 @@ export function createClientPool (size) {
   const processes = Array.from({ length: size }, startProcess)
 
   /**
-   * Deals clients out to the processes and adds up what they report.
+   * Distributes clients over the processes and adds up their results.
    * @param {OpenOptions} options
    * @param {(done: number) => void} onProgress
-   * @returns {Promise<OpenResult>} busy: the busiest process's
+   * @returns {Promise<OpenResult>} busy: that of the busiest process
    */
   async function open (options, onProgress) {
     const done = processes.map(() => 0)
@@ -54,7 +54,7 @@ export function createClientPool (size) {
   }
 
   /**
-   * The same for all processes, which know themselves what their part of it is.
+   * Calls all processes with the same options; each knows its part of the job.
    * @template {keyof Commands} C
    * @param {C} command
    * @param {Parameters<Commands[C]>[0]} options
@@ -87,17 +87,18 @@ export function createClientPool (size) {
     },
 
     /**
-     * Begins to count the deliveries of a job, which may be produced when this has resolved.
+     * Starts counting the deliveries of a job, which may be produced once this has resolved.
      * @param {import('../job.js').Job} job
-     * @returns {Promise<number>} how many there will be
+     * @returns {Promise<number>} number of deliveries
      */
     async expect (job) { return sum(await callAll('expect', job)) },
 
     /**
-     * Waits for them.
-     * @param {{ quietMs: number, onProgress?: (done: number) => void }} options quietMs: what has not come when nothing
-     *   has come for so long does not come any more
-     * @returns {Promise<Omit<ReceiveResult, 'latencies'> & { latencies: Float32Array[] }>} busy: the busiest process's
+     * Waits for the deliveries.
+     * @param {{ quietMs: number, onProgress?: (done: number) => void }} options quietMs: after this time without a
+     *   delivery the missing ones count as lost
+     * @returns {Promise<Omit<ReceiveResult, 'latencies'> & { latencies: Float32Array[] }>} busy: that of the busiest
+     *   process
      */
     async receive ({ quietMs, onProgress }) {
       const results = await callAll('receive', { quietMs }, onProgress)
@@ -116,8 +117,8 @@ export function createClientPool (size) {
     },
 
     /**
-     * @returns {Promise<{ open: number, lost: Record<string, number> }>} connections still open, and those that ended
-     *   by themselves
+     * @returns {Promise<{ open: number, lost: Record<string, number> }>} open connections, and those that were closed
+     *   from outside, by reason
      */
     async status () {
       const results = await callAll('status', undefined)

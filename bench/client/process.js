@@ -1,5 +1,5 @@
 /**
- * A process of the load generator. It does what its parent says (pool.js) and ends with it.
+ * A process of the load generator. It takes commands from its parent (pool.js) and ends with it.
  */
 import { createSigner } from 'fast-jwt'
 import { documentsOf, guidOf } from '../job.js'
@@ -10,14 +10,14 @@ import { Receiver } from './receiver.js'
 import { WebSocketClient } from './websocket-client.js'
 
 const KINDS = { websocket: WebSocketClient, polling: PollingClient, bare: BareClient }
-/** Source addresses, for more connections than one address has ports; Linux has all of 127.0.0.0/8. */
+/** Number of source addresses, for more connections than one address has ports; Linux has all of 127.0.0.0/8. */
 const SOURCES = 16
-/** Documents that are opened at the same time. */
+/** Documents that are joined in parallel. */
 const JOINING = 64
 
-/** Those that are open, by number. @type {Map<number, WebSocketClient | PollingClient | BareClient>} */
+/** Open clients, by number. @type {Map<number, WebSocketClient | PollingClient | BareClient>} */
 const clients = new Map()
-/** @type {Record<string, number>} connections that were open and ended by themselves, by reason */
+/** @type {Record<string, number>} open connections that were closed from outside, by reason */
 const lost = {}
 const receiver = new Receiver()
 let effort = measureEffort()
@@ -29,19 +29,18 @@ const receiving = () =>
  * @property {keyof typeof KINDS} kind
  * @property {import('./websocket-client.js').Target} target
  * @property {string} secret of the tokens
- * @property {number} first number of the first client; user and document follow from it
+ * @property {number} first number of the first client; determines user and document
  * @property {number} count
  * @property {number} concurrency
- * @property {number} documents among which the clients are dealt out
+ * @property {number} documents over which the clients are distributed
  * @property {number} timeoutMs
  *
- * @typedef {{ cpuMs: number, busy: number }} Effort busy: share of the time, 0 to 1, in which the event loop did not
- *   wait
+ * @typedef {{ cpuMs: number, busy: number }} Effort busy: share of time in which the event loop was not idle, 0 to 1
  * @typedef {import('./open.js').Score & Effort} OpenResult
  * @typedef {import('./receiver.js').Received & Effort} ReceiveResult
  */
 
-/** @returns {() => Effort} what was needed since then */
+/** @returns {() => Effort} measures the effort since this call */
 function measureEffort () {
   const cpu = process.cpuUsage()
   const loop = performance.eventLoopUtilization()
@@ -58,7 +57,7 @@ const commands = {
    * @returns {Promise<OpenResult>}
    */
   async open ({ kind, target, secret, first, count, concurrency, documents, timeoutMs }, onProgress) {
-    // signed beforehand: it is no part of what is measured
+    // signed in advance, outside the measurement
     const sign = createSigner({ key: secret, algorithm: 'HS256', expiresIn: 3_600_000 })
     const tokens = Array.from({ length: count }, (_, i) =>
       sign({ sub: `user-${first + i}`, name: `User ${first + i}` })
@@ -107,7 +106,7 @@ const commands = {
       while (next < wanted.length) {
         const { client, document } = wanted[next++]
         try {
-          // before the answer: what is published meanwhile may come first
+          // before the response: records published in the meantime may arrive first
           client.seen?.set(document, 0)
           await client.join(guidOf(document))
           onProgress(++joined)
@@ -122,9 +121,9 @@ const commands = {
   },
 
   /**
-   * Begins to count the deliveries of a job that is about to be produced.
+   * Starts counting the deliveries of a job that is about to be produced.
    * @param {import('../job.js').Job} job
-   * @returns {number} how many there will be
+   * @returns {number} number of deliveries
    */
   expect (job) {
     effort = measureEffort()
@@ -132,8 +131,8 @@ const commands = {
   },
 
   /**
-   * Waits for them.
-   * @param {{ quietMs: number }} options what has not come when nothing has come for so long does not come any more
+   * Waits for the deliveries.
+   * @param {{ quietMs: number }} options quietMs: after this time without a delivery the missing ones count as lost
    * @param {(done: number) => void} onProgress
    * @returns {Promise<ReceiveResult>}
    */

@@ -1,6 +1,6 @@
 /**
- * Counts and times what a process's clients get, and notices what is missing, doubled or out of order. One number per
- * delivery is kept, for exact quantiles; nothing is decoded but three numbers at fixed places (message.js).
+ * Counts and times deliveries to a process's clients, and detects missing, duplicate and disordered ones. Keeps one
+ * number per delivery, for exact quantiles; decodes only three numbers at fixed positions (message.js).
  */
 import { now, readRecord } from '../message.js'
 import { recordsOf } from '../job.js'
@@ -13,9 +13,9 @@ import { recordsOf } from '../job.js'
  * @property {number} expected deliveries
  * @property {number} missing
  * @property {number} doubled
- * @property {number} disordered came after a later one of the same document
- * @property {number} bytes of the packets, without WebSocket's header
- * @property {Float32Array} latencies ms, from the producer to here
+ * @property {number} disordered arrived after a later one of the same document
+ * @property {number} bytes of the packets, without the WebSocket header
+ * @property {Float32Array} latencies from producer to client, ms
  */
 
 export class Receiver {
@@ -25,16 +25,16 @@ export class Receiver {
   #disordered = 0
   #bytes = 0
   #latencies = new Float32Array(0)
-  /** Records that were passed over, by client: in the best case there are none. @type {Map<Receiving, Set<string>>} */
+  /** Records that were skipped, by client; normally none. @type {Map<Receiving, Set<string>>} */
   #holes = new Map()
   /** @type {(() => void) | undefined} */
   #settle
 
   /**
-   * Begins to count.
+   * Starts counting.
    * @param {Job} job that is about to be produced
-   * @param {Iterable<Receiving>} clients those that are open
-   * @returns {number} deliveries that it brings to them
+   * @param {Iterable<Receiving>} clients open clients
+   * @returns {number} deliveries of the job to these clients
    */
   expect (job, clients) {
     this.#expected = 0
@@ -46,8 +46,8 @@ export class Receiver {
   }
 
   /**
-   * Waits for what is expected.
-   * @param {number} quietMs what has not come when nothing has come for so long does not come any more
+   * Waits for the expected deliveries.
+   * @param {number} quietMs after this time without a delivery the missing ones count as lost
    * @param {(done: number) => void} onProgress
    * @returns {Promise<Received>}
    */
@@ -100,7 +100,7 @@ export class Receiver {
       this.#doubled++
       return
     }
-    // one that comes too late for its job may be one too many for the next
+    // a late delivery of an earlier job may exceed the expected number
     if (this.#fresh < this.#expected) this.#latencies[this.#fresh] = (now() - at) / 1000
     this.#fresh++
     this.#bytes += packet.length

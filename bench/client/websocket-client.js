@@ -1,7 +1,7 @@
 /**
- * One client on a bare TCP socket that speaks just enough HTTP, WebSocket and Socket.IO (protocol v5, JSON) to be a
- * member of a document. A stock client costs several times what the server does for it, and a load generator on the
- * same machine would then measure itself.
+ * One client on a bare TCP socket, with a minimum of HTTP, WebSocket and Socket.IO (protocol v5, JSON) to be a member
+ * of a document. A stock client uses several times the CPU of the server's side, and a load generator on the same
+ * machine would then measure itself.
  */
 import net from 'node:net'
 import { CLOSE, readFrames, TEXT, textFrame } from './frames.js'
@@ -12,27 +12,27 @@ import { READ_BUFFER } from './read-buffer.js'
  * @property {string} host
  * @property {number} port
  *
- * @typedef {object} Member what one client is
+ * @typedef {object} Member of one client
  * @property {string} token
  * @property {string} guid document it joins
- * @property {string} source address it connects from: one address has ports for 28,000 connections
+ * @property {string} source local address: one address has ports for 28,000 connections
  *
  * @typedef {object} Listeners
- * @property {(reason: string) => void} [onLost] an open connection ended and it was not us
- * @property {(packet: Buffer, client: Receiving) => void} [onEvent] an EVENT packet after the handshake, as it came;
- *   valid during the call only
+ * @property {(reason: string) => void} [onLost] an open connection was closed from outside
+ * @property {(packet: Buffer, client: Receiving) => void} [onEvent] raw EVENT packet after the handshake; valid during
+ *   the call only
  *
  * @typedef {object} Receiving a client whose deliveries are checked
  * @property {Map<number, number> | undefined} seen number of the last record of each document it has joined
  *   (receiver.js)
  */
 
-// The key is the same for all, so that the expected answer is known (RFC 6455, section 1.3 has both).
+// All clients use this key, so that the expected response is constant (RFC 6455, section 1.3 has both).
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 const PONG = textFrame('3')
 const EMPTY = Buffer.alloc(0)
-// "42": an EVENT packet without acknowledgement; "43": an answer
+// "42": an EVENT packet without acknowledgement; "43": an acknowledgement
 const [MESSAGE, EVENT, ACK] = Buffer.from('423')
 
 /** @typedef {'connecting' | 'upgrading' | 'opening' | 'authenticating' | 'joining' | 'open' | 'closed'} State */
@@ -45,9 +45,9 @@ export class WebSocketClient {
   /** @type {Map<number, number> | undefined} */
   seen
   #socket
-  /** Who waits for an answer, in the order of their ids. @type {((error: Error | null) => void)[]} */
+  /** Callbacks of pending requests, in the order of their ids. @type {((error: Error | null) => void)[]} */
   #waiting = []
-  /** @type {Buffer} beginning of a frame, or of the answer to the upgrade */
+  /** @type {Buffer} beginning of a frame, or of the upgrade response */
   #rest = EMPTY
   #member
   #listeners
@@ -59,7 +59,7 @@ export class WebSocketClient {
    * @param {Target} target
    * @param {Member} member
    * @param {Listeners} listeners
-   * @param {(error: Error | null) => void} settle called once: it has joined, or failed
+   * @param {(error: Error | null) => void} settle called once: the client has joined, or failed
    */
   constructor (target, member, listeners, settle) {
     this.#member = member
@@ -84,7 +84,7 @@ export class WebSocketClient {
     this.#socket.destroy()
   }
 
-  /** Gives up. @param {string} reason */
+  /** Ends the attempt. @param {string} reason */
   fail (reason) { this.#end(reason) }
 
   /** Opens one more document. @param {string} guid @returns {Promise<void>} rejects when it is refused */
@@ -92,7 +92,7 @@ export class WebSocketClient {
     return new Promise((resolve, reject) => {
       if (this.state !== 'open') return reject(new Error(`${this.state} while joining`))
       this.#waiting.push((error) => error === null ? resolve() : reject(error))
-      // one id for all: answers that come out of order would only be told to another of our own joins
+      // one id for all: disordered responses would only be swapped among these joins
       this.#socket.write(joinPacket(guid))
     })
   }
@@ -103,7 +103,7 @@ export class WebSocketClient {
     this.#socket.write(bytes)
   }
 
-  /** @param {Buffer} chunk valid during this call only @returns {boolean} to go on reading */
+  /** @param {Buffer} chunk valid during this call only @returns {boolean} whether to go on reading */
   #data (chunk) {
     let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     if (this.state === 'upgrading') {
@@ -182,7 +182,7 @@ export class WebSocketClient {
 /** @param {string} guid */
 const joinPacket = (guid) => textFrame(`420${JSON.stringify(['doc:join', { guid }])}`)
 
-/** What a browser sends, so that the server has as much to read. @param {Target} target */
+/** A browser's request, so that the server parses as many headers. @param {Target} target */
 function upgradeRequest ({ host, port }) {
   return `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r
 Host: ${host}:${port}\r

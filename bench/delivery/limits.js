@@ -1,5 +1,5 @@
 /**
- * What must hold at the default scale. `--check` fails where it does not.
+ * Requirements at the default scale. `--check` fails if one is not met.
  */
 
 /**
@@ -7,16 +7,16 @@
  * @typedef {object} Verdict
  * @property {string} what
  * @property {number} measured
- * @property {number} limit at most
+ * @property {number} limit maximum
  * @property {boolean} holds
  */
 
-/** Costs per delivery at 100 and at 10,000 members differ by this much from one run to the next. */
+/** Variation between runs of the costs per delivery at 100 and at 10,000 members. */
 const NOISE = 1.05
 
 /**
  * @param {SystemSummary[]} summary
- * @returns {Verdict[]} of what was measured
+ * @returns {Verdict[]} for the measured figures
  */
 export function judge (summary) {
   const inkcast = summary.find(({ system }) => system === 'inkcast')
@@ -37,20 +37,20 @@ export function judge (summary) {
     own === undefined || other === undefined ? undefined : Math.round((own / other) * 1000) / 1000
   const at = (/** @type {number} */ count) => inkcast.members.find((each) => each.count === count)?.line.cpuUs
 
-  atMost('CPU per delivery in bursts, of the baseline\'s', ratio(inkcast.burst?.cpuUs, baseline?.burst?.cpuUs), 0.3)
+  atMost('CPU per delivery in bursts, relative to the baseline', ratio(inkcast.burst?.cpuUs, baseline?.burst?.cpuUs), 0.3)
   atMost(
-    'CPU per delivery at a steady rate, of the baseline\'s',
+    'CPU per delivery at a steady rate, relative to the baseline',
     ratio(inkcast.steady?.cpuUs, baseline?.steady?.cpuUs),
     0.4
   )
   atMost('resident KB per idle connection, all on one worker', inkcast.memory?.workerKb, 10)
-  atMost('p99 at a steady rate, of the baseline\'s', ratio(inkcast.steady?.p99, baseline?.steady?.p99), 1)
-  atMost('CPU per delivery at 10,000 members, of that at 100', ratio(at(10_000), at(100)), NOISE)
+  atMost('p99 at a steady rate, relative to the baseline', ratio(inkcast.steady?.p99, baseline?.steady?.p99), 1)
+  atMost('CPU per delivery at 10,000 members, relative to 100', ratio(at(10_000), at(100)), NOISE)
   return verdicts
 }
 
 /**
- * What is wrong at any scale.
+ * Errors at any scale.
  * @param {SystemSummary[]} summary
  * @returns {string[]}
  */
@@ -63,9 +63,9 @@ export function faults (summary) {
       lines.reduce((total, line) => total + line[name], 0)
     const found = Object.entries({
       'deliveries are missing': sum('missing'),
-      'deliveries came twice': sum('doubled'),
-      'deliveries came out of order': sum('disordered'),
-      // the baseline's are a result (@socket.io/sticky loses some), not a fault of the run
+      'deliveries are duplicates': sum('doubled'),
+      'deliveries are out of order': sum('disordered'),
+      // for the baseline a result (@socket.io/sticky loses some), not a fault of the run
       ...(system === 'inkcast' ? { 'handshakes failed': connect?.failed ?? 0, 'connections were lost': lost } : {})
     })
     return found.flatMap(([what, count]) => count > 0 ? [`${system}: ${count} ${what}`] : [])

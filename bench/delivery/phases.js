@@ -1,5 +1,5 @@
 /**
- * One round of one system: what is measured, one after the other, on the same connections.
+ * One round of one system: all measurements in sequence, on the same connections.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { quantiles, round } from '../measure/quantiles.js'
@@ -16,24 +16,24 @@ import { byRole, costs, openSession, serversOf } from './session.js'
  * @property {number} attempted
  * @property {number} ok
  * @property {Record<string, number>} failures by reason
- * @property {number} cpuUs per handshake, with a token and one document
+ * @property {number} cpuUs per handshake, including a token and one document
  * @property {number} systemUs
  * @property {number} redisUs
  * @property {number} kafkaUs
  * @property {import('../measure/quantiles.js').Quantiles} latency ms
  * @property {number} residentKb growth of all server processes per connection
  *
- * @typedef {object} Idle all connections open, nothing to deliver; CPU in ms per second
+ * @typedef {object} Idle all connections open, without deliveries; CPU in ms per second
  * @property {number} cpuMs
  * @property {number} redisMs
  * @property {number} kafkaMs
- * @property {Record<string, number>} roles by what the processes are
+ * @property {Record<string, number>} roles by process role
  *
  * @typedef {object} Remembered
  * @property {number} connections
- * @property {number} openedKb growth of the worker's resident set per connection, as soon as all are open
+ * @property {number} openedKb growth of the worker's resident set per connection, directly after all were opened
  * @property {number} workerKb the same after a while
- * @property {number} allKb of all server processes
+ * @property {number} allKb growth of all server processes per connection
  *
  * @typedef {object} RoundResult
  * @property {string} system
@@ -45,10 +45,10 @@ import { byRole, costs, openSession, serversOf } from './session.js'
  * @property {{ members: number, delivered: Delivered }[]} [members]
  * @property {{ documents: number, delivered: Delivered }[]} [documents]
  * @property {Remembered} [memory]
- * @property {Record<string, number>} lost connections that ended by themselves, by reason
+ * @property {Record<string, number>} lost connections that were closed from outside, by reason
  */
 
-/** Documents of the sweeps have numbers of their own. */
+/** First document number of the sweeps. */
 const MEMBERS_BASE = 100_000
 const DOCUMENTS_BASE = 700_000
 /** Roles that hold connections. */
@@ -58,7 +58,7 @@ const WORKERS = new Set(['gateway', 'worker'])
  * @param {import('./systems.js').Entry} entry
  * @param {PhaseName[]} phases
  * @param {Scale} scale
- * @param {string[]} nodeArgs of every process of the system
+ * @param {string[]} nodeArgs for every process of the system
  * @param {OnPhase} onPhase
  * @returns {Promise<RoundResult>}
  */
@@ -99,7 +99,7 @@ export async function runRound (entry, phases, scale, nodeArgs, onPhase) {
         1
       )
     }
-    // not sooner: the heartbeat of new connections is more frequent
+    // last: new connections have a more frequent heartbeat
     if (wants('idle')) result.idle = await idle(session, scale.idleMs, (share) => onPhase('idle', share))
     if (wants('members') || wants('documents')) await more(session, scale)
     if (wants('members')) result.members = await members(session, scale, (share) => onPhase('members', share))
@@ -145,7 +145,7 @@ async function idle (session, forMs, onProgress) {
   return { cpuMs: cpuUs, redisMs: redisUs, kafkaMs: kafkaUs, roles: byRole(used, watchedMs) }
 }
 
-/** As many connections as the sweeps need. @param {Session} session @param {Scale} scale */
+/** Opens as many connections as the sweeps need. @param {Session} session @param {Scale} scale */
 async function more (session, { connections, documents, memberConnections, documentConnections }) {
   const missing = Math.max(memberConnections, documentConnections) - connections
   if (missing > 0) await session.open(missing, documents, () => {})
@@ -194,7 +194,7 @@ async function join (session, membership) {
 }
 
 /**
- * Memory of idle connections, all on one worker of a system that has just started.
+ * Measures the memory of idle connections, all on one worker of a system that has just started.
  *
  * @param {import('./systems.js').Entry} entry
  * @param {Scale} scale
@@ -206,8 +206,7 @@ export async function runMemory (entry, { memoryConnections, memoryIdleMs }, nod
   onPhase('starting', 0)
   const session = await openSession(entry, { workers: 1, connections: memoryConnections, nodeArgs })
   try {
-    // what the start has left behind is collected in either system by then, and would be taken for memory that
-    // connections do not need
+    // by then garbage of the start is collected in either system, and does not count as memory of connections
     await delay(memoryIdleMs)
     const before = serversOf(session.usage())
     const { ok } = await session.open(memoryConnections, memoryConnections / 100, (done, of) =>

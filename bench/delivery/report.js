@@ -1,5 +1,5 @@
 /**
- * The result for people: a Markdown page, which is also readable in a terminal, and its plots.
+ * The result as a Markdown page, which is also readable in a terminal, and its plots.
  */
 import { renderPlot } from '../report/plot.js'
 import { markdownTable } from '../report/table.js'
@@ -15,7 +15,7 @@ const REFERENCE = 'baseline'
 /**
  * @param {SystemSummary[]} summary
  * @param {Verdict[]} verdicts
- * @param {string[]} notes what was left out, what went wrong
+ * @param {string[]} notes skipped parts and errors
  * @param {(plot: string) => string} [plotFile] default: no plots
  */
 export function summaryTables (summary, verdicts, notes, plotFile) {
@@ -58,16 +58,16 @@ ${Object.entries(versions)
 
 ${tables}
 
-## How to read it
+## Reading the tables
 
-${scale.rounds} rounds per system, in turn, each with fresh processes: ${scale.workers} workers, a Redis and a Kafka of their own.
-${scale.connections.toLocaleString('en')} connections, ${scale.documents} documents; the message has 500 bytes, *bytes each* is what a client gets with metadata.
-CPU is user and system time of all server processes (launcher or primary, workers, api, ingest), from the kernel; Redis and Kafka are told
-apart, clients and producer are not in it. What a system does when idle is in every figure; *idle* says how much that is. Latency is
-the time from producing a record to its receipt, on one clock; above 0.8 *client busy* it says more about the load generator than about the
-server. *others* is the share of the machine that programs used which are no part of the benchmark: above 0.05 it was not quiet.
+${scale.rounds} rounds per system, alternating, each with fresh processes: ${scale.workers} workers, a Redis and a Kafka of their own.
+${scale.connections.toLocaleString('en')} connections, ${scale.documents} documents; the message has 500 bytes, *bytes each* is its size at the client, with metadata.
+CPU is user and system time of all server processes (launcher or primary, workers, api, ingest), from the kernel; Redis and Kafka are shown
+separately; clients and producer are not included. Every figure includes the system's idle load; *idle* shows it alone. Latency is
+the time from producing a record to its receipt, on one clock; above 0.8 *client busy* it depends more on the load generator than on the
+server. *others* is the share of the machine used by programs outside the benchmark: above 0.05 the machine was not idle.
 CPU figures are means of the rounds, latencies those of the worst round.
-A burst is ${scale.burstRecords} records of each document, published at once; the next one begins when all of it has arrived. The steady rate is ${scale.steadyRate.toLocaleString('en')} deliveries/s
+A burst is ${scale.burstRecords} records of each document, published at once; the next one starts when all of it has arrived. The steady rate is ${scale.steadyRate.toLocaleString('en')} deliveries/s
 for ${scale.steadySeconds} s. See bench/README.md.
 `
 }
@@ -156,10 +156,10 @@ function roles (summary) {
   )
   return rows.length === 0
     ? ''
-    : `### Where the CPU goes, us per delivery, idle: ms per second\n\n${markdownTable(['system', 'phase', 'all processes of a kind'], rows)}`
+    : `### CPU by process role, us per delivery, idle: ms per second\n\n${markdownTable(['system', 'phase', 'all processes of a kind'], rows)}`
 }
 
-/** What the figures of the servers rest on. @param {SystemSummary[]} summary */
+/** Figures of the load generator. @param {SystemSummary[]} summary */
 function generator (summary) {
   const rows = summary.flatMap((each) => /** @type {const} */ (['burst', 'single', 'steady']).flatMap((phase) => {
     const line = each[phase]
@@ -251,7 +251,7 @@ export function renderPlots (summary) {
   }
   return {
     ...plot('members', 'members per document', 'one record of each document at a time'),
-    ...plot('documents', 'documents', 'always as many records per second')
+    ...plot('documents', 'documents', 'a constant rate of records')
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * How much of everything. The default is what the limits (limits.js) are for.
+ * Sizes of the phases. The limits (limits.js) apply to the default.
  */
 
 /**
@@ -7,25 +7,25 @@
  * @property {number} rounds per system
  * @property {number} workers
  * @property {number} connections
- * @property {number} documents among which they are dealt out
- * @property {number} preheatRecords for nobody, before anything is measured
+ * @property {number} documents over which connections are distributed
+ * @property {number} preheatRecords without receivers, before the measurement
  * @property {number} preheatRate per second
- * @property {number} idleMs how long the system is watched without deliveries
+ * @property {number} idleMs observation time without deliveries
  * @property {number} bursts
  * @property {number} burstRecords of each document in a burst
  * @property {number} singles bursts of one record of each document
  * @property {number} steadyRate deliveries per second
  * @property {number} steadySeconds
- * @property {number[]} members of a document, in turn
- * @property {number} memberConnections dealt out among documents with so many members
+ * @property {number[]} members per document, one after the other
+ * @property {number} memberConnections distributed over documents with that many members
  * @property {number} memberBursts of one record of each document
- * @property {number[]} documentCounts in turn
+ * @property {number[]} documentCounts numbers of documents, one after the other
  * @property {number} documentConnections
  * @property {number} documentMembers of each document
  * @property {number} documentRate records per second
  * @property {number} documentSeconds
  * @property {number} memoryConnections on one worker
- * @property {number} memoryIdleMs before memory is looked at, without connections and with them
+ * @property {number} memoryIdleMs wait before each memory measurement, without connections and with them
  */
 
 /** @type {Scale} */
@@ -54,7 +54,7 @@ export const DEFAULT_SCALE = {
   memoryIdleMs: 30_000
 }
 
-/** About a minute, to see that everything works. @type {Scale} */
+/** About a minute, as a smoke test. @type {Scale} */
 export const QUICK_SCALE = {
   ...DEFAULT_SCALE,
   rounds: 1,

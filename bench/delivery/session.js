@@ -1,6 +1,6 @@
 /**
- * A system that runs, with a Redis and a Kafka of its own, clients, and somebody who publishes: everything that the
- * phases need, and how what they do is measured.
+ * A running system with its own Redis and Kafka, clients, and a producer: the environment of the phases, with its
+ * measurements.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
@@ -26,47 +26,46 @@ import { startProducer } from '../producer/producer.js'
  * @property {number} disordered
  * @property {number} bytes per delivery
  * @property {number} perSecond deliveries
- * @property {number} cpuUs of all server processes without Redis and Kafka, per delivery, what they do when idle
- *   included
- * @property {number} systemUs of it in the kernel
+ * @property {number} cpuUs of all server processes without Redis and Kafka, per delivery, including their idle load
+ * @property {number} systemUs kernel part of cpuUs
  * @property {number} redisUs
  * @property {number} kafkaUs
- * @property {import('../measure/quantiles.js').Quantiles} latency ms, from producing the record to its receipt
- * @property {number} lateMs how late the producer was at most
+ * @property {import('../measure/quantiles.js').Quantiles} latency from producing the record to its receipt, ms
+ * @property {number} lateMs maximum delay of the producer
  * @property {{ cpuUs: number, busy: number }} client
- * @property {number} others share of the machine, 0 to 1, that programs used which are none of ours
- * @property {Record<string, number>} roles us of CPU per delivery, by what the processes are
+ * @property {number} others share of the machine that programs outside the benchmark used, 0 to 1
+ * @property {Record<string, number>} roles us of CPU per delivery, by process role
  * @property {Used[]} processes raw
  */
 
 const SECRET = 'a secret for benchmarks, of more than 32 characters'
 const TOPIC = 'documents.downlink'
-/** As many as inkcast makes by itself. */
+/** As many as inkcast creates by default. */
 const PARTITIONS = 12
 /** Connections per process of the load generator. */
 const CLIENTS_PER_PROCESS = 5000
 const CONCURRENCY = 256
 const TIMEOUT_MS = 10_000
-/** Commits, and garbage collection for one, come after the last delivery, and belong to them. */
+/** Commits and garbage collection follow the last delivery, and count as part of the deliveries. */
 const SETTLE_MS = 300
-/** Nothing has come for so long: what is missing is lost. */
+/** After this time without a delivery, missing ones count as lost. */
 const QUIET_MS = 15_000
-/** The same while the system warms up: a consumer group that is still forming loses records. */
+/** The same during warm-up: a consumer group that is still forming loses records. */
 const WARM_QUIET_MS = 3000
-/** Bursts in a row that have to arrive as a whole before anything is measured, and how many are tried. */
+/** Consecutive bursts that must arrive completely before the measurement, and the maximum number of attempts. */
 const WARM = { wanted: 3, tries: 20 }
-/** Documents that nobody has open. */
+/** Documents without members. */
 const NOBODYS = { base: 900_000, documents: 90 }
 
 /**
  * @param {import('./systems.js').Entry} entry
  * @param {object} options
  * @param {number} options.workers
- * @param {number} options.connections that will be opened at most
+ * @param {number} options.connections maximum
  * @param {string[]} [options.nodeArgs]
  */
 export async function openSession ({ start, clients: kind, services }, { workers, connections, nodeArgs }) {
-  /** In the reverse order of their making. @type {(() => unknown)[]} */
+  /** In reverse order of creation. @type {(() => unknown)[]} */
   const closers = []
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await closer()
@@ -124,8 +123,8 @@ function operations ({ kind, system, clients, producer, processes }) {
   /**
    * @template T
    * @param {() => Promise<T>} work
-   * @returns {Promise<{ result: T, used: Used[], wallMs: number, watchedMs: number, others: number }>} what all
-   *   processes used for it, while they were watched
+   * @returns {Promise<{ result: T, used: Used[], wallMs: number, watchedMs: number, others: number }>} usage of all
+   *   processes during the observation
    */
   async function measure (work) {
     const generatorMs = () => generator.reduce((sum, pid) => sum + usageOf(pid).cpuMs, 0)
@@ -146,7 +145,7 @@ function operations ({ kind, system, clients, producer, processes }) {
   /**
    * @param {Job} job
    * @param {number} quietMs
-   * @param {(share: number) => void} [onProgress] share of the deliveries that have arrived
+   * @param {(share: number) => void} [onProgress] share of deliveries that have arrived
    */
   async function run (job, quietMs, onProgress) {
     const expected = await clients.expect(job)
@@ -164,7 +163,7 @@ function operations ({ kind, system, clients, producer, processes }) {
     /**
      * Opens connections, each of which joins one document.
      * @param {number} count
-     * @param {number} documents among which they are dealt out
+     * @param {number} documents over which the connections are distributed
      * @param {OnProgress} onProgress
      */
     async open (count, documents, onProgress) {
@@ -186,14 +185,14 @@ function operations ({ kind, system, clients, producer, processes }) {
     },
 
     /**
-     * Records one by one for documents that nobody has open, so that what is done for each record is compiled: a server
-     * runs for days, and in its first minute the compiler uses more CPU than the records.
+     * Publishes single records to documents without members, so that the code for a record is compiled: a server runs
+     * for days, and in its first minute the compiler uses more CPU than the records.
      * @param {number} records
      * @param {number} perSecond
      */
     async preheat (records, perSecond) { await producer.produce({ ...NOBODYS, records, perSecond }) },
 
-    /** Until everything is in place. @param {Job} job @throws {Error} when its records don't all arrive */
+    /** Repeats a job until the system is warm. @param {Job} job @throws {Error} when its records don't all arrive */
     async warm (job) {
       let inARow = 0
       for (let tries = 0; tries < WARM.tries && inARow < WARM.wanted; tries++)
@@ -203,7 +202,7 @@ function operations ({ kind, system, clients, producer, processes }) {
 
     /**
      * @param {Job} job
-     * @param {number} times it is done, each time after everything of the time before has arrived
+     * @param {number} times repetitions, each after everything of the previous one has arrived
      * @param {OnProgress} onProgress
      * @returns {Promise<Delivered>}
      */
@@ -241,8 +240,8 @@ function operations ({ kind, system, clients, producer, processes }) {
 
 /**
  * @param {Used[]} used
- * @param {number} count what it was used for
- * @returns {{ cpuUs: number, systemUs: number, redisUs: number, kafkaUs: number }} each
+ * @param {number} count divisor
+ * @returns {{ cpuUs: number, systemUs: number, redisUs: number, kafkaUs: number }} per unit
  */
 export function costs (used, count) {
   const perPiece = (/** @type {Used[]} */ processes, /** @type {'cpuMs' | 'systemMs'} */ name) =>
@@ -258,8 +257,8 @@ export function costs (used, count) {
 
 /**
  * @param {Used[]} used
- * @param {number} count what it was used for
- * @returns {Record<string, number>} us of CPU each, by what the processes are
+ * @param {number} count divisor
+ * @returns {Record<string, number>} us of CPU per unit, by process role
  */
 export function byRole (used, count) {
   /** @type {Record<string, number>} */

@@ -1,5 +1,5 @@
 /**
- * From rounds to one line per system and phase.
+ * Aggregates rounds to one line per system and phase.
  */
 import { round } from '../measure/quantiles.js'
 
@@ -8,20 +8,20 @@ import { round } from '../measure/quantiles.js'
  * @typedef {import('./phases.js').Remembered} Remembered
  * @typedef {import('./session.js').Delivered} Delivered
  *
- * @typedef {object} Costs us, means of the rounds
+ * @typedef {object} Costs in us, means of the rounds
  * @property {number} cpuUs of the server processes
- * @property {number} systemUs of it in the kernel
+ * @property {number} systemUs kernel part of cpuUs
  * @property {number} redisUs
  * @property {number} kafkaUs
  *
  * @typedef {object} Quality
- * @property {number} p50 ms, of the worst round, as for all latencies
+ * @property {number} p50 ms, of the worst round, like all latencies
  * @property {number} p99
  * @property {number} max
  *
  * @typedef {object} DeliveryExtra
  * @property {number} deliveries of all rounds
- * @property {number} missing of all rounds, as the next two
+ * @property {number} missing of all rounds, like the next two
  * @property {number} doubled
  * @property {number} disordered
  * @property {number} bytes per delivery
@@ -29,8 +29,8 @@ import { round } from '../measure/quantiles.js'
  * @property {number} lateMs
  * @property {number} clientUs
  * @property {number} clientBusy
- * @property {number} others share of the machine that was not ours, 0 to 1, of the worst round
- * @property {Record<string, number>} roles us per delivery, by what the processes are
+ * @property {number} others share of the machine that programs outside the benchmark used, 0 to 1, of the worst round
+ * @property {Record<string, number>} roles us per delivery, by process role
  *
  * @typedef {Costs & Quality & DeliveryExtra} DeliveryLine
  * @typedef {Costs & Quality & { attempted: number, failed: number, failures: Record<string, number>, residentKb: number
@@ -46,12 +46,12 @@ import { round } from '../measure/quantiles.js'
  * @property {{ count: number, line: DeliveryLine }[]} members
  * @property {{ count: number, line: DeliveryLine }[]} documents
  * @property {Remembered} [memory]
- * @property {number} lost connections that ended by themselves
+ * @property {number} lost connections that were closed from outside
  */
 
 /**
  * @param {RoundResult[]} rounds
- * @returns {SystemSummary[]} in the order in which they ran
+ * @returns {SystemSummary[]} in the order of their runs
  */
 export function summarize (rounds) {
   return [...new Set(rounds.map(({ system }) => system))].map((system) => {

@@ -1,5 +1,5 @@
 /**
- * What is compared, in the order in which it runs.
+ * The systems, in the order of their runs.
  */
 import { startBaseline, startBaselineWithString } from '../systems/baseline.js'
 import { noCFloor, startCFloor, startLibrariesFloor, startNodeFloor } from '../systems/floor.js'
@@ -7,16 +7,16 @@ import { startInkcast } from '../systems/inkcast.js'
 
 /** @typedef {'connect' | 'burst' | 'single' | 'steady' | 'idle' | 'members' | 'documents' | 'memory'} PhaseName */
 
-/** What can be chosen; connections are opened for all of them. @type {PhaseName[]} */
+/** Phases to choose from; each of them opens connections. @type {PhaseName[]} */
 export const PHASES = ['connect', 'burst', 'single', 'steady', 'idle', 'members', 'documents', 'memory']
 
 /**
  * @typedef {object} Entry
  * @property {import('../systems/system.js').StartSystem} start
  * @property {'websocket' | 'bare'} clients
- * @property {boolean} services whether it is given Redis and Kafka
+ * @property {boolean} services whether it gets Redis and Kafka
  * @property {PhaseName[]} phases
- * @property {() => string | null} [missing] why it can't run here
+ * @property {() => string | null} [missing] reason why it can't run here
  */
 
 /** @type {Record<string, Entry>} */

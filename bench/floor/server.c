@@ -1,6 +1,6 @@
 /*
- * The floor in C, the same as server.js: who connects says which documents it wants (4 bytes each, answered by an empty
- * frame); the publisher says that it is one and then sends document, length and frame. The only argument is the port.
+ * The floor in C, the same as server.js: a client sends the documents it wants (4 bytes each, answered by an empty
+ * frame); the publisher sends a mark, and then document, length and frame. The only argument is the port.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ static int publisher = -1;
 
 static void fail (const char *what) { perror(what); exit(1); }
 
-/* A client that does not take what it gets ends the measurement: it would not be one of writes any more. */
+/* A client with a full socket ends the measurement, which would no longer be one of writes only. */
 static void write_all (int fd, const void *bytes, size_t length) {
   ssize_t written = send(fd, bytes, length, MSG_NOSIGNAL);
   if (written >= 0 && (size_t) written != length) { fprintf(stderr, "a socket is full\n"); exit(1); }

@@ -1,7 +1,7 @@
 /**
- * The floor: the cost of a delivery that is nothing but a write. A client sends the documents it wants (4 bytes each,
- * answered by an empty frame); the publisher sends a mark, and then document, length and frame of each record. It
- * listens on PORT.
+ * The floor: the cost of a delivery that consists of one write. A client sends the documents it wants (4 bytes each,
+ * answered by an empty frame); the publisher sends a mark, and then document, length and frame of each record. Listens
+ * on PORT.
  */
 import net from 'node:net'
 
@@ -16,7 +16,7 @@ const server = net.createServer({ noDelay: true }, (socket) => {
   /** @type {Buffer} */
   let rest = Buffer.alloc(0)
   let publisher = false
-  socket.on('error', () => {}) // a client that goes
+  socket.on('error', () => {}) // a client that disconnects
   socket.on('data', (chunk) => {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     while (!publisher && rest.length >= 4) {

@@ -1,5 +1,5 @@
 /**
- * The result of the handshake benchmark for people: a Markdown page, which is also readable in a terminal.
+ * The result of the handshake benchmark as a Markdown page, which is also readable in a terminal.
  */
 import { markdownTable } from '../report/table.js'
 
@@ -14,24 +14,24 @@ export function renderReport ({ date, command, machine, versions }, settings, su
 
 ${summaryTables(summary)}
 
-## How it was measured
+## Method
 
 \`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
 ${Object.entries(versions)
   .map(([name, version]) => `${name} ${version}`)
   .join(', ')}.
 
-Per system ${settings.rounds} rounds in turn, each with fresh processes: ${settings.workers} workers and a Redis of their own. A handshake is
-a TCP connection, the WebSocket upgrade, CONNECT with a JWT (each client is another user) and one \`doc:join\` with its answer
+Per system ${settings.rounds} rounds, alternating, each with fresh processes: ${settings.workers} workers and a Redis of their own. A handshake is
+a TCP connection, the WebSocket upgrade, CONNECT with a JWT (a different user per client) and one \`doc:join\` with its response
 (${settings.documents} documents), ${settings.concurrency} at a time. *websocket* is the first ${settings.connections} handshakes of a process that has just
-started, *warm* is as many again after those connections were closed, *polling, upgraded* is ${settings.polling} stock clients
-that begin with long polling, ${settings.pollingConcurrency} at a time.
+started, *warm* the same number after those connections were closed, *polling, upgraded* is ${settings.polling} stock clients
+that start with long polling, ${settings.pollingConcurrency} at a time.
 
 CPU is user and system time of all processes of the system (launcher or primary, workers, api), from /proc; *system* is the
-part of it in the kernel, and Redis is told apart. Latency shares the cores with the load generator, of which *client* tells the CPU
-per handshake and how busy its event loop was: above 0.8 latency says more about the client than about the server. Latencies are
+part of it in the kernel, and Redis is shown separately. The load generator shares the cores; *client* shows its CPU
+per handshake and the load of its event loop: above 0.8 latency depends more on the client than on the server. Latencies are
 those of the worst round, everything else is the mean of the rounds. *baseline* gives jsonwebtoken a KeyObject, *baseline, string secret*
-the secret as it is, as jsonwebtoken's README shows it. Memory is the growth of the resident set of all server
+the secret as a string, as in jsonwebtoken's README. Memory is the growth of the resident set of all server
 processes, per connection that is open at the end.
 `
 }

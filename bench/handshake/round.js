@@ -1,5 +1,5 @@
 /**
- * One round of the handshake benchmark: a system is started afresh, opened up to, and stopped again.
+ * One round of the handshake benchmark: a system is started, gets its connections, and is stopped.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { startRedis } from '../../test/services/redis.js'
@@ -9,11 +9,11 @@ import { quantiles } from '../measure/quantiles.js'
 
 /**
  * @typedef {object} HandshakeSettings
- * @property {number} connections WebSocket handshakes of a phase
- * @property {number} concurrency of them under way at any time
- * @property {number} polling clients that begin with long polling
+ * @property {number} connections WebSocket handshakes per phase
+ * @property {number} concurrency concurrent handshakes
+ * @property {number} polling clients that start with long polling
  * @property {number} pollingConcurrency
- * @property {number} documents among which the clients are dealt out
+ * @property {number} documents over which the clients are distributed
  * @property {number} workers
  * @property {number} timeoutMs
  *
@@ -26,28 +26,28 @@ import { quantiles } from '../measure/quantiles.js'
  * @property {Record<string, number>} failures by reason
  * @property {number} wallMs
  * @property {number} cpuUs of all server processes without Redis, per handshake
- * @property {number} systemUs of it in the kernel
+ * @property {number} systemUs kernel part of cpuUs
  * @property {number} redisUs
- * @property {import('../measure/quantiles.js').Quantiles} latency from the first packet to the answer to doc:join
- * @property {number[]} spread connections that each worker got
- * @property {{ cpuUs: number, busy: number }} client of the load generator: CPU per handshake, and the share of the
- *   time in which its event loop did not wait
+ * @property {import('../measure/quantiles.js').Quantiles} latency from the first packet to the response to doc:join
+ * @property {number[]} spread connections per worker
+ * @property {{ cpuUs: number, busy: number }} client of the load generator: CPU per handshake, and the share of time in
+ *   which its event loop was not idle
  * @property {Used[]} processes raw
  *
  * @typedef {object} RoundResult
  * @property {string} system
  * @property {PhaseResult[]} phases
  * @property {number} open connections at the end
- * @property {Record<string, number>} lost connections that were open and ended by themselves, by reason
+ * @property {Record<string, number>} lost open connections that were closed from outside, by reason
  * @property {number} residentKb growth of the resident set of all server processes per open connection
- * @property {Used[]} processes raw, from before the first connection to the end
+ * @property {Used[]} processes raw, from before the first connection until the end
  */
 
-/** What is left to do after the last answer, garbage collection for one, belongs to the handshakes. */
+/** Work after the last response, such as garbage collection, counts as part of the handshakes. */
 const SETTLE_MS = 500
-/** Before memory is looked at. */
+/** Delay before memory is measured. */
 const IDLE_MS = 3000
-/** For the server to notice that all connections of a phase have gone. */
+/** Time for the server to notice that all connections of a phase are closed. */
 const CLOSE_MS = 2000
 
 /** Roles that hold connections. */
@@ -88,7 +88,7 @@ export async function runRound (start, settings, onProgress) {
     const wallMs = performance.now() - begin
     await delay(SETTLE_MS)
     const used = difference(before, sample(processes))
-    first += count // each client is a user of its own
+    first += count // a different user per client
     return {
       phase,
       attempted: count,

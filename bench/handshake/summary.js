@@ -1,5 +1,5 @@
 /**
- * From rounds to one line per phase and system, and the ratio between the systems.
+ * Aggregates rounds to one line per phase and system, and computes the ratios between the systems.
  */
 
 /**
@@ -11,19 +11,19 @@
  * @property {number} attempted
  * @property {number} failed
  * @property {Record<string, number>} failures by reason
- * @property {number} cpuUs mean of the rounds, as for all figures but latency
+ * @property {number} cpuUs mean of the rounds, like all figures but latency
  * @property {number} systemUs
  * @property {number} redisUs
  * @property {number} p50 ms, worst round
  * @property {number} p99 ms, worst round
  * @property {number} max ms, worst round
- * @property {string} spread connections per worker, of the least even round
+ * @property {string} spread connections per worker, of the most uneven round
  * @property {number} clientUs
  * @property {number} clientBusy highest of the rounds
  *
  * @typedef {object} Ratio inkcast / another system
  * @property {string} phase
- * @property {string} against the other one
+ * @property {string} against the other system
  * @property {number} cpu
  * @property {number} cpuWithRedis
  *

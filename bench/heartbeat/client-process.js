@@ -1,16 +1,16 @@
 /**
- * A process full of idle clients. It does what its parent says (clients.js) and ends with it.
+ * A process with many idle clients. It takes commands from its parent (clients.js) and ends with it.
  */
 import { openClients } from '../client/open.js'
 import { IdleClient } from './client.js'
 
-/** Source addresses, for more connections than one address has ports. */
+/** Number of source addresses, for more connections than one address has ports. */
 const SOURCES = 16
 
 /** @type {Set<IdleClient>} open */
 const clients = new Set()
 /**
- * Since the last look; times of the first and the last end in ms since 1970.
+ * Counters since the last `look`; times of the first and the last end in ms since 1970.
  * @type {{ pings: number, lost: number, foundAfter: number[], firstEnd: number, lastEnd: number }}
  */
 const seen = { pings: 0, lost: 0, foundAfter: [], firstEnd: 0, lastEnd: 0 }
@@ -53,12 +53,12 @@ const commands = {
     return { ok: score.ok, failures: score.failures }
   },
 
-  /** @param {{ count: number }} options how many die; those that were opened first */
+  /** @param {{ count: number }} options number of clients to die; the oldest first */
   die ({ count }) {
     for (const client of [...clients].slice(0, count)) client.die()
   },
 
-  /** @returns what came since the last look */
+  /** @returns the counters since the last call */
   look () {
     const result = {
       ...seen,
@@ -69,7 +69,7 @@ const commands = {
     return result
   },
 
-  /** @returns how many of the dead are still connected */
+  /** @returns number of dead clients that are still connected */
   waiting () { return { dead: [...clients].filter(({ silentSince }) => silentSince > 0).length } }
 }
 

@@ -1,6 +1,5 @@
 /**
- * A connection that has one document open and does nothing but answer pings, until it is told to be silent as a dead
- * peer is.
+ * A connection that joins one document and only answers pings, until it is told to fall silent like a dead peer.
  */
 import { FrameSocket } from '../client/frame-socket.js'
 import { textFrame } from '../client/frames.js'
@@ -8,14 +7,14 @@ import { textFrame } from '../client/frames.js'
 const PONG = textFrame('3')
 
 /**
- * What is the same for all clients of a process.
+ * State shared by all clients of a process.
  * @typedef {object} Shared
- * @property {number} pings that came
- * @property {(client: IdleClient) => void} onEnd an open connection was closed by the server
+ * @property {number} pings received
+ * @property {(client: IdleClient) => void} onEnd the server closed an open connection
  */
 
 export class IdleClient {
-  /** When it died, ms; 0: it lives. */
+  /** Time of death, ms; 0: alive. */
   silentSince = 0
   #socket
   #open = false
@@ -27,7 +26,7 @@ export class IdleClient {
    * @param {import('../client/websocket-client.js').Target} target
    * @param {{ guid: string, source: string }} member
    * @param {Shared} shared
-   * @param {(error: Error | null) => void} settle called once: it has joined, or failed
+   * @param {(error: Error | null) => void} settle called once: the client has joined, or failed
    */
   constructor (target, { guid, source }, shared, settle) {
     this.#guid = guid
@@ -41,7 +40,7 @@ export class IdleClient {
     )
   }
 
-  /** From now on nothing is answered. */
+  /** Stops answering. */
   die () { this.silentSince = performance.now() }
 
   close () { this.#socket.close() }

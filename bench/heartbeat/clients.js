@@ -1,5 +1,5 @@
 /**
- * Processes of idle clients, seen as one.
+ * Processes with idle clients, seen as one.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -46,7 +46,7 @@ export function createIdleClients (size) {
     /** @param {number} count */
     async die (count) { await ask('die', (i) => ({ count: share(count, i) })) },
 
-    /** What happened since the last look. */
+    /** Counters since the last call. */
     async look () {
       const results = await ask('look')
       const sum = (/** @type {'pings' | 'lost' | 'open' | 'dead'} */ name) =>

@@ -1,5 +1,5 @@
 /**
- * For `node --import`: inkcast without its heartbeat, and otherwise the same, so that Engine.IO's own timers go on.
+ * For `node --import`: inkcast without its heartbeat, so that Engine.IO's own timers run.
  */
 import { register } from 'node:module'
 

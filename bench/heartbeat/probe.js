@@ -1,6 +1,6 @@
 /**
- * For `node --expose-gc --import`: on SIGUSR2 the process writes a line with what it holds after garbage collection,
- * and for how long at most its event loop did nothing else since the last such line.
+ * For `node --expose-gc --import`: on SIGUSR2 the process writes a line with its memory after garbage collection, and
+ * the longest delay of its event loop since the last line.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 

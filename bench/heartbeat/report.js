@@ -1,5 +1,5 @@
 /**
- * The result of the heartbeat benchmark for people, and whether it is good enough.
+ * The result of the heartbeat benchmark as a page, and its requirements.
  */
 import { markdownTable } from '../report/table.js'
 import { TIMEOUT } from './system.js'
@@ -7,13 +7,13 @@ import { TIMEOUT } from './system.js'
 /** @typedef {import('./round.js').RoundResult} RoundResult */
 
 /**
- * Share of a core that healthy connections may take at the longest interval beyond what an empty process does, percent.
+ * Maximum CPU of healthy connections at the longest interval, in addition to an empty process, percent of a core.
  */
 const MAX_CPU = 2
-/** Packets of healthy connections with 60 s, of those that Engine.IO's own timers send every 25 s. */
+/** Maximum packets of healthy connections with 60 s, as a share of those of Engine.IO's own timers (every 25 s). */
 const MAX_PACKETS = 0.45
 
-/** @param {RoundResult[]} rounds the first one is what the others are compared with */
+/** @param {RoundResult[]} rounds the others are compared with the first one */
 export function resultTables (rounds) {
   const [fixed] = rounds
   const living = markdownTable(
@@ -43,14 +43,14 @@ export function resultTables (rounds) {
   const dead = markdownTable(
     [
       'heartbeat',
-      'found after s, p50',
+      'detected after s, p50',
       'max',
       'at most',
       'burst',
       'removed in ms',
       'per second',
       'per second of CPU',
-      'event loop held ms'
+      'event loop blocked ms'
     ],
     rounds.map((round) => [
       round.kind,
@@ -67,17 +67,17 @@ export function resultTables (rounds) {
   return `${living}\n\n${dead}`
 }
 
-/** @param {RoundResult[]} rounds @returns {string[]} what is not as it must be */
+/** @param {RoundResult[]} rounds @returns {string[]} requirements that are not met */
 export function problemsOf (rounds) {
   const [fixed, ...others] = rounds
   return [
     ...rounds.filter(({ lost }) => lost > 0).map(({ kind, lost }) => `${kind}: ${lost} living connections were lost`),
     ...others
       .filter((round) => added(round) > MAX_CPU)
-      .map((round) => `${round.kind}: connections take ${added(round)} % of a core, at most ${MAX_CPU} is allowed`),
+      .map((round) => `${round.kind}: connections use ${added(round)} % of a core, at most ${MAX_CPU} is allowed`),
     ...others
       .filter(({ foundAfter, foundWithin }) => (foundAfter.max ?? 0) > foundWithin)
-      .map(({ kind, foundAfter }) => `${kind}: a dead connection was found after ${foundAfter.max} ms`),
+      .map(({ kind, foundAfter }) => `${kind}: a dead connection was detected after ${foundAfter.max} ms`),
     ...others
       .filter(({ kind }) => kind.includes('60 s'))
       .filter(({ pingsPerSecond }) => pingsPerSecond > MAX_PACKETS * fixed.pingsPerSecond)
@@ -98,7 +98,7 @@ export function renderReport ({ date, command, machine, versions }, settings, ro
 
 ${resultTables(rounds)}
 
-## How it was measured
+## Method
 
 \`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
 ${Object.entries(versions)
@@ -106,17 +106,17 @@ ${Object.entries(versions)
   .join(', ')}.
 
 One embedded process of inkcast per heartbeat, production settings, ${settings.connections} WebSocket connections from ${settings.processes} client processes, each
-with one of ${settings.documents} documents open and silent but for its answers. *own timers* is Socket.IO's own heartbeat (Engine.IO's timers),
-*wheel* that of inkcast. Pings are counted by the clients: *growing* from 5 s after the last connection was opened until all have reached
-the longest interval, then for some ${settings.windowMs / 1000} s, a multiple of it. CPU is user and system time of the whole process, answers included, from /proc, as a share of
-one core; *of it for connections* is without what the process took before there were any.
+with one of ${settings.documents} documents open and silent except for pongs. *own timers* is Socket.IO's own heartbeat (Engine.IO's timers),
+*wheel* is inkcast's. Pings are counted by the clients: *growing* from 5 s after the last connection was opened until all have reached
+the longest interval, then for some ${settings.windowMs / 1000} s, a multiple of it. CPU is user and system time of the whole process, including pongs, from /proc, as a share of
+one core; *of it for connections* is the increase over the process without connections.
 Heap and resident set are the growth over the empty process after a garbage collection, per connection, 5 s after the last one was opened.
 
-Then ${settings.dying} of the clients fall silent with their connections open: *found after* is the time until theirs is closed, *at most* the
-advertised interval and the time-out of ${TIMEOUT / 1000} s. In the end all that are left fall silent, the process is stopped (SIGSTOP) until
-every ping is overdue, and continued, so that all of them expire at once: *removed* is the time from the first connection closed to the last, as the clients
-see it, which also says how far apart their pings were (the wheel sends them, and closes connections, 100 at a time, and lets other work
-between); *per second of CPU* is what one core could remove. *event loop held* the longest time for which the process did nothing else meanwhile.
+Then ${settings.dying} of the clients fall silent with their connections open: *detected after* is the time until their connections are closed, *at most* the
+advertised interval plus the timeout of ${TIMEOUT / 1000} s. At the end all remaining clients fall silent, the process is stopped (SIGSTOP) until
+every ping is overdue, and continued, so that all of them expire at once: *removed* is the time from the first closed connection to the last, as seen by the
+clients, which also depends on the spacing of their pings (the wheel sends them, and closes connections, 100 at a time, and lets other work
+between); *per second of CPU* is the number that one core could remove, *event loop blocked* the longest delay of the event loop during this time.
 `
 }
 

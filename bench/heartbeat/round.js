@@ -1,6 +1,6 @@
 /**
- * One round of the heartbeat benchmark: an inkcast is started, filled with idle connections and looked at while they
- * live, while some of them die, and when all that are left die at once.
+ * One round of the heartbeat benchmark: an inkcast is started, filled with idle connections and observed while they
+ * live, while some of them die, and when all the others die at once.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { usageOf } from '../measure/processes.js'
@@ -11,9 +11,9 @@ import { KINDS, TIMEOUT, startKind } from './system.js'
 /**
  * @typedef {object} HeartbeatSettings
  * @property {number} connections
- * @property {number} dying of them, while the others live
+ * @property {number} dying number of clients that die while the others live
  * @property {number} processes of clients
- * @property {number} windowMs how long the living are looked at
+ * @property {number} windowMs observation time of living connections
  * @property {number} documents
  *
  * @typedef {object} RoundResult
@@ -26,18 +26,18 @@ import { KINDS, TIMEOUT, startKind } from './system.js'
  * @property {number} growingPingsPerSecond until the longest interval is reached
  * @property {number} pingsPerSecond at the longest interval
  * @property {number} cpu share of a core at the longest interval, percent
- * @property {number} lost connections that lived and were closed
+ * @property {number} lost living connections that were closed
  * @property {import('../measure/quantiles.js').Quantiles} foundAfter time from a client's death to the end of its
  *   connection, ms
- * @property {number} foundWithin advertised interval and time-out, ms
+ * @property {number} foundWithin advertised interval plus timeout, ms
  * @property {number} burst connections that expired at once
- * @property {number} burstMs from the first to the last
+ * @property {number} burstMs from the first end to the last
  * @property {number} burstCpuMs
  * @property {number} burstPerSecond
- * @property {number} burstDelayMs longest time for which the event loop did nothing else
+ * @property {number} burstDelayMs longest delay of the event loop
  */
 
-/** Until every connection has come to the longest interval: two answers for each of three steps, ms. */
+/** Time until every connection has reached the longest interval: two pongs for each of three steps, ms. */
 const growing = (/** @type {{ min: number, max: number }} */ { min, max }) =>
   min === max ? max : 2 * (3 * min + max - min) + max
 
@@ -66,7 +66,7 @@ export async function runRound (kind, { connections, dying, processes, windowMs,
     return { cpu: (cpuMs - before) / seconds / 10, pings: pings / seconds, lost }
   }
 
-  /** Waits until the dead are found. */
+  /** Waits until the dead connections are detected. */
   async function found () {
     while (await clients.waiting() > 0) await delay(250)
     return clients.look()
@@ -88,7 +88,7 @@ export async function runRound (kind, { connections, dying, processes, windowMs,
     onProgress('growing')
     const young = await observe(growing(KINDS[kind]))
     onProgress('at the longest interval')
-    // whole intervals: those who came together are pinged together
+    // whole intervals: clients that connected together are pinged together
     const old = await observe(Math.max(1, Math.round(windowMs / max)) * max)
     onProgress(`${dying} die`)
     await clients.die(dying)
@@ -97,7 +97,7 @@ export async function runRound (kind, { connections, dying, processes, windowMs,
     onProgress('all die')
     await clients.die(connections)
     process.kill(system.pid, 'SIGSTOP')
-    // whoever is not pinged in this time is pinged at its end, all at once; and then none of them answers
+    // pings of this time are sent at its end, all at once, and remain unanswered
     await delay(max + 1000)
     process.kill(system.pid, 'SIGCONT')
     await delay(TIMEOUT / 2)

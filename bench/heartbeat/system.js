@@ -1,5 +1,5 @@
 /**
- * One embedded inkcast: a single process, so that its figures are those of one worker.
+ * One embedded inkcast: a single process, so that its figures match those of one worker.
  */
 import { fileURLToPath } from 'node:url'
 import { freePorts } from '../../test/services/ports.js'
@@ -14,7 +14,7 @@ export const KINDS = {
   'wheel, 5 to 60 s': { ownTimers: false, min: 5000, max: 60_000 },
   'wheel, 25 s': { ownTimers: false, min: 25_000, max: 25_000 }
 }
-/** ms */
+/** In ms. */
 export const TIMEOUT = 20_000
 
 /** @typedef {{ heapUsed: number, rss: number, delayMs: number }} Probe bytes, ms */

@@ -1,5 +1,5 @@
 /**
- * Where figures come from: without machine and versions they say nothing. No host name: it says nothing either.
+ * Environment of a measurement: figures mean nothing without machine and versions. The host name is left out.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -29,7 +29,7 @@ const PACKAGES = [
  */
 
 /**
- * @param {Record<string, string>} [services] their versions
+ * @param {Record<string, string>} [services] versions of services
  * @returns {Environment}
  */
 export function environment (services = {}) {
@@ -53,7 +53,7 @@ export function environment (services = {}) {
   }
 }
 
-/** Not every package exports its package.json, so it is looked for above the entry file. @param {string} name */
+/** Searches above the entry file, because not every package exports its package.json. @param {string} name */
 function installedVersion (name) {
   let folder = path.dirname(require.resolve(name))
   while (!folder.endsWith(path.join('node_modules', name))) folder = path.dirname(folder)

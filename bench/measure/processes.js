@@ -1,5 +1,5 @@
 /**
- * What processes have used, from /proc (Linux; man 5 proc).
+ * Resource usage of processes, from /proc (Linux; man 5 proc).
  */
 import { readdirSync, readFileSync } from 'node:fs'
 
@@ -7,18 +7,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /**
  * @typedef {object} Usage
- * @property {number} cpuMs user and system time of all threads since the process began
- * @property {number} systemMs the system time in it, in steps of 10 ms
+ * @property {number} cpuMs user and system time of all threads since the start of the process
+ * @property {number} systemMs its system time, in steps of 10 ms
  * @property {number} residentKb
  * @property {number} descriptors open files and sockets
  */
 
-/** Clock ticks are 10 ms on every architecture that Node has builds for (USER_HZ). */
+/** A clock tick is 10 ms on every architecture that Node supports (USER_HZ). */
 const TICK_MS = 10
 const PAGE_KB = 4
 
 /**
- * Fields of /proc/<pid>/stat after the command, which may hold spaces and parentheses itself.
+ * Fields of /proc/<pid>/stat after the command, which may contain spaces and parentheses.
  * @param {number} pid
  * @returns {string[]} the first one is field 3, the state
  * @throws {Error} when there is no such process
@@ -32,7 +32,7 @@ function statFields (pid) {
 export function usageOf (pid) {
   const fields = statFields(pid)
   return {
-    // threads that have ended are in the first one only, which is in steps of 10 ms
+    // only the first one includes ended threads; it has steps of 10 ms
     cpuMs: Math.max((Number(fields[11]) + Number(fields[12])) * TICK_MS, threadsMs(pid)),
     systemMs: Number(fields[12]) * TICK_MS,
     residentKb: Number(fields[21]) * PAGE_KB,
@@ -41,9 +41,9 @@ export function usageOf (pid) {
 }
 
 /**
- * Run time of the threads there are, from the scheduler, which counts nanoseconds.
+ * Run time of the living threads, from the scheduler, in nanoseconds.
  * @param {number} pid
- * @returns {number} ms; 0 on a kernel that does not tell
+ * @returns {number} ms; 0 on a kernel without this file
  */
 function threadsMs (pid) {
   let total = 0
@@ -51,7 +51,7 @@ function threadsMs (pid) {
     try {
       total += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ', 1)[0])
     } catch {
-      // it has ended meanwhile, or there is no such file
+      // the thread has ended, or there is no file
     }
   }
   return total / 1e6
@@ -72,14 +72,14 @@ export function processTree (root, roleOf) {
       const parent = Number(statFields(Number(name))[1])
       children.set(parent, [...children.get(parent) ?? [], Number(name)])
     } catch {
-      // it has ended meanwhile
+      // the process has ended
     }
   }
   const found = [root]
   for (const pid of found) found.push(...children.get(pid) ?? [])
   return found.flatMap((pid) => {
     const [program = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-    // the guard's watcher is a shell, and no part of the system
+    // the guard's watcher is a shell, and not part of the system
     return pid === root || /node$/.test(program) ? [{ pid, role: roleOf(args.join(' ')) }] : []
   })
 }
@@ -91,7 +91,7 @@ export function processTree (root, roleOf) {
 export const sample = (processes) => processes.map((each) => ({ ...each, ...usageOf(each.pid) }))
 
 /**
- * What was used between two samples of the same processes.
+ * Usage between two samples of the same processes.
  * @param {(ServerProcess & Usage)[]} before
  * @param {(ServerProcess & Usage)[]} after
  * @returns {(ServerProcess & Usage)[]}

@@ -1,5 +1,5 @@
 /**
- * @typedef {object} Quantiles ms; null where there was nothing to measure
+ * @typedef {object} Quantiles ms; null without values
  * @property {number | null} p50
  * @property {number | null} p99
  * @property {number | null} max
@@ -7,7 +7,7 @@
 
 /**
  * @param {ArrayLike<number>} values
- * @param {number} [digits] after the point; default 1: more is not told by the clock of a busy machine
+ * @param {number} [digits] decimals; default 1: the clock of a busy machine is not more precise
  * @returns {Quantiles} by nearest rank
  */
 export function quantiles (values, digits = 1) {
@@ -17,5 +17,5 @@ export function quantiles (values, digits = 1) {
   return { p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-/** @param {number} value @param {number} digits after the point */
+/** @param {number} value @param {number} digits decimals */
 export const round = (value, digits) => Math.round(value * 10 ** digits) / 10 ** digits

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { ensureInstalled } from '../../test/services/install.js'
 import { ensureKafkaJars } from '../../test/services/kafka-jars.js'
 
-/** @returns {Promise<{ redis: string, kafka: string }>} installs what is missing */
+/** @returns {Promise<{ redis: string, kafka: string }>} installs missing services */
 export async function serviceVersions () {
   await ensureInstalled(['redis-server', 'java'])
   const jars = readdirSync(path.dirname(await ensureKafkaJars()))

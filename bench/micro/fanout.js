@@ -1,6 +1,6 @@
 /**
- * A record to all members of a document on one worker, without the write itself: WebSockets that take everything and do
- * nothing. A time is that of the whole record; divide it by the members.
+ * A record to all members of a document on one worker, without the actual write: WebSockets that discard everything. A
+ * time is that of the whole record; divide it by the members.
  */
 import { Server } from 'socket.io'
 import { systemClock } from '../../src/common/clock.js'
@@ -28,7 +28,7 @@ const connectionContext = {
   listMembers: nothing, lastSeenOf: () => 0, spliced: true
 }
 
-/** @type {any} takes everything and does nothing */
+/** @type {any} discards everything */
 const netSocket = { on () { return this }, write: nothing, writableLength: 0 }
 const engineSocket = () => new EngineSocket('', /** @type {any} */ (null), /** @type {any} */ (null), netSocket)
 

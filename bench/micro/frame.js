@@ -1,6 +1,6 @@
 /**
- * Making the frame of a record, once per record, codec and worker: spliced, as inkcast does it, and as a stock server
- * does it, which decodes the record and encodes it again.
+ * Creating the frame of a record, once per record, codec and worker: spliced, as in inkcast, and decoded and
+ * re-encoded, as in a stock server.
  */
 import { createRequire } from 'node:module'
 import { Encoder as MsgpackEncoder } from 'socket.io-msgpack-parser'
@@ -11,7 +11,7 @@ import { encodeMsgpack } from '../../src/wire/msgpack.js'
 import { valueOf } from '../message.js'
 import { META, publicationOf, runBenchmarks } from './run.js'
 
-/** The one that comes with Socket.IO. @type {{ frame: (data: Buffer, options: object) => Buffer[] }} */
+/** The version that Socket.IO uses. @type {{ frame: (data: Buffer, options: object) => Buffer[] }} */
 const Sender = createRequire(import.meta.url)('ws').Sender
 
 const value = valueOf(1, 1, 1)
@@ -22,7 +22,7 @@ const msgpackEncoder = new MsgpackEncoder()
 const packet = () => ({ type: 2, nsp: '/', data: ['message', JSON.parse(String(value)), META] })
 
 await runBenchmarks('Frame of a 500 byte record', {
-  'envelope from the bus, read': () => decodeEnvelope(envelope),
+  'envelope from the bus, decoded': () => decodeEnvelope(envelope),
   'JSON, spliced': () => jsonMessage('message', value, META),
   'JSON, decoded and encoded (stock)': () =>
     Sender.frame(Buffer.from(`4${encoder.encode(packet())[0]}`), {

@@ -1,6 +1,6 @@
 /**
- * Memory of a worker for members in the presence of documents, without their connections and without the store:
- * `node --expose-gc bench/micro/presence.js`.
+ * A worker's memory for members in the presence of documents, without their connections and without the store: `node
+ * --expose-gc bench/micro/presence.js`.
  */
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createLog } from '../../src/common/log.js'
@@ -10,7 +10,7 @@ import { createSessionIds } from '../../src/wire/session-id.js'
 const CONNECTIONS = 100_000
 const newId = createSessionIds(1)
 
-/** A store that takes everything and tells each document's first change, which is all that rooms wait for. */
+/** A store that accepts everything and reports only each document's first change, which rooms wait for. */
 function createStore () {
   /** @type {import('../../src/presence/contract.js').PresenceHandlers | undefined} */
   let handlers
@@ -47,7 +47,7 @@ function heap () {
   return process.memoryUsage().heapUsed
 }
 
-/** Nothing of one round is freed in the next. @type {unknown[]} */
+/** Keeps the memory of one round during the next. @type {unknown[]} */
 const kept = []
 for (const perDocument of [1, 5, 100, 5000]) {
   const presence = createPresence({
@@ -57,7 +57,7 @@ for (const perDocument of [1, 5, 100, 5000]) {
     metrics: createMetrics({ processMetrics: false }), log: createLog({ level: 'silent', pretty: false, role: 'bench' })
   })
   await presence.start()
-  // what connections have anyway
+  // state that connections have anyway
   const participants = Array.from({ length: CONNECTIONS }, (_, i) => ({
     id: newId(),
     uid: `user-${i}`,
@@ -73,7 +73,7 @@ for (const perDocument of [1, 5, 100, 5000]) {
       presence.join(participant, guids[Math.floor(i / perDocument)], places[i], { color: '#1e90ff', n: i })
     )
   )
-  // until nothing is due any more
+  // until no work is due
   await new Promise((resolve) => { setTimeout(resolve, 5000) })
   console.log(
     `${perDocument} per document and worker: ${Math.round((heap() - before) / CONNECTIONS)} bytes each, the state of ${JSON.stringify({ state: { color: '#1e90ff', n: CONNECTIONS - 1 } }).length} in it`

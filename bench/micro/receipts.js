@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Cost of pending receipts: heap and array buffers of one worker with 100,000 clients asked, in several shapes, and
- * the CPU time of asking and of an acknowledgement. Exits with 1 where they cost 50 MB or the summaries do not add up.
+ * Cost of pending receipts: heap and array buffers of one worker with 100,000 clients asked, in several shapes, and the
+ * CPU time of a request and of an acknowledgement. Exits with 1 if they cost 50 MB or the summaries do not add up.
  *
  *   node --expose-gc bench/micro/receipts.js
  */
@@ -26,7 +26,7 @@ const connections = Array.from(
   (_, i) => /** @type {any} */ ({ id: `sid${i}`.padEnd(20, 'x'), uid: `user-${i}`, receiver: null })
 )
 
-/** Others take part, and never report. @type {import('../../src/receipts/redis-receipts.js').ReceiptParts} */
+/** Other workers take part and never report. @type {import('../../src/receipts/redis-receipts.js').ReceiptParts} */
 const parts = { announce: async () => {}, report: async (_id, part) => [part], close: async () => [] }
 
 async function used () {
@@ -66,7 +66,7 @@ async function measure (members) {
     clock,
     now
   })
-  // each as a worker gets it, with strings of its own
+  // separate strings per record, as on a worker
   const bytes = Array.from({ length: records }, (_, i) =>
     encodeEnvelope(
       {
@@ -98,7 +98,7 @@ async function measure (members) {
     }
   }, PENDING)
   const fresh = await used() - before
-  // a tenth never answers, so that every receipt of several members is still there
+  // a tenth never answers, so that every receipt with several members stays pending
   time += 40
   const answering = members === 1 ? 0 : PENDING * 0.9
   const acknowledge = answering === 0 ? undefined : cpu(() => {
@@ -126,7 +126,7 @@ async function measure (members) {
 /** @param {number} bytes */
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1).padStart(5)} MB`
 
-// the first one also pays for what is made once
+// the first measurement includes one-time costs
 await measure(100)
 console.log(`Node ${process.version}, ${PENDING} clients asked`)
 const results = []

@@ -1,10 +1,10 @@
 /**
- * What the micro benchmarks share.
+ * Shared parts of the micro benchmarks.
  */
 import { Bench } from 'tinybench'
 import { markdownTable } from '../report/table.js'
 
-/** What stands beside the payload. */
+/** Metadata beside the payload. */
 export const META = { guid: 'document-1', offset: 1, traceId: '0'.repeat(32), ts: 1_732_184_440_123 }
 
 /**
@@ -25,7 +25,7 @@ export const publicationOf = (value) => ({
 })
 
 /**
- * Runs them one after the other and prints a table.
+ * Runs tasks one after the other and prints a table.
  * @param {string} title
  * @param {Record<string, () => unknown>} tasks by name
  */

@@ -1,5 +1,5 @@
 /**
- * A process full of members. It does what its parent says (round.js) and ends with it.
+ * A process with many members. It takes commands from its parent (round.js) and ends with it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSigner } from 'fast-jwt'
@@ -7,9 +7,9 @@ import { openClients } from '../client/open.js'
 import { quantiles } from '../measure/quantiles.js'
 import { RoomClient } from './client.js'
 
-/** Source addresses, for more connections than one address has ports. */
+/** Number of source addresses, for more connections than one address has ports. */
 const SOURCES = 16
-/** What is done over a time is done in steps of this many ms. */
+/** Step of actions that are spread over time, ms. */
 const STEP = 10
 
 /** @type {RoomClient[]} */
@@ -52,7 +52,7 @@ const commands = {
     return { ok: score.ok, failures: score.failures }
   },
 
-  /** @param {{ guid: string, ms: number }} options within which all join */
+  /** @param {{ guid: string, ms: number }} options ms: duration over which the joins are spread */
   async join ({ guid, ms }) {
     /** @type {number[]} */
     const latencies = []
@@ -71,13 +71,15 @@ const commands = {
     return { latency: quantiles(latencies), failures }
   },
 
-  /** @param {{ guid: string, ms: number, count: number }} options changes of states, dealt out among the members */
+  /**
+   * @param {{ guid: string, ms: number, count: number }} options count: changes of states, distributed over the members
+   */
   async change ({ guid, ms, count }) {
     await spread(count, ms, (i) => { clients[i % clients.length].setState(guid, stateOf(i + 7)) })
     return null
   },
 
-  /** @returns what the members were told since the last look */
+  /** @returns what the members received since the last call */
   look () {
     const seen = {
       bytes: quantiles(clients.map(({ bytes }) => bytes), 0),
@@ -89,7 +91,7 @@ const commands = {
     return seen
   },
 
-  /** @returns the lowest and the highest number of members that any of them was told last */
+  /** @returns the lowest and the highest of the members' latest counts */
   counts () { return [Math.min(...clients.map(({ count }) => count)), Math.max(...clients.map(({ count }) => count))] },
 
   close () {

@@ -1,5 +1,5 @@
 /**
- * A connection that takes part in the presence of one document, and counts what it is told of it.
+ * A connection in the presence of one document that counts the presence messages it receives.
  */
 import { FrameSocket } from '../client/frame-socket.js'
 import { textFrame } from '../client/frames.js'
@@ -8,10 +8,10 @@ const PONG = textFrame('3')
 const PRESENCE = '42["doc:presence"'
 
 export class RoomClient {
-  /** Of presence: answers to joins and events. */
+  /** Of presence messages: responses to joins, and events. */
   bytes = 0
   messages = 0
-  /** The last that it was told. */
+  /** Latest number of members received. */
   count = 0
   #socket
   #token
@@ -21,7 +21,7 @@ export class RoomClient {
   /**
    * @param {import('../client/websocket-client.js').Target} target
    * @param {{ token?: string, source: string }} member
-   * @param {(error: Error | null) => void} settle called once: it is connected, or failed
+   * @param {(error: Error | null) => void} settle called once: the client is connected, or failed
    */
   constructor (target, { token, source }, settle) {
     this.#token = token
@@ -60,7 +60,7 @@ export class RoomClient {
     if (begin === PRESENCE) {
       this.bytes += payload.length
       this.messages++
-      // the fields before and after it are long, so it is looked for from the end; a list or a mark may come after it
+      // searched from the end, because the fields around it are long; a list or a mark may follow
       this.count = Number(
         /"count":(\d+)[^{}]*\}\]$|"count":(\d+),"members"/.exec(payload.toString())?.slice(1).find(Boolean)
       )

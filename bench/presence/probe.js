@@ -1,6 +1,5 @@
 /**
- * For `node --import`: on SIGUSR2 a process writes a line with how long its event loop was busy with something else
- * since the last such line, ms.
+ * For `node --import`: on SIGUSR2 the process writes a line with the delays of its event loop since the last line, ms.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 

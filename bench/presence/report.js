@@ -1,11 +1,11 @@
 /**
- * The result of the presence benchmark for people, and whether it is good enough.
+ * The result of the presence benchmark as a page, and its requirements.
  */
 import { markdownTable } from '../report/table.js'
 
 /** @typedef {import('./round.js').RoundResult} RoundResult */
 
-/** What one client may be sent while a room fills, bytes, and how late a worker's event loop may be, ms. */
+/** Maximum data sent to one client while a room fills, bytes, and maximum delay of a worker's event loop, ms. */
 const MAX_BYTES = 250_000
 const MAX_LAG = 100
 
@@ -15,7 +15,7 @@ export function resultTables (rounds) {
     [
       'members',
       'joined in s',
-      'all known after s',
+      'all informed after s',
       'answer p50 ms',
       'p99',
       'messages',
@@ -58,7 +58,7 @@ export function resultTables (rounds) {
   return `All join:\n\n${joining}\n\nThen a tenth of them changes its state each second, for 5 s:\n\n${changing}`
 }
 
-/** @param {RoundResult[]} rounds @returns {string[]} what is not as it must be */
+/** @param {RoundResult[]} rounds @returns {string[]} requirements that are not met */
 export function problemsOf (rounds) {
   return rounds.flatMap(({ members, joining: { failures, bytes, lag } }) => [
     ...Object.entries(failures).map(([reason, count]) => `${members} members: ${count} joins failed: ${reason}`),
@@ -81,17 +81,17 @@ export function renderReport ({ date, command, machine, versions }, { workers, j
 
 ${resultTables(rounds)}
 
-## How it was measured
+## Method
 
 \`${command}\` on ${date}, ${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.kernel}, load ${machine.load} before the run.
 ${Object.entries(versions)
   .map(([name, version]) => `${name} ${version}`)
   .join(', ')}.
 
-\`npm start\` with ${workers} gateway workers and a Redis of its own, production settings. WebSocket connections of one client process, each another user with a
-token, are open; then all join one document with a state of some 60 bytes, evenly over ${joinMs / 1000} s. *All known*: every member has been told the number of all. Bytes and
-messages are what clients got of presence: answers to joins and \`doc:presence\`. *Lag* is the delay of the event loop of the worse of the workers, looked at
-every 10 ms; clients, workers and Redis share the cores. Above \`PRESENCE_MAX_MEMBERS\` (500) members are told their number only.
+\`npm start\` with ${workers} gateway workers and a Redis of its own, production settings. WebSocket connections of one client process, each a different user with a
+token, are open; then all join one document with a state of some 60 bytes, evenly over ${joinMs / 1000} s. *All informed*: every member knows the number of all. Bytes and
+messages are the presence data that clients got: responses to joins and \`doc:presence\`. *Lag* is the event-loop delay of the slower worker, sampled
+every 10 ms; clients, workers and Redis share the cores. Above \`PRESENCE_MAX_MEMBERS\` (500) members only get their number.
 `
 }
 

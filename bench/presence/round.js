@@ -1,5 +1,5 @@
 /**
- * One room of a size: all join within some seconds, then states change.
+ * One room of a given size: all members join within some seconds, then states change.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { difference, sample } from '../measure/processes.js'
 /** @typedef {import('./client-process.js').Commands} Commands */
 
 const FILE = fileURLToPath(new URL('client-process.js', import.meta.url))
-/** How long states change, ms, and by how many of the members in a second. */
+/** Duration of the state changes, ms, and the share of members that change per second. */
 const CHANGING_MS = 5000
 const CHANGING_SHARE = 0.1
 
@@ -33,7 +33,7 @@ export async function runRound (system, { members, joinMs, secret }) {
   }
   const workers = system.processes.filter(({ role }) => role === 'gateway')
 
-  /** @returns {Promise<{ p99: number, max: number }>} of the worst worker since the last look */
+  /** @returns {Promise<{ p99: number, max: number }>} of the slowest worker since the last call */
   async function lag () {
     const lines = () =>
       system
@@ -59,7 +59,7 @@ export async function runRound (system, { members, joinMs, secret }) {
     const begin = performance.now()
     const { latency, failures } = await ask('join', { guid, ms: joinMs })
     const joinedMs = performance.now() - begin
-    await waitUntil('everybody to know all', async () => {
+    await waitUntil('every member to know the number of all', async () => {
       const counts = await ask('counts')
       if (counts.some((count) => count !== members)) throw new Error(`between ${counts.join(' and ')} of ${members}`)
     })

@@ -1,5 +1,5 @@
 /**
- * Records to the floor (bench/floor): the frame that inkcast's clients get, ready to be written, after the document's
+ * Records to the floor (bench/floor): the same frame as for inkcast's clients, ready to write, after the document's
  * number and the frame's length.
  */
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { jsonMessage } from '../../src/wire/packet.js'
 import { guidOf } from '../job.js'
 import { HOST } from '../systems/system.js'
 
-/** Says that this connection brings records and wants none. */
+/** Marks a connection that publishes records and receives none. */
 const PUBLISHER = 0xffff_ffff
 const TRACE_ID = '0'.repeat(32)
 

@@ -1,5 +1,5 @@
 /**
- * Records to Kafka, as a business service would send them.
+ * Records to Kafka, sent as by a business service.
  */
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import { guidOf } from '../job.js'
@@ -10,7 +10,7 @@ import { guidOf } from '../job.js'
  */
 export async function openKafka ({ brokers, topic }) {
   const kafka = new Kafka({ clientId: 'bench', brokers: brokers.split(','), logLevel: logLevel.ERROR })
-  // one request at a time: the next would overtake one that has to be sent again
+  // one request at a time, so that no request overtakes one that is being retried
   const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, maxInFlightRequests: 1 })
   await producer.connect()
   return async (records) => {

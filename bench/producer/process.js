@@ -1,5 +1,5 @@
 /**
- * Publishes records, in a process of its own whose CPU nobody's figures contain. It does what its parent says
+ * Publishes records, in a process of its own whose CPU time is in no figure. It takes commands from its parent
  * (producer.js) and ends with it.
  */
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { now, valueOf } from '../message.js'
 import { openFloor } from './floor.js'
 import { openKafka } from './kafka.js'
 
-/** Records handed over in one go: a batch for the broker of at most half a megabyte. */
+/** Records per call: a batch for the broker of at most half a megabyte. */
 const CHUNK = 1000
 
 /**
@@ -29,7 +29,7 @@ const commands = {
 
   /**
    * @param {import('../job.js').Job} job
-   * @returns {Promise<{ lateMs: number }>} how late the latest record was at most
+   * @returns {Promise<{ lateMs: number }>} maximum delay of a record
    */
   async produce ({ base, documents, records, perSecond }) {
     /** @param {number} from @param {number} to */

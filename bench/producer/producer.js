@@ -1,5 +1,5 @@
 /**
- * The process that publishes, seen from its parent.
+ * The producer's process, seen from its parent.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,10 +13,10 @@ const FILE = fileURLToPath(new URL('process.js', import.meta.url))
 export async function startProducer (destination) {
   const child = fork(FILE)
   const ended = once(child, 'exit').then(() => { throw new Error('the producer ended') })
-  ended.catch(() => {}) // looked at below, as long as somebody waits for an answer
+  ended.catch(() => {}) // checked below, while a response is pending
 
   /**
-   * One at a time.
+   * Calls the process, one call at a time.
    * @template {keyof import('./process.js').Commands} C
    * @param {C} command
    * @param {Parameters<import('./process.js').Commands[C]>[0]} options

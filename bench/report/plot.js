@@ -1,6 +1,6 @@
 /**
- * A line plot as SVG, both axes logarithmic. Our own: polylines and two axes take a few lines, a plotting library would
- * bring a browser's DOM.
+ * A line plot as SVG, both axes logarithmic. Written by hand: polylines and two axes take a few lines; a plotting
+ * library would add a browser's DOM.
  */
 const WIDTH = 720
 const HEIGHT = 400
@@ -9,7 +9,7 @@ const RIGHT = 560
 const TOP = 44
 const BOTTOM = 350
 const LINE_HEIGHT = 16
-// told apart by everybody (Okabe and Ito), on a light page and on a dark one
+// distinguishable for color-blind readers (Okabe and Ito), on a light page and on a dark one
 const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00']
 const GREY = '#808080'
 
@@ -18,9 +18,9 @@ const GREY = '#808080'
 /**
  * @param {object} plot
  * @param {string} plot.title
- * @param {string} plot.x what the axis shows
+ * @param {string} plot.x label of the axis
  * @param {string} plot.y
- * @param {Series[]} plot.series at least one, with a point; every number above 0
+ * @param {Series[]} plot.series at least one, with a point; all numbers positive
  * @returns {string}
  */
 export function renderPlot ({ title, x, y, series }) {
@@ -67,7 +67,7 @@ function scale (values, from, to) {
   return { ticks, at: (/** @type {number} */ value) => from + (Math.log(value) - low) / (high - low) * (to - from) }
 }
 
-/** Powers of ten, with 2 and 5 between them where there are few. @param {number} min @param {number} max */
+/** Powers of ten, with 2 and 5 in between if there are few. @param {number} min @param {number} max */
 function ticksFor (min, max) {
   const steps = max / min > 300 ? [1] : [1, 2, 5]
   const ticks = []
@@ -78,7 +78,7 @@ function ticksFor (min, max) {
 }
 
 /**
- * Names stand where their lines end, one below the other where those are close.
+ * Names are placed at the ends of their lines, and moved apart where these are close.
  * @param {number[]} ends
  * @returns {number[]}
  */

@@ -1,5 +1,5 @@
 /**
- * A progress bar on stderr, if a person is there to see it.
+ * A progress bar on stderr, if it is a terminal.
  */
 const WIDTH = 30
 
@@ -19,7 +19,7 @@ export function createProgress (stream = process.stderr) {
       last = line
     },
 
-    /** Removes the bar, so that something else can be written. */
+    /** Removes the bar, so that other output can be written. */
     clear () {
       if (stream.isTTY && last !== '') stream.write('\r\x1b[K')
       last = ''

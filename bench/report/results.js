@@ -1,5 +1,5 @@
 /**
- * Keeps results, because claims elsewhere quote them: all pages, and the raw data of each topic's last run.
+ * Saves results that docs quote: all pages, and the raw data of each topic's last run.
  */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url'
 const FOLDER = fileURLToPath(new URL('../results/', import.meta.url))
 
 /**
- * Writes `<name>-<date>.json` with everything, `.md` for people and a `.svg` for each plot. Deletes the JSON of earlier
+ * Writes `<name>-<date>.json` with the raw data, a `.md` page and a `.svg` for each plot. Deletes the JSON of earlier
  * runs.
  * @param {string} name
  * @param {object} result
  * @param {(plotFile: (plot: string) => string) => string} page
  * @param {{ plots?: Record<string, string>, folder?: string, date?: Date }} [options] plots: SVG by name
- * @returns {string[]} the files, relative to the working directory
+ * @returns {string[]} paths of the files, relative to the working directory
  */
 export function saveResults (name, result, page, { plots = {}, folder = FOLDER, date = new Date() } = {}) {
   mkdirSync(folder, { recursive: true })

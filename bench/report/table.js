@@ -1,5 +1,5 @@
 /**
- * A Markdown table whose columns are aligned: figures to the right, text to the left.
+ * A Markdown table with aligned columns: numbers to the right, text to the left.
  * @param {string[]} head
  * @param {(string | number)[][]} rows
  * @returns {string}

@@ -1,5 +1,5 @@
 /**
- * Many connections, and a worker that is killed: what is told, when, how often, and whether all counts are right.
+ * Many connections and a killed worker: which events are sent, when, how often, and whether all counts are correct.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs from 'kafkajs'
@@ -16,33 +16,33 @@ import { startInkcast } from '../systems/inkcast.js'
 /**
  * @typedef {object} SessionSettings
  * @property {number} connections
- * @property {number} documents they are dealt out among
- * @property {number} alone more connections, each in a document of its own
+ * @property {number} documents over which the connections are distributed
+ * @property {number} alone additional connections, each in a document of its own
  *
  * @typedef {object} RoundResult
  * @property {string} kind
  * @property {number} connections
- * @property {number} onlineMs from the last handshake until all were told to be online and to have joined
- * @property {number} killed connections of the worker that was killed
- * @property {number} goneMs until readers no longer found any of them
- * @property {number} firstMs until the first was told to be offline
- * @property {number} lastMs until all were, and everything was told that was expected
- * @property {Record<string, number>} events that were expected, by operator
+ * @property {number} onlineMs from the last handshake until all were reported as online and joined
+ * @property {number} killed connections of the killed worker
+ * @property {number} goneMs until readers found none of them
+ * @property {number} firstMs until the first offline event
+ * @property {number} lastMs until all expected events
+ * @property {Record<string, number>} events expected ones, by operator
  * @property {number} missing
  * @property {number} doubled
  * @property {number} unexpected
- * @property {number} wrongCounts documents whose number of members is not that of those that are left
+ * @property {number} wrongCounts documents whose number of members differs from the remaining ones
  */
 
 const SECRET = 'a secret for benchmarks, of more than 32 characters'
-/** Documents that one client has for itself have numbers from here on. */
+/** First number of the documents with one client each. */
 const ALONE = 1_000_000
 const TIMEOUT = 60_000
-/** What comes twice comes within this time, ms. */
+/** Time to wait for duplicates, ms. */
 const LATE = 8000
 
-/** Whether a launcher takes the place of the worker that was killed. */
-export const KINDS = /** @type {const} */ (['started again', 'not replaced'])
+/** Whether a launcher restarts the killed worker. */
+export const KINDS = /** @type {const} */ (['restarted', 'not replaced'])
 
 /**
  * @param {typeof KINDS[number]} kind
@@ -98,7 +98,7 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
     const connected = Date.now()
     await until(
       () => count(events, 'online') >= total && count(events, 'joined') >= total,
-      'all to be told to be online'
+      'all online events'
     )
     const onlineMs = Date.now() - connected
 
@@ -124,7 +124,7 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
     })
     const left = usersOf.find((users) => users.length === open)
     if (left === undefined)
-      throw new Error(`${open} connections are left, workers have ${usersOf.map((users) => users.length)} users`)
+      throw new Error(`${open} connections remain, workers have ${usersOf.map((users) => users.length)} users`)
     const gone = usersOf.filter((users) => users !== left).flat()
 
     const document = (/** @type {string} */ uid) => {
@@ -142,14 +142,14 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
 
     await until(
       async () => (await store.sessions(gone[0])).length === 0,
-      'readers to find nobody of the worker that was killed'
+      'readers to find no connection of the killed worker'
     )
     const goneMs = Date.now() - begin
-    await until(() => count(events.slice(from), 'offline') > 0, 'the first to be told to be offline')
+    await until(() => count(events.slice(from), 'offline') > 0, 'the first offline event')
     const firstMs = events.slice(from).find(({ what }) => what.startsWith('offline'))?.at ?? 0
     await until(
       () => new Set(events.slice(from).map(({ what }) => what)).size >= expected.length,
-      'everything to be told'
+      'all expected events'
     )
     const lastMs = events.at(-1)?.at ?? 0
     await delay(LATE)
@@ -187,11 +187,11 @@ export async function runRound (kind, { connections, documents, alone }, onPhase
   }
 }
 
-/** @typedef {{ what: string, at: number }} Told at: when it came, ms since 1970 */
+/** @typedef {{ what: string, at: number }} Told at: time of receipt, ms since 1970 */
 
 /**
  * @param {string} brokers
- * @returns {Promise<{ events: Told[], stop: () => Promise<void> }>} life-cycle events as they come
+ * @returns {Promise<{ events: Told[], stop: () => Promise<void> }>} life-cycle events, added as they arrive
  */
 async function collect (brokers) {
   const kafka = new kafkajs.Kafka({
@@ -227,7 +227,7 @@ async function until (condition, what) {
   }
 }
 
-/** @template T @param {() => Promise<T | undefined>} look @returns {Promise<T>} once it stays the same */
+/** Waits for a stable value. @template T @param {() => Promise<T | undefined>} look @returns {Promise<T>} */
 async function untilSome (look) {
   /** @type {T | undefined} */
   let found

@@ -1,5 +1,5 @@
 /**
- * The same job written straight from the official guides (bench/baseline).
+ * The same task written directly from the official guides (bench/baseline).
  */
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../test/services/ports.js'
@@ -9,7 +9,7 @@ const FILE = fileURLToPath(new URL('../baseline/primary.js', import.meta.url))
 
 /**
  * @param {import('./system.js').SystemSettings} settings
- * @param {{ key?: 'object' | 'string' }} [options] what jsonwebtoken gets: a KeyObject, or the secret as it is
+ * @param {{ key?: 'object' | 'string' }} [options] key for jsonwebtoken: a KeyObject, or the secret as a string
  * @returns {Promise<import('./system.js').System>}
  */
 export async function startBaseline (
@@ -37,5 +37,5 @@ export async function startBaseline (
   })
 }
 
-/** As the README of jsonwebtoken shows it. @type {import('./system.js').StartSystem} */
+/** As in the README of jsonwebtoken. @type {import('./system.js').StartSystem} */
 export const startBaselineWithString = (settings) => startBaseline(settings, { key: 'string' })

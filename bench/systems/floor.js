@@ -1,6 +1,6 @@
 /**
- * The floors (bench/floor): nothing but writes, in one process, without Redis, Kafka, handshakes or Socket.IO; and
- * nothing but the libraries and writes.
+ * The floors (bench/floor): writes only, in one process, without Redis, Kafka, handshakes or Socket.IO; and the
+ * libraries with writes only.
  */
 import { execFile } from 'node:child_process'
 import path from 'node:path'
@@ -21,7 +21,7 @@ async function startFloor (name, program) {
     ...program(port),
     port,
     env: { PORT: String(port) },
-    ready: (output) => { if (!output.includes('listening')) throw new Error('it does not listen yet') },
+    ready: (output) => { if (!output.includes('listening')) throw new Error('the server is not listening yet') },
     roleOf: () => 'floor'
   })
 }
@@ -66,5 +66,5 @@ export async function startLibrariesFloor ({ workers, redisUrl, kafkaBrokers, no
   })
 }
 
-/** @returns {string | null} why there is no floor in C here */
+/** @returns {string | null} reason why the C floor cannot run here */
 export const noCFloor = () => onPath('cc') ? null : 'there is no C compiler (cc)'

@@ -9,7 +9,7 @@ const DEFAULT_FILE = fileURLToPath(new URL('../../cluster.js', import.meta.url))
 
 /**
  * @param {import('./system.js').SystemSettings} settings
- * @param {{ file?: string }} [options] file: the cluster.js of another checkout, to compare changes
+ * @param {{ file?: string }} [options] file: cluster.js of another checkout, to compare changes
  * @returns {Promise<import('./system.js').System>}
  */
 export async function startInkcast (
@@ -40,7 +40,7 @@ export async function startInkcast (
       const answer = await fetch(`http://${HOST}:${adminPort}/ready`)
       if (answer.status !== 200) throw new Error(await answer.text())
     },
-    // the workers run the role's composition root, src/gateway.js
+    // the workers run the composition root of their role, src/gateway.js
     roleOf: (command) => /src\/(\w+)\.js/.exec(command)?.[1] ?? 'launcher'
   })
 }

@@ -12,17 +12,17 @@ import { processTree } from '../measure/processes.js'
 export const HOST = '127.0.0.1'
 
 /**
- * @typedef {object} SystemSettings what every system is given
+ * @typedef {object} SystemSettings common settings of the systems
  * @property {number} workers
  * @property {string} redisUrl
  * @property {string} secret of the tokens
  * @property {string} [kafkaBrokers]
- * @property {string[]} [nodeArgs] of every process of the system, such as --cpu-prof
+ * @property {string[]} [nodeArgs] for every process of the system, such as --cpu-prof
  *
  * @typedef {object} System
  * @property {string} name
  * @property {import('../client/websocket-client.js').Target} target
- * @property {import('../measure/processes.js').ServerProcess[]} processes all of them, the one that holds them first
+ * @property {import('../measure/processes.js').ServerProcess[]} processes the root process first
  * @property {() => string} output
  * @property {() => Promise<void>} stop
  *
@@ -35,8 +35,8 @@ export const HOST = '127.0.0.1'
  * @param {string} [options.command] default: this Node
  * @param {string[]} options.args
  * @param {number} options.port
- * @param {Record<string, string | undefined>} options.env beside PATH and HOME
- * @param {(output: string) => unknown} options.ready throws (or rejects) until it is
+ * @param {Record<string, string | undefined>} options.env in addition to PATH and HOME
+ * @param {(output: string) => unknown} options.ready throws (or rejects) until the system is ready
  * @param {(command: string) => string} options.roleOf
  * @returns {Promise<System>}
  */

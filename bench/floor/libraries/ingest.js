@@ -1,6 +1,6 @@
 /**
- * Kafka consumer of the libraries' floor (primary.js): kafkajs as inkcast uses it, with batches, without its own work
- * for each record, and with inkcast's patches.
+ * Kafka consumer of the libraries' floor (primary.js): kafkajs as used by inkcast, with batches and inkcast's patches,
+ * but without inkcast's own work per record.
  */
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
@@ -16,7 +16,7 @@ const consumer = createClient({
   log: pino({ level: 'warn' }),
   name: 'floor'
 }).consumer({ groupId: 'floor', maxWaitTimeInMs: 500, minBytes: 1 })
-/** @type {Map<number, string>} by partition, the offset that comes next */
+/** @type {Map<number, string>} next offset, by partition */
 const done = new Map()
 
 await consumer.connect()

@@ -1,7 +1,7 @@
 /**
- * The floor of the libraries: the least that a delivery costs in Node with Kafka, Redis and several workers. One
- * process reads Kafka (kafkajs) and hands values to Redis (ioredis), each worker hears of them there and writes
- * finished frames. It keeps no log, knows no order, checks nobody, and its clients are those of the floor in server.js.
+ * The floor of the libraries: the minimum cost of a delivery in Node with Kafka, Redis and several workers. One process
+ * reads Kafka (kafkajs) and passes values to Redis (ioredis); each worker gets them from there and writes ready frames.
+ * There is no log, no order and no authentication; its clients are those of the floor in server.js.
  *
  * Settings: PORT, WORKERS, REDIS_URL, KAFKA_BROKERS.
  */

@@ -31,7 +31,7 @@ redis.on('smessageBuffer', (channel, value) => {
 const server = net.createServer({ noDelay: true }, (socket) => {
   /** @type {Buffer} */
   let rest = Buffer.alloc(0)
-  socket.on('error', () => {}) // a client that goes
+  socket.on('error', () => {}) // a client that disconnects
   socket.on('data', async (chunk) => {
     rest = Buffer.concat([rest, chunk])
     while (rest.length >= 4) {
