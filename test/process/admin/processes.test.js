@@ -13,7 +13,7 @@ import { makeDirectory, removeDirectory } from '../../services/directory.js'
 /** @typedef {import('../../../src/admin/status.js').ProcessStatus} ProcessStatus */
 
 /**
- * A run directory, and processes that listen there.
+ * A run directory, and processes that listen in it.
  * @param {import('node:test').TestContext} t
  */
 function machine (t) {
@@ -34,7 +34,7 @@ function machine (t) {
 
 const ready = async () => []
 
-test('an api that goes while it is asked, because the one after it is ready, leaves the machine ready', async (t) => {
+test('an api that ends during a request, because its successor is ready, leaves the machine ready', async (t) => {
   const { directory, process: add } = machine(t)
   const old = await add('api-0', 1, async () => {
     await add('api-0', 2, ready)
@@ -46,7 +46,7 @@ test('an api that goes while it is asked, because the one after it is ready, lea
   assert.deepEqual(processes, [{ name: 'api-0', notReady: [], metrics: [] }], 'the new one, once')
 })
 
-test('an api that says that it stops, because the one after it is ready, leaves the machine ready', async (t) => {
+test('an api that reports its stop, because its successor is ready, leaves the machine ready', async (t) => {
   const { directory, process: add } = machine(t)
   await add('api-0', 1, async () => {
     await add('api-0', 2, ready)
@@ -55,7 +55,7 @@ test('an api that says that it stops, because the one after it is ready, leaves 
   assert.deepEqual((await createProcesses({ directory, expected: { api: 1 } }).read()).reasons, [])
 })
 
-test('an api that goes with nobody after it is missed', async (t) => {
+test('an api that ends without a successor is reported as missing', async (t) => {
   const { directory, process: add } = machine(t)
   const old = await add('api-0', 1, async () => {
     await old.stop()
@@ -65,7 +65,7 @@ test('an api that goes with nobody after it is missed', async (t) => {
 })
 
 test(
-  'where processes come and go all the time, whoever asks is answered all the same',
+  'while processes start and end all the time, requests are still answered',
   { timeout: 15_000 },
   async (t) => {
     const { directory, process: add } = machine(t)
@@ -80,7 +80,7 @@ test(
   }
 )
 
-test('/ready tells the warnings of processes that serve, with their names', async (t) => {
+test('/ready reports the warnings of serving processes, with their names', async (t) => {
   const { directory } = machine(t)
   const status = createStatus({ name: 'ingest-0', metrics: createMetrics({ processMetrics: false }) })
   status.addWarnings(() => ['partition 3 lost records'])

@@ -43,7 +43,7 @@ async function startAdmin (t, { production = false } = {}) {
   }
 }
 
-test('however many ask at once, the processes are looked at a few times', async (t) => {
+test('concurrent requests share a few reads of the processes', async (t) => {
   const { reads, ask } = await startAdmin(t)
   for (const path of ['/metrics', '/ready']) {
     const before = reads()
@@ -53,7 +53,7 @@ test('however many ask at once, the processes are looked at a few times', async 
   }
 })
 
-test('in development a public name is not answered, which a stranger may have lead here (DNS rebinding)', async (t) => {
+test('in development a public host name is refused, because a stranger may point it here (DNS rebinding)', async (t) => {
   const development = await startAdmin(t)
   for (const path of ['/metrics', '/ready', '/live', '/']) {
     for (const host of ['rebound.evil.example:9100', 'evil.example'])

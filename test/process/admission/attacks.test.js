@@ -14,7 +14,7 @@ const file = { after }
 const server = await startEmbedded(file)
 const { url } = server
 const bus = watchBus(server)
-/** Another client, which must not notice anything. */
+/** Another client, which must not be affected. */
 const witness = await connectClient(file, url)
 const { gateway } = server
 
@@ -22,7 +22,7 @@ const { gateway } = server
 const msgpack = (packet) => /** @type {any} */ (new msgpackParser.Encoder().encode(packet))[0]
 const CONNECT = msgpack({ type: 0, nsp: '/', data: {} })
 
-/** Everything but the witness has gone. */
+/** Whether only the witness is left. */
 const alone = () =>
   waitFor(() => gateway.engine.clientsCount === 1 && gateway.connections === 1 && bus.users.size === 1, {
     message: () => ({
@@ -33,7 +33,7 @@ const alone = () =>
   })
 
 /**
- * Sends packets on a connection that is open, or is none yet, and expects to be cut off.
+ * Sends packets on an open connection, or before there is one, and expects to be disconnected.
  * @param {TestContext} t
  * @param {(string | Buffer)[]} packets
  * @param {{ first?: (string | Buffer)[] }} [options]
@@ -44,7 +44,7 @@ async function cutOff (t, packets, { first = [] } = {}) {
   if (first.length > 0) await waitFor(() => raw.received.length === 2, { message: 'the connection' })
   raw.send(...packets)
   await waitFor(() => !raw.open, {
-    message: () => `to be cut off after ${packets.map((packet) => packet.toString().slice(0, 60))}`
+    message: () => `to be disconnected after ${packets.map((packet) => packet.toString().slice(0, 60))}`
   })
 }
 
@@ -92,7 +92,7 @@ describe('invalid packets', () => {
     await stillServed(witness)
   })
 
-  test('that are merely empty, or acknowledge nothing, close no connection', async (t) => {
+  test('that are only empty, or acknowledge nothing, close no connection', async (t) => {
     const raw = await rawWebSocket(t, url)
     await raw.connect()
     raw.send(
@@ -118,10 +118,10 @@ describe('invalid packets', () => {
     const bytes = (/** @type {string} */ hex) => Buffer.from(hex, 'hex')
     await Promise.all([
       '', 'c1', '00', 'c0', '80', '93', 'ff', '81a474797065', 'a5',
-      // lengths that are not true: 4 GB of buffer, 32 M of array and of map, nested
+      // false lengths: 4 GB of buffer, 32 M of array and of map, nested
       'c9ffffffff00', 'c6ffffffff', 'dbffffffff', 'dd01ffffff', 'df01ffffff', 'dd01ffffff'.repeat(40), 'ddffffffff',
       '91'.repeat(200_000),
-      // keys that are lists of lists: a decoder would join a megabyte to a string, once for each of them
+      // keys that are lists of lists: for each of them, a decoder would join a megabyte to a string
       `8491${'8191'.repeat(400)}a161${'01'.repeat(407)}`, '81900181c001', '81cb000000000000000001'
     ].map((hex) => cutOff(t, [bytes(hex)], { first: [CONNECT] })))
     await Promise.all(
@@ -171,14 +171,14 @@ describe('invalid packets', () => {
     await stillServed(witness)
   })
 
-  test('of a msgpack client cannot name a reserved event, and `error` is unknown', async (t) => {
+  test('from a msgpack client cannot name a reserved event, and `error` is unknown', async (t) => {
     const client = await connectClient(t, url, { codec: 'msgpack' })
     const answer = await client.ask('error', { message: 'x' })
     assert.equal(answer.error.code, 'unknown_event')
     assert.equal(client.connected, true)
   })
 
-  test('do not make two connections of one transport', async (t) => {
+  test('cannot open two connections on one transport', async (t) => {
     const raw = await rawWebSocket(t, url)
     raw.send('40', '40', '40')
     await waitFor(() => raw.received.length === 4)
@@ -187,7 +187,7 @@ describe('invalid packets', () => {
     assert.equal(gateway.connections, 2)
     raw.send('40')
     await waitFor(() => !raw.open)
-    // nor one that was left and connected again
+    // nor a connection after a disconnect
     const again = await rawWebSocket(t, url)
     await again.connect()
     again.send('41', '40')
@@ -196,12 +196,12 @@ describe('invalid packets', () => {
     await alone()
   })
 
-  test('cost no more than ten attempts to connect', async (t) => {
+  test('allow no more than ten attempts to connect', async (t) => {
     const raw = await rawWebSocket(t, url)
     const authenticated =
       (await server.metrics.handshakes.get()).values.find(({ labels }) => labels.result === 'unauthorized')?.value ?? 0
     for (let i = 0; i < 1000; i++) raw.send('40{"token":"x"}')
-    await waitFor(() => !raw.open, { message: 'to be cut off' })
+    await waitFor(() => !raw.open, { message: 'to be disconnected' })
     const { values } = await server.metrics.handshakes.get()
     assert.ok((values.find(({ labels }) => labels.result === 'unauthorized')?.value ?? 0) - authenticated <= 10)
     await alone()
@@ -218,7 +218,7 @@ describe('invalid packets', () => {
     await alone()
   })
 
-  test('by the thousand in one poll cut off their sender before most of them are decoded', async () => {
+  test('by the thousand in one poll disconnect their sender before most of them are decoded', async () => {
     const session = await rawPolling(url)
     await session.connect()
     const before = (await server.metrics.client_events.get()).values.reduce((sum, { value }) => sum + value, 0)
@@ -229,12 +229,12 @@ describe('invalid packets', () => {
     assert.ok(await session.until(/1$/))
     const counted =
       (await server.metrics.client_events.get()).values.reduce((sum, { value }) => sum + value, 0) - before
-    assert.ok(counted <= 11_000, `${counted} of them were handled`)
+    assert.ok(counted <= 11_000, `${counted} were handled`)
     await alone()
     await stillServed(witness)
   })
 
-  test('cut off their sender after a hundred of them, when it is not admitted yet', async (t) => {
+  test('disconnect their sender after a hundred of them, before it is admitted', async (t) => {
     const session = await rawPolling(url)
     await session.post(Array(30_000).fill('3').join('\x1e'))
     assert.equal((await session.poll()).status, 400)
@@ -251,7 +251,7 @@ describe('invalid packets', () => {
     await alone()
   })
 
-  test('a megabyte may come in pieces', async (t) => {
+  test('a megabyte may arrive in pieces', async (t) => {
     const session = await rawPolling(url)
     await session.connect()
     await session.post('420["doc:join",{"guid":"pieces"}]')
@@ -272,7 +272,7 @@ describe('invalid packets', () => {
     await alone()
   })
 
-  test('nothing is left behind when the witness goes too', async () => {
+  test('nothing is left behind when the witness disconnects too', async () => {
     witness.disconnect()
     await nothingLeft(server, bus)
   })

@@ -43,7 +43,7 @@ async function upgrade (url, headers = '', path = '/socket.io/?EIO=4&transport=w
   }
 }
 
-test('a worker that has all connections it may have sends others away with 503 and when to come back, and those that it has notice nothing', async (t) => {
+test('a full worker refuses connections with 503 and a retry delay, and existing ones are not affected', async (t) => {
   const server = await startEmbedded(t, { MAX_CONNECTIONS: '6', ALLOWED_ORIGINS: 'https://page.example.com' })
   const clients = await Promise.all(range(6).map(() => connectClient(t, server.url)))
   const answer = await fetch(server.url + POLLING, {
@@ -63,7 +63,7 @@ test('a worker that has all connections it may have sends others away with 503 a
   for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'doc' })).ok, true)
   await server.metrics.collect()
   assert.ok((await server.metrics.sockets.get()).values[0].value >= 6)
-  // a stock client comes back by itself when there is room again
+  // a stock client reconnects by itself when there is room again
   const waiting = createClient(t, server.url, { reconnection: true })
   await once(/** @type {any} */ (waiting), 'connect_error')
   clients[0].disconnect()
@@ -118,7 +118,7 @@ test('a user with too many connections gets an error with a retry delay', async 
   })
 })
 
-test('an address that has too many sessions gets no more, and proxies are believed that are trusted', async (t) => {
+test('an address with too many sessions gets no more, and headers of trusted proxies are used', async (t) => {
   const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '3', TRUSTED_PROXIES: '127.0.0.0/8' })
   const from = (/** @type {string} */ address) => ({ extraHeaders: { 'X-Forwarded-For': address } })
   const clients = await Promise.all([
@@ -146,7 +146,7 @@ test('an address that has too many sessions gets no more, and proxies are believ
   await waitFor(async () => await upgrade(server.url, headers) === 101)
 })
 
-test('the header of a proxy that is not trusted is not looked at', async (t) => {
+test('the header of an untrusted proxy is ignored', async (t) => {
   const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '2' })
   const open = await Promise.all(range(2).map(() => rawWebSocket(t, server.url)))
   assert.equal(await upgrade(server.url, 'X-Forwarded-For: 1.2.3.4\r\n'), 503)
@@ -154,7 +154,7 @@ test('the header of a proxy that is not trusted is not looked at', async (t) => 
   await waitFor(async () => await upgrade(server.url) === 101)
 })
 
-test('with few descriptors, all of them asked for by clients, the process still answers on its other ports', async (t) => {
+test('when clients use up the file descriptors, the process still responds on its other ports', async (t) => {
   const child = spawn('sh', ['-c', 'ulimit -n 160; exec "$0" cluster.js', process.execPath], {
     cwd: ROOT,
     env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info' },

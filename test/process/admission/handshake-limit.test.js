@@ -9,7 +9,7 @@ import { waitFor } from '../../helpers/wait.js'
 import { InkcastError } from '../../../src/common/errors.js'
 import { EngineSocket } from '../../../src/engine/engine-socket.js'
 
-/** Few: a slow machine must begin with three times as many in less than the second or two in which they are allowed. */
+/** Small: a slow machine must start three times as many within the one or two seconds in which they are allowed. */
 const LIMIT = 8
 const UPGRADE =
   'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
@@ -20,14 +20,14 @@ async function results ({ metrics }) {
 }
 
 for (const transport of ['websocket', 'polling']) {
-  test(`stock clients that are too many come back by themselves: ${transport}`, async (t) => {
+  test(`stock clients above the limit reconnect by themselves: ${transport}`, async (t) => {
     const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: String(LIMIT) })
     const clients = range(3 * LIMIT).map(() =>
       createClient(t, server.url, { transports: [transport], reconnection: true })
     )
     await waitFor(() => clients.every(({ connected }) => connected), {
       timeout: 20_000,
-      message: () => `${clients.filter(({ connected }) => connected).length} are there`
+      message: () => `${clients.filter(({ connected }) => connected).length} are connected`
     })
     const { ok, refused } = await results(server)
     assert.equal(ok, 3 * LIMIT)
@@ -59,11 +59,11 @@ test('requests above the queue get a retry delay; existing sessions are served; 
     range(5).map(() => fetch(`${server.url}/socket.io/?EIO=4&transport=polling`, { headers: { origin } }))
   )
   const refused = extra.filter(({ status }) => status === 503)
-  assert.ok(refused.length >= 3, `${refused.length} were refused`)
+  assert.ok(refused.length >= 3, `${refused.length} refused`)
   for (const answer of refused) {
     const seconds = Number(answer.headers.get('retry-after'))
     assert.ok(seconds >= 1 && seconds <= 5)
-    // a browser keeps the answer from its page otherwise
+    // otherwise a browser would withhold the response from its page
     assert.deepEqual(
       ['origin', 'credentials'].map((name) => answer.headers.get(`access-control-allow-${name}`)),
       [origin, 'true']
@@ -80,7 +80,7 @@ test('requests above the queue get a retry delay; existing sessions are served; 
   await waitFor(async () => (await fetch(`${server.url}/socket.io/?EIO=4&transport=polling`)).status === 200)
 })
 
-test('an empty sid is none: it begins a session, which counts, and a WebSocket is one of the gateway\'s own', async (t) => {
+test('an empty sid counts as none: it starts a session, and a WebSocket gets a session of the gateway', async (t) => {
   const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '2' })
   const { port } = new URL(server.url)
   const request = UPGRADE.replace('transport=websocket', 'transport=websocket&sid=')
@@ -94,7 +94,7 @@ test('an empty sid is none: it begins a session, which counts, and a WebSocket i
   assert.ok(answers.filter((answer) => answer === 503).length >= 30, answers.join())
 })
 
-test('a refusal that is not for good says when to come back, and a client that does is served', async (t) => {
+test('a temporary refusal has a retry delay, and a client that respects it is served', async (t) => {
   const { gateway, url } = await startEmbedded(t)
   const { addUser } = gateway.bus
   gateway.bus.addUser = async () => { throw new InkcastError('unavailable') }

@@ -11,7 +11,7 @@ import { waitFor } from '../../helpers/wait.js'
 import { EngineSocket } from '../../../src/engine/engine-socket.js'
 
 /**
- * The limits of clients that are not admitted, and of unfinished messages, on every transport.
+ * Limits on clients that are not admitted, and on unfinished messages, on every transport.
  *
  * @typedef {Awaited<ReturnType<typeof startEmbedded>>} Server
  * @typedef {import('node:test').TestContext} TestContext
@@ -20,7 +20,7 @@ import { EngineSocket } from '../../../src/engine/engine-socket.js'
 const EARLY = 2 ** 16
 const MAX = 2 ** 20 + 16_384
 
-/** Where a WebSocket's session is the gateway's own, and where it is ws's. */
+/** Implementations of a WebSocket's session: the gateway's own, and the one of ws. */
 const KINDS = /** @type {const} */ (['own', 'of ws'])
 
 /** @param {TestContext} t @param {'own' | 'of ws'} kind @param {Record<string, string>} [env] */
@@ -52,7 +52,7 @@ async function becomes (server, condition) {
   return last
 }
 
-/** Sends in one write. @param {WebSocket} ws @param {() => void} send */
+/** Sends several frames in one write. @param {WebSocket} ws @param {() => void} send */
 function together (ws, send) {
   const { _socket: socket } = /** @type {any} */ (ws)
   socket.cork()
@@ -64,8 +64,8 @@ function together (ws, send) {
 const connectPacket = (length) => `40{"x":"${'x'.repeat(length - 10)}"}`
 
 /**
- * A request whose body does not end.
- * @param {TestContext} t @param {string} address @param {number} length that is claimed @param {string} body
+ * A request with an unfinished body.
+ * @param {TestContext} t @param {string} address @param {number} length announced @param {string} body
  */
 function unfinishedPost (t, address, length, body) {
   const { port, pathname, search } = new URL(address)
@@ -93,7 +93,7 @@ for (const kind of KINDS) {
       assert.equal((await figures(server)).sessions, 0)
     })
 
-    test('may try CONNECT again until it has sent 128 KB', async (t) => {
+    test('may retry CONNECT until it has sent 128 KB', async (t) => {
       const server = await start(t, kind)
       const client = await rawWebSocket(t, server.url)
       client.send(...Array(3).fill(`40{"token":"x","x":"${'x'.repeat(50_000)}"}`))
@@ -102,7 +102,7 @@ for (const kind of KINDS) {
       assert.equal((await figures(server)).cut.flood, 1)
     })
 
-    test('is answered some of the pings that come together, the last one among them', async (t) => {
+    test('gets pongs for some of the pings that arrive together, including the last one', async (t) => {
       const server = await start(t, kind)
       const client = await rawWebSocket(t, server.url)
       await client.connect()
@@ -113,7 +113,7 @@ for (const kind of KINDS) {
       client.send('420["doc:leave",{"guid":"x"}]')
       await client.text(/^430/)
       assert.equal(pongs.at(-1), '999')
-      // at most ten for each piece that is read
+      // at most ten per read
       assert.ok(pongs.length < 100, `${pongs.length} pongs`)
     })
 
@@ -144,7 +144,7 @@ for (const kind of KINDS) {
       })
     }
 
-    test('has an unfinished message counted until it is whole, or the client has disconnected', async (t) => {
+    test('counts an unfinished message until it is complete, or the client has disconnected', async (t) => {
       const server = await start(t, kind)
       const sending = await rawWebSocket(t, server.url)
       sending.ws.send('4', { fin: false })
@@ -168,7 +168,7 @@ for (const kind of KINDS) {
       await becomes(server, (now) => now.late === 0)
     })
 
-    test('is cut off at once when its client is not admitted in 10 s', async (t) => {
+    test('is closed at once when its client is not admitted in 10 s', async (t) => {
       const server = await start(t, kind)
       const client = await rawWebSocket(t, server.url)
       server.gateway.engine.inputLimits.look(performance.now() + 10_001)
@@ -180,11 +180,11 @@ for (const kind of KINDS) {
 }
 
 describe('long polling', () => {
-  test('may bring 64 KB in a request before its client is admitted, and a record\'s worth from then on', async (t) => {
+  test('may have 64 KB in a request before its client is admitted, and a record\'s worth from then on', async (t) => {
     const server = await startEmbedded(t)
     const session = await rawPolling(server.url)
     assert.equal((await session.post(connectPacket(EARLY + 1))).status, 413)
-    // without a length, in chunks
+    // chunked, without a length
     const chunked = await fetch(session.address, {
       method: 'POST',
       body: new Blob([connectPacket(EARLY + 1)]).stream(),
@@ -198,7 +198,7 @@ describe('long polling', () => {
     assert.equal((await session.post('x'.repeat(MAX + 1))).status, 413)
   })
 
-  test('has heads of requests and bodies that are not whole counted', async (t) => {
+  test('counts unfinished request headers and bodies', async (t) => {
     const server = await startEmbedded(t)
     const headers = { 'x-filler': 'x'.repeat(10_000) }
     const begin = await (await fetch(`${server.url}/socket.io/?EIO=4&transport=polling`, { headers })).text()
@@ -218,7 +218,7 @@ describe('long polling', () => {
     await becomes(server, (now) => now.late === 0)
   })
 
-  test('keeps only the part of its first request that applications read', async (t) => {
+  test('keeps only the part of its first request that applications use', async (t) => {
     const server = await startEmbedded(t)
     await fetch(`${server.url}/socket.io/?EIO=4&transport=polling&mine=1`, { headers: { 'x-mine': 'yes' } })
     const [{ request }] = server.gateway.engine.sessions()
@@ -229,12 +229,12 @@ describe('long polling', () => {
     )
   })
 
-  test('ends at once when its client is not admitted in 10 s, and no goodbye is waited for', async (t) => {
+  test('ends at once when its client is not admitted in 10 s, without waiting for a close', async (t) => {
     const server = await startEmbedded(t)
     const { engine } = server.gateway
     const [polled, closing] = [await rawPolling(server.url), await rawPolling(server.url)]
     const poll = polled.poll()
-    await closing.post('4x') // no packet: Engine.IO waits for one more poll before it ends the session
+    await closing.post('4x') // invalid packet: Engine.IO waits for one more poll before it ends the session
     await waitFor(
       () => engine.sessions().length < 2 || engine.sessions().some(({ readyState }) => readyState === 'closing')
     )
@@ -247,7 +247,7 @@ describe('long polling', () => {
 })
 
 describe('sessions whose clients are not admitted', () => {
-  test('give way to newer ones when there are too many, those of clients that are admitted never', async (t) => {
+  test('are closed for newer ones when there are too many, but never those of admitted clients', async (t) => {
     const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '10' })
     const client = await connectClient(t, server.url)
     const first = await rawWebSocket(t, server.url)
@@ -258,7 +258,7 @@ describe('sessions whose clients are not admitted', () => {
     assert.equal(client.connected, true)
   })
 
-  test('that an extension has let into a namespace of its own are its matter', async (t) => {
+  test('are left to an extension that has admitted them to its own namespace', async (t) => {
     const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '10' })
     const { io, engine } = server.gateway
     /** @type {unknown[]} */
@@ -315,6 +315,6 @@ describe('compressed messages', () => {
     for (let i = 0; i < 20; i++) client.ws.send(`3${'x'.repeat(MAX - 10)}`)
     await client.closed
     assert.ok(client.received.some((text) => text.includes('rate_limited')), client.received.join())
-    assert.ok(zlib.deflateRawSync('x'.repeat(MAX)).length < 2000, 'of which little was sent')
+    assert.ok(zlib.deflateRawSync('x'.repeat(MAX)).length < 2000, 'while little was sent')
   })
 })

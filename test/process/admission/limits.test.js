@@ -17,19 +17,19 @@ describe('the input of a connection', () => {
   const events = (rateLimit, now, tries) =>
     Array.from({ length: tries }, () => rateLimit.event(now)).filter(Boolean).length
 
-  test('is twice the rate of events at once, and the rate from then on', () => {
+  test('allows twice the rate of events at once, and the rate from then on', () => {
     const rateLimit = new RateLimit(rates, 1000)
     assert.equal(events(rateLimit, 1000, 50), 20)
     assert.equal(events(rateLimit, 1099, 50), 0)
     assert.equal(events(rateLimit, 1100, 50), 1)
     assert.equal(events(rateLimit, 2100, 50), 10)
     assert.equal(events(rateLimit, 60_000, 50), 20)
-    // it is not paid for again when the clock is set back
+    // setting the clock back does not charge twice
     assert.equal(events(rateLimit, 0, 50), 0)
     assert.equal(events(rateLimit, 1000, 50), 10)
   })
 
-  test('is no event as long as more bytes have come than may', () => {
+  test('allows no event while its bytes exceed the limit', () => {
     const rateLimit = new RateLimit(rates, 0)
     assert.equal(rateLimit.packet(1500, 0), true)
     assert.equal(events(rateLimit, 0, 1), 1)
@@ -39,7 +39,7 @@ describe('the input of a connection', () => {
     assert.equal(events(rateLimit, 2000, 1), 1)
   })
 
-  test('is ten seconds\' worth of packets at once, and of bytes that were too many', () => {
+  test('allows ten seconds\' worth of packets at once, and of excess bytes', () => {
     const packets = new RateLimit(rates, 0)
     for (let i = 0; i < 1100; i++) assert.equal(packets.packet(0, 0), true)
     assert.equal(packets.packet(0, 0), false)
@@ -53,7 +53,7 @@ describe('the input of a connection', () => {
 describe('the CPU time of a connection', () => {
   const rates = ratesOf({ maxEventsPerSecond: 1000, maxBytesPerSecond: 1000, maxRecordBytes: 500 })
 
-  test('is a quarter of a core, twice that at once, including the work after decoding', () => {
+  test('may be a quarter of a core, twice that at once, including the work after decoding', () => {
     const rateLimit = new RateLimit(rates, 0)
     assert.equal(rateLimit.event(0), true)
     rateLimit.decoded(160)
@@ -61,16 +61,16 @@ describe('the CPU time of a connection', () => {
     rateLimit.decoded(100)
     assert.equal(rateLimit.event(0), false)
     assert.equal(rateLimit.overworked(0), true)
-    // 780 ms were taken, 500 are there at once, and 250 come in a second
+    // 780 ms used, 500 allowed at once, and 250 more per second
     assert.equal(rateLimit.event(1119), false)
     assert.equal(rateLimit.event(1120), true)
     assert.equal(rateLimit.overworked(1120), false)
-    // it is never a reason to cut it off
+    // never a reason to disconnect
     rateLimit.decoded(1e6)
     assert.equal(rateLimit.packet(1, 1120), true)
   })
 
-  test('includes the bytes of its answers, which alone never cut it off', () => {
+  test('includes the bytes of its responses, which alone never disconnect it', () => {
     const rateLimit = new RateLimit(rates, 0)
     rateLimit.answered(1500)
     assert.equal(rateLimit.event(0), true)
@@ -81,7 +81,7 @@ describe('the CPU time of a connection', () => {
     assert.equal(rateLimit.packet(4000, 500), true)
     assert.equal(rateLimit.event(5000), false)
     assert.equal(rateLimit.event(9600), true)
-    // a debt that was made by sending stays
+    // a debt from sending remains
     rateLimit.packet(9000, 9600)
     rateLimit.answered(1)
     assert.equal(rateLimit.packet(1000, 9600), true)
@@ -90,7 +90,7 @@ describe('the CPU time of a connection', () => {
 })
 
 describe('a client that sends too much', () => {
-  test('is refused above its share, before any of its packets is decoded, and served again later', async (t) => {
+  test('is refused above its limit, before its packets are decoded, and served again later', async (t) => {
     const server = await startEmbedded(t)
     for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
       const client = await connectClient(t, server.url, { codec })
@@ -111,7 +111,7 @@ describe('a client that sends too much', () => {
       assert.equal((await signal(Array(20_000).fill({}))).ok, true)
       assert.equal(charged.length, 1)
       assert.ok(charged[0] > 0)
-      // as if it had sent such messages for half a minute
+      // as if it had sent expensive messages for half a minute
       decoded(10_000)
       for (const data of [1, 'x'.repeat(5000), Array(1000).fill([]), Buffer.alloc(10)])
         assert.deepEqual((await signal(data)).error, {
@@ -126,7 +126,7 @@ describe('a client that sends too much', () => {
     }
   })
 
-  test('by requesting lists larger than its requests is refused, however it requests them', async (t) => {
+  test('by requesting lists larger than its requests is refused, with every kind of request', async (t) => {
     const server = await startEmbedded(t)
     const members = await Promise.all(Array.from({ length: 50 }, () => connectClient(t, server.url)))
     for (const member of members)
@@ -149,8 +149,8 @@ describe('a client that sends too much', () => {
         bytes += JSON.stringify(answer).length
       }
       const limited = answers.filter(({ error }) => error?.code === 'rate_limited').length
-      // about 100 KB each; 2 MB at once and one more in each of the few seconds that this takes
-      assert.ok(limited > 20 && bytes < 8e6, `${event}: ${limited} were refused, ${bytes} bytes were sent`)
+      // about 100 KB each; 2 MB at once and one more for each of the few seconds of the test
+      assert.ok(limited > 20 && bytes < 8e6, `${event}: ${limited} refused, ${bytes} bytes sent`)
       assert.equal(client.connected, true)
     }))
     assert.equal((await witness.ask('doc:members', { guid: 'doc' })).members.length >= 50, true)
@@ -178,7 +178,7 @@ describe('a client that sends too much', () => {
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => client.ask('doc:leave', { guid: `${i}` })))
     const codes = answers.map(({ error }) => error.code)
     const limited = codes.filter((code) => code === 'rate_limited').length
-    assert.ok(limited >= 50 && limited <= 60, `${limited} were refused`)
+    assert.ok(limited >= 50 && limited <= 60, `${limited} refused`)
     assert.deepEqual(answers.at(-1), {
       ok: false,
       error: { code: 'rate_limited', message: 'too many events', retryable: true }
@@ -186,7 +186,7 @@ describe('a client that sends too much', () => {
     await waitFor(async () => (await client.ask('doc:leave', { guid: 'x' })).error.code === 'not_joined')
   })
 
-  test('in bytes likewise', async (t) => {
+  test('in bytes is refused likewise', async (t) => {
     const server = await startEmbedded(t, { MAX_BYTES_PER_SECOND: '10000', MAX_RECORD_BYTES: '10000' })
     const client = await connectClient(t, server.url)
     const codes = []
@@ -195,7 +195,7 @@ describe('a client that sends too much', () => {
     assert.equal(client.connected, true)
   })
 
-  test('may join as many documents as are allowed, however often it tries', async (t) => {
+  test('may join as many documents as are allowed, regardless of its attempts', async (t) => {
     const server = await startEmbedded(t, { MAX_DOCUMENTS_PER_CONNECTION: '50' })
     const bus = watchBus(server)
     const witness = await connectClient(t, server.url)
@@ -223,7 +223,7 @@ describe('a client that sends too much', () => {
     assert.ok(grown < 4 * 2 ** 20, `${grown} bytes are still in use`)
   })
 
-  test('and does not stop is cut off, with a word', async (t) => {
+  test('and does not stop is disconnected, with a reason', async (t) => {
     const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '10' })
     const bus = watchBus(server)
     const client = await connectClient(t, server.url)
@@ -240,7 +240,7 @@ describe('a client that sends too much', () => {
   })
 })
 
-/** @returns {number} bytes that are not garbage */
+/** @returns {number} live bytes */
 function heapUsed () {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()

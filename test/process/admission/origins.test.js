@@ -26,7 +26,7 @@ const production = await startEmbedded(file, {
 const anywhere = await startEmbedded(file, { ALLOWED_ORIGINS: '*' })
 
 /**
- * A request with whatever headers a browser would send; fetch sets some of them itself.
+ * A request with the headers of a browser; fetch sets some of them itself.
  * @param {string} url
  * @param {Record<string, string | undefined>} headers undefined: not sent
  * @param {string} [method]
@@ -86,7 +86,7 @@ const accepted = (/** @type {string} */ origin) => ({
 })
 
 describe('the origin of a page', () => {
-  test('must be the gateway\'s own, where none is set', async (t) => {
+  test('must be the gateway\'s own, if none is set', async (t) => {
     const { url } = await startEmbedded(t, PRODUCTION)
     assert.deepEqual(await handshakeFrom(url, url), accepted(url))
     assert.equal(await opensFrom(url, url), true)
@@ -103,7 +103,7 @@ describe('the origin of a page', () => {
     }
   })
 
-  test('may be any of this machine\'s in development', async () => {
+  test('may be any origin of this machine in development', async () => {
     const { url } = development
     for (const origin of [
       'http://localhost:5173',
@@ -130,7 +130,7 @@ describe('the origin of a page', () => {
     }
   })
 
-  test('must be one of those that are set, and the gateway\'s own is not by itself', async () => {
+  test('must be one of the setting, which does not include the gateway\'s own by default', async () => {
     const { url } = production
     for (const [origin, ok] of /** @type {const} */ ([
       ['https://a.example', true],
@@ -145,13 +145,13 @@ describe('the origin of a page', () => {
     }
   })
 
-  test('may be any, if so set', async () => {
+  test('may be any, if set to *', async () => {
     assert.equal((await handshakeFrom(anywhere.url, 'http://a.example')).allowed, 'http://a.example')
     assert.equal(await opensFrom(anywhere.url, 'null'), true)
     assert.equal((await request(anywhere.url + HANDSHAKE, { host: 'a.example' })).status, 200)
   })
 
-  test('is asked for before a request that is not simple', async () => {
+  test('is checked in a preflight before a request that is not simple', async () => {
     const preflight = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' }
     const answer = await request(production.url + HANDSHAKE, { ...preflight, origin: 'https://a.example' }, 'OPTIONS')
     assert.deepEqual(withoutBody(answer), {
@@ -166,7 +166,7 @@ describe('the origin of a page', () => {
     )
   })
 
-  test('is looked at in each request, also of a session that has begun', async () => {
+  test('is checked in each request, also of an existing session', async () => {
     const { url } = production
     const session = await rawPolling(url)
     await session.connect()
@@ -177,7 +177,7 @@ describe('the origin of a page', () => {
     assert.ok(await session.leave())
   })
 
-  test('is missing from a script or an image of another site, and they are refused', async () => {
+  test('is missing from a script or an image of another site, which is refused', async () => {
     const { url } = production
     for (const site of ['cross-site', 'same-site'])
       assert.equal((await request(url + HANDSHAKE, { 'sec-fetch-site': site })).status, 403, site)
@@ -194,13 +194,13 @@ describe('the origin of a page', () => {
     )
   })
 
-  test('is no matter to clients that are no browsers', async () => {
+  test('does not matter for clients other than browsers', async () => {
     assert.equal((await fetch(production.url + HANDSHAKE)).status, 200)
   })
 })
 
 describe('a refusal', () => {
-  test('says to the page which setting it takes', async () => {
+  test('is answered with the setting to change', async () => {
     const { body } = await request(development.url + HANDSHAKE, { origin: 'http://a.example' })
     assert.deepEqual(JSON.parse(body), {
       code: 'origin_refused',
@@ -213,7 +213,7 @@ describe('a refusal', () => {
     )
   })
 
-  test('is logged once for each origin, and for no more than a person reads', async () => {
+  test('is logged once for each origin, up to a limit', async () => {
     const { log, lines } = recordingLog()
     const metrics = createMetrics({ processMetrics: false })
     const origins = createOrigins({ allowed: [], metrics, log })
@@ -240,8 +240,8 @@ describe('a refusal', () => {
   })
 })
 
-describe('a gateway in development that lets anybody in', () => {
-  test('is no stranger\'s server, whose name leads here (DNS rebinding)', async () => {
+describe('a gateway in development without authentication', () => {
+  test('refuses a stranger\'s host name that points here (DNS rebinding)', async () => {
     const { url } = development
     for (const host of [
       'rebound.evil.example',
@@ -255,7 +255,7 @@ describe('a gateway in development that lets anybody in', () => {
     }
   })
 
-  test('has the names of this machine and of private networks', async () => {
+  test('accepts names of this machine and of private networks', async () => {
     for (const host of [
       'localhost:3000',
       '127.0.0.1',
@@ -272,7 +272,7 @@ describe('a gateway in development that lets anybody in', () => {
     }
   })
 
-  test('may have any name in production, or with a key', async (t) => {
+  test('accepts any name in production, or with a key', async (t) => {
     const keyed = await startEmbedded(t, { AUTH_JWT_SECRET: 'a-secret-of-at-least-32-characters' })
     for (const { url } of [keyed, await startEmbedded(t, PRODUCTION)])
       assert.equal((await request(url + HANDSHAKE, { host: 'docs.example' })).status, 200)
@@ -289,7 +289,7 @@ test('JSONP is not answered: any page may load a script', async () => {
   }
 })
 
-test('only GET, POST and OPTIONS are methods of clients; NOTIFY is for workers', async (t) => {
+test('clients may use GET, POST and OPTIONS only; NOTIFY is for workers', async (t) => {
   const client = await connectClient(t, development.url)
   const { id: sid } = /** @type {any} */ (client.io.engine)
   for (const method of ['NOTIFY', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'PROPFIND']) {

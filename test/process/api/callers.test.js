@@ -43,14 +43,14 @@ test('without tokens a program on this machine is served, by whatever name it ca
       assert.equal(onThisMachine({ address, headers: { host, 'user-agent': 'curl/8', accept: '*/*' } }), 'local')
     }
   }
-  // typed into a browser's address bar, to read /openapi.json
+  // as typed into a browser's address bar, to read /openapi.json
   assert.equal(
     onThisMachine({ address: '::1', headers: { host: 'localhost:3001', 'sec-fetch-site': 'none' } }),
     'local'
   )
 })
 
-test('without tokens other machines, proxies, pages in a browser and rebound names are refused', () => {
+test('without tokens, other machines, proxies, browser pages and rebound names are refused', () => {
   const { onThisMachine } = createCallers([])
   const address = '127.0.0.1'
   const host = 'localhost:3001'
@@ -102,7 +102,7 @@ test('with tokens every operation needs one, and the description does not', asyn
   )
 })
 
-test('a body is not read for a caller that is refused', async (t) => {
+test('the body of a refused caller is not read', async (t) => {
   const { url } = await startApi(t, { tokens: TOKENS })
   const answer = rawHttp(
     url,
@@ -111,10 +111,10 @@ test('a body is not read for a caller that is refused', async (t) => {
   assert.match(await answer, /^HTTP\/1.1 401 /)
 })
 
-test('without tokens the api refuses pages in a browser on this machine, and says at the start whom it serves', async (t) => {
+test('without tokens the api refuses browser pages on this machine, and logs at the start which callers it serves', async (t) => {
   const { call, published, lines } = await startApi(t)
   assert.ok(lines.some(({ level, text }) => level === 'warn' && text.includes('API_TOKENS is not set')))
-  // what a page on any site can send without being asked: a body without a type
+  // a request that any page may send without a preflight: a body without a type
   const { status, body } = await call('POST', '/v1/broadcast', {
     body: Buffer.from('1'),
     headers: { origin: 'https://evil.example' }
@@ -128,7 +128,7 @@ test('without tokens the api refuses pages in a browser on this machine, and say
   assert.equal(published.length, 0)
 })
 
-test('in production the api does not start without tokens', async () => {
+test('in production the api fails to start without tokens', async () => {
   const nothing = /** @type {any} */ ({})
   const api = createHttpApi({
     settings: { host: '127.0.0.1', port: 0, tokens: [] },
@@ -145,7 +145,7 @@ test('in production the api does not start without tokens', async () => {
   await api.stop()
 })
 
-test('no token gets into the log', async (t) => {
+test('tokens do not appear in the log', async (t) => {
   const { call, lines } = await startApi(t, { tokens: TOKENS, sink: async () => { throw new Error('broken') } })
   await call('POST', '/v1/broadcast', { body: '"payload"', headers: { authorization: 'Bearer 0123456789abcdef' } })
   await call('POST', '/v1/broadcast', { body: '"payload"', headers: { authorization: 'Bearer wrong-token' } })

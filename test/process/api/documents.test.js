@@ -4,7 +4,7 @@ import { encodeMsgpack } from '../../../src/wire/msgpack.js'
 import { startApi } from '../../helpers/api.js'
 
 /**
- * A log as the contract of the bus describes it, with a size.
+ * A log as in the contract of the bus, with a size.
  * @param {object} [options]
  * @param {number} [options.first] offset of the oldest record kept
  * @param {number} [options.last]
@@ -63,7 +63,7 @@ test('the position of a document is the end of its log, or null', async (t) => {
   assert.deepEqual((await call('GET', '/v1/documents/a%2Fb/position')).body, { ok: true, guid: 'a/b', position: null })
 })
 
-test('history after a position has JSON values as they are and msgpack in base64', async (t) => {
+test('history after a position has JSON values unchanged and msgpack in base64', async (t) => {
   const big = '{ "n": 12345678901234567890 }'
   const { call } = await startApi(t, { bus: logWith({ valueAt: () => Buffer.from(big) }) })
   const { status, text, body } = await call('GET', '/v1/documents/minutes/history?epoch=e&offset=3&limit=2')
@@ -102,14 +102,14 @@ test('history without a position has the newest records', async (t) => {
   })
 })
 
-test('the newest records of a log that reaches back less far than asked are those that are there', async (t) => {
+test('of a log shorter than requested, history has all records', async (t) => {
   const bus = logWith({ first: 960, last: 1000 })
   const { call } = await startApi(t, { bus })
   const { body } = await call('GET', '/v1/documents/minutes/history?limit=1000')
   assert.equal(body.gap, null)
   assert.equal(body.records.at(-1).offset, 1000)
   assert.ok(body.records.length >= 20)
-  // it moves on between two reads
+  // the log moves on between two reads
   bus.onRead = () => { bus.first += 5; bus.last += 5 }
   const moving = (await call('GET', '/v1/documents/minutes/history?limit=1000')).body
   assert.equal(moving.gap, null)
@@ -119,7 +119,7 @@ test('the newest records of a log that reaches back less far than asked are thos
   assert.deepEqual((await call('GET', '/v1/documents/minutes/history')).body.records, [])
 })
 
-test('a position that the log cannot go on from is answered with the reason', async (t) => {
+test('a position that the log cannot continue from is answered with the reason', async (t) => {
   const { call } = await startApi(t, { bus: logWith({ first: 5 }) })
   for (const [query, gap] of [
     ['epoch=e&offset=2', 'trimmed'],
@@ -137,14 +137,14 @@ test('a position at the end of the log has nothing after it', async (t) => {
   assert.deepEqual([body.gap, body.records], [null, []])
 })
 
-test('a long history is read in pages, and a caller that goes on after the last record gets it all', async (t) => {
+test('a long history is read in pages, and a caller that continues after each last record gets all of it', async (t) => {
   const bus = logWith({ last: 1234, valueAt: () => Buffer.from(JSON.stringify('x'.repeat(20_000))) })
   const { call } = await startApi(t, { bus })
   const all = []
   let offset = 0
   for (let answers = 0; offset < 1234; answers++) {
     const { text, body } = await call('GET', `/v1/documents/minutes/history?epoch=e&offset=${offset}&limit=1000`)
-    assert.ok(text.length < 9 * 2 ** 20, 'the answer is bounded')
+    assert.ok(text.length < 9 * 2 ** 20, 'the response is bounded')
     assert.ok(answers < 10)
     all.push(...offsets(body))
     offset = body.records.at(-1).offset
@@ -153,7 +153,7 @@ test('a long history is read in pages, and a caller that goes on after the last 
   assert.ok(bus.largestRead <= 50)
 })
 
-test('wrong queries are refused, and say what is wrong', async (t) => {
+test('wrong queries are refused, with the reason', async (t) => {
   const bus = logWith()
   const { call } = await startApi(t, { bus })
   for (const [query, message] of /** @type {[string, RegExp][]} */ ([

@@ -13,7 +13,7 @@ import { publicationWith } from '../../helpers/publication.js'
 
 const PATH = '/v1/documents/minutes/broadcast'
 
-test('a retry with the same key publishes nothing again and gets the same answer', async (t) => {
+test('a retry with the same key publishes nothing again and gets the same response', async (t) => {
   const { call, published } = await startApi(t, { sink: async () => ({ epoch: 'e', offset: 7 }) })
   const headers = { 'idempotency-key': '"8e03978e-40d5-43dd-bc93-6894a57f9324"' }
   const first = await call('POST', PATH, { body: '{"a":1}', headers: { ...headers, 'x-trace-id': 'trace-1' } })
@@ -33,7 +33,7 @@ test('a retry with the same key publishes nothing again and gets the same answer
   assert.match(published[0].idempotencyKey ?? '', /^[\w-]{43}$/)
 })
 
-test('every operation that publishes takes a key', async (t) => {
+test('every publishing operation accepts a key', async (t) => {
   const { call, published } = await startApi(t)
   for (const [method, path, body] of /** @type {const} */ ([
     ['POST', PATH, '1'],
@@ -72,7 +72,7 @@ test('the same key with another target, value or header is refused and publishes
   assert.equal(published.length, 1)
 })
 
-test('keys of two callers are two keys', async (t) => {
+test('two callers may use the same key', async (t) => {
   const { call, published } = await startApi(t, { tokens: ['editor:0123456789abcdef', 'billing:fedcba9876543210'] })
   for (const [token, body] of [['0123456789abcdef', '1'], ['fedcba9876543210', '2'], ['0123456789abcdef', '1']]) {
     assert.equal(
@@ -84,7 +84,7 @@ test('keys of two callers are two keys', async (t) => {
   assert.deepEqual(published.map(({ value }) => value.toString()), ['1', '2'])
 })
 
-test('while the first one is in work others are told to come again, and then get its answer', async (t) => {
+test('while the first request is in progress, others get a retry delay, and later its response', async (t) => {
   let finish = () => {}
   const { call, published } = await startApi(t, { sink: () => new Promise((resolve) => { finish = () => resolve() }) })
   const headers = { 'idempotency-key': 'k' }
@@ -101,7 +101,7 @@ test('while the first one is in work others are told to come again, and then get
   assert.equal(published.length, 1)
 })
 
-test('what failed is tried again with the same trace id, and what was not valid may be corrected', async (t) => {
+test('a failed request is retried with the same trace id, and an invalid one may be corrected', async (t) => {
   let fail = true
   const { call, published } = await startApi(t, { sink: async () => { if (fail) throw new InkcastError('timeout') } })
   const headers = { 'idempotency-key': 'k' }
@@ -122,7 +122,7 @@ for (const [what, key] of [['empty', '""'], ['too long', 'x'.repeat(256)], ['two
   })
 }
 
-test('a process that dies between publishing and remembering: the retry is in the log once', async () => {
+test('after a process dies between publishing and storing the response, the retried record is in the log once', async () => {
   const { log } = recordingLog()
   const hub = createMemoryHub({ history: { size: 10, ttl: 60 } })
   const metrics = createMetrics({ processMetrics: false })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { ERRORS, InkcastError } from '../../../src/common/errors.js'
 import { startApi } from '../../helpers/api.js'
 
-/** The validator that fastify brings; OpenAPI 3.1 has the schemas of JSON Schema 2020-12. */
+/** The validator of fastify; OpenAPI 3.1 uses the schemas of JSON Schema 2020-12. */
 const { Ajv2020 } = createRequire(createRequire(import.meta.url).resolve('@fastify/ajv-compiler'))('ajv/dist/2020.js')
 
 /**
@@ -65,7 +65,7 @@ async function described (
 
 const filled = (/** @type {string} */ path) => path.replace(/\{(\w+)\}/g, 'some-$1')
 
-test('it describes every operation there is, each once, with its parameters', async (t) => {
+test('it describes every operation once, with its parameters', async (t) => {
   const { operations, description } = await described(t)
   assert.equal(description.openapi, '3.1.0')
   assert.deepEqual(operations.map(({ method, path }) => `${method} ${path}`).sort(), [
@@ -104,7 +104,7 @@ test('every operation answers as described', async (t) => {
       operation.requestBody?.required ? { body: '{"a":1}' } : { headers: { 'x-uid': 'some-uid' } }
     )
     const expected = operation.responses[status]
-    // a kick of somebody else than the path says is refused
+    // a kick of a user other than the one in the path is refused
     if (operation.operationId.startsWith('kick') && status === 400) continue
     assert.ok(status < 300 && expected, `${method} ${path}: ${status} ${JSON.stringify(body)}`)
     assert.match(headers.get('content-type') ?? '', /^application\/json/)
@@ -112,7 +112,7 @@ test('every operation answers as described', async (t) => {
   }
 })
 
-test('every error that an operation can be answered with is described', async (t) => {
+test('every error response of an operation is described', async (t) => {
   for (const code of /** @type {const} */ (['unavailable', 'timeout', 'internal'])) {
     const { operations, call, assertValid } = await described(t, async () => { throw new InkcastError(code) })
     for (const { method, path, operation } of operations.filter(({ method }) => method !== 'GET')) {

@@ -33,7 +33,7 @@ for (const [method, path, target] of /** @type {[string, string, object][]} */ (
   })
 }
 
-test('headers have the names and meaning they have on a record', async (t) => {
+test('headers have the same names and meaning as on a record', async (t) => {
   const { call, published } = await startApi(t)
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const { status, headers } = await call('POST', '/v1/documents/minutes/broadcast', {
@@ -59,7 +59,7 @@ test('headers have the names and meaning they have on a record', async (t) => {
   assert.deepEqual(value, encodeMsgpack({ binary: Buffer.from([0, 255]) }))
 })
 
-test('the answer has the position as soon as it is known', async (t) => {
+test('the response has the position if it is known', async (t) => {
   const { call } = await startApi(t, { sink: async () => ({ epoch: 'e', offset: 7 }) })
   const { body } = await call('POST', '/v1/documents/minutes/broadcast', {
     body: '1',
@@ -68,7 +68,7 @@ test('the answer has the position as soon as it is known', async (t) => {
   assert.deepEqual(body, { ok: true, traceId: 'trace-1', position: { epoch: 'e', offset: 7 } })
 })
 
-test('the source is the name of whose token it is, whatever the caller says', async (t) => {
+test('the source is the name of the token, regardless of the request', async (t) => {
   const { call, published } = await startApi(t, { tokens: ['editor:0123456789abcdef'] })
   await call('POST', '/v1/broadcast', {
     body: '1',
@@ -77,7 +77,7 @@ test('the source is the name of whose token it is, whatever the caller says', as
   assert.equal(published[0].source, 'editor')
 })
 
-test('a header that contradicts the path is refused, one that repeats it is not', async (t) => {
+test('a header that contradicts the path is refused, but one that repeats it is accepted', async (t) => {
   const { call, published } = await startApi(t)
   for (const [name, value] of [['x-operator', 'everyone'], ['x-guid', 'other'], ['x-uid', 'ada'], ['x-sid', 'abc']]) {
     const { status, body } = await call('POST', '/v1/documents/minutes/broadcast', {
@@ -101,7 +101,7 @@ test('a header that contradicts the path is refused, one that repeats it is not'
   )
 })
 
-test('ids in the path may hold anything an id may, up to 256 bytes', async (t) => {
+test('ids in the path may contain any character of an id, up to 256 bytes', async (t) => {
   const { call, published } = await startApi(t)
   for (const guid of [
     'a/b',
@@ -125,7 +125,7 @@ test('ids in the path may hold anything an id may, up to 256 bytes', async (t) =
       `/v1/documents/${encodeURIComponent(guid).replaceAll('.', '%2E')}/broadcast`,
       { body: '1' }
     )
-    // a URL library makes %2E%2E a step up before anything is sent
+    // a URL library resolves %2E%2E before sending
     if (guid === '..' || guid === '.') continue
     assert.equal(status, 202, guid)
     assert.equal(published.at(-1)?.guid, guid)
@@ -192,7 +192,7 @@ test('a content type may have parameters and capitals, and a body without one is
   assert.deepEqual(published.map(({ contentType }) => contentType), ['application/json', 'application/json'])
 })
 
-test('a kick may carry a content type, as some HTTP libraries always send one', async (t) => {
+test('a kick may have a content type, because some HTTP libraries always send one', async (t) => {
   const { call } = await startApi(t)
   for (const type of ['application/x-www-form-urlencoded', 'application/json', 'text/plain']) {
     assert.equal((await call('DELETE', '/v1/sockets/s1', { headers: { 'content-type': type } })).status, 202)
@@ -203,7 +203,7 @@ test('a kick may carry a content type, as some HTTP libraries always send one', 
   }
 })
 
-test('whom to revoke is told by x-uid or the body, and not by two that differ', async (t) => {
+test('x-uid or the body names the user to revoke, and different values are refused', async (t) => {
   const { call, published } = await startApi(t)
   const revoke = (/** @type {string | undefined} */ body, /** @type {Record<string, string>} */ headers = {}) =>
     call('POST', '/v1/documents/minutes/revoke', { body, headers })
@@ -234,13 +234,13 @@ test('whom to revoke is told by x-uid or the body, and not by two that differ', 
   assert.equal(published.length, 3)
 })
 
-test('what the sink rejects with is shown when it is of the table, and hidden when it is not', async (t) => {
-  let thrown = /** @type {Error} */ (new InkcastError('unavailable', 'Kafka is away'))
+test('errors of the sink are shown if they are in the table, and hidden if not', async (t) => {
+  let thrown = /** @type {Error} */ (new InkcastError('unavailable', 'Kafka is unavailable'))
   const { call, lines } = await startApi(t, { sink: async () => { throw thrown } })
   const busy = await call('POST', '/v1/broadcast', { body: '1' })
   assert.deepEqual(
     [busy.status, busy.headers.get('retry-after'), busy.body.error],
-    [503, '1', { code: 'unavailable', message: 'Kafka is away', retryable: true }]
+    [503, '1', { code: 'unavailable', message: 'Kafka is unavailable', retryable: true }]
   )
   assert.equal(lines.filter(({ level }) => level === 'error').length, 0)
   thrown = new Error('ECONNREFUSED 10.0.0.7')
@@ -256,7 +256,7 @@ test('what the sink rejects with is shown when it is of the table, and hidden wh
   assert.doesNotMatch(line.text, /payload/)
 })
 
-test('the bus sink publishes one entry and tells its position', async () => {
+test('the bus sink publishes one entry and returns its position', async () => {
   /** @type {unknown[]} */
   const entries = []
   const publish = createPublish({

@@ -8,7 +8,7 @@ import { startApi } from '../../helpers/api.js'
 import { rawHttp } from '../../helpers/raw-http.js'
 import { waitFor } from '../../helpers/wait.js'
 
-/** A promise that a test settles itself. */
+/** A promise that the test settles. */
 function deferred () {
   let resolve = () => {}
   const promise = /** @type {Promise<void>} */ (new Promise((done) => { resolve = () => done(undefined) }))
@@ -16,7 +16,7 @@ function deferred () {
 }
 
 const post = (/** @type {string} */ rest) => `POST /v1/broadcast HTTP/1.1\r\nhost: localhost\r\n${rest}`
-/** @param {string} answer what came over a connection @returns {{ status: number, body: any }} the first response */
+/** @param {string} answer bytes received on a connection @returns {{ status: number, body: any }} the first response */
 function parse (answer) {
   const [head, body = ''] = answer.split('\r\n\r\n')
   return {
@@ -46,11 +46,11 @@ test('unknown paths, wrong methods and malformed URLs are answered in the same f
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
   }
   await waitFor(async () => (await counted())['unknown 404'] === 5 && (await counted())['unknown 400'] === 3, {
-    message: 'all of them to be counted'
+    message: 'all requests to be counted'
   })
 })
 
-test('what is not HTTP is answered in the same form, and the connection is closed', async (t) => {
+test('input that is not HTTP is answered in the same form, and the connection is closed', async (t) => {
   const { url, counted } = await startApi(t)
   for (const bytes of [
     'nonsense\r\n\r\n',
@@ -65,7 +65,7 @@ test('what is not HTTP is answered in the same form, and the connection is close
   await waitFor(async () => (await counted())['unknown 400'] === 4)
 })
 
-test('a body that is too large is refused whether it says so beforehand or not', async (t) => {
+test('a body that is too large is refused with and without a length', async (t) => {
   const { url, published, counted } = await startApi(t, { maxRecordBytes: 1000 })
   const announced = await rawHttp(url, post(`connection: close\r\ncontent-length: 1001\r\n\r\n${'1'.repeat(1001)}`))
   assert.deepEqual(
@@ -84,22 +84,22 @@ test('a body that is too large is refused whether it says so beforehand or not',
   await waitFor(async () => (await counted())['sendToEveryone 413'] === 2)
 })
 
-test('a caller that sends much more than allowed reads the answer all the same', async (t) => {
+test('a caller that sends much more than allowed still gets the response', async (t) => {
   const { call, api } = await startApi(t, { maxRecordBytes: 1000 })
   const { status, body } = await call('POST', '/v1/broadcast', { body: JSON.stringify('x'.repeat(3_000_000)) })
   assert.deepEqual([status, body.error.code], [413, 'value_too_large'])
   const begun = performance.now()
   await api.stop()
-  assert.ok(performance.now() - begun < 5000, 'stop waits for the rest of the body, and no longer')
+  assert.ok(performance.now() - begun < 5000, 'stop only waits for the rest of the body')
 })
 
-test('a caller that goes away in the middle of a body leaves nothing behind', async (t) => {
+test('a caller that disconnects during a body leaves nothing behind', async (t) => {
   const { url, published, lines, counted, api } = await startApi(t)
   const before = lines.length
   const { port } = new URL(url)
   const socket = connect(Number(port), '127.0.0.1')
   socket.write(post('content-type: application/json\r\ncontent-length: 500\r\n\r\n{"half'))
-  await waitFor(() => api.inWork() === 1, { message: 'the request to be in work' })
+  await waitFor(() => api.inWork() === 1, { message: 'the request to be in progress' })
   socket.destroy()
   await waitFor(() => api.inWork() === 0, { message: 'the request to be over' })
   await waitFor(async () => (await counted())['sendToEveryone 499'] === 1)
@@ -107,7 +107,7 @@ test('a caller that goes away in the middle of a body leaves nothing behind', as
   assert.equal(lines.length, before)
 })
 
-test('a caller that goes away while its publication is on its way still holds its place', async (t) => {
+test('a caller that disconnects during its publication still counts against the limit', async (t) => {
   const { promise, resolve } = deferred()
   const { url, published, api, counted } = await startApi(t, { sink: () => promise })
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -120,9 +120,9 @@ test('a caller that goes away while its publication is on its way still holds it
   await waitFor(() => api.inWork() === 0)
 })
 
-test('requests beyond the bound are asked to come back, and the others go on', async (t) => {
+test('requests above the limit get a retry delay, and the others continue', async (t) => {
   const { promise, resolve } = deferred()
-  // eight of the largest bodies may be in work
+  // eight bodies of the maximum size may be in progress
   const { call, published, url, counted } = await startApi(t, { maxRecordBytes: 16 * 2 ** 20, sink: () => promise })
   const headers = { 'transfer-encoding': 'chunked' }
   const agent = new Agent({ keepAlive: false })
@@ -167,7 +167,7 @@ test('a request that does not arrive in time is answered and its connection clos
   await waitFor(() => api.inWork() === 0)
 })
 
-test('stop closes idle connections, lets what is in work finish and says that its connection closes', async (t) => {
+test('stop closes idle connections, and finishes pending requests with "connection: close"', async (t) => {
   const { promise, resolve } = deferred()
   const { url, published, api, counted } = await startApi(t, { sink: () => promise })
   const answer = rawHttp(url, post('content-length: 1\r\n\r\n1'))
@@ -183,11 +183,11 @@ test('stop closes idle connections, lets what is in work finish and says that it
   await stopping
 })
 
-test('a request on an open connection after the stop began is told to go elsewhere', async (t) => {
+test('a request on an open connection after the stop began is refused with `draining`', async (t) => {
   const { promise, resolve } = deferred()
   const { url, published, api } = await startApi(t, { sink: () => promise })
   const begun = deferred()
-  // half a request when the stop begins, the rest afterwards
+  // half a request before the stop begins, the rest afterwards
   const answer = rawHttp(
     url,
     'POST /v1/broadcast HTTP/1.1\r\nhost: localhost\r\n',
@@ -205,7 +205,7 @@ test('a request on an open connection after the stop began is told to go elsewhe
   await stopping
 })
 
-test('whoever leaves takes no new connection, and goes on answering on those there are, for the last time', async (t) => {
+test('leave accepts no new connections, and answers one last request on each open one', async (t) => {
   const { url, published, api } = await startApi(t, { times: { leave: 300 } })
   const left = deferred()
   const request = post('content-length: 1\r\n\r\n1')
@@ -227,7 +227,7 @@ test('whoever leaves takes no new connection, and goes on answering on those the
   await api.stop()
 })
 
-test('stop ends after its time, whatever is in work', async (t) => {
+test('stop ends after its timeout, regardless of pending requests', async (t) => {
   const { url, published, api } = await startApi(t, { sink: () => new Promise(() => {}), times: { stop: 50 } })
   const answer = rawHttp(url, post('content-length: 1\r\n\r\n1'))
   await waitFor(() => published.length === 1)
@@ -259,12 +259,12 @@ test('with a certificate the api speaks TLS', async (t) => {
   assert.equal(status, 200)
 })
 
-test('a port that is taken fails the start', async (t) => {
+test('a port in use fails the start', async (t) => {
   const { api } = await startApi(t)
   await assert.rejects(startApi(t, { port: api.port() }), { code: 'EADDRINUSE' })
 })
 
-test('requests are counted by operation and status, and make no line in the log', async (t) => {
+test('requests are counted by operation and status, and not logged', async (t) => {
   const { call, counted, lines } = await startApi(t)
   const before = lines.length
   await call('POST', '/v1/documents/minutes/broadcast', { body: '1' })

@@ -4,7 +4,7 @@ import { InkcastError } from '../../../src/common/errors.js'
 import { createSessionIds, timeOfSid } from '../../../src/wire/session-id.js'
 import { startApi } from '../../helpers/api.js'
 
-test('the sessions of a user are told with their time', async (t) => {
+test('the sessions of a user are listed with their time', async (t) => {
   const sid = createSessionIds(7)()
   const session = {
     sid,
@@ -23,7 +23,7 @@ test('the sessions of a user are told with their time', async (t) => {
   assert.deepEqual((await call('GET', '/v1/users/bob/sessions')).body, { ok: true, uid: 'bob', sessions: [] })
 })
 
-test('while the store is away they are unavailable', async (t) => {
+test('while the store is unavailable, so are the sessions', async (t) => {
   const { call } = await startApi(t, { sessions: { sessions: () => Promise.reject(new InkcastError('unavailable')) } })
   const { status, body } = await call('GET', '/v1/users/ada/sessions')
   assert.deepEqual([status, body.error.code], [503, 'unavailable'])

@@ -25,7 +25,7 @@ function authenticatorWith (settings = { secret: SECRET }) {
 const refused = (/** @type {string} */ code, message = /./) => ({ name: 'InkcastError', code, message })
 
 /**
- * A started authenticator that has the public key only.
+ * A started authenticator with only the public key.
  * @param {import('node:test').TestContext} t
  * @param {string} pem
  */
@@ -39,7 +39,7 @@ async function authenticatorWithKey (t, pem) {
   return created
 }
 
-test('a valid token tells the user, the grants and when it ends', async () => {
+test('a valid token has the user, the grants and the expiry', async () => {
   const { authenticate, seconds } = authenticatorWith()
   const documents = [{ guid: 'minutes', access: 'write' }, { guid: 'team/*', access: 'read' }]
   const token = await signToken({
@@ -63,7 +63,7 @@ test('a valid token tells the user, the grants and when it ends', async () => {
   })
 })
 
-test('a token without documents leaves the decision to the policy, one with none allows none', async () => {
+test('a token without a documents claim leaves the decision to the policy, one with an empty claim allows none', async () => {
   const { authenticate } = authenticatorWith()
   assert.deepEqual(authenticate(await signToken({ sub: 'ada' })), {
     uid: 'ada',
@@ -75,7 +75,7 @@ test('a token without documents leaves the decision to the policy, one with none
   assert.deepEqual((await authenticate(await signToken({ sub: 'ada', documents: [] }))).grants, [])
 })
 
-test('nobody can change an identity', async () => {
+test('an identity is frozen', async () => {
   const { authenticate } = authenticatorWith()
   const token = await signToken({ sub: 'ada', documents: [{ guid: 'minutes', access: 'read' }] })
   const identity = await authenticate(token)
@@ -88,7 +88,7 @@ test('all HMAC algorithms verify with the secret', async () => {
     assert.equal((await authenticate(await signToken({ sub: alg }, { alg }))).uid, alg)
 })
 
-test('a token that somebody else signed, changed or did not sign is refused', async () => {
+test('a forged, changed or unsigned token is refused', async () => {
   const { authenticate } = authenticatorWith()
   const [header, payload, signature] = (await signToken({ sub: 'ada' })).split('.')
   const mallory = tokenPart({ sub: 'mallory' })
@@ -109,7 +109,7 @@ test('a token that somebody else signed, changed or did not sign is refused', as
   ]) assert.throws(() => authenticate(token), refused('unauthorized'), token)
 })
 
-test('what was refused once is refused again, and a refusal does not quote the token', async () => {
+test('a refused token is refused again, and the error does not quote it', async () => {
   const { authenticate } = authenticatorWith()
   const payload = tokenPart('hunter2{')
   const token = `${tokenPart({ alg: 'HS256' })}.${payload}.AAAA`
@@ -122,7 +122,7 @@ test('what was refused once is refused again, and a refusal does not quote the t
   }
 })
 
-test('tokens that are no string, or too long, are refused unread', async () => {
+test('tokens that are not a string, or too long, are refused without parsing', async () => {
   const { authenticate } = authenticatorWith()
   for (const token of [1, true, {}, [], Buffer.from(await signToken({ sub: 'ada' }))])
     assert.throws(() => authenticate(token), refused('unauthorized', /not a string/))
@@ -131,7 +131,7 @@ test('tokens that are no string, or too long, are refused unread', async () => {
   assert.equal((await authenticate(await signToken({ sub: 'ada', padding: 'x'.repeat(11_000) }))).uid, 'ada')
 })
 
-test('a token ends at its exp and 5 s of tolerance, whether it was seen before or not', async () => {
+test('a token expires at its exp plus 5 s of tolerance, cached or not', async () => {
   const { authenticate, clock, seconds } = authenticatorWith()
   const [seen, unseen] = [
     await signToken({ sub: 'seen', exp: seconds + 10 }),
@@ -153,7 +153,7 @@ test('a token is not valid before its nbf, except for 5 s of tolerance', async (
   assert.equal((await authenticate(token)).uid, 'ada')
 })
 
-test('claims of a wrong kind are refused, and the claim is named', () => {
+test('claims of a wrong type are refused, and the error names the claim', () => {
   const { authenticate } = authenticatorWith()
   const grant = { guid: 'minutes', access: 'read' }
   for (const [claim, claims] of /** @type {[string, Record<string, unknown>][]} */ ([
@@ -182,7 +182,7 @@ test('claims of a wrong kind are refused, and the claim is named', () => {
     )
 })
 
-test('without a key, a token is refused with what is missing, and none makes an anonymous user of its own', async () => {
+test('without a key, a token is refused with the missing setting, and a client without one is a separate anonymous user', async () => {
   const { authenticate } = authenticatorWith({ allowAnonymous: true })
   const [first, second] = [await authenticate(undefined), await authenticate(null)]
   assert.match(first.uid, /^anonymous:[\w-]{16}$/)
@@ -191,14 +191,14 @@ test('without a key, a token is refused with what is missing, and none makes an 
   assert.throws(() => authenticate('x'), refused('unauthorized', /no key to verify it: set AUTH_JWT_SECRET/))
 })
 
-test('a token that is given must be valid even where anonymous users are allowed', async () => {
+test('a token must be valid even if anonymous users are allowed', async () => {
   const { authenticate } = authenticatorWith({ secret: SECRET, allowAnonymous: true })
   assert.equal((await authenticate(undefined)).anonymous, true)
   for (const token of ['', 'x', await signToken({ sub: 'ada' }, { key: SECRET + '!' })])
     assert.throws(() => authenticate(token), refused('unauthorized'))
 })
 
-test('without a token nobody gets in where anonymous users are not allowed', () => {
+test('without a token clients are refused if anonymous users are not allowed', () => {
   for (const settings of [{ secret: SECRET }, { secret: SECRET, allowAnonymous: false }]) {
     assert.throws(
       () => authenticatorWith(settings).authenticate(undefined),
@@ -208,12 +208,12 @@ test('without a token nobody gets in where anonymous users are not allowed', () 
 })
 
 for (const alg of ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']) {
-  test(`${alg} tokens verify with the public key, and no others do`, async (t) => {
+  test(`${alg} tokens verify with the public key, other tokens do not`, async (t) => {
     const { publicKey, privateKey } = keyPairFor(alg)
     const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString()
     const { authenticate } = await authenticatorWithKey(t, pem)
     assert.equal((await authenticate(await signToken({ sub: 'ada' }, { alg, key: privateKey }))).uid, 'ada')
-    // the attack: the public key is public, so anybody can make an HMAC with it
+    // the attack: the public key is public, so any attacker can compute an HMAC with it
     for (const key of [pem, pem.trim()])
       assert.throws(() => authenticate(forgeToken({ sub: 'ada' }, { key })), refused('unauthorized', /algorithm/))
     assert.throws(

@@ -43,7 +43,7 @@ function setUp (t) {
 }
 
 describe('expiry', () => {
-  test('warns a minute before the end, and ends', (t) => {
+  test('warns a minute before the expiry, and ends the connection', (t) => {
     const { connection, pass } = setUp(t)
     const one = connection(120_500)
     pass(60_000)
@@ -58,7 +58,7 @@ describe('expiry', () => {
     assert.equal(one.heard.length, 3)
   })
 
-  test('warns at once when there is less than a minute, and not at all when there is hardly any time', (t) => {
+  test('warns at once when less than a minute is left, and not at all when there is hardly any time', (t) => {
     const { connection, pass } = setUp(t)
     const [soon, sooner, over] = [connection(30_000), connection(4000), connection(-1000)]
     pass(1000)
@@ -67,7 +67,7 @@ describe('expiry', () => {
     assert.deepEqual(sooner.heard, ['token_expired'])
   })
 
-  test('leaves alone what has no end, has gone, or has got more time', (t) => {
+  test('ignores connections without an expiry, closed ones, and those with a new token', (t) => {
     const { connection, pass, expiry } = setUp(t)
     const [forever, gone, longer, shorter] = [
       connection(null),
@@ -132,14 +132,14 @@ describe('expiry', () => {
     )
   })
 
-  test('catches up when ticks were late, with everybody', (t) => {
+  test('catches up with all connections when ticks were late', (t) => {
     const { connection, pass } = setUp(t)
     const all = Array.from({ length: 200 }, (_, i) => connection(1000 + 100 * i))
     pass(100_000)
     for (const { heard } of all) assert.equal(heard.at(-1), 'token_expired')
   })
 
-  test('bears a clock that is set back', (t) => {
+  test('tolerates a clock that is set back', (t) => {
     const { connection, pass, clock } = setUp(t)
     pass(10_000)
     clock.step(-600_000)

@@ -23,7 +23,7 @@ const grant = (guid, access) => ({ guid, access })
  * @param {import('node:test').TestContext} t
  * @param {any} auth
  * @param {{ address?: string, codec?: 'json' | 'msgpack' }} [options]
- * @returns {Promise<any>} the error that refuses the handshake
+ * @returns {Promise<any>} the error of the refused handshake
  */
 async function refused (t, auth, { address = url, codec } = {}) {
   const client = createClient(t, address, { auth, codec })
@@ -37,7 +37,7 @@ async function refused (t, auth, { address = url, codec } = {}) {
 const codeOf = ({ ok, error }) => ok ? 'ok' : error.code
 
 describe('a handshake', () => {
-  test('needs a token where there is a key, and says why it is refused', async (t) => {
+  test('needs a token if there is a key, and gets the reason of a refusal', async (t) => {
     /** @type {[unknown, string][]} */
     const cases = [
       [{}, 'unauthorized'],
@@ -62,7 +62,7 @@ describe('a handshake', () => {
     await nothingLeft(server, bus)
   })
 
-  test('needs none where anonymous clients are allowed, but a token that is given must be valid', async (t) => {
+  test('needs no token if anonymous clients are allowed, but a token must be valid', async (t) => {
     const open = await startEmbedded(t)
     const users = watchBus(open).users
     await Promise.all([connectClient(t, open.url), connectClient(t, open.url)])
@@ -77,7 +77,7 @@ describe('a handshake', () => {
     assert.equal((await refused(t, { token: 'x' }, { address: both.url })).data.code, 'unauthorized')
   })
 
-  test('has fields of the right type, and others that do not matter', async (t) => {
+  test('must have fields of the right type, and may have other fields', async (t) => {
     const token = await signToken({ sub: 'u' })
     const position = { epoch: 'e', offset: 0 }
     for (const auth of [
@@ -117,7 +117,7 @@ describe('a handshake', () => {
     await nothingLeft(server, bus)
   })
 
-  test('is refused for its token before its documents are looked at, and for their number before either', async (t) => {
+  test('is refused for its number of documents first, then for its token, and only then for single documents', async (t) => {
     const token = await signToken({ sub: 'u' })
     const few = { 'a\nb': 1 }
     const many = { ...few, b: 1, c: 1, d: 1, e: 1, f: 1 }
@@ -162,7 +162,7 @@ describe('a handshake', () => {
     await nothingLeft(server, bus)
   })
 
-  test('joins documents: each is answered by itself', async (t) => {
+  test('joins documents, each with a response of its own', async (t) => {
     const token = await signToken({ sub: 'u', documents: [grant('mine', 'read'), grant('team/*', 'write')] })
     const client = createClient(t, url, {
       auth: {
@@ -191,7 +191,7 @@ describe('a handshake', () => {
     await nothingLeft(server, bus)
   })
 
-  test('leaves no user behind when an extension refuses the socket, or its transport goes', async (t) => {
+  test('leaves no user behind when an extension refuses the socket, or its transport closes', async (t) => {
     const own = await startEmbedded(t)
     const watched = watchBus(own)
     own.gateway.io.use((socket, next) => {
@@ -205,7 +205,7 @@ describe('a handshake', () => {
     await nothingLeft(own, watched)
   })
 
-  test('keeps no token where extensions and other processes can read it', async (t) => {
+  test('keeps no token in places that extensions and other processes can read', async (t) => {
     const token = await signToken({ sub: 'u' })
     const client = await connectClient(t, url, { auth: { token } })
     const [socket] = await server.gateway.io.fetchSockets()
@@ -218,13 +218,13 @@ describe('a handshake', () => {
 })
 
 describe('grants', () => {
-  test('decide who may join, send and signal', async (t) => {
+  test('decide about join, send and signal', async (t) => {
     const token = await signToken({
       sub: 'u',
       documents: [grant('read', 'read'), grant('write', 'write'), grant('a/*', 'read'), grant('a/b', 'write')]
     })
     const client = await connectClient(t, url, { auth: { token } })
-    /** @type {[string, string, string][]} guid, and what joining and sending is answered with */
+    /** @type {[string, string, string][]} guid, and the response codes of join and send */
     const cases = [
       ['read', 'ok', 'forbidden'],
       ['write', 'ok', 'ok'],
@@ -244,7 +244,7 @@ describe('grants', () => {
     await nothingLeft(server, bus)
   })
 
-  test('are replaced by auth:refresh, and what they no longer allow is left', async (t) => {
+  test('are replaced by auth:refresh, and documents that they no longer allow are left', async (t) => {
     const token = await signToken({
       sub: 'u',
       documents: [grant('a', 'write'), grant('b', 'write'), grant('c', 'read')]
@@ -284,7 +284,7 @@ describe('grants', () => {
     await nothingLeft(server, bus)
   })
 
-  test('stay as they are when the access service cannot say what the new token of auth:refresh allows, and nothing is widened', async (t) => {
+  test('stay as they are when the access service fails during auth:refresh', async (t) => {
     let away = true
     const hook = await httpService(t, ({ body }) =>
       away ? { status: 500, body: '' } : { body: JSON.stringify({ allow: JSON.parse(body).guid !== 'secret' }) }
@@ -296,7 +296,7 @@ describe('grants', () => {
     assert.equal(codeOf(await client.ask('doc:join', { guid: 'secret' })), 'ok')
     const token = await signToken({ sub: 'u', exp: seconds() + 600 })
     assert.equal(codeOf(await client.ask('auth:refresh', { token })), 'unavailable')
-    // the old token's grants decide about it, and nobody has to be asked
+    // the old token's grants decide without a request to the access service
     assert.equal(codeOf(await client.ask('doc:join', { guid: 'other' })), 'forbidden')
     assert.equal(codeOf(await client.ask('doc:send', { guid: 'secret', data: 1 })), 'forbidden')
     away = false
@@ -306,8 +306,8 @@ describe('grants', () => {
   })
 })
 
-test('a token that expires ends its connection, after a warning and with a word', async (t) => {
-  // just over, but accepted: clocks may differ by some seconds
+test('an expired token ends its connection, after a warning and with a reason', async (t) => {
+  // just expired, but accepted: clocks may differ by some seconds
   const exp = seconds() - 2
   const client = await connectClient(t, url, { auth: { token: await signToken({ sub: 'u', exp }) } })
   const kept = await connectClient(t, url, { auth: { token: await signToken({ sub: 'v', exp }) } })
@@ -330,7 +330,7 @@ test('a token that expires ends its connection, after a warning and with a word'
   await nothingLeft(server, bus)
 })
 
-test('a connection whose key the issuer withdraws is warned and closed, one of another key stays', async (t) => {
+test('a connection whose key the issuer withdraws is warned and closed, one with another key stays', async (t) => {
   t.mock.method(Math, 'random', () => 0)
   const pairs = ['old', 'new'].map((kid) => ({ kid, pair: keyPairFor('ES256') }))
   let there = pairs
@@ -344,7 +344,7 @@ test('a connection whose key the issuer withdraws is warned and closed, one of a
   const [old, kept] = await Promise.all(tokens.map((token) => connectClient(t, own.url, { auth: { token } })))
   there = pairs.slice(1)
   const warning = old.next('auth:expiring')
-  // a token of a key that is not known has the set fetched again, 10 s after the last time
+  // a token with an unknown key id triggers a fetch of the set, 10 s after the last one
   t.mock.method(systemClock, 'monotonic', () => performance.now() + 10_000)
   const unknown = await signToken(
     { sub: 'x' },

@@ -26,7 +26,7 @@ const signedBy = ({ kid, alg, pair }, claims = {}) =>
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {unknown[]} keys what the issuer has; the test may change it
+ * @param {unknown[]} keys of the issuer; the test may change them
  */
 async function issuerWith (t, keys) {
   const issuer = { keys, status: 200, body: '', hold: /** @type {Promise<void> | undefined} */ (undefined) }
@@ -58,7 +58,7 @@ test('tokens verify at once with the keys fetched at the start', async (t) => {
   assert.equal(service.requests, 1)
 })
 
-test('an unknown key id fetches the set again, once for all who wait, and the new key is known then', async (t) => {
+test('an unknown key id triggers one fetch for all waiting tokens, after which the new key is known', async (t) => {
   const [old, fresh] = [newKey('old'), newKey('fresh')]
   const { authenticator, authenticate, issuer, service, clock } = await issuerWith(t, [jwk(old)])
   await authenticator.start()
@@ -71,7 +71,7 @@ test('an unknown key id fetches the set again, once for all who wait, and the ne
   assert.equal((await authenticate(await signedBy(old))).uid, 'ada')
 })
 
-test('tokens with made-up key ids make one request in 10 s, and are refused', async (t) => {
+test('tokens with made-up key ids cause one request in 10 s, and are refused', async (t) => {
   const key = newKey('one')
   const { authenticator, authenticate, service, clock } = await issuerWith(t, [jwk(key)])
   await authenticator.start()
@@ -92,7 +92,7 @@ test('tokens with made-up key ids make one request in 10 s, and are refused', as
   assert.equal(service.requests, 3)
 })
 
-test('within the cool-down, a key id not asked for before may be new: come back; one that the issuer did not have is refused', async (t) => {
+test('during the cool-down, a key id seen for the first time gets a retry delay; one that the issuer did not have is refused', async (t) => {
   const [key, fresh, retired] = [newKey('one'), newKey('fresh'), newKey('retired')]
   const { authenticator, authenticate, issuer, clock } = await issuerWith(t, [jwk(key)])
   await authenticator.start()
@@ -105,7 +105,7 @@ test('within the cool-down, a key id not asked for before may be new: come back;
   assert.equal((await authenticate(await signedBy(fresh))).uid, 'ada')
 })
 
-test('while the issuer is down its old keys go on, and unknown ones are unavailable without a request each', async (t) => {
+test('while the issuer is down its known keys stay valid, and unknown ones are unavailable without a request each', async (t) => {
   const key = newKey('one')
   const { authenticator, authenticate, issuer, service, clock, lines } = await issuerWith(t, [jwk(key)])
   await authenticator.start()
@@ -131,7 +131,7 @@ test('an issuer that is down at the start makes tokens unavailable until it is b
   assert.equal((await authenticate(await signedBy(key))).uid, 'ada')
 })
 
-test('a key that the issuer withdrew verifies no more after the next fetch, not even what it verified before', async (t) => {
+test('a key that the issuer withdrew is invalid after the next fetch, also for cached tokens', async (t) => {
   const [old, fresh] = [newKey('old'), newKey('fresh')]
   const { authenticator, authenticate, issuer, service, clock } = await issuerWith(t, [jwk(old)])
   await authenticator.start()
@@ -139,7 +139,7 @@ test('a key that the issuer withdrew verifies no more after the next fetch, not 
   await authenticate(token)
   issuer.keys = [jwk(fresh)]
   clock.advance(600_000)
-  // whoever comes then is not kept waiting
+  // tokens at this time do not wait for the fetch
   assert.equal((await authenticate(await signedBy(old, { sub: 'bob' }))).uid, 'bob')
   await waitFor(() => service.requests === 2)
   await waitFor(() =>
@@ -152,7 +152,7 @@ test('a key that the issuer withdrew verifies no more after the next fetch, not 
   await assert.rejects(authenticate(token), refused('unauthorized'))
 })
 
-test('a key that is withdrawn where nothing but known tokens comes is noticed by a timer, which stops with the authenticator', async (t) => {
+test('with cached tokens only, a timer detects a withdrawn key; it stops with the authenticator', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const [old, fresh] = [newKey('old'), newKey('fresh')]
   const { authenticator, authenticate, issuer, service, clock } = await issuerWith(t, [jwk(old), jwk(fresh)])
@@ -166,7 +166,7 @@ test('a key that is withdrawn where nothing but known tokens comes is noticed by
   issuer.keys = [{ ...jwk(fresh), use: 'sig' }]
   t.mock.timers.tick(60_000)
   assert.equal(service.requests, 1)
-  // an issuer that is down is asked again
+  // an issuer that is down is polled again
   issuer.status = 500
   for (const requests of [2, 3]) {
     clock.advance(600_000)
@@ -181,8 +181,8 @@ test('a key that is withdrawn where nothing but known tokens comes is noticed by
   await waitFor(() => withdrawals === 1)
   assert.deepEqual([gone.key?.withdrawnAt, kept.key?.withdrawnAt], [clock.now(), null])
   await assert.rejects(authenticate(tokens[0]), refused('unavailable'))
-  assert.equal((await authenticate(tokens[1])).key, kept.key, 'the same key, although it is described in other words')
-  // it was left out by mistake
+  assert.equal((await authenticate(tokens[1])).key, kept.key, 'the same key in another representation')
+  // the key was left out by mistake
   issuer.keys = [jwk(fresh), jwk(old)]
   clock.advance(600_000)
   t.mock.timers.tick(5000)
@@ -196,7 +196,7 @@ test('a key that is withdrawn where nothing but known tokens comes is noticed by
   assert.equal(service.requests, requests)
 })
 
-test('keys that are old are fetched again also where only tokens come that are in the cache', async (t) => {
+test('old keys are fetched again even if all tokens are cached', async (t) => {
   const key = newKey('one')
   const { authenticator, authenticate, service, clock } = await issuerWith(t, [jwk(key)])
   await authenticator.start()
@@ -207,7 +207,7 @@ test('keys that are old are fetched again also where only tokens come that are i
   await waitFor(() => service.requests === 2)
 })
 
-test('a token without a key id verifies when there is one key it can mean', async (t) => {
+test('a token without a key id verifies when only one key matches', async (t) => {
   const [ec, rsa] = [newKey('one'), newKey('two', 'RS256')]
   const { authenticator, issuer, authenticate, clock } = await issuerWith(t, [jwk(ec), jwk(rsa)])
   await authenticator.start()
@@ -238,7 +238,7 @@ test('a key is used with the algorithms of its type only, or the one it names', 
   }
 })
 
-test('keys that are secret, private, for encryption or unreadable are left out, the others work', async (t) => {
+test('secret, private, encryption and unreadable keys are ignored, the others work', async (t) => {
   const [key, encryption, signing, leaked] = [newKey('one'), newKey('enc'), newKey('ops'), newKey('private')]
   const { authenticator, authenticate } = await issuerWith(t, [
     null, 'x', {}, { kty: 'oct', k: 'AAAA', kid: 'secret' }, { kty: 'EC', crv: 'P-256', kid: 'broken' },
@@ -256,7 +256,7 @@ test('keys that are secret, private, for encryption or unreadable are left out, 
   )
 })
 
-test('an answer that is no key set, or too large, changes nothing', async (t) => {
+test('a response that is not a key set, or too large, changes nothing', async (t) => {
   const key = newKey('one')
   const { authenticator, authenticate, issuer, clock, service } = await issuerWith(t, [jwk(key)])
   await authenticator.start()
@@ -277,7 +277,7 @@ test('an answer that is no key set, or too large, changes nothing', async (t) =>
   }
 })
 
-test('tokens whose header cannot be read are refused without a fetch', async (t) => {
+test('tokens with an unreadable header are refused without a fetch', async (t) => {
   const { authenticator, authenticate, service, clock } = await issuerWith(t, [jwk(newKey('one'))])
   await authenticator.start()
   clock.advance(10_000)
@@ -294,7 +294,7 @@ test('tokens whose header cannot be read are refused without a fetch', async (t)
   assert.equal(service.requests, 1)
 })
 
-test('two keys of different types may have one key id', async (t) => {
+test('two keys of different types may share a key id', async (t) => {
   const keys = [newKey('one', 'RS256'), newKey('one')]
   const { authenticator, authenticate } = await issuerWith(t, keys.map((key) => jwk(key)))
   await authenticator.start()

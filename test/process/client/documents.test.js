@@ -11,14 +11,14 @@ const server = await startEmbedded(file, { HISTORY_SIZE: '50' })
 const { url, gateway } = server
 const calm = await startEmbedded(file)
 
-/** Until it is told to connect, ms. */
+/** Time without a connection, ms. */
 const AWAY = 60_000
 
 /** @param {string} guid @param {any} value @param {Parameters<typeof entry>[2]} [fields] */
 const publish = (guid, value, fields) => gateway.bus.publish([entry(guid, value, fields)])
 
 describe('an open document', () => {
-  test('gets what is published, with its meta, by the name of the event', async (t) => {
+  test('gets published records with their meta, by event name', async (t) => {
     const client = startClient(t, url)
     const doc = await client.open('minutes')
     /** @type {any[]} */
@@ -37,7 +37,7 @@ describe('an open document', () => {
     assert.deepEqual(client.states, [['connected', undefined]])
   })
 
-  test('gets what it missed while the connection was lost, once and in order', async (t) => {
+  test('gets missed records after a reconnect, once and in order', async (t) => {
     const client = startClient(t, url)
     const doc = await openDocument(client, 'lost')
     await publish('lost', 1)
@@ -57,7 +57,7 @@ describe('an open document', () => {
     ])
   })
 
-  test('is told to resync where the log does not reach back, and what comes meanwhile waits for the reload', async (t) => {
+  test('gets a resync if the log does not reach back, and later records are queued until the reload', async (t) => {
     const client = startClient(t, url)
     const doc = await client.open('trimmed')
     /** @type {any[]} */
@@ -86,7 +86,7 @@ describe('an open document', () => {
     assert.deepEqual(seen, ['resync trimmed 60', 61])
   })
 
-  test('begins at the position of the snapshot that it is given, and nothing is lost before somebody listens', async (t) => {
+  test('starts at the position of a snapshot, and queues records until there is a listener', async (t) => {
     const first = await openDocument(startClient(t, url), 'snapshot')
     for (const i of [1, 2, 3, 4]) await publish('snapshot', i)
     await first.has(4)
@@ -96,7 +96,7 @@ describe('an open document', () => {
     assert.deepEqual(later.seen, [3, 4])
   })
 
-  test('can be opened twice, closed and opened again at once, and is left when the last has closed it', async (t) => {
+  test('can be opened twice, closed and opened again at once, and is left after the last close', async (t) => {
     const client = startClient(t, url)
     const [one, two] = await Promise.all([openDocument(client, 'twice'), openDocument(client, 'twice')])
     await publish('twice', 1)
@@ -114,7 +114,7 @@ describe('an open document', () => {
     await waitFor(async () => /inkcast_documents(\{[^}]*\})? 0/.test(await metricsOf('inkcast_documents')))
   })
 
-  test('sends, signals and does not hear itself unless it wants to', async (t) => {
+  test('sends and signals, and gets its own records only on request', async (t) => {
     const [ada, bob] = [startClient(t, url), startClient(t, url, { parser: msgpackParser })]
     const [docOfAda, docOfBob] = await Promise.all([openDocument(ada, 'talk'), openDocument(bob, 'talk')])
     const echoing = await openDocument(ada, 'talk', { echo: true })
@@ -132,7 +132,7 @@ describe('an open document', () => {
     assert.equal(docOfAda.position?.offset, 2)
   })
 
-  test('is kept out of what it has sent itself by its stable id, also after it has come back', async (t) => {
+  test('is excluded from its own records by its stable id, also after a reconnect', async (t) => {
     const client = startClient(t, url, { id: 'the-tab-of-ada' })
     const doc = await openDocument(client, 'own')
     client.drop(AWAY)
@@ -145,7 +145,7 @@ describe('an open document', () => {
   })
 })
 
-test('whose connection is lost again and again gets every record once and in order, with either codec and transport', async (t) => {
+test('with repeated connection losses gets every record once and in order, with either codec and transport', async (t) => {
   const COUNT = 300
   const kinds = [{}, { parser: msgpackParser }, { transports: ['polling'] }]
   const followers = await Promise.all(

@@ -10,11 +10,11 @@ import { waitFor } from '../../helpers/wait.js'
 const open = await startEmbedded({ after })
 const secured = await startEmbedded({ after }, { AUTH_JWT_SECRET: SECRET })
 
-/** A token that is valid for so many seconds. @param {string} sub @param {number} seconds @param {object} [claims] */
+/** A token with a lifetime in seconds. @param {string} sub @param {number} seconds @param {object} [claims] */
 const tokenFor = (sub, seconds, claims = {}) =>
   signToken({ sub, exp: Math.floor(Date.now() / 1000) + seconds, ...claims })
 
-test('a gateway that is restarted: clients are told, come back, and load again what its memory has lost', async (t) => {
+test('when a gateway restarts, clients are notified, reconnect, and resync documents that were in its memory', async (t) => {
   const server = await startEmbedded(t)
   const port = new URL(server.url).port
   const client = startClient(t, server.url)
@@ -37,7 +37,7 @@ test('a gateway that is restarted: clients are told, come back, and load again w
 })
 
 describe('a token', () => {
-  test('is refreshed before it expires, and documents that the new one does not allow are closed', async (t) => {
+  test('is refreshed before it expires, and documents that the new token does not allow are closed', async (t) => {
     /** @type {string[]} */
     const asked = []
     const client = startClient(t, secured.url, {
@@ -62,7 +62,7 @@ describe('a token', () => {
     assert.deepEqual(client.states, [['connecting', 'token_expired'], ['connected', undefined]])
   })
 
-  test('that is missing ends it, until connect() is called with one', async (t) => {
+  test('that is missing ends the connection, until connect() is called with one', async (t) => {
     let token = ''
     const client = startClient(t, secured.url, { token: () => token })
     await client.reaches('refused')
@@ -73,7 +73,7 @@ describe('a token', () => {
   })
 })
 
-test('a service that kicks a user ends the connection for good, one that revokes closes the document', async (t) => {
+test('a kick ends the connection for good, and a revoke closes the document', async (t) => {
   const client = startClient(t, secured.url, { token: await tokenFor('ada', 600) })
   const [revoked, kept] = await Promise.all([openDocument(client, 'revoked'), openDocument(client, 'kept')])
   await secured.post('/v1/documents/revoked/revoke', { uid: 'ada' })
@@ -82,14 +82,14 @@ test('a service that kicks a user ends the connection for good, one that revokes
   await client.reaches('refused')
   assert.equal(client.reason?.code, 'kicked')
   assert.deepEqual(kept.seen, [])
-  // a new sign-in, say
+  // for example after a new login
   client.connect()
   await waitFor(() => kept.live)
   await secured.post('/v1/documents/kept/broadcast', 'goes on')
   await kept.has('goes on')
 })
 
-test('where WebSocket is blocked, long polling carries it', async (t) => {
+test('if WebSocket is blocked, long polling is used', async (t) => {
   const proxy = http.createServer((req, res) => {
     req.pipe(http.request(`${open.url}${req.url}`, { method: req.method, headers: req.headers }, (answer) => {
       res.writeHead(answer.statusCode ?? 500, answer.headers)
@@ -111,7 +111,7 @@ test('where WebSocket is blocked, long polling carries it', async (t) => {
   assert.deepEqual(client.states.map(([state]) => state), ['connecting', 'connected'])
 })
 
-test('clients that are too many for the moment all come in', async (t) => {
+test('clients above the handshake limit are all admitted in the end', async (t) => {
   const server = await startEmbedded(t, { MAX_HANDSHAKES_PER_SECOND: '5' })
   const clients = Array.from({ length: 13 }, () => startClient(t, server.url))
   await waitFor(() => clients.every(({ state }) => state === 'connected'), {

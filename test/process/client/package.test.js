@@ -15,7 +15,7 @@ test('the client is smaller than 6 KB without socket.io-client', async () => {
   assert.ok(length < 6 * 1024, `${length} bytes`)
 })
 
-test('the bundle for a page stands alone', async (t) => {
+test('the bundle for a page has no imports', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const outfile = join(folder, 'dist', 'inkcast-client.min.mjs')
@@ -45,10 +45,10 @@ doc._emit('message', [])
 if (new Error() instanceof ClientError) console.log(members, position, traceId)
 `
 
-test('a TypeScript program finds the types of the package', (t) => {
+test('a TypeScript program resolves the types of the package', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  // as npm would put it there
+  // as installed by npm
   const installed = join(folder, 'node_modules', 'inkcast')
   mkdirSync(join(installed, 'client'), { recursive: true })
   copyFileSync(join(ROOT, 'package.json'), join(installed, 'package.json'))

@@ -18,7 +18,7 @@ const shows = (doc, states) => waitFor(() => {
 }, { timeout: 10_000 })
 
 describe('presence', () => {
-  test('is the same for all who take part, over changes, reconnects and leaving', async (t) => {
+  test('is the same for all participants, through changes, reconnects and leaves', async (t) => {
     const [ada, bob, cy] = await Promise.all(['ada', 'bob', 'cy'].map((uid) => clientOf(t, uid)))
     const docOfAda = await ada.open('minutes', { state: { line: 1 } })
     const docOfBob = await bob.open('minutes', { state: { line: 2 } })
@@ -46,7 +46,7 @@ describe('presence', () => {
     await waitFor(() => bob.state === 'reconnecting' || bob.states.length > 1)
     await bob.reaches('connected')
     for (const doc of [docOfAda, docOfBob, docOfCy]) await shows(doc, all)
-    assert.deepEqual(told.filter((change) => change === '-bob'), [], 'who comes back has not left')
+    assert.deepEqual(told.filter((change) => change === '-bob'), [], 'a reconnecting user has not left')
 
     docOfCy.close()
     bob.close()
@@ -54,7 +54,7 @@ describe('presence', () => {
     assert.equal(docOfAda.presence.count, 1)
   })
 
-  test('has a user with two tabs once, until the last one is closed', async (t) => {
+  test('has a user with two tabs once, until the last tab is closed', async (t) => {
     const [one, two, other] = await Promise.all(['ada', 'ada', 'bob'].map((uid) => clientOf(t, uid)))
     const watching = await other.open('tabs', { presence: true })
     const first = await one.open('tabs', { state: { tab: 1 } })
@@ -67,7 +67,7 @@ describe('presence', () => {
     await shows(watching, { bob: null })
   })
 
-  test('of more members than one answer holds is complete', async (t) => {
+  test('with more members than fit into one response is complete', async (t) => {
     const clients = await Promise.all(Array.from({ length: 130 }, (_, i) => clientOf(t, `user-${i}`)))
     const docs = await Promise.all(clients.map((client) => client.open('crowd', { state: {} })))
     await waitFor(() => docs.every(({ presence }) => presence.size === 130), {

@@ -6,7 +6,7 @@ import { openDocument, startClient } from '../../helpers/inkcast-client.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 
 const MAX_RECORD_BYTES = 65_536
-/** What the gateway tells in its handshake: a value and a little more. */
+/** The gateway's limit in its handshake: a value plus overhead. */
 const MAX_PAYLOAD = MAX_RECORD_BYTES + 16_384
 
 const { url } = await startEmbedded({ after }, { MAX_RECORD_BYTES: String(MAX_RECORD_BYTES) })
@@ -20,10 +20,10 @@ const kinds = [
 describe('a value that is too large', () => {
   for (const options of kinds) {
     const name = `${options.transports[0]}, ${options.parser === undefined ? 'JSON' : 'msgpack'}`
-    test(`rejects with value_too_large and nothing else happens: ${name}`, async (t) => {
+    test(`rejects with value_too_large, without side effects: ${name}`, async (t) => {
       const client = startClient(t, url, options)
       const doc = await openDocument(client, `${name} doc`, { state: { line: 1 }, echo: true })
-      // what the gateway itself refuses, what it would close the connection for, and the same in UTF-8 only
+      // values that the gateway refuses, that would close the connection, and that are too large in UTF-8 only
       const values = [
         'x'.repeat(MAX_RECORD_BYTES),
         'x'.repeat(MAX_PAYLOAD + 1),
@@ -45,7 +45,7 @@ describe('a value that is too large', () => {
     })
   }
 
-  test('closes the connection of a client that sends it nonetheless, with a code and a reason that say so', async (t) => {
+  test('closes the connection of a client that sends it anyway, with a code and a reason', async (t) => {
     const client = await connectClient(t, url)
     const closed = client.next('disconnect')
     client.emit('doc:send', { guid: 'doc', data: 'x'.repeat(MAX_PAYLOAD) })

@@ -40,7 +40,7 @@ for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
   })
 }
 
-test('who asks for what cannot be done is told so, and nobody else', async (t) => {
+test('an invalid operation is reported to its sender only', async (t) => {
   const guid = 'refused'
   const [writer, reader] = await Promise.all([member(t, guid), member(t, guid)])
   assert.equal(
@@ -54,7 +54,7 @@ test('who asks for what cannot be done is told so, and nobody else', async (t) =
   assert.equal(reader.received[0].payload, 'after it')
 })
 
-test('what is not about its documents goes the way it always went', async (t) => {
+test('events of other documents are not affected', async (t) => {
   const guid = 'others'
   const [writer, reader] = await Promise.all([member(t, guid), member(t, guid)])
   await writer.ask('doc:send', { guid, event: 'edit', data: { own: true } })
@@ -65,7 +65,7 @@ test('what is not about its documents goes the way it always went', async (t) =>
   )
 })
 
-test('a document that nobody has touched has no position', async () => {
+test('an unused document has no position', async () => {
   const { document, position } = await load('untouched')
   assert.deepEqual([document.version, position], [0, null])
 })

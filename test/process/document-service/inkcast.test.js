@@ -7,7 +7,7 @@ import { waitFor } from '../../helpers/wait.js'
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {[status: number, body: unknown][]} answers one for each request, the last for all that follow
+ * @param {[status: number, body: unknown][]} answers responses by request; the last one is repeated
  */
 async function startApi (t, answers) {
   /** @type {{ url: string | undefined, headers: import('node:http').IncomingHttpHeaders, body: string }[]} */
@@ -56,7 +56,7 @@ const refusal = (/** @type {string} */ code, /** @type {boolean} */ retryable) =
   error: { code, message: code, retryable }
 })
 
-test('a publication is tried again under the same key until it is there', async (t) => {
+test('a publication is retried with the same key until it succeeds', async (t) => {
   const { publish, requests, errors } = await startApi(t, [
     [503, refusal('unavailable', true)],
     [502, 'no JSON of inkcast'],
@@ -83,19 +83,19 @@ test('a publication is tried again under the same key until it is there', async 
   assert.equal(errors.length, 4)
 })
 
-test('what is for one connection goes there', async (t) => {
+test('a publication for one connection uses its address', async (t) => {
   const { publish, requests } = await startApi(t, [[202, { ok: true }]])
   await publish({ ...outgoing, to: { sid: 'abc' } })
   assert.equal(requests[0].url, '/v1/sockets/abc/send')
 })
 
-test('what is refused for good is given up, and said so', async (t) => {
+test('a permanent refusal is not retried, and reported', async (t) => {
   const { publish, requests, errors } = await startApi(t, [[413, refusal('value_too_large', false)]])
   await publish(outgoing)
   assert.deepEqual([requests.length, errors], [1, ['publishing sheet:changes: value_too_large, given up']])
 })
 
-test('a stop ends the trying', async (t) => {
+test('a stop ends the retries', async (t) => {
   const { publish, requests, stopping } = await startApi(t, [[503, refusal('unavailable', true)]])
   const publishing = assert.rejects(publish(outgoing), /stops|aborted/)
   await waitFor(() => requests.length > 0)

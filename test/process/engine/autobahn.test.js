@@ -7,8 +7,8 @@ import { frameFor } from '../../../src/wire/packet.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
- * The server cases of the Autobahn test suite (groups 1 to 7, 9 and 10) in strict mode, against EngineSocket.
- * Its server echoes.
+ * The server cases of the Autobahn test suite (groups 1 to 7, 9 and 10) in strict mode, against an EngineSocket that
+ * echoes.
  */
 
 const MAX_BYTES = 4 * 2 ** 20
@@ -38,7 +38,7 @@ after(() => server.close())
 const { port } = /** @type {net.AddressInfo} */ (server.address())
 
 /**
- * A frame of a client.
+ * A client's frame.
  * @param {number} opcode
  * @param {string | Buffer} [payload]
  * @param {{ fin?: boolean, rsv?: number, mask?: number[] }} [more]
@@ -70,11 +70,11 @@ function fragments (payload, size, opcode = TEXT) {
 /** @param {number} code @param {string | Buffer} [reason] */
 const close = (code, reason = '') =>
   frame(CLOSE, Buffer.concat([Buffer.from([code >> 8, code & 255]), Buffer.from(reason)]))
-/** One byte after the other. @param {Buffer} bytes */
+/** Splits bytes into single-byte chunks. @param {Buffer} bytes */
 const octets = (bytes) => Array.from(bytes, (_, i) => bytes.subarray(i, i + 1))
 
 /**
- * The frames of the server as the client reads them: [opcode, payload], with the code as payload of a close frame.
+ * The server's frames as read by the client: [opcode, payload], with the code as payload of a close frame.
  * @param {Buffer} bytes
  */
 function readFrames (bytes) {
@@ -107,7 +107,8 @@ function readFrames (bytes) {
 }
 
 /**
- * Pings are answered when everything that came with them is read, which is up to the network.
+ * Moves pongs to the front: they are sent once everything that arrived with the pings is processed, which depends on
+ * the network.
  * @param {unknown[][]} frames
  */
 const pongsFirst = (frames) => [
@@ -116,8 +117,7 @@ const pongsFirst = (frames) => [
 ]
 
 /**
- * Sends chunks, each by itself, and compares what comes back. What fails has to fail at once: nothing more is sent
- * then.
+ * Sends chunks one by one, and compares the responses. Failures must occur at once: no more is sent afterwards.
  * @param {Buffer[]} chunks
  * @param {unknown[][]} expected
  */
@@ -148,7 +148,7 @@ const bye = close(1000)
 const star = (/** @type {number} */ length) => '*'.repeat(length)
 const pong = (/** @type {string | Buffer} */ payload) => [PONG, Buffer.from(payload).toString('hex')]
 
-/** Valid texts of 6.1 to 6.23, and of 6.22 the noncharacters. */
+/** Valid texts of 6.1 to 6.23, and the noncharacters of 6.22. */
 const VALID = [
   '',
   'Hello-µ@ßöäüàá-UTF-8!!',
@@ -193,7 +193,7 @@ const INVALID = [
   'f1 8080 c0',
   'ce ce'
 ]
-/** The beginning of a character and no more: 6.3, 6.5 to 6.19. */
+/** Only the beginning of a character: 6.3, 6.5 to 6.19. */
 const CUT = ['ce', 'e1bd', 'f09f98', 'ceba e1']
 
 /** @type {Record<string, [Buffer[], unknown[][]][]>} */
@@ -276,7 +276,7 @@ const GROUPS = {
         ]
       ])
   ),
-  '4 opcodes that are reserved': [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map((opcode) => [
+  '4 reserved opcodes': [3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map((opcode) => [
     [frame(TEXT, 'before'), frame(opcode, opcode % 2 ? 'x' : '')],
     [
       [TEXT, 'before'],
@@ -318,7 +318,7 @@ const GROUPS = {
       ]
     ]
   ],
-  '6 text that is UTF-8': VALID.flatMap(
+  '6 valid UTF-8': VALID.flatMap(
     (text) =>
       /** @type {[Buffer[], unknown[][]][]} */ ([
         [[frame(TEXT, text), bye], echoed(text)],
@@ -327,8 +327,8 @@ const GROUPS = {
         [[...fragments(text, 2).flatMap(octets), bye], echoed(text)]
       ])
   ),
-  // strict: nothing that comes after the first byte that cannot be right is waited for
-  '6 text that is not, which fails at once': INVALID.flatMap((digits) => {
+  // strict: the connection fails at the first invalid byte, without waiting for more
+  '6 invalid UTF-8, which fails at once': INVALID.flatMap((digits) => {
     const bytes = hex(digits)
     const whole = Buffer.concat([bytes, Buffer.from('more that never comes')])
     return /** @type {[Buffer[], unknown[][]][]} */ ([
@@ -343,7 +343,7 @@ const GROUPS = {
       ]
     ])
   }),
-  '6 text that ends within a character': CUT.flatMap(
+  '6 truncated UTF-8': CUT.flatMap(
     (digits) =>
       /** @type {[Buffer[], unknown[][]][]} */ ([
         [[frame(TEXT, hex(digits))], fails(1007)],
@@ -379,7 +379,7 @@ const GROUPS = {
     ],
     [[...fragments('世'.repeat(2 ** 18), 65_536), bye], echoed('世'.repeat(2 ** 18))],
     [[Buffer.concat(fragments(star(65_536), 64)), bye], echoed(star(65_536))],
-    // as documented: no more than 1,024 fragments
+    // as documented: at most 1,024 fragments
     [[Buffer.concat(fragments(star(65_600), 64))], fails(1009)],
     [[frame(TEXT, star(MAX_BYTES + 1)).subarray(0, 14)], fails(1009)]
   ]

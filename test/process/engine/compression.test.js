@@ -15,7 +15,7 @@ const LARGE = 'Grüße, 世界. '.repeat(200)
 const connsOf = ({ gateway }) => [...gateway.io.sockets.sockets.values()].map(({ conn }) => conn)
 
 /**
- * A member of a document, with the bytes that its socket gets.
+ * A member of a document that counts the bytes received by its socket.
  * @param {import('node:test').TestContext} t
  * @param {string} url
  * @param {WebSocket.ClientOptions['perMessageDeflate']} perMessageDeflate
@@ -39,7 +39,7 @@ async function member (t, url, perMessageDeflate) {
 }
 
 describe('compression', () => {
-  test('makes one frame for all members that have agreed to it, and the others get the plain one', async (t) => {
+  test('creates one frame for all members that negotiated it; others get the plain one', async (t) => {
     const server = await startEmbedded(t, COMPRESSING)
     const compressed = [
       await member(t, server.url, true),
@@ -48,7 +48,7 @@ describe('compression', () => {
     ]
     const plain = [await member(t, server.url, false), await member(t, server.url, { serverMaxWindowBits: 9 })]
     const all = [...compressed, ...plain]
-    // alone, and joined with others in one turn
+    // single records, and batches in one turn
     for (const texts of [[LARGE], [1, LARGE, 2, LARGE]])
       server.gateway.bus.publish(texts.map((text, i) => entry('doc', text, { traceId: `trace-${i}` })))
     await waitFor(() => all.every(({ received }) => received.length === 5), {
@@ -70,13 +70,13 @@ describe('compression', () => {
     assert.deepEqual(compressed.map(({ ws }) => ws.extensions), Array(3).fill('permessage-deflate'))
   })
 
-  test('is not offered unless it is asked for', async (t) => {
+  test('is off by default', async (t) => {
     const server = await startEmbedded(t)
     const { ws } = await member(t, server.url, true)
     assert.equal(ws.extensions, '')
   })
 
-  test('changes nothing for stock clients, in either direction, with attachments, acknowledgements and Socket.IO\'s own packets', async (t) => {
+  test('is transparent to stock clients, in both directions, with attachments, acknowledgements and Socket.IO\'s own packets', async (t) => {
     const server = await startEmbedded(t, COMPRESSING)
     const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) =>
       [['websocket'], ['polling'], ['polling', 'websocket']].map((transports) => ({ codec, transports }))
@@ -115,15 +115,15 @@ describe('compression', () => {
       assert.equal(
         conn.transport.socket?._extensions['permessage-deflate']?._inflate ?? null,
         null,
-        'zlib state stays with the connection'
+        'zlib state belongs to the connection'
       )
   })
 
-  test('takes no more from a client than it would take plain', async (t) => {
+  test('applies the same input limits as to plain messages', async (t) => {
     const server = await startEmbedded(t, { ...COMPRESSING, MAX_RECORD_BYTES: '1000' })
     const { ws } = await member(t, server.url, { threshold: 0 })
     const closed = once(ws, 'close', { signal: AbortSignal.timeout(5000) })
-    // some hundred bytes
+    // compressed to some hundred bytes
     ws.send(`42["doc:signal",{"guid":"doc","event":"e","data":"${'x'.repeat(100_000)}"}]`)
     assert.equal((await closed)[0], 1009)
 
@@ -133,7 +133,7 @@ describe('compression', () => {
     assert.equal((await otherClosed)[0], 1009)
   })
 
-  test('is left out without private hooks', async (t) => {
+  test('is off without private hooks', async (t) => {
     const server = await startEmbedded(t, COMPRESSING)
     const { received, bytes } = await member(t, server.url, true)
     const [{ [kOwner]: { context } }] = connsOf(server)

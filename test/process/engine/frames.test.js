@@ -12,7 +12,7 @@ const { Receiver } = createRequire(import.meta.url)('ws')
 /** @typedef {import('../../../src/wire/packet.js').EncodedMessage} EncodedMessage */
 
 /**
- * Frames as a WebSocket library decodes them.
+ * Decodes frames like a WebSocket library.
  * @param {Buffer[]} frames
  * @returns {{ data: Buffer, isBinary: boolean }[]}
  */
@@ -29,8 +29,7 @@ function parseFrames (frames) {
 }
 
 /**
- * A message as a stock client's decoder reads it: from the frame, and from a polling packet, which must be the
- * same.
+ * Decodes a message like a stock client: from the frame and from a polling packet, which must agree.
  * @param {EncodedMessage[]} encoded
  * @param {'json' | 'msgpack'} codec
  * @returns {any[]} the event's arguments
@@ -77,8 +76,8 @@ function check (event, payload, meta) {
 const META = { guid: 'a', offset: 1, traceId: 't', ts: 1 }
 
 describe('frames around a spliced value', () => {
-  test('have the length that WebSocket reads, wherever its encoding changes', () => {
-    // the rest of the message around the text is a constant
+  test('have the correct WebSocket length, at each change of its encoding', () => {
+    // the parts of the message around the text have a constant size
     const around = (/** @type {EncodedMessage} */ message) => parseFrames([message.frame])[0].data.length
     const jsonRest = around(jsonMessage('e', Buffer.from('""'), META)) - 2
     for (const length of [jsonRest + 2, 125, 126, 127, 65_535, 65_536, 65_537, 2 ** 20]) {
@@ -125,7 +124,7 @@ describe('frames around a spliced value', () => {
       check(randomText(), randomValue(4), { guid: randomText(), offset: randomInt(2 ** 40), ts: Date.now() })
   })
 
-  test('ask for an acknowledgement where there is an id for it', () => {
+  test('request an acknowledgement if there is an id', () => {
     const id = 2 ** 31 - 1
     assert.equal(String(jsonMessage('e', Buffer.from('1'), META, id).data), `2${id}["e",1,${JSON.stringify(META)}]`)
     const message = msgpackMessage('e', encodeMsgpack(1), META, id)
@@ -133,14 +132,14 @@ describe('frames around a spliced value', () => {
     assert.equal(/** @type {any} */ (decodeMsgpack(/** @type {Buffer} */ (message.data))).id, id)
   })
 
-  test('leave the bytes of the value alone', () => {
+  test('keep the bytes of the value unchanged', () => {
     const odd = '{ "a" : 1.0e0, "a":\t2,\n"b": "\\u00e9\\/" }'
     assert.ok(jsonMessage('e', Buffer.from(odd), META).frame.includes(odd))
     const wide = Buffer.from([0xdd, 0, 0, 0, 1, 0xd3, 0, 0, 0, 0, 0, 0, 0, 5])
     assert.ok(msgpackMessage('e', wide, META).frame.includes(wide))
   })
 
-  test('make their text at its first use, and once', () => {
+  test('create their text on first use, and only once', () => {
     const { data } = jsonMessage('e', Buffer.from('"ü"'), META)
     assert.ok(data instanceof LazyText)
     assert.equal(`${data}`, `2["e","ü",${JSON.stringify(META)}]`)
@@ -148,7 +147,7 @@ describe('frames around a spliced value', () => {
     assert.equal(`${data}`, `2["e","ü",${JSON.stringify(META)}]`)
   })
 
-  test('are also made of the output of a stock encoder', () => {
+  test('can wrap the output of a stock encoder', () => {
     assert.deepEqual(
       decode([plainMessage('51-["e",{"_placeholder":true,"num":0}]'), plainMessage(Buffer.from([0, 1]))], 'json'),
       ['e', Buffer.from([0, 1])]

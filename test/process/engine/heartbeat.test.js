@@ -14,8 +14,7 @@ const MAX = 2500
 const TIMEOUT = 3000
 const SETTINGS = { HEARTBEAT_MIN: '1000', HEARTBEAT_MAX: String(MAX), HEARTBEAT_TIMEOUT: String(TIMEOUT) }
 /**
- * What a busy machine may add to a time, ms: what is due comes in its order, and no sooner, but how soon is only known
- * of an idle one.
+ * Additional time for a busy machine, ms: events occur in order, and not early, but may be late.
  */
 const PATIENCE = 30_000
 
@@ -34,7 +33,7 @@ const count = async (name) => (await metrics[name].get()).values[0]?.value ?? 0
 
 /**
  * @param {Awaited<ReturnType<typeof connectClient>>} client
- * @returns {number[]} filled with the times of the pings that it gets, ms
+ * @returns {number[]} filled with the times of its pings, ms
  */
 function pingsOf (client) {
   const times = [performance.now()]
@@ -46,7 +45,7 @@ function pingsOf (client) {
 const gaps = (times) => times.slice(1).map((time, i) => time - times[i])
 
 /**
- * How sessions end, in their order.
+ * Records the ends of sessions, in order.
  * @param {Record<string, string>} sids by name
  * @returns {string[]} filled with name and reason
  */
@@ -58,7 +57,7 @@ function endsOf (sids) {
   return ends
 }
 
-/** @param {() => unknown} condition that a heartbeat brings about */
+/** @param {() => unknown} condition brought about by a heartbeat */
 const inTime = (condition) => waitFor(condition, { timeout: MAX + TIMEOUT + PATIENCE })
 
 /**
@@ -73,7 +72,7 @@ describe('the heartbeat', { concurrency: true }, () => {
       const client = await connectClient(t, url, { transports })
       const pings = pingsOf(client)
       client.on('disconnect', (reason) => assert.fail(reason))
-      // a ping that is held up makes one gap longer and the next one shorter
+      // a delayed ping makes one gap longer and the next one shorter
       const hasGrown = () => pings.length > 6 && gaps(pings).slice(-2).every((gap) => gap > 1800)
       await waitFor(hasGrown, { timeout: 6 * MAX + PATIENCE, message: () => gaps(pings).map(Math.round) })
       client.off('disconnect')
@@ -83,7 +82,7 @@ describe('the heartbeat', { concurrency: true }, () => {
     })
   }
 
-  test('has no timer of Engine.IO beside it', async (t) => {
+  test('replaces Engine.IO\'s timers', async (t) => {
     const client = await connectClient(t, url)
     const conn = gateway.engine.sessionOf(/** @type {any} */ (client.io.engine).id)
     const pings = pingsOf(client)
@@ -91,7 +90,7 @@ describe('the heartbeat', { concurrency: true }, () => {
     assert.deepEqual([conn.pingIntervalTimer ?? null, conn.pingTimeoutTimer ?? null], [null, null])
   })
 
-  test('drops a WebSocket that does not answer, not before its time, and with its descriptor', async (t) => {
+  test('closes a WebSocket without pongs, not before its timeout, and with its descriptor', async (t) => {
     const [before, begin] = [await count('expired_connections'), performance.now()]
     const client = await rawWebSocket(t, url)
     await client.connect()
@@ -106,10 +105,10 @@ describe('the heartbeat', { concurrency: true }, () => {
     assert.ok(await count('expired_connections') > before, 'by this heartbeat')
     assert.ok(netSocket.destroyed)
     await client.closed
-    assert.ok(client.received.includes('2'), 'it was asked before')
+    assert.ok(client.received.includes('2'), 'it got a ping before')
   })
 
-  test('drops sessions that never connected, over either transport', async (t) => {
+  test('closes sessions that never connected, on both transports', async (t) => {
     const before = await count('expired_connections')
     const client = await rawWebSocket(t, url)
     const { sid } = await rawPolling(url)
@@ -117,7 +116,7 @@ describe('the heartbeat', { concurrency: true }, () => {
     assert.ok(await count('expired_connections') >= before + 2)
   })
 
-  test('drops a polling client that goes away with its poll open, or between two', async () => {
+  test('closes a polling client that disappears during a poll, or between two polls', async () => {
     const [silent, polling] = [await rawPolling(url), await rawPolling(url)]
     await silent.connect()
     await polling.connect()
@@ -126,10 +125,10 @@ describe('the heartbeat', { concurrency: true }, () => {
     assert.equal((await polling.poll()).text, '2')
     await inTime(() => ends.length === 2)
     assert.deepEqual(ends.sort(), ['polling: ping timeout', 'silent: ping timeout'])
-    assert.deepEqual(transports.map(({ readyState }) => readyState), ['closed', 'closed'], 'no poll is waited for')
+    assert.deepEqual(transports.map(({ readyState }) => readyState), ['closed', 'closed'], 'without waiting for a poll')
   })
 
-  test('takes any packet for a sign of life', async (t) => {
+  test('counts any packet as a sign of life', async (t) => {
     const client = await rawWebSocket(t, url)
     await client.connect()
     const begin = performance.now()
@@ -141,10 +140,9 @@ describe('the heartbeat', { concurrency: true }, () => {
     assert.ok(client.received.includes('2'), 'a client resets its own timer only by a ping')
   })
 
-  test('is that of the tier', async (t) => {
+  test('uses the interval of the tier', async (t) => {
     const token = await signToken({ sub: 'ada', tier: 'editors' })
-    // side by side: the second one would go after the first, had both the same figures; as it is, the first has 2 s
-    // more
+    // in parallel: with equal intervals the second one would end after the first; the first one's is 2 s longer
     const [usual, editor] = await Promise.all([undefined, { token }].map(async (auth) => {
       const client = await rawWebSocket(t, url)
       await client.connect(auth)
@@ -155,7 +153,7 @@ describe('the heartbeat', { concurrency: true }, () => {
     assert.deepEqual(ends, ['editor: ping timeout', 'usual: ping timeout'])
   })
 
-  test('without private hooks Engine.IO\'s own heartbeat goes on', async (t) => {
+  test('without private hooks Engine.IO\'s own heartbeat is used', async (t) => {
     const preload = fileURLToPath(new URL('../../helpers/broken-hook.js', import.meta.url))
     const child = spawn(process.execPath, ['--import', preload, 'cluster.js'], {
       cwd: fileURLToPath(new URL('../../../', import.meta.url)),
@@ -174,7 +172,7 @@ describe('the heartbeat', { concurrency: true }, () => {
     const client = await connectClient(t, address)
     const pings = pingsOf(client)
     await waitFor(() => pings.length > 2, { timeout: 3 * MAX + PATIENCE })
-    // ours would have taken 2 s for both
+    // inkcast's own heartbeat would use 2 s for both gaps
     assert.ok(pings[2] - pings[0] > 1.5 * MAX, JSON.stringify(gaps(pings)))
     assert.ok(client.connected)
     await inTime(() => !silent.open)

@@ -19,7 +19,7 @@ const production = await startEmbedded(file, {
 })
 
 describe('requests outside Socket.IO', () => {
-  test('is the demo in development', async () => {
+  test('serve the demo in development', async () => {
     const page = await fetch(`${development.url}/`)
     assert.deepEqual(
       [page.status, page.headers.get('content-type')?.slice(0, 9), page.headers.get('x-content-type-options')],
@@ -48,7 +48,7 @@ describe('requests outside Socket.IO', () => {
     }
   })
 
-  test('is nothing in production', async () => {
+  test('are refused in production', async () => {
     for (const path of [
       '/',
       '/index.html',
@@ -68,7 +68,7 @@ describe('requests outside Socket.IO', () => {
   })
 })
 
-test('TLS is spoken where a certificate is set', async (t) => {
+test('TLS is used if a certificate is set', async (t) => {
   const server = await startEmbedded(t, { TLS_CERT_FILE: `${TLS}cert.pem`, TLS_KEY_FILE: `${TLS}key.pem` })
   const url = server.url.replace('http:', 'https:')
   const ca = readFileSync(`${TLS}cert.pem`)
@@ -94,7 +94,7 @@ test('TLS is spoken where a certificate is set', async (t) => {
   )
 })
 
-test('a gateway that stops tells its clients so, closes, and takes no others', async (t) => {
+test('a stopping gateway notifies its clients, closes them, and accepts no others', async (t) => {
   const server = await startEmbedded(t)
   const clients = [
     createClient(t, server.url),
@@ -106,7 +106,7 @@ test('a gateway that stops tells its clients so, closes, and takes no others', a
   await between.connect()
   const { engine } = server.gateway
   await waitFor(() => engine.sessions().filter(({ transport }) => transport.writable).length === 3, {
-    message: 'a poll to wait for'
+    message: 'a pending poll'
   })
   const ends = Promise.all(clients.map((client) => client.next('disconnect')))
   const stopped = server.stop()
@@ -123,7 +123,7 @@ test('a gateway that stops tells its clients so, closes, and takes no others', a
   assert.deepEqual([server.gateway.connections, engine.clientsCount, server.gateway.io.sockets.sockets.size], [0, 0, 0])
 })
 
-test('a gateway that stops closes a part of its connections at a time, all of them within half of DRAIN_TIMEOUT', async (t) => {
+test('a stopping gateway closes its connections in batches, all of them within half of DRAIN_TIMEOUT', async (t) => {
   for (const [timeout, parts] of [
     ['30000', 24],
     ['200', 2]

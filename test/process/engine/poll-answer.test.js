@@ -7,7 +7,7 @@ import { rawPolling, stalledPoll } from '../../helpers/raw-client.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
- * A polling client that has been told everything.
+ * A polling client without pending messages.
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} [env]
  */
@@ -18,19 +18,19 @@ async function setUp (t, env) {
   assert.ok(await client.until(/doc:joined/))
   return {
     server, client, engine: server.gateway.engine,
-    /** Much more than sockets take by themselves. */
+    /** Publishes much more than sockets buffer. */
     async publish () { await server.gateway.bus.publish([entry('doc', 'x'.repeat(11_000_000))]) }
   }
 }
 
-/** @param {import('node:net').Socket} stalled reads again, also bytes received meanwhile */
+/** @param {import('node:net').Socket} stalled resumes reading, including bytes received in the meantime */
 async function endsUnread (stalled) {
   await once(stalled.resume(), 'close')
-  assert.ok(stalled.bytesRead < 8_000_000, `${stalled.bytesRead} bytes came`)
+  assert.ok(stalled.bytesRead < 8_000_000, `${stalled.bytesRead} bytes received`)
 }
 
 for (const refused of [false, true]) {
-  test(`a client that polls again before it has read the last response is closed, and the response is dropped${refused ? ', also when another request was refused meanwhile' : ''}`, async (t) => {
+  test(`a client that polls again before it has read the last response is closed, and the response is dropped${refused ? ', also after another request was refused' : ''}`, async (t) => {
     const { server, client, engine, publish } = await setUp(t)
     const stalling = stalledPoll(t, client.address)
     await waitFor(() => engine.sessionOf(client.sid).transport.writable, { message: 'the poll' })
@@ -46,7 +46,7 @@ for (const refused of [false, true]) {
   })
 }
 
-test('an unread last response is dropped, however its session has ended', async (t) => {
+test('an unread last response is dropped, however its session ended', async (t) => {
   const { client, engine, publish } = await setUp(t, {
     HEARTBEAT_MIN: '1000',
     HEARTBEAT_MAX: '1000',

@@ -25,7 +25,7 @@ import { makeDirectory, removeDirectory } from '../../services/directory.js'
 
 const CERTIFICATE = fileURLToPath(new URL('../../helpers/tls/', import.meta.url))
 const TLS = { certFile: `${CERTIFICATE}cert.pem`, keyFile: `${CERTIFICATE}key.pem` }
-/** So short that a test need not wait, and in the same order as the real ones. */
+/** Short for the test, and in the same order as the real ones. */
 const SHORT = { handshake: 100, headers: 100, request: 200, keepAlive: 300, silence: 400, linger: 50, check: 20 }
 const MEGABYTE = 'x'.repeat(2 ** 20)
 const HALF_HELLO = Buffer.from('16030102000100', 'hex')
@@ -34,7 +34,7 @@ const HALF_HELLO = Buffer.from('16030102000100', 'hex')
 const head = (url = '/', method = 'GET') => `${method} ${url} HTTP/1.1\r\nHost: localhost\r\n`
 
 /**
- * A socket that keeps its side open whatever the server does.
+ * A socket that keeps its side open regardless of the server.
  * @param {TestContext} t
  * @param {Address} address
  */
@@ -55,7 +55,7 @@ function goOn (socket, bytes) {
   socket.once('close', () => clearInterval(timer))
 }
 
-/** Behavior of clients that a server should not wait for. @type {Record<string, (socket: net.Socket) => void>} */
+/** Client behavior that a server should not wait for. @type {Record<string, (socket: net.Socket) => void>} */
 const UNFINISHED = {
   nothing: (socket) => {
     socket.resume()
@@ -66,14 +66,14 @@ const UNFINISHED = {
   'half a head': (socket) => {
     socket.resume().write(head())
   },
-  'a header now and then': (socket) => {
+  'a header at intervals': (socket) => {
     socket.resume().write(head())
     goOn(socket, 'x-more: y\r\n')
   },
   'half a body': (socket) => {
     socket.resume().write(`${head('/v1/broadcast', 'POST')}Content-Length: 100\r\n\r\nabc`)
   },
-  'a byte of a body now and then': (socket) => {
+  'a byte of a body at intervals': (socket) => {
     socket.resume().write(`${head('/v1/broadcast', 'POST')}Content-Length: 100000\r\n\r\n`)
     goOn(socket, 'x')
   },
@@ -90,10 +90,10 @@ const UNFINISHED = {
   'no other request': (socket) => {
     socket.resume().write(`${head()}\r\n`)
   },
-  'requests whose answers it does not read': (socket) => {
+  'requests with unread responses': (socket) => {
     socket.pause().write(`${head('/large')}\r\n`.repeat(20))
   },
-  'requests that end the connection, and whose answers it does not read': (socket) => {
+  'requests that end the connection, with unread responses': (socket) => {
     socket.pause().write(`${`${head('/large')}\r\n`.repeat(20)}${head('/large')}Connection: close\r\n\r\n`)
   }
 }
@@ -101,7 +101,7 @@ const UNFINISHED = {
 /** @type {any} */
 const answerLarge = (/** @type {any} */ _req, /** @type {import('node:http').ServerResponse} */ res) =>
   res.end(MEGABYTE)
-/** Takes nothing over. @type {any} */
+/** Ignores connections. @type {any} */
 const engine = {
   direct: true,
   takeWebSocket: () => false,
@@ -177,7 +177,7 @@ async function gateway (t, engine, secure, times = SHORT) {
 }
 
 /**
- * The sockets that a server of this process accepts from now on.
+ * Collects the sockets that a server of this process accepts from now on.
  * @param {TestContext} t
  * @param {Address} own
  * @returns {net.Socket[]}
@@ -212,7 +212,7 @@ async function allEnd (t, address, kinds) {
   await waitFor(() => left().length === 0, { timeout: 30_000, message: () => ({ stillThere: left() }) })
 }
 
-describe('a client that keeps its side open holds no socket', { concurrency: true }, () => {
+describe('a client that keeps its side open does not keep a socket open', { concurrency: true }, () => {
   for (const [name, start] of Object.entries(LISTENERS)) {
     test(`of ${name}`, async (t) => allEnd(t, await start(t), UNFINISHED))
   }
@@ -267,12 +267,12 @@ describe('a client that keeps its side open holds no socket', { concurrency: tru
     await allEnd(t, { host: '127.0.0.1', port: agent.port() }, {
       nothing: (socket) => { socket.resume() },
       'reads nothing': (socket) => { socket.pause() },
-      'goes on talking': (socket) => { goOn(socket.resume(), 'x') }
+      'keeps sending': (socket) => { goOn(socket.resume(), 'x') }
     })
   })
 })
 
-test('a client that is refused reads why', async (t) => {
+test('a refused client gets the reason', async (t) => {
   const address = await gateway(t, engine)
   for (const [request, status] of [
     ['nonsense\r\n\r\n', 400],
@@ -289,7 +289,7 @@ test('a client that is refused reads why', async (t) => {
   }
 })
 
-test('a poll may be silent for as long as the gateway lets it wait', () => {
+test('a poll may be silent for as long as the gateway holds it', () => {
   assert.equal(timesWithPolls({ max: 5000, timeout: 5000 }).silence, TIMES.silence)
   assert.ok(timesWithPolls({ max: 600_000, timeout: 60_000 }).silence > 660_000)
 })

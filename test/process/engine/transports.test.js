@@ -17,7 +17,7 @@ const { port } = new URL(url)
 
 /**
  * @param {string} request
- * @param {{ reset?: boolean }} [options] reset: as soon as it is written
+ * @param {{ reset?: boolean }} [options] reset: directly after writing
  * @returns {Promise<string>} everything received until the connection was closed
  */
 async function rawRequest (request, { reset = false } = {}) {
@@ -31,7 +31,7 @@ async function rawRequest (request, { reset = false } = {}) {
   return answer
 }
 
-/** A polling session whose end is not waited for 30 s. */
+/** A polling session whose end takes less than 30 s. */
 async function shortPolling () {
   const session = await rawPolling(url)
   gateway.engine.sessionOf(session.sid).transport.closeTimeout = 10
@@ -51,7 +51,7 @@ describe('session ids', () => {
     assert.notEqual(id?.slice(-9), /** @type {any} */ (engine).id.slice(-9))
   })
 
-  test('that no worker owns are answered by Engine.IO at once, also with the number of another worker', async () => {
+  test('without an owner are answered by Engine.IO at once, also with the number of another worker', async () => {
     for (const sid of [
       'AAAAAAAAAAAAAAAAAAAA',
       createSessionIds(17)(),
@@ -91,7 +91,7 @@ describe('session ids', () => {
     await stillServed(victim)
   })
 
-  test('of an upgrade under way cannot be taken over by a second one', async (t) => {
+  test('cannot be taken over by a second upgrade while one is in progress', async (t) => {
     const session = await rawPolling(url)
     await session.connect()
     const rightful = await rawWebSocket(t, url, `&transport=websocket&sid=${session.sid}`)
@@ -117,7 +117,7 @@ describe('session ids', () => {
     assert.deepEqual([client.id, /** @type {any} */ (client.io.engine).id], [id, sid])
   })
 
-  test('of an upgraded session are answered to requests at once, whatever transport they name', async (t) => {
+  test('of an upgraded session are refused at once, with any transport', async (t) => {
     const client = createClient(t, url, { transports: ['polling', 'websocket'] })
     await waitFor(() => client.io.engine.transport?.name === 'websocket')
     const { id: sid } = /** @type {any} */ (client.io.engine)
@@ -136,7 +136,7 @@ describe('session ids', () => {
   })
 })
 
-describe('requests that are not as they should be', () => {
+describe('malformed requests', () => {
   test('are refused by Engine.IO', async (t) => {
     const status = async (/** @type {string} */ query, /** @type {RequestInit} */ init = {}) =>
       (await fetch(`${url}/socket.io/${query}`, init)).status
@@ -177,7 +177,7 @@ describe('requests that are not as they should be', () => {
     await stillServed(witness)
   })
 
-  test('too large ones are refused and leave the session as it was', async () => {
+  test('that are too large are refused and leave the session unchanged', async () => {
     const session = await rawPolling(url)
     await session.connect()
     assert.equal((await session.post('x'.repeat(2 ** 20 + 20_000))).status, 413)
@@ -186,14 +186,14 @@ describe('requests that are not as they should be', () => {
     assert.ok(await session.leave())
   })
 
-  test('two polls at once end the session', async () => {
+  test('that poll twice at once end the session', async () => {
     const session = await shortPolling()
     await session.connect()
     const answers = await Promise.all([session.poll(), session.poll()])
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400])
   })
 
-  test('a transport that never connects, or whose connection is never accepted, is closed', async (t) => {
+  test('a transport without an accepted connection is closed after a timeout', async (t) => {
     const { io } = gateway
     const { _connectTimeout: timeout } = /** @type {any} */ (io)
     assert.equal(timeout, 20_000)
@@ -206,7 +206,7 @@ describe('requests that are not as they should be', () => {
     await waitFor(() => !silent.open && !refused.open)
   })
 
-  test('nothing is left behind', async () => {
+  test('leave nothing behind', async () => {
     witness.disconnect()
     await nothingLeft(server, bus)
   })

@@ -37,7 +37,7 @@ const latest = () => gateway.engine.sessions().at(-1)
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {...(string | Buffer)} parts each is sent when the one before has arrived
+ * @param {...(string | Buffer)} parts each is sent after the previous one has arrived
  */
 async function dial (t, ...parts) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setNoDelay()
@@ -59,8 +59,8 @@ async function dial (t, ...parts) {
   return client
 }
 
-describe('a client that begins with a WebSocket', () => {
-  test('has a session of ours; one that upgrades has Engine.IO\'s', async (t) => {
+describe('a client that starts with a WebSocket', () => {
+  test('has a session of the gateway; one that upgrades has Engine.IO\'s', async (t) => {
     await connectClient(t, url, { transports: ['websocket'] })
     assert.ok(latest() instanceof EngineSocket)
     const other = await connectClient(t, url, { transports: ['polling', 'websocket'] })
@@ -68,7 +68,7 @@ describe('a client that begins with a WebSocket', () => {
     assert.ok(!(gateway.engine.sessions()[0] instanceof EngineSocket))
   })
 
-  test('has one as well when its request comes in pieces, or after another one', async (t) => {
+  test('has one as well when its request arrives in pieces, or after another one', async (t) => {
     for (const parts of [
       [REQUEST.slice(0, 1), REQUEST.slice(1, 30), REQUEST.slice(30)],
       ['GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n', REQUEST]
@@ -81,12 +81,12 @@ describe('a client that begins with a WebSocket', () => {
     }
   })
 
-  test('may say the next thing before it is asked to', async (t) => {
+  test('may send its next packet before the response', async (t) => {
     const client = await dial(t, Buffer.concat([Buffer.from(REQUEST), frame(0x81, '40')]))
     await waitFor(() => client.bytes.includes('40{"sid"'), { message: () => client.bytes.toString('latin1') })
   })
 
-  test('gets the first of the protocols that it offers, and the answer to its key', async (t) => {
+  test('gets the first of its offered protocols, and the response to its key', async (t) => {
     const client = await dial(t, REQUEST.replace('Host: x', 'Host: x\r\nSec-WebSocket-Protocol: one, two'))
     await waitFor(() => client.bytes.includes('0{'), { message: () => client.bytes.toString('latin1') })
     assert.match(
@@ -95,7 +95,7 @@ describe('a client that begins with a WebSocket', () => {
     )
   })
 
-  test('ends with the engine, and is forgotten then', async (t) => {
+  test('ends with the engine, and is removed', async (t) => {
     const { url, gateway: { engine } } = await startEmbedded(t)
     const ws = await rawWebSocket(t, url)
     await ws.connect()
@@ -105,7 +105,7 @@ describe('a client that begins with a WebSocket', () => {
     await waitFor(() => ws.ws.readyState === ws.ws.CLOSED, { message: () => ws.ws.readyState })
   })
 
-  test('is answered by Engine.IO where an extension wants to see requests, or to add headers', async (t) => {
+  test('is answered by Engine.IO if an extension reads requests or adds headers', async (t) => {
     const extended = await startEmbedded(t)
     const { engine } = extended.gateway
     engine.on('headers', (headers) => { headers['x-extension'] = 'here' })
@@ -120,7 +120,7 @@ describe('input of a client', () => {
     ['frames that are not masked', Buffer.from([0x81, 1, 0x32]), 1002, 'a frame is not masked'],
     ['text that is not UTF-8', frame(0x81, Buffer.from([0x34, 0xff])), 1007, 'text is not valid UTF-8'],
     [
-      'more than may come before it is admitted',
+      'more than the limit before admission',
       Buffer.concat([Buffer.from([0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]), MASK]),
       1009,
       'message is larger than 65536 bytes'
@@ -157,7 +157,7 @@ describe('input of a client', () => {
     }
   })
 
-  test('goodbye and the end in one piece are a goodbye', async (t) => {
+  test('a disconnect packet together with the end counts as a disconnect', async (t) => {
     const client = await dial(t, REQUEST, frame(0x81, '40'))
     await waitFor(() => client.bytes.includes('40{"sid"'))
     const [socket] = [...gateway.io.sockets.sockets.values()].slice(-1)
@@ -178,7 +178,7 @@ test('Node handles everything else: bad requests, other paths, connections that 
   assert.equal((await fetch(`${url}/socket.io/?EIO=4&transport=polling`)).status, 200)
 })
 
-test('a connection that ends before it has said anything is no longer waited for', async (t) => {
+test('a connection that ends without a byte is released', async (t) => {
   const { mock } = t.mock.method(Deadlines.prototype, 'delete')
   const silent = await dial(t)
   await new Promise((resolve) => gateway.httpServer.getConnections(resolve))
@@ -186,7 +186,7 @@ test('a connection that ends before it has said anything is no longer waited for
   await waitFor(() => mock.calls.some(({ result }) => result === true), { message: () => mock.callCount() })
 })
 
-test('connections that say nothing do not keep a gateway from stopping', async (t) => {
+test('silent connections do not keep a gateway from stopping', async (t) => {
   const stopping = await startEmbedded(t)
   const socket = connect(Number(new URL(stopping.url).port), '127.0.0.1').on('error', () => {})
   const accepted = () =>
@@ -196,5 +196,5 @@ test('connections that say nothing do not keep a gateway from stopping', async (
   const begin = performance.now()
   await stopping.stop()
   await closed
-  assert.ok(performance.now() - begin < 5000, 'it was waited for')
+  assert.ok(performance.now() - begin < 5000, 'it did not wait')
 })

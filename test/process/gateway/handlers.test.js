@@ -13,7 +13,7 @@ const client = await connectClient(file, server.url)
 const binary = await connectClient(file, server.url, { codec: 'msgpack' })
 for (const one of [client, binary]) await one.ask('doc:join', { guid: 'doc' })
 
-/** @param {string} event @param {...unknown} args @returns {Promise<string>} the code of the answer's error, or `ok` */
+/** @param {string} event @param {...unknown} args @returns {Promise<string>} error code of the response, or `ok` */
 async function codeOf (event, ...args) {
   const answer = await client.ask(event, ...args)
   assert.equal(typeof answer.ok, 'boolean')
@@ -24,7 +24,7 @@ async function codeOf (event, ...args) {
 }
 
 const WRONG = [undefined, null, 0, -1, 1.5, true, '', 'text', [], ['doc'], {}, { guid: 'doc' }, [[{ guid: 'doc' }]]]
-/** @type {Record<string, Record<string, unknown>>} what is right, by event */
+/** @type {Record<string, Record<string, unknown>>} valid arguments, by event */
 const RIGHT = {
   'doc:join': { guid: 'doc', position: { epoch: 'e', offset: 0 }, state: {} },
   'doc:leave': { guid: 'doc' },
@@ -34,7 +34,7 @@ const RIGHT = {
 }
 
 describe('every event of a client', () => {
-  test('wants one object', async () => {
+  test('requires one object', async () => {
     for (const event of Object.keys(RIGHT)) {
       for (const wrong of [null, 0, true, '', 'text', [], [RIGHT[event]], {}])
         assert.equal(await codeOf(event, wrong), 'bad_request', `${event} ${JSON.stringify(wrong)}`)
@@ -44,7 +44,7 @@ describe('every event of a client', () => {
     }
   })
 
-  test('wants every field to be of its type, and no others', async () => {
+  test('requires fields of the right types, and no others', async () => {
     for (const [event, right] of Object.entries(RIGHT)) {
       assert.equal(await codeOf(event, { ...right, other: 1 }), 'bad_request', `${event} with one too many`)
       for (const field of Object.keys(right)) {
@@ -83,7 +83,7 @@ describe('every event of a client', () => {
     assert.equal(await codeOf('doc:signal', { guid: 'doc', data: 1 }), 'bad_request', 'without event')
   })
 
-  test('tells which field is wrong, and not what it was', async () => {
+  test('names the wrong field in its error, but not its value', async () => {
     const { error } = await client.ask('doc:join', { guid: 'doc', position: { epoch: 'secret', offset: 'secret' } })
     assert.match(error.message, /^position\.offset: /)
     assert.doesNotMatch(error.message, /secret/)
@@ -95,7 +95,7 @@ describe('every event of a client', () => {
     }
   })
 
-  test('takes any text as guid, up to 256 bytes, but no control characters', async () => {
+  test('accepts any text as guid, up to 256 bytes, without control characters', async () => {
     for (const guid of [
       '{a}',
       'a/b',
@@ -136,7 +136,7 @@ describe('every event of a client', () => {
     }
   })
 
-  test('is answered `unknown_event` if there is none of this name', async () => {
+  test('is answered `unknown_event` if its name is unknown', async () => {
     for (const event of [
       'x',
       'doc:',
@@ -160,7 +160,7 @@ describe('every event of a client', () => {
 
   test('is handled without an acknowledgement, and with its function in the wrong place', async () => {
     client.emit('doc:join', { guid: 'quiet' })
-    client.emit('doc:join', () => assert.fail('a function is nothing that can be sent'), { guid: 'other' })
+    client.emit('doc:join', () => assert.fail('a function cannot be sent'), { guid: 'other' })
     client.emit('doc:join', 5)
     client.emit('nonsense')
     await waitFor(() => bus.documents.has('quiet'))
@@ -170,7 +170,7 @@ describe('every event of a client', () => {
 })
 
 describe('what clients send', () => {
-  test('reaches the other codec as it was, with the event and who sent it', async () => {
+  test('reaches the other codec unchanged, with the event and the sender', async () => {
     const values = [
       null,
       0,
@@ -194,14 +194,14 @@ describe('what clients send', () => {
         assert.deepEqual(Object.keys(kept.meta), ['guid', 'offset', 'traceId', 'ts', 'from'])
         assert.deepEqual(Object.keys(signal.meta), ['guid', 'traceId', 'ts', 'from'])
         assert.deepEqual([kept.meta.from, signal.meta.from], [from.id, from.id])
-        // the sender gets what was published to the document, but not its own signal
+        // the sender gets records published to the document, but not its own signal
         assert.deepEqual(from.received.map(({ event }) => event), ['edit'])
       }
     }
     assert.equal(/** @type {any} */ ({}).a, undefined)
   })
 
-  test('may hold binary', async () => {
+  test('may contain binary', async () => {
     const value = { bytes: Buffer.from([0, 255]), list: [Buffer.alloc(0)] }
     for (const [from, to] of [[client, binary], [binary, client], [client, client]]) {
       to.received.length = 0
@@ -211,7 +211,7 @@ describe('what clients send', () => {
     }
   })
 
-  test('may hold ArrayBuffers of a msgpack client', async () => {
+  test('may contain ArrayBuffers of a msgpack client', async () => {
     const { buffer } = new Uint8Array([0, 255])
     const bytes = Buffer.from(buffer)
     for (const to of [client, binary]) {
@@ -222,7 +222,7 @@ describe('what clients send', () => {
     }
   })
 
-  test('may hold Dates and other extensions of a msgpack client: those who speak it get them as they were sent, the others as JSON has them', async (t) => {
+  test('may contain Dates and other extensions of a msgpack client: msgpack clients get them unchanged, others as JSON', async (t) => {
     const at = new Date(1_700_000_000_123)
     const other = await connectClient(t, server.url, { codec: 'msgpack' })
     await other.ask('doc:join', { guid: 'doc' })
@@ -240,7 +240,7 @@ describe('what clients send', () => {
     }
   })
 
-  test('and holds half a surrogate pair is U+FFFD for those who speak msgpack, and what comes after it is not lost', async () => {
+  test('with half a surrogate pair has U+FFFD for msgpack clients, and later records are not lost', async () => {
     for (const to of [client, binary]) to.received.length = 0
     const data = { '\ud800key': ['\udfff', 'x'.repeat(2000)], short: '\ud83d' }
     for (const sent of [data, { short: data.short }, 'text \ud83d', { next: 1 }])
@@ -262,7 +262,7 @@ describe('what clients send', () => {
     )
   })
 
-  test('pollutes no prototype', async () => {
+  test('does not pollute prototypes', async () => {
     const raw = await rawWebSocket(file, server.url)
     await raw.connect()
     raw.send(
@@ -280,7 +280,7 @@ describe('what clients send', () => {
     raw.send('41')
   })
 
-  test('is refused where it is too large, too deep, reserved, or not for a document that is open', async () => {
+  test('is refused if it is too large, too deep, reserved, or not for an open document', async () => {
     for (const [event, tooLarge] of [['doc:send', 'value_too_large'], ['doc:signal', 'value_too_large']]) {
       const right = RIGHT[event]
       assert.equal(await codeOf(event, { ...right, data: 'x'.repeat(100_000 - 2) }), 'ok')

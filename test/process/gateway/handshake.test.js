@@ -8,7 +8,7 @@ import { rawWebSocket } from '../../helpers/raw-client.js'
 const server = await startEmbedded({ after })
 const { url, gateway } = server
 
-test('the answer to the upgrade and the first packet come in one piece', async () => {
+test('the upgrade response and the first packet arrive in one piece', async () => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   const piece = new Promise((resolve) => socket.once('data', resolve))
   socket.write(
@@ -19,11 +19,11 @@ test('the answer to the upgrade and the first packet come in one piece', async (
   socket.destroy()
 })
 
-describe('what an extension finds in socket.handshake', () => {
+describe('content of socket.handshake for an extension', () => {
   /** @type {any} */
   let seen
   gateway.io.use((socket, next) => {
-    // by name, which asks the system for the address
+    // by name, which requests the address from the system
     if (socket.handshake.headers['x-hint'] === undefined) return next()
     const { headers, query, url, secure, xdomain, issued, time, address, auth } = socket.handshake
     seen = { headers, query, url, secure, xdomain, issued, time, address, auth }
@@ -31,7 +31,7 @@ describe('what an extension finds in socket.handshake', () => {
   })
 
   for (const transport of /** @type {const} */ (['websocket', 'polling'])) {
-    test(`${transport}: what Socket.IO documents`, async (t) => {
+    test(`${transport}: as documented by Socket.IO`, async (t) => {
       const begin = Date.now()
       await connectClient(t, url, {
         transports: [transport],
@@ -48,10 +48,10 @@ describe('what an extension finds in socket.handshake', () => {
     })
   }
 
-  test('the system is not asked for the address of a WebSocket that nobody wants to know', async (t) => {
+  test('the address of a WebSocket is only requested from the system on use', async (t) => {
     const client = await rawWebSocket(t, url)
     await client.connect()
-    const { conn } = [...gateway.io.sockets.sockets.values()].at(-1) ?? assert.fail('nobody is there')
+    const { conn } = [...gateway.io.sockets.sockets.values()].at(-1) ?? assert.fail('no client')
     assert.equal(/** @type {any} */ (conn).netSocket._peername, undefined)
     assert.match(conn.remoteAddress, /127\.0\.0\.1$/)
   })

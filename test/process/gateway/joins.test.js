@@ -7,7 +7,7 @@ import { nothingLeft, watchBus } from '../../helpers/left-over.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
- * A server whose bus takes its time to subscribe until the test lets it.
+ * A server whose bus completes subscriptions only when the test lets it.
  * @param {import('node:test').TestContext} t
  */
 async function setUp (t) {
@@ -34,8 +34,8 @@ async function setUp (t) {
 /** @param {any} answer */
 const codeOf = ({ ok, error }) => ok ? 'ok' : error.code
 
-describe('a join that is still under way', () => {
-  test('is left: nothing is joined, and the document can be joined again at once', async (t) => {
+describe('a pending join', () => {
+  test('can be left: nothing is joined, and the document can be joined again at once', async (t) => {
     const { server, bus, client, subscribing, goOn } = await setUp(t)
     const first = client.ask('doc:join', { guid: 'doc' })
     await subscribing()
@@ -52,7 +52,7 @@ describe('a join that is still under way', () => {
     assert.equal(server.gateway.io.sockets.adapter.rooms.has('doc:doc'), false)
   })
 
-  test('is left for good: the feed is closed when its subscription is there', async (t) => {
+  test('can be left for good: the feed is closed when its subscription is complete', async (t) => {
     const { server, bus, client, subscribing, goOn } = await setUp(t)
     const join = client.ask('doc:join', { guid: 'doc' })
     await subscribing()
@@ -63,7 +63,7 @@ describe('a join that is still under way', () => {
     await nothingLeft(server, bus)
   })
 
-  test('is not begun a second time: who asks again, having had no answer in time, gets the answer to the first', async (t) => {
+  test('is not started a second time: a repeated request, after a timeout, gets the response to the first', async (t) => {
     const { client, bus, subscribing, goOn } = await setUp(t)
     await assert.rejects(client.timeout(1).emitWithAck('doc:join', { guid: 'doc' }))
     await subscribing()
@@ -79,7 +79,7 @@ describe('a join that is still under way', () => {
     assert.deepEqual([again.ok, again.recovered], [true, false])
   })
 
-  test('fails, or is left, for all who wait for it, of whom there are few', async (t) => {
+  test('fails, or is left, for all requests that wait for it, whose number is limited', async (t) => {
     for (const [leaves, code] of /** @type {const} */ ([[false, 'unavailable'], [true, 'not_joined']])) {
       const { client, subscribing, goOn } = await setUp(t)
       const joins = Array.from({ length: 11 }, () => client.ask('doc:join', { guid: 'doc' }))
@@ -92,7 +92,7 @@ describe('a join that is still under way', () => {
     }
   })
 
-  test('is of the handshake and left: nothing is said of it, whose guid may be open again', async (t) => {
+  test('from a handshake can be left without a report, because its guid may be open again', async (t) => {
     for (const [error, codes] of /** @type {const} */ ([
       [undefined, ['ok', 'ok']],
       [new Error('away'), ['unavailable', 'ok']]
@@ -121,7 +121,7 @@ describe('a join that is still under way', () => {
 
   test('ends with a kick and with a revocation', async (t) => {
     const { server, bus, client, subscribing, goOn } = await setUp(t)
-    const unanswered = assert.rejects(client.ask('doc:join', { guid: 'revoked' }), 'there is nobody to answer any more')
+    const unanswered = assert.rejects(client.ask('doc:join', { guid: 'revoked' }), 'the connection is closed')
     await subscribing()
     const [uid] = bus.users
     assert.equal((await server.post('/v1/documents/revoked/revoke', { uid })).status, 202)
@@ -136,7 +136,7 @@ describe('a join that is still under way', () => {
     await nothingLeft(server, bus)
   })
 
-  test('fails when the bus does, and the next one begins anew', async (t) => {
+  test('fails when the bus does, and the next one starts again', async (t) => {
     const { bus, client, subscribing, goOn } = await setUp(t)
     const joins = [client.ask('doc:join', { guid: 'doc' }), client.ask('doc:join', { guid: 'other' })]
     await subscribing()
@@ -151,7 +151,7 @@ describe('a join that is still under way', () => {
   })
 })
 
-test('joins and leaves in any order, without awaiting, end as the last one says', async (t) => {
+test('the last of several unawaited joins and leaves decides', async (t) => {
   const server = await startEmbedded(t, { MAX_EVENTS_PER_SECOND: '100000' })
   const bus = watchBus(server)
   const clients = await Promise.all([0, 1, 2].map(() => connectClient(t, server.url)))
@@ -162,7 +162,7 @@ test('joins and leaves in any order, without awaiting, end as the last one says'
   /**
    * @param {Awaited<ReturnType<typeof connectClient>>} client
    * @param {string} guid
-   * @returns {Promise<string | undefined>} the guid, if the last one was a join
+   * @returns {Promise<string | undefined>} the guid, if the last request was a join
    */
   async function joinsAndLeaves (client, guid) {
     let event = 'doc:leave'
@@ -184,7 +184,7 @@ test('joins and leaves in any order, without awaiting, end as the last one says'
     })
     for (const client of clients) client.received.length = 0
     for (const guid of guids) await server.gateway.bus.publish([entry(guid, guid)])
-    // the bus delivers in the next turn: what a client asked for from a timer would be answered before
+    // the bus delivers in the next turn; a client's request from a timer would be answered before
     await new Promise(setImmediate)
     await Promise.all(clients.map((client) => client.ask('nothing')))
     assert.deepEqual(

@@ -33,7 +33,7 @@ async function start (t, budget) {
 const payloads = ({ received }) => received.map(({ payload }) => payload)
 
 describe('the latency budget', () => {
-  test('joins what comes within it, over turns and documents, in order, and no longer than that', async (t) => {
+  test('joins records across turns and documents, in order, and not for longer', async (t) => {
     const { server, client, writes } = await start(t, '100')
     const begin = performance.now()
     for (let i = 0; i < 10; i++) {
@@ -45,19 +45,19 @@ describe('the latency budget', () => {
     assert.ok(performance.now() - begin > 95)
     assert.deepEqual(payloads(client), range(10))
     assert.equal(writes.count, 1)
-    // the next one begins a budget of its own
+    // the next record starts a budget of its own
     server.gateway.bus.publish([entry('a', 10)])
     await waitFor(() => client.received.length === 11)
     assert.equal(writes.count, 2)
   })
 
-  test('is over when anything else is written, when much waits, and when the connection is about to end', async (t) => {
+  test('ends when anything else is written, when the queue is long, and when the connection is about to end', async (t) => {
     const { server, client, socket, connection, writes } = await start(t, '1000')
     const published = async (/** @type {unknown} */ text) => {
       server.gateway.bus.publish([entry('a', /** @type {string} */ (text))])
       await delay(5)
     }
-    // ended by the budget itself, there would be no write by then
+    // otherwise the budget would not have ended by then, and there would be no write
     const writesAfter = (/** @type {() => void} */ make) => {
       const before = writes.count
       make()
@@ -77,7 +77,7 @@ describe('the latency budget', () => {
     assert.deepEqual(client.received.at(-1)?.payload, 4)
   })
 
-  test('is none unless it is set', async (t) => {
+  test('is off by default', async (t) => {
     const { server, client, writes } = await start(t, '0')
     for (let i = 0; i < 5; i++) {
       server.gateway.bus.publish([entry('a', i)])

@@ -30,7 +30,7 @@ async function start (t) {
   return { server, connect }
 }
 
-test('listeners are told what a connection opens and closes, in pairs, and that it ends', async (t) => {
+test('listeners get joins and leaves of a connection in pairs, and its end', async (t) => {
   const { connect } = await start(t)
   const { client, own, ended } = await connect()
   await client.ask('doc:join', { guid: 'a', state: { name: 'Ada' } })
@@ -50,7 +50,7 @@ test('listeners are told what a connection opens and closes, in pairs, and that 
   ])
 })
 
-test('a document that is left while it is being joined is neither joined nor left', async (t) => {
+test('a document that is left during its join causes neither event', async (t) => {
   const { connect } = await start(t)
   const { client, own, ended } = await connect()
   const [joined, left] = await Promise.all([
@@ -63,7 +63,7 @@ test('a document that is left while it is being joined is neither joined nor lef
   assert.deepEqual(own(), [['connected'], ['disconnected', 'closed']])
 })
 
-test('they are told why: revoked, kicked, a socket that broke, a drain', async (t) => {
+test('the reason is reported: revoked, kicked, a broken socket, a drain', async (t) => {
   const { server, connect } = await start(t)
   const kicked = await connect()
   await kicked.client.ask('doc:join', { guid: 'a' })
@@ -89,7 +89,7 @@ test('they are told why: revoked, kicked, a socket that broke, a drain', async (
   assert.deepEqual(drained.own().at(-1), ['disconnected', 'draining'])
 })
 
-test('a listener that fails keeps neither others nor connections from going on', async (t) => {
+test('a failing listener affects neither other listeners nor connections', async (t) => {
   const { server, connect } = await start(t)
   server.gateway.lifeCycle.add({ connected: () => { throw new Error('no') }, joined: () => { throw new Error('no') } })
   /** @type {string[]} */

@@ -35,7 +35,7 @@ async function fourTabs (t) {
   return tabs
 }
 
-/** @param {Client[]} tabs @returns {unknown[][]} the payloads that each one got */
+/** @param {Client[]} tabs @returns {unknown[][]} payloads received by each tab */
 const payloads = (tabs) => tabs.map(({ received }) => received.map(({ payload }) => payload))
 
 /** @param {string} path */
@@ -48,7 +48,7 @@ async function ended (tab) {
 }
 
 describe('a record', () => {
-  test('for a user reaches all tabs of that user and nobody else', async (t) => {
+  test('for a user reaches all tabs of that user and no other client', async (t) => {
     const tabs = await fourTabs(t)
     assert.equal((await server.post('/v1/users/anna/send', { to: 'anna' }, { 'x-event': 'note' })).status, 202)
     await server.post('/v1/users/nobody/send', 'x')
@@ -65,7 +65,7 @@ describe('a record', () => {
     assert.deepEqual(Object.keys(meta), ['traceId', 'ts'])
   })
 
-  test('for a socket reaches exactly that one', async (t) => {
+  test('for a socket reaches only that one', async (t) => {
     const tabs = await fourTabs(t)
     for (const tab of tabs) assert.equal((await server.post(`/v1/sockets/${tab.id}/send`, tab.id)).status, 202)
     await server.post('/v1/sockets/AAAAAAAAAAAAAAAAAAAA/send', 'nobody')
@@ -74,7 +74,7 @@ describe('a record', () => {
     assert.deepEqual(payloads(tabs), tabs.map(({ id }) => [id, 'mark']))
   })
 
-  test('reaches nobody whom it excepts, by client or by connection', async (t) => {
+  test('does not reach excluded clients or connections', async (t) => {
     const tabs = await fourTabs(t)
     await server.post('/v1/documents/doc/broadcast', 1, { 'x-except': `anna-1, ${tabs[3].id}` })
     await server.post('/v1/users/anna/send', 2, { 'x-except': `anna-2,${tabs[2].id}` })
@@ -102,7 +102,7 @@ describe('a record', () => {
     assert.deepEqual(late.received.map(({ payload }) => payload.guid ?? payload), ['kept', 'doc'])
   })
 
-  test('with a reserved event is refused, and reaches nobody', async (t) => {
+  test('with a reserved event is refused and not delivered', async (t) => {
     const tabs = await fourTabs(t)
     for (const event of ['disconnect', 'connect_error', 'doc:joined', 'gateway:disconnect', 'auth:expiring']) {
       for (const path of [
@@ -124,7 +124,7 @@ describe('a record', () => {
 describe('a kick', () => {
   const told = { reason: 'io server disconnect', events: [['gateway:disconnect', 'kicked']] }
 
-  test('of a user ends all tabs of that user, on every transport, and tells them why', async (t) => {
+  test('of a user ends all tabs of that user, on every transport, with the reason', async (t) => {
     const tabs = await fourTabs(t)
     const ends = Promise.all(tabs.slice(0, 3).map(ended))
     assert.equal(await remove('/v1/users/anna/connections'), 202)
@@ -134,7 +134,7 @@ describe('a kick', () => {
     assert.deepEqual([...bus.users], ['ben'])
   })
 
-  test('of a connection ends that one', async (t) => {
+  test('of a connection ends only that one', async (t) => {
     const tabs = await fourTabs(t)
     for (const [kicked, left] of [[1, 3], [2, 2]]) {
       const end = ended(tabs[kicked])
@@ -142,14 +142,14 @@ describe('a kick', () => {
       assert.deepEqual(await end, told)
       await waitFor(() => server.gateway.connections === left)
     }
-    // the user is still there, with the other tab
+    // the user is still connected with the other tab
     await server.post('/v1/users/anna/send', 'for anna')
     await server.post('/v1/broadcast', 'mark')
     await waitFor(() => [0, 3].every((i) => tabs[i].received.at(-1)?.payload === 'mark'))
     assert.deepEqual(payloads([tabs[0], tabs[3]]), [['for anna', 'mark'], ['mark']])
   })
 
-  test('is something else than a lost connection', async (t) => {
+  test('differs from a lost connection', async (t) => {
     const [tab] = await fourTabs(t)
     const end = ended(tab)
     for (const { conn } of server.gateway.io.sockets.sockets.values())
@@ -158,7 +158,7 @@ describe('a kick', () => {
   })
 })
 
-test('a revocation takes all tabs of a user off the document, and them alone', async (t) => {
+test('a revoke removes all tabs of the user from the document, and no other', async (t) => {
   const tabs = await fourTabs(t)
   assert.equal((await server.post('/v1/documents/doc/revoke', { uid: 'anna' })).status, 202)
   await server.post('/v1/documents/other/revoke', { uid: 'ben' })

@@ -27,8 +27,8 @@ const VALUES = {
 /**
  * @param {import('node:test').TestContext} t
  * @param {string} url
- * @param {string} guid that all of them join
- * @returns {Promise<Record<string, Client>>} by their kind
+ * @param {string} guid document that all of them join
+ * @returns {Promise<Record<string, Client>>} clients by kind
  */
 async function everyKind (t, url, guid) {
   const kinds = /** @type {const} */ (['json', 'msgpack']).flatMap((codec) =>
@@ -51,7 +51,7 @@ const allHave = (clients, count) =>
   })
 
 describe('every kind of client gets the same', () => {
-  test('from JSON and from msgpack, with a meta that tells document, offset, trace and time', async (t) => {
+  test('from JSON and from msgpack, with a meta of document, offset, trace and time', async (t) => {
     const server = await startEmbedded(t)
     const clients = await everyKind(t, server.url, 'doc')
     const published = Object.entries(VALUES).flatMap(([name, value]) => [
@@ -85,18 +85,18 @@ describe('every kind of client gets the same', () => {
     }
   })
 
-  test('binary, which JSON clients get as attachments, up to the ten that they take and else as text', async (t) => {
+  test('binary, which JSON clients get as attachments up to their limit of ten, and otherwise as text', async (t) => {
     const server = await startEmbedded(t)
     const clients = await everyKind(t, server.url, 'doc')
     const bytes = Buffer.from([0, 255, 30, 1])
     const attachments = { one: bytes, ten: Array(10).fill(bytes), in: { a: [{ b: bytes }], empty: Buffer.alloc(0) } }
-    /** @type {[unknown, unknown][]} what is published, and what JSON clients get of it */
+    /** @type {[unknown, unknown][]} published value, and the value for JSON clients */
     const cases = [
       [bytes, bytes],
       [attachments.in, attachments.in],
       [attachments.ten, attachments.ten],
       [Array(11).fill(bytes), Array(11).fill(bytes.toString('base64'))],
-      // what only looks like an attachment would be refused by the client's decoder
+      // a client's decoder would refuse an object that only looks like an attachment
       [
         { bytes, fake: { _placeholder: true, num: 7 } },
         { bytes: bytes.toString('base64'), fake: { _placeholder: true, num: 7 } }
@@ -113,7 +113,7 @@ describe('every kind of client gets the same', () => {
     }
   })
 
-  test('without the frames that are made beforehand, as with other versions of the libraries', async (t) => {
+  test('without pre-encoded frames, as with other versions of the libraries', async (t) => {
     const server = await startEmbedded(t)
     const clients = await everyKind(t, server.url, 'doc')
     const [socket] = server.gateway.io.sockets.sockets.values()
@@ -130,7 +130,7 @@ describe('every kind of client gets the same', () => {
       )
   })
 
-  test('in order and once each, 500 at a time, also while it changes its transport', async (t) => {
+  test('in order and once each, 500 at a time, also during a change of transport', async (t) => {
     const server = await startEmbedded(t)
     const clients = await everyKind(t, server.url, 'doc')
     const { position } = await clients['json websocket'].ask('doc:join', { guid: 'doc' })

@@ -34,8 +34,8 @@ async function documentWith (t, guid, count) {
   return { first, epoch: position.epoch }
 }
 
-describe('a client that comes back with its position', () => {
-  test('is told that it missed nothing', async (t) => {
+describe('a client that reconnects with its position', () => {
+  test('is informed that it missed nothing', async (t) => {
     const { epoch } = await documentWith(t, 'none', 3)
     const client = await connectClient(t, url)
     assert.deepEqual(await client.ask('doc:join', { guid: 'none', position: { epoch, offset: 3 } }), {
@@ -47,7 +47,7 @@ describe('a client that comes back with its position', () => {
     assert.deepEqual(client.received, [])
   })
 
-  test('gets what it missed in order before the answer, then what is new', async (t) => {
+  test('gets missed records in order before the response, then new ones', async (t) => {
     const { epoch } = await documentWith(t, 'some', 250)
     for (const codec of /** @type {const} */ (['json', 'msgpack'])) {
       for (const transports of [['websocket'], ['polling']]) {
@@ -67,7 +67,7 @@ describe('a client that comes back with its position', () => {
     }
   })
 
-  test('gets it in the handshake as well, before `doc:joined`', async (t) => {
+  test('gets missed records in the handshake as well, before `doc:joined`', async (t) => {
     const { epoch } = await documentWith(t, 'handshake', 10)
     const client = createClient(t, url, { auth: { documents: { handshake: { epoch, offset: 4 } } } })
     await waitFor(() => client.received.length === 7)
@@ -82,7 +82,7 @@ describe('a client that comes back with its position', () => {
     })
   })
 
-  test('is told to resync where the gap cannot be bridged', async (t) => {
+  test('gets a resync if the gap cannot be closed', async (t) => {
     const { epoch } = await documentWith(t, 'gap', 600)
     const end = { epoch, offset: 600 }
     for (const [position, reason] of /** @type {const} */ ([
@@ -108,7 +108,7 @@ describe('a client that comes back with its position', () => {
     assert.equal(client.received.length, 500)
   })
 
-  test('does not get its own changes again, under its stable id', async (t) => {
+  test('does not get its own changes again, thanks to its stable id', async (t) => {
     const { epoch } = await documentWith(t, 'own', 1)
     await gateway.bus.publish([entry('own', 'mine', { except: ['me'] })])
     await gateway.bus.publish([entry('own', 'theirs')])
@@ -120,7 +120,7 @@ describe('a client that comes back with its position', () => {
 })
 
 /**
- * A part of a page that follows a document from a position, as docs/protocol.md says.
+ * A part of a page that follows a document from a position, as described in docs/protocol.md.
  * @param {Awaited<ReturnType<typeof connectClient>>} client
  * @param {{ epoch: string, offset: number }} from
  */
@@ -131,7 +131,7 @@ function partOfPage (client, { epoch, offset }) {
     for (let i = part.offset + 1; i < meta.offset; i++) part.missed.push(i)
     part.offset = meta.offset
   })
-  // it loads the document again
+  // loads the document again
   client.on('doc:resync', ({ position }) => {
     Object.assign(part, { offset: position.offset, missed: [], resyncs: part.resyncs + 1 })
   })
@@ -142,7 +142,7 @@ function partOfPage (client, { epoch, offset }) {
 }
 
 describe('a position for a document that the connection has open', () => {
-  test('says whether something is missing, and is told to resync where it is', async (t) => {
+  test('shows whether records are missing, and gets a resync if they are', async (t) => {
     const { first: client, epoch } = await documentWith(t, 'open', 5)
     const end = { epoch, offset: 5 }
     for (const [position, reason] of /** @type {const} */ ([
@@ -171,7 +171,7 @@ describe('a position for a document that the connection has open', () => {
     })
   })
 
-  test('of a join behind one under way counts as well', async (t) => {
+  test('of a join during another one counts as well', async (t) => {
     const { epoch } = await documentWith(t, 'behind', 5)
     const at = (/** @type {number} */ offset, of = epoch) => ({ epoch: of, offset })
     for (const [first, second, recovered, resyncs] of /** @type {const} */ ([
@@ -199,7 +199,7 @@ describe('a position for a document that the connection has open', () => {
     }
   })
 
-  test('lets no part of a page miss anything, whatever is on its way when it begins', async (t) => {
+  test('makes each part of a page complete, regardless of records in flight', async (t) => {
     for (const transports of [['websocket'], ['polling']]) {
       const guid = `parts ${transports[0]}`
       const { epoch } = await documentWith(t, guid, 3)
@@ -237,7 +237,7 @@ describe('coming back', () => {
         await new Promise((resolve) => setTimeout(resolve, 1))
       }
     })()
-    // two clients that keep what the protocol page says: the last offset, and drop what is not above it
+    // two clients that follow the protocol page: keep the last offset, and drop records that are not above it
     const clients = [
       { offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 },
       { offset: 0, got: /** @type {unknown[]} */ ([]), doubles: 0 }
@@ -258,7 +258,7 @@ describe('coming back', () => {
           state.got.push(payload)
         })
         await client.next('connect')
-        // cut off at some point: while it is joining, while it catches up, or later
+        // disconnected at some point: while joining, while catching up, or later
         if (round % 2 === 1) client.emit('doc:join', { guid: 'race', position })
         if (round % 3 === 0) await client.ask('nothing')
         if (round % 5 === 0) await waitFor(() => state.offset >= published - 10)
@@ -279,7 +279,7 @@ describe('coming back', () => {
     }
   })
 
-  test('a client that takes nothing is not sent all that it missed at once', async (t) => {
+  test('a client that does not read is not sent all missed records at once', async (t) => {
     const { first, epoch } = await documentWith(t, 'large', 0)
     for (let i = 0; i < 30; i++) await gateway.bus.publish([entry('large', 'x'.repeat(500_000))])
     await waitFor(() => records(first).length === 30)
@@ -290,14 +290,14 @@ describe('coming back', () => {
     const waiting = () => Math.max(...gateway.engine.sessions().map(({ writeBuffer }) => writeBuffer.length))
     await waitFor(() => waiting() > 0)
     await new Promise((resolve) => setTimeout(resolve, 20))
-    assert.ok(waiting() <= 5, `${waiting()} packets wait`)
+    assert.ok(waiting() <= 5, `${waiting()} packets queued`)
     slow.ws.resume()
     await slow.text(/^430\[\{"ok":true,"guid":"large","position":\{"epoch":"[^"]*","offset":30\},"recovered":true/)
     assert.equal(slow.received.filter((data) => data.toString().startsWith('42["message"')).length, 30)
     slow.ws.terminate()
   })
 
-  test('leaves nothing behind', async () => {
+  test('leave nothing behind', async () => {
     for (const socket of gateway.io.sockets.sockets.values()) socket.disconnect(true)
     await nothingLeft(server, bus)
   })

@@ -11,7 +11,7 @@ import { waitFor } from '../../helpers/wait.js'
 
 const SIZE = 50_000
 const FILL = 'x'.repeat(SIZE)
-/** Much more than sockets take by themselves. */
+/** Much more than sockets buffer. */
 const MANY = 600
 const BOUND = 500_000
 
@@ -33,7 +33,7 @@ async function setUp (t, env = {}) {
   }
   return {
     server, bus, other, read, epoch: position.epoch,
-    /** A client that has joined and reads nothing from now on. */
+    /** A client that has joined and does not read from now on. */
     async paused () {
       const client = await rawWebSocket(t, server.url)
       const sid = await client.connect({ documents: { doc: null } })
@@ -41,7 +41,7 @@ async function setUp (t, env = {}) {
       client.ws.pause()
       return Object.assign(client, { sid })
     },
-    /** Publishes, as fast as the other client gets it. @param {number} count */
+    /** Publishes at the rate at which the other client receives. @param {number} count */
     async publish (count) {
       for (let i = 0; i < count; i++) {
         await server.gateway.bus.publish([entry('doc', `${++published} ${FILL}`)])
@@ -62,14 +62,14 @@ const eventsOf = ({ received }, event) =>
     .filter((data) => data.toString().startsWith(`42["${event}",`))
     .map((data) => JSON.parse(data.toString().slice(2))[1])
 
-describe('a client that takes nothing', () => {
-  test('delays nobody, does not make much wait, and gets every record in order when it reads again', async (t) => {
+describe('a client that does not read', () => {
+  test('delays no other, has a bounded backlog, and gets every record in order when it reads again', async (t) => {
     const { server, bus, other, read, paused, publish } = await setUp(t)
     const slow = await paused()
     await publish(MANY)
     assert.equal(await read('connections_behind'), 1)
     const waiting = await read('waiting_bytes')
-    assert.ok(waiting >= BOUND / 2 && waiting < BOUND + 2 * SIZE, `${waiting} bytes wait`)
+    assert.ok(waiting >= BOUND / 2 && waiting < BOUND + 2 * SIZE, `${waiting} bytes queued`)
     slow.ws.resume()
     await waitFor(() => eventsOf(slow, 'message').length === MANY)
     await waitFor(async () => await read('connections_behind') === 0 && await read('waiting_bytes') === 0)
@@ -83,7 +83,7 @@ describe('a client that takes nothing', () => {
     await nothingLeft(server, bus)
   })
 
-  test('gets what the log has and the position that it lacks, when it waited too long', async (t) => {
+  test('gets the records of the log, and a position for lost ones, after a long pause', async (t) => {
     const { read, paused, publish } = await setUp(t, { HISTORY_SIZE: '20' })
     const slow = await paused()
     await publish(MANY)
@@ -97,7 +97,7 @@ describe('a client that takes nothing', () => {
     assert.deepEqual(got, [...range(got.length - 5, 1), ...range(5, MANY + 1)])
   })
 
-  test('gets of signals the newest of each sender and event, and no other ephemeral ones', async (t) => {
+  test('gets the newest signal of each sender and event, and no other ephemeral records', async (t) => {
     const { server, other, read, paused, publish } = await setUp(t)
     const third = await connectClient(t, server.url)
     await third.ask('doc:join', { guid: 'doc' })
@@ -120,7 +120,7 @@ describe('a client that takes nothing', () => {
     await waitFor(() => eventsOf(slow, 'tick').length === 1)
   })
 
-  test('is closed after SLOW_TIMEOUT; a stock client comes back by itself and resumes', async (t) => {
+  test('is closed after SLOW_TIMEOUT; a stock client reconnects by itself and resumes', async (t) => {
     const { server, read, publish, epoch } = await setUp(t, { SLOW_TIMEOUT: '1000' })
     let offset = 0
     /** @type {number[]} */
@@ -148,7 +148,7 @@ describe('a client that takes nothing', () => {
     assert.deepEqual(got, range(MANY, 1))
   })
 
-  test('is closed when more waits that is in no log than twice the bound', async (t) => {
+  test('is closed when its queued ephemeral messages exceed twice the bound', async (t) => {
     const { server, read, paused } = await setUp(t)
     const { sid } = await paused()
     for (let i = 0; i < MANY && server.gateway.connections === 2; i++)
@@ -157,7 +157,7 @@ describe('a client that takes nothing', () => {
     assert.equal(await read('slow_connections'), 1)
   })
 
-  test('is held to the same bounds with long polling, asked again or not, and gets every record in order', async (t) => {
+  test('has the same bounds with long polling, with and without a pending poll, and gets every record in order', async (t) => {
     const { server, read, publish } = await setUp(t)
     const slow = await rawPolling(server.url)
     await slow.post('40{"documents":{"doc":null}}')
@@ -165,10 +165,10 @@ describe('a client that takes nothing', () => {
     await publish(100)
     const waits = async () => {
       const waiting = await read('waiting_bytes')
-      assert.ok(waiting >= BOUND / 2 && waiting < BOUND + 2 * SIZE, `${waiting} bytes wait`)
+      assert.ok(waiting >= BOUND / 2 && waiting < BOUND + 2 * SIZE, `${waiting} bytes queued`)
     }
     await waits()
-    // asks, and does not read the answer
+    // polls without reading the response
     const stalled = await stalledPoll(t, slow.address)
     await publish(100)
     await waits()
@@ -185,12 +185,12 @@ describe('a client that takes nothing', () => {
     assert.equal(await read('slow_connections'), 0)
   })
 
-  test('leaves what may wait for all to the others as well', async (t) => {
+  test('shares the common limit of all backlogs', async (t) => {
     const { read, paused, publish } = await setUp(t, { MAX_WAITING_BYTES_TOTAL: '1000000' })
     const slow = await Promise.all(range(8).map(paused))
     await publish(MANY / 2)
     const waiting = await read('waiting_bytes')
-    assert.ok(waiting >= 500_000 && waiting < 1_000_000 + slow.length * (2 ** 16 + SIZE), `${waiting} bytes wait`)
+    assert.ok(waiting >= 500_000 && waiting < 1_000_000 + slow.length * (2 ** 16 + SIZE), `${waiting} bytes queued`)
     for (const { ws } of slow) ws.resume()
     for (const client of slow) {
       await waitFor(() => eventsOf(client, 'message').length >= MANY / 2, {
@@ -202,7 +202,7 @@ describe('a client that takes nothing', () => {
   })
 })
 
-describe('a client that asks again and again and reads no answer', () => {
+describe('a client that sends requests and does not read responses', () => {
   /**
    * @param {import('node:test').TestContext} t
    * @param {Record<string, string>} [env]
@@ -218,10 +218,10 @@ describe('a client that asks again and again and reads no answer', () => {
     return {
       server, read, answer, others,
       get most () { return most },
-      /** @param {string} id of an Engine.IO session, the last to begin */
+      /** @param {string} id of the newest Engine.IO session */
       watch (id) {
         const conn = /** @type {any} */ (server.gateway.engine.sessions().find((session) => session.id === id))
-        // what waits before each packet
+        // bytes queued before each packet
         conn.on('packetCreate', () => {
           const waiting = conn.writeBuffer.reduce(
             (/** @type {number} */ sum, /** @type {any} */ { data }) => sum + (data?.length ?? 0),
@@ -239,7 +239,7 @@ describe('a client that asks again and again and reads no answer', () => {
   const question = (id) => `42${id}["doc:members",{"guid":"doc"}]`
 
   for (const compressed of [false, true]) {
-    test(`is closed when answers take twice the bound, on ${compressed ? 'a WebSocket of the ws library' : 'a WebSocket'}`, async (t) => {
+    test(`is closed when responses exceed twice the bound, on ${compressed ? 'a WebSocket of the ws library' : 'a WebSocket'}`, async (t) => {
       const members = await setUpMembers(t, compressed ? { COMPRESS_FROM: '1000' } : {})
       const client = await rawWebSocket(t, members.server.url)
       await client.connect({ documents: { doc: null } })
@@ -251,14 +251,14 @@ describe('a client that asks again and again and reads no answer', () => {
         await new Promise(setImmediate)
       }
       await waitFor(() => members.left)
-      assert.ok(members.most > BOUND && members.most <= 2 * BOUND + 2 * members.answer, `${members.most} bytes waited`)
+      assert.ok(members.most > BOUND && members.most <= 2 * BOUND + 2 * members.answer, `${members.most} bytes queued`)
       assert.equal(await members.read('slow_connections'), 1)
       await waitFor(async () => (await members.read('waiting_bytes')) === 0)
     })
   }
 
   for (const compressed of [false, true]) {
-    test(`gets no answers to pings meanwhile, on ${compressed ? 'a WebSocket of the ws library' : 'a WebSocket'}`, async (t) => {
+    test(`gets no pongs while it is behind, on ${compressed ? 'a WebSocket of the ws library' : 'a WebSocket'}`, async (t) => {
       const server = await startEmbedded(t, compressed ? { COMPRESS_FROM: '1000' } : {})
       const client = await rawWebSocket(t, server.url)
       await client.connect({ documents: { doc: null } })
@@ -267,7 +267,7 @@ describe('a client that asks again and again and reads no answer', () => {
       const { socket } = conn.transport
       client.ws.pause()
       while (socket.bufferedAmount === 0) {
-        // what does not compress
+        // random data, which does not compress
         await server.post('/v1/documents/doc/broadcast', randomBytes(100_000).toString('base64'))
       }
       const said = once(conn, 'data')
@@ -285,7 +285,7 @@ describe('a client that asks again and again and reads no answer', () => {
     })
   }
 
-  test('is closed when answers take twice the bound, with long polling', async (t) => {
+  test('is closed when responses exceed twice the bound, with long polling', async (t) => {
     const members = await setUpMembers(t)
     const client = await rawPolling(members.server.url)
     await client.post('40{"documents":{"doc":null}}')
@@ -293,11 +293,11 @@ describe('a client that asks again and again and reads no answer', () => {
     members.watch(client.sid)
     for (let id = 0; id < MANY && !members.left; id += 20) await client.post(range(20, id).map(question).join('\x1e'))
     assert.ok(members.left)
-    assert.ok(members.most > BOUND && members.most <= 2 * BOUND + 2 * members.answer, `${members.most} bytes waited`)
+    assert.ok(members.most > BOUND && members.most <= 2 * BOUND + 2 * members.answer, `${members.most} bytes queued`)
     assert.equal(await members.read('slow_connections'), 1)
   })
 
-  test('is closed after SLOW_TIMEOUT, however much it says, on a WebSocket', async (t) => {
+  test('is closed after SLOW_TIMEOUT, regardless of its input, on a WebSocket', async (t) => {
     const members = await setUpMembers(t, { SLOW_TIMEOUT: '1000', MAX_WAITING_BYTES: '100000000' })
     const client = await rawWebSocket(t, members.server.url)
     await client.connect({ documents: { doc: null } })
@@ -311,7 +311,7 @@ describe('a client that asks again and again and reads no answer', () => {
     assert.equal(await members.read('slow_connections'), 1)
   })
 
-  test('is closed after SLOW_TIMEOUT, however much it says, with long polling', async (t) => {
+  test('is closed after SLOW_TIMEOUT, regardless of its input, with long polling', async (t) => {
     const members = await setUpMembers(t, { SLOW_TIMEOUT: '1000' })
     const client = await rawPolling(members.server.url)
     await client.post('40{"documents":{"doc":null}}')
@@ -323,7 +323,7 @@ describe('a client that asks again and again and reads no answer', () => {
     assert.equal(await members.read('slow_connections'), 1)
   })
 
-  test('stays when it reads slowly but steadily, and gets every answer', async (t) => {
+  test('stays connected when it reads slowly but steadily, and gets every response', async (t) => {
     const members = await setUpMembers(t, { SLOW_TIMEOUT: '2500', MAX_WAITING_BYTES: '30000000' })
     const client = await rawWebSocket(t, members.server.url)
     await client.connect({ documents: { doc: null } })
@@ -346,7 +346,7 @@ describe('a client that asks again and again and reads no answer', () => {
     assert.equal(await members.read('slow_connections'), 0)
   })
 
-  test('stays when it asks for the answers now and then, with long polling', async (t) => {
+  test('stays connected when it polls at intervals, with long polling', async (t) => {
     const members = await setUpMembers(t, { SLOW_TIMEOUT: '2500' })
     const client = await rawPolling(members.server.url)
     await client.post('40{"documents":{"doc":null}}')

@@ -10,8 +10,8 @@ import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /**
- * A page of the lines that docs/protocol.md prints, for two documents, and a gateway whose access service and bus fail
- * when the test says.
+ * A page with the code that docs/protocol.md prints, for two documents, and a gateway whose access service and bus fail
+ * when the test decides.
  * @param {import('node:test').TestContext} t
  */
 async function setUp (t) {
@@ -27,11 +27,11 @@ async function setUp (t) {
   const { bus } = server.gateway
   const { addUser, subscribe } = bus
   bus.addUser = async (uid) => {
-    if (failing.users-- > 0) throw new Error('the bus is away')
+    if (failing.users-- > 0) throw new Error('the bus is unavailable')
     return addUser(uid)
   }
   bus.subscribe = async (guid) => {
-    if (failing.documents-- > 0) throw new Error('the bus is away')
+    if (failing.documents-- > 0) throw new Error('the bus is unavailable')
     return subscribe(guid)
   }
   return {
@@ -41,7 +41,7 @@ async function setUp (t) {
       const token = await signToken({ sub })
       /** @type {Record<string, unknown[]>} */
       const shown = { one: [], two: [] }
-      /** What the lines wait for before they try again, ms. @type {number[]} */
+      /** Delays of the printed code before its retries, ms. @type {number[]} */
       const pauses = []
       const socket = runPrintedLines({
         guids: Object.keys(shown),
@@ -73,7 +73,7 @@ async function setUp (t) {
 const shows = ({ shown }, payloads) =>
   waitFor(() => assert.deepEqual(shown, { one: payloads, two: payloads }) ?? true, { message: () => shown })
 
-describe('the lines that docs/protocol.md prints', () => {
+describe('the code that docs/protocol.md prints', () => {
   /**
    * @type {[string, { access?: number, users?: number, documents?: number }, { users?: number, documents?: number }][]}
    */
@@ -86,7 +86,7 @@ describe('the lines that docs/protocol.md prints', () => {
     ['the handshake is refused while the bus is unavailable', { users: 2 }, { users: 2 }]
   ]
   for (const [refusal, first, later] of refusals) {
-    test(`go on after ${refusal}, at the first connect and at a later one`, async (t) => {
+    test(`continues after ${refusal}, at the first connect and at a later one`, async (t) => {
       const { failing, open, publish } = await setUp(t)
       Object.assign(failing, first)
       const page = await open('ada')
@@ -109,7 +109,7 @@ describe('the lines that docs/protocol.md prints', () => {
     })
   }
 
-  test('are what the clients of the fault runner do, of all kinds', async (t) => {
+  test('matches all kinds of clients of the fault tests', async (t) => {
     const server = await startEmbedded(t)
     const guids = ['one', 'two']
     const clients = Array.from(
@@ -142,7 +142,7 @@ describe('the lines that docs/protocol.md prints', () => {
     )
   })
 
-  test('go on after the gateway has disconnected a client that sent too much, and not after a refusal that is final', async (t) => {
+  test('continues after the gateway disconnected a client that sent too much, and not after a final refusal', async (t) => {
     const { failing, open, publish } = await setUp(t)
     const page = await open('ada')
     let joins = 0

@@ -15,7 +15,7 @@ const EVENTS = {
   END_BATCH_PROCESS: 'end'
 }
 
-/** One of kafkajs's consumers, as far as it is used; the test plays the broker. */
+/** The part of kafkajs's consumer that is used; the test plays the broker. */
 class FakeConsumer extends EventEmitter {
   events = EVENTS
   disconnects = 0
@@ -100,7 +100,7 @@ test('it is ready when it has joined', async (t) => {
   assert.ok(pollAge < 1000)
 })
 
-test('one that crashes, or cannot connect, is replaced; the failure and its end are logged once', async (t) => {
+test('a consumer that crashes, or cannot connect, is replaced; the failure and its end are logged once', async (t) => {
   const { consumer, made, lines, failures, running } = start(t, {
     make: (index) => {
       const fake = new FakeConsumer()
@@ -123,7 +123,7 @@ test('one that crashes, or cannot connect, is replaced; the failure and its end 
   assert.equal(lines.filter(({ text }) => text.includes('works again')).length, 1)
 })
 
-test('one without a response is not ready, then replaced', async (t) => {
+test('a consumer without a response is not ready, then replaced', async (t) => {
   const began = performance.now()
   const fast = {
     now: Date.now,
@@ -139,7 +139,7 @@ test('one without a response is not ready, then replaced', async (t) => {
   assert.equal(fake.disconnects, 1)
 })
 
-test('records that are done are committed up to the end of the batch, the others are not', async (t) => {
+test('finished records are committed up to the end of the batch, the others are not', async (t) => {
   let done = 2
   const { consumer, running } = start(t, { handle: async () => done })
   const fake = await running()
@@ -156,7 +156,7 @@ test('records that are done are committed up to the end of the batch, the others
   assert.deepEqual(fake.commits, [{ topic: 't', partition: 0, offset: '6', metadata: '' }])
 })
 
-test('a batch is aborted when the group has dropped this member, and the error reaches kafkajs', async (t) => {
+test('a batch is aborted when the group has removed this member, and the error reaches kafkajs', async (t) => {
   const { running } = start(t, {
     handle: (_batch, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(1)))
   })
@@ -178,7 +178,7 @@ test('a batch is aborted when the group has dropped this member, and the error r
   assert.deepEqual(committed, [{ topics: [{ topic: 't', partitions: [{ partition: 0, offset: '6', metadata: '' }] }] }])
 })
 
-test('a batch that ends in a later generation commits nothing: its partition may be another\'s', async (t) => {
+test('a batch that ends in a later generation commits nothing: its partition may belong to another member', async (t) => {
   /** @type {(() => void) | undefined} */
   let finish
   const { consumer, running } = start(t, { handle: () => new Promise((resolve) => { finish = () => resolve(2) }) })
@@ -193,7 +193,7 @@ test('a batch that ends in a later generation commits nothing: its partition may
   assert.deepEqual(fake.commits, [])
 })
 
-test('it stops while it connects, and a later connection is closed: it would hold partitions', async (t) => {
+test('it can stop while connecting, and a later connection is closed, because it would hold partitions', async (t) => {
   let connect = () => {}
   const { consumer, made } = start(t, {
     make: () => {
@@ -211,7 +211,7 @@ test('it stops while it connects, and a later connection is closed: it would hol
   assert.equal(made.length, 1)
 })
 
-test('the partition of a slow batch is paused until it is done; fetches go on meanwhile', async (t) => {
+test('the partition of a slow batch is paused until it is done; other fetches continue', async (t) => {
   let finish = () => {}
   const { consumer, running } = start(t, {
     handle: ({ partition }) =>
