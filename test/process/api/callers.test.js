@@ -35,7 +35,7 @@ test('anything that is not a caller\'s token is refused', () => {
   }
 })
 
-test('without tokens a program on this machine is served, by whatever name it calls this machine', () => {
+test('without tokens a program on this machine is served, under any name of this machine', () => {
   const { onThisMachine, needToken } = createCallers([])
   assert.equal(needToken, false)
   for (const address of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) {

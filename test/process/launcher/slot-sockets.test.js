@@ -9,7 +9,7 @@ import { createSlotSockets } from '../../../src/launcher/slot-sockets.js'
 import { noSlotSockets } from '../../helpers/slot-sockets.js'
 import { waitFor } from '../../helpers/wait.js'
 
-test('what this Node and system can do is seen', () => {
+test('support by this Node and system is detected', () => {
   assert.equal(canReusePort(), noSlotSockets === false)
 })
 
@@ -32,7 +32,7 @@ describe('slot sockets', () => {
 
   for (const reusePort of [false, true]) {
     test(
-      `a port where somebody listens is taken, ${reusePort ? 'also if' : 'and certainly not if'} he would share it`,
+      `a port with another listener is in use, ${reusePort ? 'also if' : 'and certainly not if'} that one would share it`,
       skip,
       async (t) => {
         const server = createServer()
@@ -56,7 +56,7 @@ describe('slot sockets', () => {
    * @param {number} count
    */
   async function startSockets (t, count) {
-    /** @type {string[]} what workers were told */
+    /** @type {string[]} messages to workers */
     const told = []
     const worker = (/** @type {number} */ slot) => ({
       slot,
@@ -77,7 +77,7 @@ describe('slot sockets', () => {
   }
 
   test(
-    'those of slots that nobody serves go to the workers with the fewest of them, and are taken back',
+    'sockets of unserved slots go to the workers with the fewest sockets, and are returned later',
     skip,
     async (t) => {
       const { sockets, slots, worker, told } = await startSockets(t, 4)
@@ -100,7 +100,7 @@ describe('slot sockets', () => {
   )
 
   test(
-    'a worker that stands in and goes itself is relieved by those that are left, and by the first that is there again',
+    'a stand-in that ends itself is replaced by the remaining workers, and by the first one that is back',
     skip,
     async (t) => {
       const { sockets, slots, worker, told } = await startSockets(t, 3)
@@ -113,7 +113,7 @@ describe('slot sockets', () => {
       assert.deepEqual(
         told(),
         ['1: stand-down 0, no handle', '1: stand-in 0'],
-        'the one that replaces it has to be told'
+        'its replacement has to be notified'
       )
       slots[1].serving = undefined
       sockets.cover()
@@ -127,7 +127,7 @@ describe('slot sockets', () => {
     }
   )
 
-  test('after the stop nobody gets one', skip, async (t) => {
+  test('after the stop no worker gets a socket', skip, async (t) => {
     const { sockets, slots, told } = await startSockets(t, 2)
     sockets.give(slots[0].serving)
     sockets.stop()
@@ -138,7 +138,7 @@ describe('slot sockets', () => {
   })
 })
 
-test('a worker takes several connections in one turn of its event loop, and leaves nothing open', skip, async (t) => {
+test('a worker accepts several connections in one turn of its event loop, and leaves nothing open', skip, async (t) => {
   const [handle] = bindTogether('127.0.0.1', 0, 1)
   t.after(() => handle.close())
   const { port } = (() => {
@@ -164,7 +164,7 @@ test('a worker takes several connections in one turn of its event loop, and leav
   worker.send({ connections: 80 })
   const clients = Array.from({ length: 80 }, () => connect(port, '127.0.0.1').on('error', () => {}))
   t.after(() => { for (const client of clients) client.destroy() })
-  await waitFor(() => told?.turns, { timeout: 20_000, message: 'the connections to be taken' })
+  await waitFor(() => told?.turns, { timeout: 20_000, message: 'the connections to be accepted' })
   assert.ok(told.turns < 40, `${told.turns} turns`)
   await once(worker, 'exit')
 })

@@ -7,7 +7,7 @@ import { Backoff } from '../../../src/common/backoff.js'
 import { Slot } from '../../../src/launcher/slot.js'
 import { waitFor } from '../../helpers/wait.js'
 
-/** Parts of a role: what a process does. */
+/** Scripts with the behavior of a role's process. */
 const READY =
   'process.send({ type: "ready", workerNumber: 7 }); process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000)'
 const FAILS = 'process.send({ type: "failed", message: "port 1 is in use" }, () => process.exit(1))'
@@ -17,7 +17,7 @@ const NEVER_READY =
 const HANGS = 'process.send({ type: "ready" }); process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'
 
 /**
- * A slot that runs a script, which may be another one each time a process starts.
+ * A slot that runs a script. The script may change before a later start.
  * @param {import('node:test').TestContext} t
  * @param {string} script
  * @param {object} [options]
@@ -67,7 +67,7 @@ function isAlive (pid) {
   }
 }
 
-test('a process that ends is started again, and says which worker number it has', async (t) => {
+test('a process that ends is restarted, and reports its worker number', async (t) => {
   const { slot, events, ready } = startSlot(t, READY)
   await ready()
   assert.equal(slot.name, 'gateway-3')
@@ -79,7 +79,7 @@ test('a process that ends is started again, and says which worker number it has'
   assert.deepEqual(slot.children, [slot.current])
 })
 
-test('only one whose predecessor has died is told that clients wait for it', async (t) => {
+test('only a process whose predecessor died is informed that clients wait for it', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-urgent-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const told = path.join(folder, 'told')
@@ -95,14 +95,14 @@ test('only one whose predecessor has died is told that clients wait for it', asy
   assert.equal(readFileSync(told, 'utf8'), '001')
 })
 
-test('one that fails at its first start is given up at once, with its reason', async (t) => {
+test('a process that fails at its first start is given up at once, with its reason', async (t) => {
   const { slot, events } = startSlot(t, FAILS)
   await waitFor(() => events.length > 0)
   assert.deepEqual(events, [{ gaveUp: 'port 1 is in use' }])
   assert.deepEqual(slot.children, [])
 })
 
-test('one that keeps ending is given up after so many times in a row, with growing pauses between', async (t) => {
+test('a process that keeps ending is given up after the maximum number of crashes, with growing pauses in between', async (t) => {
   const waits = /** @type {number[]} */ ([])
   const backoff = new Backoff({ min: 10, max: 80, random: () => 0 })
   const next = backoff.next.bind(backoff)
@@ -118,11 +118,11 @@ test('one that keeps ending is given up after so many times in a row, with growi
     /^ended 5 times in a row soon after its start, the last time: ended with exit code 3$/
   )
   assert.equal(events.filter((event) => event.code === 3).length, 4)
-  assert.deepEqual(waits, [5, 10, 20], 'the first restart does not wait')
+  assert.deepEqual(waits, [5, 10, 20], 'the first restart has no delay')
   assert.deepEqual(slot.children, [])
 })
 
-test('ends that are far apart are no crash loop', async (t) => {
+test('ends that are far apart are not a crash loop', async (t) => {
   const { slot, events } = startSlot(t, CRASHES, { limits: { healthy: 0, maxCrashes: 2 } })
   await waitFor(() => events.filter((event) => event.code === 3).length >= 6, {
     timeout: 10_000,
@@ -133,21 +133,21 @@ test('ends that are far apart are no crash loop', async (t) => {
   assert.deepEqual(slot.children, [])
 })
 
-test('reload: the old process is told to stop when the new one is ready', async (t) => {
+test('reload: the old process is stopped when the new one is ready', async (t) => {
   const { slot, events, ready } = startSlot(t, READY)
   await ready()
   const old = slot.current
   const done = slot.reload(5000)
-  assert.equal(slot.current, old, 'the old one serves')
+  assert.equal(slot.current, old, 'the old one is serving')
   assert.equal(slot.children.length, 2)
   assert.equal(await done, null)
   assert.notEqual(slot.current, old)
   assert.equal(old?.exited, true)
   assert.deepEqual(slot.children, [slot.current])
-  assert.deepEqual(events, ['ready', 'ready'], 'the end of the old one is no surprise')
+  assert.deepEqual(events, ['ready', 'ready'], 'the end of the old one is expected')
 })
 
-test('reload: a new process that fails, or is not ready in time, leaves the old one serving and is gone', async (t) => {
+test('reload: a new process that fails, or is not ready in time, leaves the old one serving and is removed', async (t) => {
   const { slot, change, ready } = startSlot(t, READY)
   await ready()
   const old = slot.current
@@ -160,7 +160,7 @@ test('reload: a new process that fails, or is not ready in time, leaves the old 
   assert.equal(isAlive(old?.pid), true)
 })
 
-test('reload: the old process ends while the new one starts, and there is one process in the end', async (t) => {
+test('reload: the old process ends while the new one starts, and one process remains', async (t) => {
   const { slot, events, ready } = startSlot(t, READY)
   await ready()
   const done = slot.reload(5000)
@@ -184,7 +184,7 @@ test('reload: both the old and the new process end, and a third is started', asy
   assert.deepEqual(slot.children, [slot.current])
 })
 
-test('reload: a process that waits to be started again is started at once', async (t) => {
+test('reload: a process that waits for its restart is started at once', async (t) => {
   const { slot, events, change, ready } = startSlot(t, CRASHES, {
     limits: { backoff: new Backoff({ min: 60_000, max: 60_000 }) }
   })
@@ -194,7 +194,7 @@ test('reload: a process that waits to be started again is started at once', asyn
   await ready()
 })
 
-test('one that does not stop is killed after its time', async (t) => {
+test('a process that does not stop is killed after its timeout', async (t) => {
   const { slot, ready } = startSlot(t, HANGS, { stopTimeout: 200 })
   await ready()
   const pid = slot.current?.pid
@@ -202,7 +202,7 @@ test('one that does not stop is killed after its time', async (t) => {
   assert.equal(isAlive(pid), false)
 })
 
-test('a process that ends when all are told to stop is not started again, whoever told it first', async (t) => {
+test('during a stop of all processes, a process that ends is not restarted, even if it got the signal elsewhere', async (t) => {
   const { slot, events, ready } = startSlot(t, READY)
   await ready()
   slot.expectEnd()
@@ -222,8 +222,8 @@ test('stop during a reload ends both processes', async (t) => {
   assert.deepEqual(pids.map(isAlive), [false, false])
 })
 
-test('a process that cannot be started at all is an end with a reason, not a crash of the launcher', async (t) => {
-  // more than an environment may hold
+test('a process that cannot be spawned ends with a reason, without a crash of the launcher', async (t) => {
+  // larger than an environment may be
   const { slot, events, ready } = startSlot(t, READY)
   await ready()
   slot.settings.env = { ...slot.settings.env, HUGE: 'x'.repeat(4 * 2 ** 20) }

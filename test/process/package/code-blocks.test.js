@@ -12,19 +12,19 @@ import { codeBlocks, commandsOf, pages, runBlock } from '../../helpers/code-bloc
 import { startEmbedded } from '../../helpers/embedded.js'
 import { waitFor } from '../../helpers/wait.js'
 
-/** What readers copy has to run: each block of code of the pages, in the way its language says. */
+/** Code that readers copy has to run: each code block of the pages is checked according to its language. */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const server = await startEmbedded({ after })
 const blocks = codeBlocks()
 const of = (/** @type {string} */ language) => blocks.filter((block) => block.language === language)
 
-/** @param {string} text with the addresses of a gateway that runs with its defaults */
+/** @param {string} text with the addresses of a gateway with default settings */
 const here = (text) =>
   text
     .replaceAll(/(?:http:\/\/)?localhost:3000/g, server.url)
     .replaceAll(/(?:http:\/\/)?localhost:3001/g, server.apiUrl)
-/** A console for a block of code, and what it has printed. */
+/** A console for a code block, and its output. */
 function recordingConsole () {
   /** @type {any[]} */
   const printed = []
@@ -44,7 +44,7 @@ const load = (/** @type {string} */ specifier) => import(specifier)
 const publish = (guid, value, headers) => server.post(`/v1/documents/${guid}/broadcast`, value, headers)
 
 /**
- * What each block of JavaScript is run with, and what it has to do then, by something that only this block has in it.
+ * Scenario of each JavaScript block, with its expected effects. The key has a text that only this block contains.
  * @type {Record<string, (code: string, t: import('node:test').TestContext) => Promise<void>>}
  */
 const SCENARIOS = {
@@ -160,16 +160,16 @@ const record = {
 
 describe('JavaScript', () => {
   for (const { file, line, code } of of('js')) {
-    test(`${file}:${line} does what it says`, async (t) => {
+    test(`${file}:${line} works as described`, async (t) => {
       const found = Object.keys(SCENARIOS).filter(
         (key) => key.startsWith(`${file}: `) && code.includes(key.slice(file.length + 2))
       )
-      assert.equal(found.length, 1, `what has to be tried with it? ${found}`)
+      assert.equal(found.length, 1, `number of scenarios: ${found}`)
       await SCENARIOS[found[0]](here(code), t)
     })
   }
 
-  test('has no scenario for what is not there', () => {
+  test('has no scenario without a block', () => {
     for (const key of Object.keys(SCENARIOS)) {
       const [file, text] = [key.slice(0, key.indexOf(': ')), key.slice(key.indexOf(': ') + 2)]
       assert.ok(of('js').some((block) => block.file === file && block.code.includes(text)), key)
@@ -177,12 +177,12 @@ describe('JavaScript', () => {
   })
 })
 
-/** How commands that are not run here are checked. @type {[RegExp, (...words: string[]) => void][]} */
+/** Checks of commands that are not run here. @type {[RegExp, (...words: string[]) => void][]} */
 const COMMANDS = [
   [
     /^npm (?:run )?(?:--silent )?(?<script>[\w:]+)/,
     (script) => {
-      assert.ok(script === 'ci' || script in scripts, `there is no script ${script}`)
+      assert.ok(script === 'ci' || script in scripts, `unknown script ${script}`)
     }
   ],
   [
@@ -222,7 +222,7 @@ const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
 
 describe('commands', () => {
   for (const { file, line, code } of of('sh')) {
-    test(`${file}:${line} can be run`, async () => {
+    test(`${file}:${line} can run`, async () => {
       for (const command of commandsOf(code)) {
         if (command.startsWith('curl ')) {
           await promisify(execFile)('sh', [
@@ -236,7 +236,7 @@ describe('commands', () => {
           matches: pattern.test(command),
           check
         })).find(({ matches }) => matches)
-        assert.ok(match, `nobody knows how to check: ${command}`)
+        assert.ok(match, `no check for the command: ${command}`)
         match.check(...Object.values(match.groups ?? {}))
       }
     })
@@ -244,7 +244,7 @@ describe('commands', () => {
 })
 
 describe('other blocks', () => {
-  test('have a language, and one that is known here', () => {
+  test('have a known language', () => {
     const KNOWN = ['js', 'sh', 'json', 'env', 'ini', 'mermaid', 'text']
     assert.deepEqual(
       blocks
@@ -255,14 +255,14 @@ describe('other blocks', () => {
     assert.ok(pages().includes('docs/protocol.md') && blocks.length > 15)
   })
 
-  test('of JSON are JSON, one value or one in each line', () => {
+  test('of JSON are valid JSON, one value or one per line', () => {
     for (const { file, line, code } of of('json')) {
       const values = code.trim().split('\n').every((text) => isJson(text)) || isJson(code)
       assert.ok(values, `${file}:${line}`)
     }
   })
 
-  test('of settings are settings that it starts with', (t) => {
+  test('of settings are valid settings', (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
     t.after(() => rmSync(folder, { recursive: true }))
     for (const { file, line, code } of of('env')) {
@@ -276,13 +276,13 @@ describe('other blocks', () => {
     }
   })
 
-  test('of systemd are sections of settings', () => {
+  test('of systemd consist of sections with settings', () => {
     for (const { file, line, code } of of('ini')) {
       for (const text of code.trim().split('\n')) assert.match(text, /^(?:\[\w+\]|#.*|\w+=.+|)$/, `${file}:${line}`)
     }
   })
 
-  test('of Mermaid are sequence diagrams between participants that were named', () => {
+  test('of Mermaid are sequence diagrams between declared participants', () => {
     for (const { file, line, code } of of('mermaid')) {
       const [kind, ...statements] = code.trim().split('\n').map((text) => text.trim())
       assert.equal(kind, 'sequenceDiagram', `${file}:${line}`)
@@ -299,7 +299,7 @@ describe('other blocks', () => {
   })
 })
 
-test('links of the pages lead somewhere', () => {
+test('links of the pages have a target', () => {
   /** @type {string[]} */
   const broken = []
   for (const file of pages()) {

@@ -16,7 +16,7 @@ const FREE = { PORT: '0', API_PORT: '0', ADMIN_PORT: '0' }
 /**
  * @param {import('node:test').TestContext} t kills it
  * @param {string[]} args
- * @param {Record<string, string>} [env] nothing else is set
+ * @param {Record<string, string>} [env] the whole environment
  */
 function run (t, args, env = {}) {
   const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -44,7 +44,7 @@ function run (t, args, env = {}) {
 /** @param {import('node:test').TestContext} t @param {string[]} args @param {Record<string, string>} [env] */
 const inkcast = (t, args, env) => run(t, ['cluster.js', ...args], env)
 
-/** @param {import('node:test').TestContext} t @returns {Promise<number>} that somebody listens on */
+/** @param {import('node:test').TestContext} t @returns {Promise<number>} a port that is in use */
 async function takenPort (t) {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -65,14 +65,14 @@ describe('the command', { concurrency: 2 }, () => {
     )
   })
 
-  test('refuses an option that it does not know, with help', async (t) => {
+  test('refuses an unknown option, with help', async (t) => {
     const { code, stdout, stderr } = await inkcast(t, ['--nonsense']).closed
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^inkcast: .*--nonsense/)
     assert.ok(stderr.includes('node cluster.js [--config FILE]'))
   })
 
-  test('tells all settings that are wrong at once', async (t) => {
+  test('reports all wrong settings at once', async (t) => {
     const { code, stdout, stderr } = await inkcast(t, [], {
       PORT: 'x',
       LOG_LEVEL: 'loud',
@@ -96,7 +96,7 @@ describe('the command', { concurrency: 2 }, () => {
     assert.match(stderr, /^inkcast: wrong settings:\n/)
   })
 
-  test('takes settings from a file, which must be there and right', async (t) => {
+  test('reads settings from a file, which must exist and be valid', async (t) => {
     const directory = mkdtempSync(path.join(tmpdir(), 'inkcast-test-'))
     t.after(() => rmSync(directory, { recursive: true }))
     const file = path.join(directory, 'settings')
@@ -111,7 +111,7 @@ describe('the command', { concurrency: 2 }, () => {
     assert.match(missing.stderr, /ENOENT/)
   })
 
-  test('names the setting, the file and the cause where a file cannot be read or is none, before anything else', async (t) => {
+  test('names the setting, the file and the cause if a file cannot be read, before anything else', async (t) => {
     for (const [env, expected] of /** @type {[Record<string, string>, string | RegExp][]} */ ([
       [
         { TLS_CERT_FILE: '/nope', TLS_KEY_FILE: 'package.json' },
@@ -138,7 +138,7 @@ describe('the command', { concurrency: 2 }, () => {
     }
   })
 
-  test('says in one line, at every log level, that Redis cannot be reached, where and why', async (t) => {
+  test('logs in one line, at every log level, that Redis is unreachable, with address and cause', async (t) => {
     const free = createServer().listen(0, '127.0.0.1')
     await once(free, 'listening')
     const { port } = /** @type {import('node:net').AddressInfo} */ (free.address())
@@ -176,7 +176,7 @@ describe('the command', { concurrency: 2 }, () => {
   })
 
   for (const setting of /** @type {const} */ (['PORT', 'ADMIN_PORT'])) {
-    test(`says in one line that ${setting} is in use`, async (t) => {
+    test(`logs in one line that ${setting} is in use`, async (t) => {
       const port = await takenPort(t)
       const { code, stdout, stderr } = await inkcast(t, [], { ...FREE, [setting]: String(port), LOG_LEVEL: 'error' })
         .closed
@@ -188,7 +188,7 @@ describe('the command', { concurrency: 2 }, () => {
     })
   }
 
-  test('is ready within three seconds of CPU time, says where, and stops when told to', async (t) => {
+  test('is ready within three seconds of CPU time, logs its address, and stops on a signal', async (t) => {
     const started = inkcast(t, [], FREE)
     const [, port] = await started.stdout(/demo +http:\/\/localhost:(\d+)/)
     const [, command] = await started.stdout(/publish +(curl .*)\n/)
@@ -207,11 +207,11 @@ describe('the command', { concurrency: 2 }, () => {
     assert.deepEqual([code, stderr], [0, ''])
   })
 
-  test('stops at once when told to a second time', async (t) => {
+  test('stops at once on a second signal', async (t) => {
     const started = inkcast(t, [], FREE)
     const [, port] = await started.stdout(/demo +http:\/\/localhost:(\d+)/)
     await started.stdout(/ready/)
-    // somebody to wait for
+    // a client to wait for
     await (await fetch(`http://127.0.0.1:${port}/socket.io/?EIO=4&transport=polling`)).text()
     started.kill('SIGINT')
     await started.stdout(/stopping/)

@@ -12,7 +12,7 @@ import { spawnGuarded } from '../../services/guard.js'
 import { onPath } from '../../services/install.js'
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url))
-/** A program that puts a file in its place does nothing after that. */
+/** Kills the program after it renames a file. */
 const KILLED_WHEN_SAVED = `data:text/javascript,${encodeURIComponent(`
   import fs from 'node:fs'
   import { syncBuiltinESMExports } from 'node:module'
@@ -30,7 +30,7 @@ function temporaryFolder (t) {
 }
 
 describe('the examples', () => {
-  test('node: a program that follows a document goes on where it was when it was killed', async (t) => {
+  test('node: a program that follows a document continues after a kill where it was', async (t) => {
     const folder = temporaryFolder(t)
     const follow = (/** @type {string[]} */ ...flags) => {
       const log = join(folder, `log-${Math.random()}`)
@@ -52,7 +52,7 @@ describe('the examples', () => {
     })
     await first.stop(0)
     for (let value = 1; value <= 4; value++) await publish(value)
-    // all of them have arrived when it is killed, which happens as soon as it has dealt with one
+    // all records have arrived when it is killed, directly after it has processed one
     const second = follow('--import', KILLED_WHEN_SAVED)
     assert.deepEqual(await second.finished(), { code: null, signal: 'SIGKILL' })
     assert.deepEqual(printed(second), ['{"offset":1,"payload":1}'])
@@ -69,7 +69,7 @@ describe('the examples', () => {
     await third.stop(5000)
   })
 
-  test('msgpack: binary comes back as it was sent', async () => {
+  test('msgpack: binary is returned unchanged', async () => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [join(EXAMPLES, 'msgpack', 'client.js'), server.url],
@@ -78,7 +78,7 @@ describe('the examples', () => {
     assert.equal(stdout.trim(), 'red Float32Array(3) [ 0.5, 1.5, 2.25 ]')
   })
 
-  test('producers: Python can be compiled', { skip: onPath('python3') ? false : 'there is no python3' }, () => {
+  test('producers: Python compiles', { skip: onPath('python3') ? false : 'there is no python3' }, () => {
     execFileSync('python3', [
       '-c',
       'import ast, sys; ast.parse(open(sys.argv[1]).read())',

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-/** What npm says when it has no way to its registry. */
+/** npm's errors without access to its registry. */
 const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED/
 
 /** @param {string} cwd @param {string[]} args @returns {Promise<{ stdout: string, stderr: string }>} */
@@ -22,7 +22,7 @@ test('the package installs in an empty folder without a warning about this versi
   const consumer = mkdtempSync(join(folder, 'consumer-'))
   writeFileSync(join(consumer, 'package.json'), '{}')
   try {
-    // overrides of a package do not apply where it is a dependency: this is the tree that its users get
+    // overrides of a package do not apply to dependencies: this is the tree that users get
     const { stderr } = await npm(
       consumer,
       'install',
@@ -33,6 +33,6 @@ test('the package installs in an empty folder without a warning about this versi
     assert.doesNotMatch(stderr, /EBADENGINE|ERESOLVE|deprecated/)
   } catch (error) {
     if (!NO_REGISTRY.test(/** @type {any} */ (error).stderr ?? '')) throw error
-    t.skip('npm has no way to its registry')
+    t.skip('npm cannot reach its registry')
   }
 })

@@ -22,7 +22,7 @@ const newSid = createSessionIds(OWNER)
 /** @typedef {import('../../../src/peers/misrouted-requests.js').Route} Route */
 
 /**
- * A worker's server that passes everything on.
+ * A worker's server that forwards everything.
  * @param {TestContext} t
  * @param {(workerNumber: number) => Promise<Route | undefined>} findRoute
  */
@@ -70,9 +70,9 @@ async function startWorker (t, findRoute) {
   return {
     port,
     clock,
-    /** Connections of clients. */
+    /** Open connections of clients. */
     open: () => open,
-    /** Requests that were neither passed on nor answered yet. */
+    /** Requests that are neither forwarded nor answered yet. */
     pending: () => pending,
     /** @param {RequestInit} [init] @returns {Promise<{ status: number, text: string }>} */
     async ask (init) {
@@ -114,13 +114,13 @@ async function startOwner (t, answer, tcp = false) {
   return { server, route: /** @type {Route} */ ({ listener, handover: false }), stop }
 }
 
-/** @param {string} text @returns {http.RequestListener} answers with it and the body */
+/** @param {string} text @returns {http.RequestListener} responds with the text and the body */
 const echo = (text) => (req, res) => {
   let body = ''
   req.on('data', (chunk) => { body += chunk }).on('end', () => res.end(text + body))
 }
 
-test('a request goes to the owner that its session id names, and the owner is looked up once a second', async (t) => {
+test('a request is forwarded to the owner of its session id, which is looked up once a second', async (t) => {
   const owner = await startOwner(t, echo('first '))
   /** @type {number[]} */
   const asked = []
@@ -137,7 +137,7 @@ test('a request goes to the owner that its session id names, and the owner is lo
   assert.deepEqual(await worker.counted(), { forwarded: 4 })
 })
 
-test('when the owner has gone it is looked up again at once, and the whole request goes to its successor', async (t) => {
+test('when the owner is unreachable it is looked up again at once, and the whole request goes to its successor', async (t) => {
   const old = await startOwner(t, echo('old '))
   const young = await startOwner(t, echo('young '))
   let route = old.route
@@ -152,7 +152,7 @@ test('when the owner has gone it is looked up again at once, and the whole reque
   assert.deepEqual(await worker.counted(), { forwarded: 2 })
 })
 
-test('without a successor a dead owner is unknown, and the request is unchanged', async (t) => {
+test('without a successor of a dead owner the session is unknown, and the request stays unchanged', async (t) => {
   const owner = await startOwner(t, echo(''))
   const worker = await startWorker(t, async () => owner.route)
   await worker.ask()
@@ -171,11 +171,11 @@ test('a free worker number is not cached', async (t) => {
   assert.equal((await worker.ask()).text, 'here ')
 })
 
-test('while the owner cannot be looked up its requests are not passed on, and counted as failed', async (t) => {
+test('while owners cannot be looked up, requests are not forwarded, and counted as failed', async (t) => {
   const owner = await startOwner(t, echo('here '))
   let broken = true
   const worker = await startWorker(t, async () => {
-    if (broken) throw new Error('Redis is away')
+    if (broken) throw new Error('Redis is unavailable')
     return owner.route
   })
   assert.equal((await worker.ask()).status, 404)
@@ -184,13 +184,13 @@ test('while the owner cannot be looked up its requests are not passed on, and co
   assert.deepEqual(await worker.counted(), { failed: 1, forwarded: 1 })
 })
 
-test('a known owner is tried while lookups fail or find none, until it does not accept', async (t) => {
+test('a known owner is tried while lookups fail or find none, until it refuses connections', async (t) => {
   const owner = await startOwner(t, echo('here '))
   /** @type {() => Promise<Route | undefined>} */
   let find = async () => owner.route
   const worker = await startWorker(t, () => find())
   await worker.ask()
-  for (const lost of [() => Promise.reject(new Error('Redis is away')), async () => undefined]) {
+  for (const lost of [() => Promise.reject(new Error('Redis is unavailable')), async () => undefined]) {
     find = lost
     for (let i = 0; i < 2; i++) {
       worker.clock.advance(1000)
@@ -203,7 +203,7 @@ test('a known owner is tried while lookups fail or find none, until it does not 
   assert.deepEqual(await worker.counted(), { forwarded: 5, unknown: 1 })
 })
 
-test('an owner that dies with a request in hand: the session is unknown, as Engine.IO says it', async (t) => {
+test('after an owner dies during a request the session is unknown, with the response of Engine.IO', async (t) => {
   const owner = await startOwner(t, (req) => req.socket.destroy())
   const worker = await startWorker(t, async () => owner.route)
   assert.deepEqual(await worker.ask({ method: 'POST', body: 'body' }), {
@@ -213,7 +213,7 @@ test('an owner that dies with a request in hand: the session is unknown, as Engi
   assert.deepEqual(await worker.counted(), { failed: 1 })
 })
 
-test('only a request to another machine carries a proof, and a client\'s header of that name is dropped', async (t) => {
+test('only a request to another machine has a proof, and a client\'s header of that name is dropped', async (t) => {
   /** @type {http.IncomingMessage[]} */
   const seen = []
   for (const tcp of [false, true]) {
@@ -235,7 +235,7 @@ test('only a request to another machine carries a proof, and a client\'s header 
   }
 })
 
-test('a client that gives up ends its request at the owner', async (t) => {
+test('a client that disconnects ends its request at the owner', async (t) => {
   let open = 0
   const owner = await startOwner(t, (_req, res) => {
     open++
@@ -287,7 +287,7 @@ test('an upgrade is handed over with the bytes that arrived with it and while it
   assert.deepEqual(await worker.counted(), { handed_over: 1 })
 })
 
-test('a client that goes while its owner is looked for leaves nothing behind, neither here nor at the owner', async (t) => {
+test('a client that disconnects during the lookup of its owner leaves nothing behind, neither here nor at the owner', async (t) => {
   let asked = 0
   const { route } = await startOwner(t, () => {
     asked++
@@ -303,16 +303,16 @@ test('a client that goes while its owner is looked for leaves nothing behind, ne
   )
   const ask = new AbortController()
   const answer = worker.ask({ signal: ask.signal })
-  await waitFor(() => lookups.length === 1, { message: 'it to be looked for' })
+  await waitFor(() => lookups.length === 1, { message: 'the lookup' })
   ask.abort()
   await assert.rejects(answer, { name: 'AbortError' })
   await waitFor(() => worker.open() === 0, { message: () => `${worker.open()} connections to end` })
   lookups[0](route)
-  await waitFor(() => worker.pending() === 0, { message: 'it to be over' })
+  await waitFor(() => worker.pending() === 0, { message: 'the request to end' })
   assert.equal(asked, 0)
 })
 
-test('a client that keeps its side open when its owner has closed is not kept', async (t) => {
+test('a connection with its client\'s side open is closed after the owner has closed', async (t) => {
   const owner = await startOwner(t, echo(''))
   owner.server.on('upgrade', (_req, socket) => {
     socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')

@@ -45,7 +45,7 @@ test('only a request with the proof of a worker is served', async (t) => {
   const proof = (/** @type {string} */ secret, at = clock.now()) => ({
     [PROOF_HEADER]: proofFor(secret, 'GET', URL_PATH, at)
   })
-  assert.equal(await get(proof(SECRETS[0])), 403, 'nothing before the gateway serves')
+  assert.equal(await get(proof(SECRETS[0])), 403, 'nothing is served before the gateway')
   listener.serve(engine, () => SECRETS)
   assert.equal(await get({}), 403)
   assert.equal(await get(proof('another secret')), 403)
@@ -55,7 +55,7 @@ test('only a request with the proof of a worker is served', async (t) => {
   assert.equal(served.length, 2)
 })
 
-test('an upgrade needs the proof as well', async (t) => {
+test('an upgrade needs a proof as well', async (t) => {
   const { listener, engine, metrics, clock, served, url } = await startListener(t)
   listener.serve(engine, () => SECRETS)
   const upgrade = (/** @type {string} */ header) =>
@@ -69,7 +69,7 @@ test('an upgrade needs the proof as well', async (t) => {
   )
 })
 
-test('a proof is of one method, one url and one time', () => {
+test('a proof is for one method, one url and one time', () => {
   const now = 1_700_000_000_000
   const request = (
     /** @type {Partial<{ method: string, url: string, value: string | string[] }>} */ {
@@ -101,7 +101,7 @@ test('a proof is of one method, one url and one time', () => {
   }
 })
 
-test('a worker that takes the place of another has a port while that one still has the first', async (t) => {
+test('a replacement has another port while the previous worker still has the first one', async (t) => {
   const ports = await freePorts(2)
   const first = await startListener(t, ports)
   const second = await startListener(t, ports)

@@ -26,7 +26,7 @@ async function setUp (t, env = {}) {
   }
 }
 
-/** What a client sees of a document: the rules of docs/protocol.md. @param {Client} client @param {string} [guid] */
+/** A client's view of a document, by the rules of docs/protocol.md. @param {Client} client @param {string} [guid] */
 function follow (client, guid = 'doc') {
   /** @type {Map<string, any>} */
   const members = new Map()
@@ -66,7 +66,7 @@ const sees = (view, ...uids) =>
   })
 
 describe('presence', () => {
-  test('who joins is told who is there, and they are told of it, with name and state, in both codecs', async (t) => {
+  test('a new member gets the list, and members get the new one, with name and state, in both codecs', async (t) => {
     const { client } = await setUp(t)
     const ada = await client('ada')
     const seen = follow(ada)
@@ -95,7 +95,7 @@ describe('presence', () => {
     ])
   })
 
-  test('who leaves, or disconnects on purpose, is gone at once; who was lost, after the grace', async (t) => {
+  test('a member that leaves or disconnects is removed at once; a lost connection, after the grace', async (t) => {
     const { client } = await setUp(t, { PRESENCE_GRACE: '300' })
     const ada = await client('ada')
     const seen = follow(ada)
@@ -113,7 +113,7 @@ describe('presence', () => {
     assert.deepEqual(seen.diffs.flatMap(({ left }) => left), ids)
   })
 
-  test('a reconnect within the grace is neither left nor joined', async (t) => {
+  test('a reconnect within the grace causes neither a leave nor a join', async (t) => {
     const { server, client } = await setUp(t)
     const ada = await client('ada')
     const seen = follow(ada)
@@ -171,7 +171,7 @@ describe('presence', () => {
     )
   })
 
-  test('who takes no part is neither listed nor told, but may ask; a state makes it take part', async (t) => {
+  test('a connection that does not participate is neither listed nor notified, but may request the list; a state makes it participate', async (t) => {
     const { client } = await setUp(t)
     const plain = await client('plain')
     const answer = await plain.ask('doc:join', { guid: 'doc' })
@@ -187,7 +187,7 @@ describe('presence', () => {
     await sees(seen, 'ada', 'plain')
   })
 
-  test('who leaves right after taking part is told nothing of who is there', async (t) => {
+  test('a client that leaves directly after participating gets no list', async (t) => {
     const { client } = await setUp(t)
     await (await client('ada')).ask('doc:join', { guid: 'doc', state: {} })
     const bob = await client('bob')
@@ -201,7 +201,7 @@ describe('presence', () => {
     }
   })
 
-  test('what is too large, not JSON, or of a document that is not open is refused with its code', async (t) => {
+  test('a state that is too large, not JSON, or for a document that is not open is refused with its code', async (t) => {
     const { client, server } = await setUp(t, { PRESENCE_MAX_STATE_BYTES: '100' })
     const ada = await client('ada', { codec: 'msgpack' })
     const codeOf = async (/** @type {string} */ event, /** @type {object} */ argument) =>
@@ -232,7 +232,7 @@ describe('presence', () => {
     assert.deepEqual((await ada.ask('doc:members', { guid: 'doc' })).members[0].state, { text: 'x' })
   })
 
-  test('a room that grows beyond the bound is told its number only, and its members again when it has shrunk', async (t) => {
+  test('a room above the limit only gets its number, and gets its members again when it has shrunk', async (t) => {
     const { client } = await setUp(t, { PRESENCE_MAX_MEMBERS: '4' })
     const ada = await client('ada')
     const seen = follow(ada)
@@ -253,7 +253,7 @@ describe('presence', () => {
     assert.ok(seen.diffs.at(-1).members)
   })
 
-  test('members come page by page, to clients and over the api', async (t) => {
+  test('members are listed page by page, to clients and over the api', async (t) => {
     const { server, client } = await setUp(t)
     const uids = Array.from({ length: 7 }, (_, i) => `user-${i}`)
     const [ada] = await Promise.all(uids.map(async (uid) => {
@@ -285,7 +285,7 @@ describe('presence', () => {
     assert.deepEqual(await ask('other/presence'), { ok: true, guid: 'other', members: [], count: 0, version: 0 })
   })
 
-  test('a client that takes nothing is told the list when it reads again', async (t) => {
+  test('a client that does not read gets the list when it reads again', async (t) => {
     const { server, client } = await setUp(t, { MAX_EVENTS_PER_SECOND: '1000' })
     const slow = await rawWebSocket(t, server.url)
     await slow.connect({ token: await signToken({ sub: 'slow' }), documents: { doc: { members: true } } })
@@ -300,12 +300,12 @@ describe('presence', () => {
     }
     let n = 0
     await waitFor(async () => {
-      // what fills its socket, and a change of presence after it
+      // fill the client's socket, then change the presence
       for (let i = 0; i < 20; i++) await server.post('/v1/documents/doc/broadcast', 'x'.repeat(100_000))
       await ada.ask('doc:state', { guid: 'doc', state: { n: ++n } })
       await waitFor(() => seen.members.get('ada').state.n === n)
       return await dropped() > 0
-    }, { timeout: 30_000, message: 'a change it is not told' })
+    }, { timeout: 30_000, message: 'a change that the client does not get' })
     slow.ws.resume()
     await slow.text(new RegExp(`"doc:presence".*"members":.*"n":${n}`))
   })

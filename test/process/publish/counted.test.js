@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 
-test('embedded mode counts what the api, clients and signals publish', async (t) => {
+test('embedded mode counts records of the api, of clients and of signals', async (t) => {
   const { url, post, metrics } = await startEmbedded(t)
   const counted = async () =>
     Object.fromEntries(

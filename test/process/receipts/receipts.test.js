@@ -53,7 +53,7 @@ async function setUp (t, env) {
   }
 }
 
-test('every kind of client is asked, and its answer counts, whatever it answers with', async (t) => {
+test('every kind of client is asked, and its acknowledgement counts with any content', async (t) => {
   const { join, post, receipts, counted } = await setUp(t)
   const clients = await Promise.all(KINDS.map((kind) => join(kind)))
   const answers = [
@@ -104,7 +104,7 @@ for (const [name, path] of [['user', '/v1/users/ada/send'], ['socket', ''], ['ev
   })
 }
 
-test('clients that never acknowledge, have disconnected, or were not asked do not count, and none counts twice', async (t) => {
+test('clients that never acknowledge, have disconnected, or were not asked do not count, and each counts only once', async (t) => {
   const { join, post, receipts, counted, url } = await setUp(t, { RECEIPT_TIMEOUT: '1000' })
   const [good, silent, leaving, outsider] = await Promise.all([
     join(),
@@ -120,7 +120,7 @@ test('clients that never acknowledge, have disconnected, or were not asked do no
   leaving.on('message', () => leaving.disconnect())
   await post('/v1/documents/doc/broadcast', 1, ASK)
   await waitFor(() => id)
-  // No stock client does this.
+  // Stock clients never do this.
   const spoof = (/** @type {unknown} */ client) => /** @type {any} */ (client).packet({ type: 3, id, data: [] })
   for (const client of [good, outsider]) spoof(client)
   const [{ receipt }] = await receipts(1)
@@ -128,7 +128,7 @@ test('clients that never acknowledge, have disconnected, or were not asked do no
     [receipt.delivered, receipt.acknowledged, receipt.missing.map(({ sid }) => sid).sort()],
     [3, 1, sids]
   )
-  // after the time-out
+  // after the timeout
   spoof(silent)
   await waitFor(async () => (await counted()).stray === 3)
   assert.deepEqual(await counted(), { acknowledged: 1, missing: 2, stray: 3 })
@@ -151,7 +151,7 @@ test('acknowledgements of extensions work beside receipts', async (t) => {
   assert.deepEqual((await receipts(3)).map(({ receipt }) => receipt.acknowledged), [1, 1, 1])
 })
 
-test('a record that comes out of the log to a client that comes back asks for nothing', async (t) => {
+test('a replayed record requests no acknowledgement', async (t) => {
   const { join, post, receipts, told, url } = await setUp(t)
   const member = await join()
   member.on('message', (_payload, _meta, acknowledge) => acknowledge())
@@ -169,7 +169,7 @@ test('a record that comes out of the log to a client that comes back asks for no
   assert.equal(told().length, 1)
 })
 
-test('when too many are pending the record arrives all the same and the summary says so', async (t) => {
+test('when too many are pending the record is still delivered and the summary shows it', async (t) => {
   const { join, post, receipts } = await setUp(t, { MAX_PENDING_RECEIPTS: '1' })
   const client = await join()
   /** @type {unknown[][]} */
@@ -188,18 +188,18 @@ test('when too many are pending the record arrives all the same and the summary 
   assert.deepEqual([receipt.delivered, receipt.unasked], [1, 1])
 })
 
-test('a client is not disconnected for its requested acknowledgements', async (t) => {
+test('requested acknowledgements do not disconnect a client', async (t) => {
   const { join, post, receipts, gateway } = await setUp(t, { MAX_EVENTS_PER_SECOND: '1' })
   const client = await join()
   const connection = /** @type {any} */ (gateway.io.sockets.sockets.get(String(client.id)))[kConnection]
   client.on('message', (_payload, _meta, acknowledge) => acknowledge())
-  // Such a client may send a burst of 110 packets.
+  // such a client may send a burst of 110 packets
   for (let i = 0; i < 150; i++) await post('/v1/documents/doc/broadcast', i, ASK)
   await receipts(150)
   assert.equal(connection.open, true)
 })
 
-test('without the private hooks everything is acknowledged as well', async (t) => {
+test('without the private hooks all records are acknowledged as well', async (t) => {
   const { join, post, receipts, gateway } = await setUp(t)
   const clients = await Promise.all(KINDS.map((kind) => join(kind)))
   for (const socket of gateway.io.sockets.sockets.values())

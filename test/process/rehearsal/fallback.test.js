@@ -14,7 +14,7 @@ import { checkHooks } from '../../../src/common/hook-switch.js'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 /**
- * What a server uses of the optional private parts.
+ * The optional private parts that a server uses.
  * @param {import('node:test').TestContext} t
  * @param {import('../../../src/common/log.js').Log} [log]
  */
@@ -47,7 +47,7 @@ const STOCK = { compression: null, 'own rooms': 'Map', handshake: true, request:
 describe('without private parts', () => {
   after(() => checkHooks({ enabled: true, log: recordingLog().log }))
 
-  test('all optional ones are in use where the self-test passes', async (t) => {
+  test('all optional ones are in use if the self-test passes', async (t) => {
     assert.deepEqual(await partsInUse(t), {
       compression: 'permessage-deflate; server_no_context_takeover; client_no_context_takeover',
       'own rooms': 'Rooms',
@@ -57,12 +57,12 @@ describe('without private parts', () => {
     })
   })
 
-  test('none is in use where the self-test fails', async (t) => {
+  test('none is in use if the self-test fails', async (t) => {
     t.after(breakSendFrame())
     assert.deepEqual(await partsInUse(t), STOCK)
   })
 
-  test('none is in use where they are switched off', async (t) => {
+  test('none is in use if they are switched off', async (t) => {
     const { log, lines } = recordingLog()
     checkHooks({ enabled: false, log })
     assert.deepEqual(await partsInUse(t, log), STOCK)
@@ -70,7 +70,7 @@ describe('without private parts', () => {
   })
 })
 
-test('no file of a package that may have moved is needed to start', async () => {
+test('a package file that has moved does not prevent the start', async () => {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--import', './test/helpers/moved-base64id.js', '-e', 'import("./src/embedded.js").then(() => console.log("loaded"))'],

@@ -36,12 +36,12 @@ async function runSelfTest (env = {}) {
 
 describe('the self-test of private hooks', () => {
   for (const [name, env] of Object.entries({
-    'as it comes': {},
+    'with defaults': {},
     'in production': PRODUCTION,
     'with TLS': { ...PRODUCTION, ...TLS },
     'with small limits': SMALL
   })) {
-    test(`finds nothing wrong ${name}, and leaves nothing behind`, async () => {
+    test(`finds no error ${name}, and leaves nothing behind`, async () => {
       assert.deepEqual(await runSelfTest(env), { ok: true, lines: [] })
       await waitFor(() => !process.getActiveResourcesInfo().some((name) => /TCP|TLS|Immediate/.test(name)), {
         message: () => process.getActiveResourcesInfo()
@@ -50,7 +50,7 @@ describe('the self-test of private hooks', () => {
   }
 
   for (const [name, breakHook] of Object.entries(BREAKS)) {
-    test(`notices when ${name}, and says so once`, async () => {
+    test(`detects that ${name}, and logs it once`, async () => {
       const mend = breakHook()
       try {
         const { ok, lines } = await runSelfTest()
@@ -67,7 +67,7 @@ describe('the self-test of private hooks', () => {
     })
   }
 
-  test('admits nobody else', async (t) => {
+  test('admits no other client', async (t) => {
     const sandbox = await openSandbox(loadConfig({ env: {} }))
     t.after(() => sandbox.close())
     const client = await sandbox.connect('json')
@@ -112,7 +112,7 @@ const RECORDS = [
 const traced = (i) => entry('doc', i, { traceId: `trace-${i}` })
 
 /**
- * What clients of every kind get of the same records.
+ * Delivers the same records to clients of every kind, and returns the results.
  * @param {import('node:test').TestContext} t
  */
 async function deliverToAll (t) {
@@ -150,11 +150,11 @@ async function deliverToAll (t) {
     }
     assert.equal((await server.post('/v1/documents/doc/broadcast', value, headers)).status, 202)
   }
-  // many in one turn, with something of Socket.IO's own among them
+  // many records in one turn, with a packet of Socket.IO among them
   server.gateway.bus.publish(Array.from({ length: 50 }, (_, i) => traced(i)))
   setImmediate(() => server.gateway.io.emit('own', { bytes: Buffer.from('own') }, {}))
   await waitFor(() => Object.values(clients).every(({ received }) => received.length >= RECORDS.length + 51), {
-    message: 'what was published before and after something of Socket.IO\'s own'
+    message: 'the records before and after a packet of Socket.IO\'s own'
   })
   server.gateway.bus.publish(Array.from({ length: 49 }, (_, i) => traced(50 + i)))
   const complete = () =>
@@ -180,7 +180,7 @@ async function deliverToAll (t) {
 }
 
 /**
- * They are so long that an assertion would take minutes to show the difference.
+ * Without assert.deepEqual, which would take minutes to show the difference of values this long.
  * @param {Record<string, unknown[]>} a
  * @param {Record<string, unknown[]>} b
  */
@@ -194,6 +194,6 @@ function same (a, b) {
   }
 }
 
-/** From the first record on. @param {string[]} messages */
+/** Messages from the first record on. @param {string[]} messages */
 const from = (messages) =>
   messages.slice(messages.findIndex((text) => text.includes('trace-0'))).filter((text) => text !== '2' && text !== '')

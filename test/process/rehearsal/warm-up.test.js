@@ -23,7 +23,7 @@ const worker = { number: 5, incarnation: 1 }
 
 /**
  * @param {import('node:test').TestContext} t
- * @returns {Promise<{ url: string, connections: number }>} a port that takes connections and says nothing
+ * @returns {Promise<{ url: string, connections: number }>} a port that accepts connections and sends nothing
  */
 async function startSilent (t) {
   /** @type {Set<net.Socket>} */
@@ -79,7 +79,7 @@ describe('the warm-up of a worker', () => {
       assert.deepEqual(
         Object.entries(calls).filter(([, times]) => !(times > 0)),
         [],
-        'what is kept in Redis was not brought there'
+        'state was not written to Redis'
       )
       assert.equal(redis.connections, 0)
       await waitFor(
@@ -89,7 +89,7 @@ describe('the warm-up of a worker', () => {
     })
   }
 
-  test('has some handshakes wait for their turn, as in a storm of clients', async (t) => {
+  test('queues some handshakes, as in a storm of clients', async (t) => {
     const config = loadConfig({ env: PRODUCTION })
     const sandbox = await openSandbox(config, ({ secret, log }) => ({
       authenticator: createAuthenticator({ settings: { secret }, log })
@@ -110,7 +110,7 @@ describe('the warm-up of a worker', () => {
     assert.ok(waited > 0)
   })
 
-  test('takes no more time than it is given', async () => {
+  test('respects its time limit', async () => {
     const count = await warmUp({
       config: loadConfig({ env: PRODUCTION }),
       extent: { handshakes: 1_000_000, time: 200 },
@@ -120,7 +120,7 @@ describe('the warm-up of a worker', () => {
     assert.ok(count > 32 && count < 100_000, `${count} handshakes`)
   })
 
-  test('that fails does not keep a worker from starting, and says why', async () => {
+  test('that fails does not prevent the start of a worker, and logs the reason', async () => {
     const { log, lines } = recordingLog()
     const config = loadConfig({ env: { ...PRODUCTION, REDIS_URL: 'redis://127.0.0.1:1' } })
     let sandboxes = 0
@@ -151,13 +151,13 @@ describe('the warm-up of a worker', () => {
     })
   })
 
-  test('says what is wrong when nobody is admitted', async (t) => {
+  test('reports the error when no client is admitted', async (t) => {
     const sandbox = await openSandbox(loadConfig({ env: PRODUCTION }))
     t.after(() => sandbox.close())
     await assert.rejects(makeHandshakes([sandbox], QUICK), { message: 'another answer than 40{' })
   })
 
-  test('gives up where nobody answers', async (t) => {
+  test('gives up without a response', async (t) => {
     const { url } = await startSilent(t)
     const dial = () => net.connect({ host: '127.0.0.1', port: Number(new URL(url).port) })
     await assert.rejects(makeHandshakes([{ dial, secret: 'x'.repeat(32) }], EXTENT, 100), {

@@ -13,7 +13,7 @@ import { waitUntil } from '../../services/wait.js'
 const GUARD = new URL('../../services/guard.js', import.meta.url).href
 
 /**
- * A process that starts a guarded one, which forks another, and then does what `then` says.
+ * A process that starts a guarded one, which forks another, and then runs the code in `then`.
  * @param {import('node:test').TestContext} t
  * @param {string} then
  */
@@ -49,7 +49,7 @@ async function startParent (t, then) {
  */
 const goneWithAll = ({ child, forked, directory }) => waitUntil('the end of everything', () => {
   assert.equal(isAlive(child), false, 'the child has ended')
-  assert.equal(isAlive(forked), false, 'what it forked has ended')
+  assert.equal(isAlive(forked), false, 'its child has ended')
   assert.equal(existsSync(directory), false, 'its directory is removed')
 }, { timeoutMs: 5000 })
 
@@ -62,7 +62,7 @@ for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGKILL', 'SIGINT', 'SIG
   })
 }
 
-test('a guarded process neither keeps its parent from ending nor survives that', async (t) => {
+test('a guarded process does not keep its parent running, and does not survive it', async (t) => {
   const family = await startParent(t, 'setTimeout(() => {}, 500)')
   assert.deepEqual(await family.exited, [0, null])
   await goneWithAll(family)
@@ -71,13 +71,13 @@ test('a guarded process neither keeps its parent from ending nor survives that',
 test('a released process outlives its parent and keeps its directory', async (t) => {
   const { exited, child, directory } = await startParent(t, 'await child.release(); setTimeout(() => {}, 500)')
   await exited
-  // nothing to wait for: had the watcher stayed, it would act within milliseconds
+  // without an event to wait for: a remaining watcher would act within milliseconds
   await new Promise((resolve) => setTimeout(resolve, 500))
   assert.equal(isAlive(child), true)
   assert.equal(existsSync(directory), true)
 })
 
-test('stop ends the process and what it forked', async (t) => {
+test('stop ends the process and its children', async (t) => {
   const directory = makeDirectory('guard-test')
   t.after(() => removeDirectory(directory))
   const child = spawnGuarded('sh', ['-c', 'sleep 600 & echo $! >forked; wait'], {
@@ -91,7 +91,7 @@ test('stop ends the process and what it forked', async (t) => {
   await child.stop()
   assert.equal(child.running(), false)
   await waitUntil('the end of the forked process', () => assert.equal(isAlive(forked), false))
-  await child.stop() // a second time does nothing
+  await child.stop() // a second call does nothing
 })
 
 test('stop kills a process that ignores SIGTERM after the grace period', async (t) => {
@@ -130,7 +130,7 @@ test('a command that does not exist ends with 127', async (t) => {
   assert.match(child.lastOutput(), /no-such-command.*not found/)
 })
 
-test('the clean-up command runs when the parent is gone', async (t) => {
+test('the cleanup command runs after the parent has ended', async (t) => {
   const directory = makeDirectory('guard-test')
   t.after(() => removeDirectory(directory))
   const witness = join(directory, 'witness')
@@ -153,7 +153,7 @@ test('waiting for a process that ends fails at once, with the end of its log', a
   )
 })
 
-test('waiting in vain fails with the last reason', async () => {
+test('a timeout fails with the last reason', async () => {
   let tries = 0
   await assert.rejects(
     waitUntil(

@@ -11,7 +11,7 @@ import { identify, isAlive } from '../../services/process-identity.js'
 import { waitUntil } from '../../services/wait.js'
 
 const RUNNER = fileURLToPath(new URL('../../../scripts/test.js', import.meta.url))
-// they need not exist: what is given is only passed on
+// the services need not exist: their addresses are only passed on
 const GIVEN = {
   REDIS_URL: 'redis://given',
   REDIS_CLUSTER_URL: 'redis://a,redis://b',
@@ -20,7 +20,7 @@ const GIVEN = {
 }
 
 /**
- * A project with these tests.
+ * Creates a project with these tests.
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} files by path below test/; their text follows the usual imports
  */
@@ -106,7 +106,7 @@ test('a file that can not be loaded is a failure', async (t) => {
   assert.equal(code, 1)
 })
 
-test('a filter reaches the tests, and may leave nothing of one ring but not of all', async (t) => {
+test('a filter reaches the tests; it may exclude all tests of one ring, but not of all rings', async (t) => {
   const root = project(t, {
     'unit/a.test.js': 'test("red", () => {}); test("blue", () => {})',
     'contract/b.test.js': 'test("red", () => {})'

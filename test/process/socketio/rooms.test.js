@@ -16,7 +16,7 @@ async function startRoom (t) {
   return { clients, room: server.gateway.io.to('doc:room') }
 }
 
-test('what an extension emits to the room of a document reaches members of both codecs', async (t) => {
+test('events of an extension to the room of a document reach members of both codecs', async (t) => {
   const { clients, room } = await startRoom(t)
   /** @type {unknown[][]} */
   const got = clients.map(() => [])
@@ -32,7 +32,7 @@ test('what an extension emits to the room of a document reaches members of both 
   assert.deepEqual(clients.map(({ connected }) => connected), clients.map(() => true))
 })
 
-test('an extension gets the answers of members of both codecs', async (t) => {
+test('an extension gets acknowledgements of members of both codecs', async (t) => {
   const { clients, room } = await startRoom(t)
   clients.forEach((client, i) =>
     client.on('question', (/** @type {number} */ n, /** @type {Function} */ answer) => answer({ i, n }))

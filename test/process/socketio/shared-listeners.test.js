@@ -8,11 +8,11 @@ import { SmallMap } from '../../../src/socketio/small-map.js'
 const server = await startEmbedded({ after })
 const { url, gateway } = server
 
-/** @param {import('socket.io-client').Socket} client @returns {any} Socket.IO's socket of it */
+/** @param {import('socket.io-client').Socket} client @returns {any} its Socket.IO socket */
 const socketOf = (client) => gateway.io.sockets.sockets.get(client.id ?? '')
-/** @param {any} socket @returns {any[]} of a client that began with a WebSocket the last three are one */
+/** @param {any} socket @returns {any[]} for a client that started with a WebSocket the last three are one */
 const emittersOf = (socket) => [...new Set([socket, socket.conn, socket.conn.transport, socket.conn.transport.socket])]
-/** Those that began with long polling, and those that did not. */
+/** Clients that started with long polling, and clients that did not. */
 const KINDS = { upgraded: ['polling', 'websocket'], direct: ['websocket'] }
 
 /** @param {any} t @param {string[]} transports @param {any} [options] @returns {Promise<any>} on WebSocket */
@@ -23,7 +23,7 @@ async function onWebSocket (t, transports, options) {
 }
 
 for (const [kind, transports] of Object.entries(KINDS)) {
-  test(`${kind}: connections on WebSocket share their listeners, whatever they speak`, async (t) => {
+  test(`${kind}: connections on WebSocket share their listeners, with any codec`, async (t) => {
     const clients = await Promise.all([onWebSocket(t, transports), onWebSocket(t, transports, { codec: 'msgpack' })])
     const [first, second] = clients.map((client) => emittersOf(socketOf(client)))
     assert.equal(first.length, kind === 'direct' ? 2 : 4)
@@ -31,7 +31,7 @@ for (const [kind, transports] of Object.entries(KINDS)) {
     for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'shared' })).ok, true)
   })
 
-  test(`${kind}: who listens to one connection listens to that one, and the others are as they were`, async (t) => {
+  test(`${kind}: listeners on one connection do not affect others`, async (t) => {
     const [client, other] = await Promise.all([onWebSocket(t, transports), onWebSocket(t, transports)])
     const [one, two] = [emittersOf(socketOf(client)), emittersOf(socketOf(other))]
     const tables = two.map(({ _events }) => _events)
@@ -42,7 +42,7 @@ for (const [kind, transports] of Object.entries(KINDS)) {
     )
     one[1].prependListener('close', () => heard.push('close'))
     one[1].on('close', () => heard.push('closed'))
-    // Socket.IO's own `emit` is for the client
+    // Socket.IO's own `emit` sends to the client
     for (const emitter of [...two, ...one, ...one]) (emitter.emitReserved ?? emitter.emit).call(emitter, 'note')
     assert.deepEqual(heard.sort(), one.flatMap((_, i) => [`${i}`, `${i}`, `${i} once`]))
     two.forEach((emitter, i) => assert.equal(emitter._events, tables[i]))
@@ -53,7 +53,7 @@ for (const [kind, transports] of Object.entries(KINDS)) {
     assert.equal((await other.ask('doc:join', { guid: 'still' })).ok, true)
   })
 
-  test(`${kind}: an end is noticed once, however it comes, and leaves nothing behind`, async (t) => {
+  test(`${kind}: an end is detected once, for every cause, and leaves nothing behind`, async (t) => {
     /** @type {((socket: any) => void)[]} */
     const ends = [
       (socket) => socket.disconnect(true),
@@ -66,7 +66,7 @@ for (const [kind, transports] of Object.entries(KINDS)) {
       (socket) => socket.conn.transport.onError('broken')
     ]
     for (const end of ends) {
-      await waitFor(() => gateway.engine.clientsCount === 0, { message: 'those of other tests to be gone' })
+      await waitFor(() => gateway.engine.clientsCount === 0, { message: 'connections of other tests to end' })
       const client = await onWebSocket(t, transports)
       const socket = socketOf(client)
       let count = 0
@@ -81,7 +81,7 @@ for (const [kind, transports] of Object.entries(KINDS)) {
   })
 }
 
-test('listeners can be taken off one connection', async (t) => {
+test('listeners can be removed from one connection', async (t) => {
   const [client, other] = await Promise.all([connectClient(t, url), connectClient(t, url)])
   const { conn } = socketOf(client)
   conn.removeAllListeners('packet')
@@ -89,7 +89,7 @@ test('listeners can be taken off one connection', async (t) => {
   assert.ok(socketOf(other).conn.listenerCount('packet') > 0)
 })
 
-test('a connection has a room of its own, though nobody keeps it', async (t) => {
+test('a connection has a room of its own, although it is not stored', async (t) => {
   const [client, other] = await Promise.all([connectClient(t, url), connectClient(t, url)])
   const { adapter } = gateway.io.sockets
   const id = client.id ?? ''
@@ -100,12 +100,12 @@ test('a connection has a room of its own, though nobody keeps it', async (t) => 
   assert.equal(adapter.rooms.has('doc:nobody'), false)
   assert.equal(adapter.rooms.get('doc:nobody'), undefined)
   const note = client.next('note')
-  other.on('note', () => assert.fail('it was for somebody else'))
+  other.on('note', () => assert.fail('it was for another client'))
   gateway.io.to(id).emit('note', 1)
   assert.deepEqual(await note, [1])
   assert.deepEqual((await gateway.io.in(id).fetchSockets()).map((each) => each.id), [id])
   const others = other.next('others')
-  client.on('others', () => assert.fail('it was excepted'))
+  client.on('others', () => assert.fail('this client was excluded'))
   gateway.io.except(id).emit('others')
   await others
   gateway.io.in(id).socketsLeave('doc:own')
@@ -115,13 +115,13 @@ test('a connection has a room of its own, though nobody keeps it', async (t) => 
   assert.equal(adapter.rooms.has(id), false)
 })
 
-test('acknowledgements that extensions ask for come back', async (t) => {
+test('extensions get requested acknowledgements', async (t) => {
   const client = await connectClient(t, url)
   client.on('question', (n, answer) => answer(n + 1))
   assert.equal(await socketOf(client).emitWithAck('question', 1), 2)
 })
 
-test('a small map is a map', () => {
+test('a small map behaves like a Map', () => {
   const map = new SmallMap(new Map([['a', 1]]))
   assert.deepEqual([map.size, map.get('a'), map.get('b'), map.has('a'), map.has('b')], [1, 1, undefined, true, false])
   assert.deepEqual([...map], [['a', 1]])
