@@ -3,7 +3,7 @@ import { ANSWER_TIMEOUT } from './options.js'
 import { groupBySlot, hashSlot } from './hash-slot.js'
 
 /**
- * What is known of one sharded channel, and small tools for many of them.
+ * The state of one sharded channel, with helpers for many of them.
  *
  * @typedef {object} Entry
  * @property {string} channel
@@ -11,9 +11,9 @@ import { groupBySlot, hashSlot } from './hash-slot.js'
  * @property {(payload: Buffer) => void} onMessage
  * @property {boolean} wanted
  * @property {SubscriberConnection | null} connection where its SSUBSCRIBE was sent
- * @property {object | null} batch the sending it belongs to; a confirmation of another one is out of date
+ * @property {object | null} batch identifies the last SSUBSCRIBE; a confirmation of another one is outdated
  * @property {boolean} live confirmed
- * @property {boolean} lost was live and has not been since
+ * @property {boolean} lost was live before, and is not now
  * @property {boolean} alone a command that named it was refused: name it in a command of its own
  * @property {Set<Waiter>} waiters
  *
@@ -22,10 +22,10 @@ import { groupBySlot, hashSlot } from './hash-slot.js'
  * @typedef {import('./subscriber-connection.js').SubscriberConnection} SubscriberConnection
  */
 
-/** Channels named in one command: a reply is due for each, and one command should not hold up the others for long. */
+/** Maximum number of channels per command: Redis replies to each, and one command should not block others for long. */
 const CHANNELS_PER_COMMAND = 500
 /**
- * How long a confirmation may take, and, once it is late, the next sign of life, ms.
+ * Timeouts of a confirmation, ms: the first one, and after it the maximum pause between bytes from the server.
  * @type {Readonly<{ answer: number, more: number }>}
  */
 export const PATIENCE = Object.freeze({ answer: ANSWER_TIMEOUT, more: 1000 })
@@ -47,8 +47,8 @@ export const createEntry = (channel, onMessage) => ({
 /**
  * @param {Entry} entry
  * @param {typeof PATIENCE} patience
- * @returns {Promise<void>} settled by its waiter, or when its connection is away, or silent, for longer than an answer
- *   may take
+ * @returns {Promise<void>} settled by its waiter, or rejected when it has no connection, or a silent one, for longer
+ *   than `patience`
  */
 export function wait (entry, patience) {
   return new Promise((resolve, reject) => {
@@ -68,7 +68,7 @@ export function wait (entry, patience) {
 
     function look () {
       if (!entry.waiters.has(waiter)) return
-      // thousands that were asked for at once are answered one after the other: as long as answers come, ours may
+      // the server replies to thousands of subscriptions in sequence: as long as bytes arrive, wait for this one
       const now = entry.connection?.received ?? -1
       if (now <= received) settle(new InkcastError('unavailable', 'redis did not confirm a subscription in time'))
       else {
@@ -76,7 +76,7 @@ export function wait (entry, patience) {
         timer = setTimeout(lookLater, patience.more)
       }
     }
-    // after what has arrived has been read: this process may have been the slow one
+    // setImmediate: first read the bytes that have arrived, because this process itself may have been slow
     const lookLater = () => setImmediate(look)
     timer = setTimeout(lookLater, patience.answer)
   })

@@ -5,12 +5,12 @@ import { PATIENCE, createEntry, group, push, wait } from './channel-entry.js'
 import { SubscriberConnection } from './subscriber-connection.js'
 
 /**
- * Sharded channels that stay subscribed: over lost connections, failovers and slots that move. It keeps what is wanted
- * and brings the connections there, instead of replaying commands, so that any sequence of subscribe and unsubscribe
- * ends as its last one says, and what waits while Redis is away is no more than what is wanted.
+ * Keeps sharded channels subscribed over lost connections, failovers and hash slots that move. It stores the wanted set
+ * of channels and aligns the connections with it, instead of replaying commands. So the last call for a channel
+ * decides, and while Redis is unavailable the only state is the wanted set.
  *
  * (ioredis has this too, for Redis Cluster: `shardedSubscribers`. It gives up on a channel whose SSUBSCRIBE fails
- * during a failover, does not tell when channels are subscribed again, and counts all channels with every subscribe.)
+ * during a failover, does not report resubscribed channels, and counts all channels with every subscribe.)
  * @typedef {import('./channel-entry.js').Entry} Entry
  */
 
@@ -18,12 +18,12 @@ import { SubscriberConnection } from './subscriber-connection.js'
  * @param {object} dependencies
  * @param {import('./topology.js').Topology} dependencies.topology
  * @param {string} dependencies.name
- * @param {(error: Error) => void} [dependencies.onRejected] told what channels could not be subscribed for
+ * @param {(error: Error) => void} [dependencies.onRejected] called with the error when channels cannot be subscribed
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {{ answer: number, more: number }} [dependencies.patience] see PATIENCE
  */
 export function createChannels ({ topology, name, onRejected = () => {}, log, patience = PATIENCE }) {
-  /** @type {Map<string, Entry>} wanted ones, and those to be unsubscribed with the next flush */
+  /** @type {Map<string, Entry>} wanted channels, and those to unsubscribe with the next flush */
   const entries = new Map()
   /** @type {Map<string, SubscriberConnection>} by node */
   const connections = new Map()
@@ -66,13 +66,13 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
     /** @param {SubscriberConnection} connection @param {string} channel @param {Buffer} payload */
     onMessage (connection, channel, payload) {
       const entry = entries.get(channel)
-      // what an old connection still has must not come after what a new one brought
+      // an old connection may still deliver: its messages must not follow those of the new one
       if (!entry?.wanted || entry.connection !== connection) return
       try {
         entry.onMessage(payload)
       } catch (error) {
-        // thrown on, it would end the process
-        log.error({ err: error }, 'a message from redis could not be handled')
+        // rethrown, it would end the process
+        log.error({ err: error }, 'the handler of a message from redis failed')
       }
     }
   }
@@ -102,7 +102,7 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
     if (!stopped) flushing ??= setImmediate(flush)
   }
 
-  /** It is not subscribed any more. @param {Entry} entry */
+  /** Notes that the channel is no longer subscribed. @param {Entry} entry */
   function drop (entry) {
     entry.connection = null
     entry.batch = null
@@ -110,7 +110,7 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
     entry.live = false
   }
 
-  /** Everything of one turn of the event loop goes out together. */
+  /** Sends the changes of one turn of the event loop together. */
   function flush () {
     flushing = undefined
     /** @type {Map<SubscriberConnection, Entry[]>} */
@@ -123,7 +123,7 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
         if (entry.connection?.ready) push(leaving, entry.connection, entry)
       } else if (entry.connection === null) {
         const connection = connectionFor(entry.slot)
-        // one that is not ready takes all that is wanted when it is
+        // a connection that is not ready subscribes all wanted channels as soon as it is
         if (connection?.ready) push(joining, connection, entry)
       }
     }
@@ -206,7 +206,7 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
   function retryLater (error) {
     onRejected(error)
     if (stopped || retrying !== undefined) return
-    if (logLimit.due()) log.warn({ reason: error.message }, 'channels could not be subscribed, trying again')
+    if (logLimit.due()) log.warn({ reason: error.message }, 'channels could not be subscribed, retrying')
     topology.refresh()
     retrying = setTimeout(() => {
       retrying = undefined
@@ -216,11 +216,11 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
 
   return {
     /**
-     * Subscribes, and stays subscribed until `unsubscribe`, whatever becomes of the promise. A set, not a count.
+     * Subscribes until `unsubscribe`, even if the promise rejects. A set, not a count.
      *
      * @param {string} channel
      * @param {(payload: Buffer) => void} onMessage called for each message
-     * @returns {Promise<void>} resolves when the server has confirmed: from now on messages arrive
+     * @returns {Promise<void>} resolves when the server has confirmed, so messages arrive from now on
      * @throws {InkcastError} unavailable: not confirmed in time, or unsubscribed meanwhile
      */
     subscribe (channel, onMessage) {
@@ -236,7 +236,7 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
       return wait(entry, patience)
     },
 
-    /** @param {string} channel no message of it is passed on from here on */
+    /** @param {string} channel its messages are dropped from now on */
     unsubscribe (channel) {
       const entry = entries.get(channel)
       if (entry === undefined) return
@@ -246,15 +246,15 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
     },
 
     /**
-     * @param {(channels: string[]) => void} listener called with channels that were interrupted and are subscribed
+     * @param {(channels: string[]) => void} listener called with interrupted channels as soon as they are subscribed
      *   again
      */
     onRestored (listener) { restoredListeners.push(listener) },
 
     /**
-     * Commands go to this server: a connection to another one (the master before a failover, isolated but alive) hears
-     * nothing of what is published.
-     * @param {string | undefined} runId undefined: it does not say
+     * Reconnects subscribers that are connected to another server than the one that receives commands (the master
+     * before a failover, isolated but alive): no publication reaches it.
+     * @param {string | undefined} runId of the server that receives commands; undefined: unknown
      */
     follow (runId) {
       for (const connection of connections.values()) {

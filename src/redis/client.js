@@ -20,18 +20,18 @@ import { clusterTopology, singleTopology } from './topology.js'
  * @typedef {ReturnType<typeof createRedis>} RedisConnection
  */
 
-/** A Redis that takes connections and says nothing is told after this time, ms. */
+/** Time after which a Redis that accepts connections but does not respond is reported, ms. */
 const SILENCE = 5000
 
 /** @param {string[]} urls @returns {string} without users and passwords */
 const addressesOf = (urls) => urls.map((url) => new URL(url).host).join(', ')
 
-/** @param {Error & { code?: string }} error several addresses that were tried have a code and no message */
+/** @param {Error & { code?: string }} error an AggregateError of several addresses has a code and no message */
 const causeOf = ({ message, code }) => message || code || 'no connection'
 
 /**
  * The connections of one process to Redis: one for commands (one per node with Redis Cluster), one for sharded
- * pub/sub (one per node that has channels). See connectionOptions for what happens while Redis is away.
+ * pub/sub (one per node that has channels). For the behavior while Redis is unavailable see connectionOptions.
  *
  * Nothing connects before `start`.
  *
@@ -39,7 +39,7 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * @param {string[]} settings.urls one `redis://` or `rediss://` URL, or several for Redis Cluster
  * @param {string} settings.name of this process, for CLIENT LIST
  * @param {import('../common/log.js').Log} settings.log
- * @param {(message: string) => void} [settings.onWaits] told what `start` waits for, of each cause once
+ * @param {(message: string) => void} [settings.onWaits] called with the reason why `start` waits
  */
 export function createRedis ({ urls, name, log, onWaits = () => {} }) {
   if (urls.length === 0) throw new TypeError('createRedis: no URL')
@@ -74,28 +74,29 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
   let downSince
   const logLimit = new LogLimit()
   let stopped = false
-  /** Ends the wait of `start`. ioredis tells nothing of a disconnect between two tries. */
+  /** Ends the wait of `start`: ioredis emits no event for a disconnect between two attempts. */
   let abandon = () => {}
 
   client.on('ready', () => {
     reconnect.reset()
-    if (downSince !== undefined) log.info({ afterMs: Math.round(systemClock.monotonic() - downSince) }, 'redis is back')
+    if (downSince !== undefined)
+      log.info({ afterMs: Math.round(systemClock.monotonic() - downSince) }, 'redis is available again')
     downSince = undefined
     logLimit.reset()
     tellBack()
-    // the next reconnect asks again
+    // after a failure the next reconnect retries
     if (!(client instanceof Cluster)) runIdOf(client).then((runId) => channels.follow(runId), () => {})
   })
   const onTrouble = (/** @type {Error | undefined} */ error) => {
     if (stopped) return
     downSince ??= systemClock.monotonic()
-    if (logLimit.due()) log.warn({ err: error && withoutArguments(error) }, 'redis is not available, trying again')
+    if (logLimit.due()) log.warn({ err: error && withoutArguments(error) }, 'redis is unavailable, retrying')
   }
   client.on('error', onTrouble)
   client.on('close', () => onTrouble(undefined))
   client.on('node error', (error) => { if (client.status !== 'ready') onTrouble(error) })
 
-  /** Resolves once connected, however long that takes; rejects if Redis refuses us. */
+  /** Resolves once connected, without a timeout; rejects if Redis refuses the connection. */
   function connected () {
     if (client.status === 'ready') return Promise.resolve()
     return new Promise((resolve, reject) => {
@@ -120,7 +121,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
       }
       abandon = () => settle(new Error('redis: stopped while connecting'))
       client.on('ready', onReady).on('error', onError)
-      client.connect().catch(() => {}) // told by the events as well
+      client.connect().catch(() => {}) // the events report it as well
     })
   }
 
@@ -131,41 +132,42 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
     channels,
 
     /**
-     * Of a document that a node finds in another generation than its own (slot-moves.js); '' with a single Redis.
+     * Whether a document with another generation than its node's came with a moved hash slot: see `of` in
+     * slot-moves.js. '' with a single Redis.
      * @param {string} key any of its keys
      * @param {string} noted
      * @param {string} current
      */
     moveOf: async (key, noted, current) => moves === undefined ? '' : moves.of(hashSlot(key), noted, current),
 
-    /** Whether commands have a chance. */
+    /** Whether Redis is connected. */
     get ready () { return client.status === 'ready' },
 
-    /** Why commands have none, or are refused; null: they are not. For the readiness check. */
-    get trouble () { return refusals.reason ?? (this.ready ? null : 'Redis is away') },
+    /** The reason why commands fail or are refused; null: they work. For the readiness check. */
+    get trouble () { return refusals.reason ?? (this.ready ? null : 'Redis is unavailable') },
 
     /**
-     * @param {() => void} listener called when Redis, or a node of the cluster, is there (again), or has lost its data
-     *   (`lost`)
+     * @param {() => void} listener called when Redis, or a node of the cluster, becomes available, also for the first
+     *   time, or has lost its data (`lost`)
      */
     onBack (listener) { backListeners.push(listener) },
 
     /**
-     * Redis has lost data while its connections held: what is kept there has to be written again. Tells the listeners
-     * of `onBack`.
+     * To be called when Redis has lost data without losing its connections: the data has to be written again. Calls the
+     * listeners of `onBack`.
      */
     lost: tellBack,
 
     /**
-     * Looks whether a node of Redis Cluster has lost its data since the last look. A single Redis shows that by any key
-     * that should be there.
+     * Checks whether a node of Redis Cluster has lost its data since the last check. With a single Redis any missing
+     * key shows that.
      * @returns {Promise<boolean>} never rejects
      */
     hasLost: async () => await markers?.look() ?? false,
 
     /**
-     * The two clients that `@socket.io/redis-adapter` needs. They share the connections and the care of `client` and
-     * `channels`: subscriptions follow slots and survive reconnects.
+     * The two clients for `@socket.io/redis-adapter`. They use the connections of `client` and `channels`: subscriptions
+     * follow hash slots and survive reconnects.
      */
     adapterClients: () => ({
       publisher: createAdapterPublisher(client),
@@ -184,9 +186,9 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
     },
 
     /**
-     * Connects, waiting for Redis as long as it takes.
-     * @throws {Error} that says what to change: Redis refuses the credentials, is older than 7, or is a node of a
-     *   cluster (or not) against what the number of URLs says
+     * Connects; waits for Redis without a timeout.
+     * @throws {Error} with the fix in its message: Redis refuses the credentials, is older than 7, or the number of
+     *   URLs does not fit (one for a single Redis, several for a cluster)
      */
     async start () {
       try {
@@ -209,10 +211,10 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
 }
 
 /**
- * ioredis sends some commands itself (SELECT, ASKING) and lets go of their promises; one that fails with its connection
- * would end the process. Whoever awaits a command still gets its error.
+ * ioredis sends some commands itself (SELECT, ASKING) without handling their rejections; one that fails with its
+ * connection would end the process. Callers that await a command still get its error.
  * @param {Client} redis
- * @param {(error: unknown) => void} onRejected told of each
+ * @param {(error: unknown) => void} onRejected called for each
  */
 function catchRejections (redis, onRejected) {
   const send = /** @type {Function} */ (redis.sendCommand)
@@ -244,7 +246,7 @@ function slotMoves (cluster, topology) {
 }
 
 /**
- * A Cluster without any node would queue commands without a bound, and execute them whenever it is back.
+ * Without it a Cluster without any node would queue commands without a bound, and execute them when it reconnects.
  * @param {Cluster} cluster
  */
 function refuseWhenDown (cluster) {

@@ -1,23 +1,23 @@
 import { InkcastError } from '../common/errors.js'
 
 /**
- * Answers of Redis that mean "not now": it is loading, out of memory, failing over, busy with a script, cannot write to
- * disk, or the cluster is in motion; and our scripts: what Redis has lost comes again first.
+ * Temporary errors: Redis is loading, out of memory, failing over, busy with a script, cannot write to disk, or slots
+ * of the cluster move. HEALING, UNHEALED and GENERATION come from inkcast's scripts (decision 0094).
  */
 const TEMPORARY =
   /^(?:LOADING|OOM|READONLY|BUSY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOSCRIPT|UNBLOCKED|HEALING|UNHEALED|GENERATION)\b/
 /**
- * A permission of our user was taken away, or its password changed. It may be given back, and nothing is wrong with
- * what was asked: that is tried again, however long it takes. (Within scripts Redis 7.0 has no code for it.)
+ * A permission of inkcast's user was removed, or its password changed. The command itself is correct and the permission
+ * may be granted again, so callers retry without a limit. (Within scripts Redis 7.0 has no code for it.)
  */
 const FORBIDDEN = /^(?:NOPERM|NOAUTH|WRONGPASS|ERR The user executing the script can't)\b/
-/** Refused at the door; going on trying does not help. */
+/** The connection was refused; retries do not help. */
 const REFUSED = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:invalid password|AUTH|Client sent AUTH))/
 
 /**
- * @param {unknown} error what a command was rejected with
- * @returns {InkcastError} `unavailable` if Redis is away, says "not now" or does not let our user: the command was
- *   not executed, or its outcome is unknown; `internal` if Redis refused the command as such
+ * @param {unknown} error of a command
+ * @returns {InkcastError} `unavailable` if Redis is unavailable, has a temporary error or denies a permission: the
+ *   command was not executed, or its outcome is unknown; `internal` if Redis refused the command itself
  */
 export function toInkcastError (error) {
   if (error instanceof InkcastError) return error
@@ -28,7 +28,7 @@ export function toInkcastError (error) {
 
 /**
  * For `catch`.
- * @param {unknown} error what a command was rejected with
+ * @param {unknown} error of a command
  * @returns {never}
  * @throws {InkcastError} see toInkcastError
  */
@@ -37,20 +37,20 @@ export function throwInkcastError (error) {
 }
 
 /**
- * @param {unknown} error what a command was rejected with
- * @returns {boolean} it was on its way when its connection ended: whether it was executed is not known
+ * @param {unknown} error of a command
+ * @returns {boolean} whether its connection ended while it was in progress: the outcome is unknown
  */
 export const isUnanswered = (error) =>
   error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || error.message === 'Connection is closed.')
 
-/** @param {Error} error @returns {boolean} our user may not do this now */
+/** @param {Error} error @returns {boolean} whether inkcast's user lacks a permission now */
 export const isForbidden = (error) => FORBIDDEN.test(error.message)
 
-/** @param {Error} error @returns {boolean} the credentials are wrong or not sufficient */
+/** @param {Error} error @returns {boolean} whether the credentials are wrong or insufficient */
 export const isRefusal = (error) => REFUSED.test(error.message)
 
 /**
- * ioredis hangs the command with all its arguments on errors; payloads and passwords do not belong into logs.
+ * Removes the arguments that ioredis attaches to errors: payloads and passwords must not be logged.
  * @param {Error & { command?: { name?: string, args?: unknown } }} error
  */
 export function withoutArguments (error) {
@@ -59,11 +59,11 @@ export function withoutArguments (error) {
 }
 
 /**
- * For what is kept in Redis: each call rejects with InkcastErrors only, and one that fails is counted. TypeErrors are
- * the caller's, or ours.
+ * Wraps calls of a Redis implementation: they reject with InkcastErrors only, and failures are counted. TypeErrors are
+ * mistakes in the code and pass through.
  *
  * @param {object} dependencies
- * @param {string} dependencies.stopped what its calls are told before it has started and after it has stopped
+ * @param {string} dependencies.stopped error message before the start and after the stop
  * @param {() => boolean} dependencies.isRunning
  * @param {import('prom-client').Counter<'operation'>} dependencies.errors
  */

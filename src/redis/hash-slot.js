@@ -12,7 +12,7 @@ const CRC = Uint16Array.from({ length: 256 }, (_, byte) => {
 export function hashSlot (key) {
   const open = key.indexOf('{')
   const close = open === -1 ? -1 : key.indexOf('}', open + 1)
-  // an empty tag is none
+  // an empty tag does not count
   const bytes = Buffer.from(close > open + 1 ? key.slice(open + 1, close) : key)
   let crc = 0
   for (const byte of bytes) crc = ((crc << 8) & 0xffff) ^ CRC[(crc >> 8) ^ byte]
@@ -22,21 +22,21 @@ export function hashSlot (key) {
 /**
  * @param {{ isCluster: boolean }} redis
  * @param {string} key
- * @returns {number} keys with the same number may share a call; with a single Redis all of them
+ * @returns {number} keys with the same number may share a call; always 0 with a single Redis
  */
 export const slotIn = ({ isCluster }, key) => isCluster ? hashSlot(key) : 0
 
 /**
- * Groups what may share a call to Redis.
+ * Groups items that may share a call to Redis.
  *
  * @template T
  * @param {Iterable<T>} items
  * @param {(item: T) => number} slotOf
  * @param {number} [limit] items in one group; default: any number
- * @returns {T[][]} the items of a slot in their order
+ * @returns {T[][]} items of a hash slot keep their order
  */
 export function groupBySlot (items, slotOf, limit = Infinity) {
-  /** The group of each slot that has room. @type {Map<number, T[]>} */
+  /** The current group of each hash slot. @type {Map<number, T[]>} */
   const open = new Map()
   /** @type {T[][]} */
   const groups = []

@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto'
 import { nodeMarker } from './keys.js'
 import { hashSlot } from './hash-slot.js'
 
-/** A marker is written again with each look, and expires when its process is gone, s. */
+/** Lifetime of a marker, s: each look renews it, and it expires after its process has ended. */
 const TTL = 3600
-/** A node without a slot among those of so many tags has hardly any. */
+/** Maximum number of tags to try: a node without a hit among them has hardly any hash slots. */
 const MAX_TAGS = 1000
 
 /**
- * Markers on the nodes of a Redis Cluster: one key of this process on each master. A key that is missing shows that its
- * node has lost its data, also where no connection was lost (FLUSHALL on one of them). Markers move with their slots.
+ * Markers on the nodes of a Redis Cluster: one key of this process on each master. A missing key proves that its node
+ * has lost its data, even without a lost connection (FLUSHALL on one node). Markers move with their hash slots.
  *
  * @param {{ client: import('ioredis').Cluster }} dependencies
  */
 export function createMarkers ({ client }) {
   const id = randomUUID()
-  /** Markers that were written, by tag; bounded by MAX_TAGS. @type {Set<number>} */
+  /** Tags of written markers; bounded by MAX_TAGS. @type {Set<number>} */
   const written = new Set()
 
-  /** @returns {number[]} a tag for each master that has slots; the same ones as long as no slot moves */
+  /** @returns {number[]} a tag for each master that has hash slots; stable unless hash slots move */
   function tags () {
     /** @type {Map<string, number>} */
     const byNode = new Map()
@@ -32,8 +32,8 @@ export function createMarkers ({ client }) {
 
   return {
     /**
-     * @returns {Promise<boolean>} whether a node has lost what was written before. Of one that is away nothing is
-     *   known: its return is told by `onBack`
+     * @returns {Promise<boolean>} whether a node has lost a marker. An unavailable node does not count: `onBack` covers
+     *   it when it returns
      */
     async look () {
       let lost = false

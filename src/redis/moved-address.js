@@ -2,26 +2,25 @@ import { Backoff } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 
 /**
- * Notices that the address of a single Redis leads to another server by now: a failover moves the address (virtual IP,
- * proxy, name), and the connections to the server before it may live on. That one cannot take writes any more: as a
- * replica it answers READONLY, or MASTERDOWN while it has no master; isolated, with `min-replicas-to-write`,
- * NOREPLICAS.
+ * Detects that the address of a single Redis leads to another server: a failover moves the address (virtual IP, proxy,
+ * name), while connections to the previous server may stay open. The previous server accepts no writes: as a replica it
+ * replies READONLY, or MASTERDOWN while it has no master; isolated, with `min-replicas-to-write`, NOREPLICAS.
  *
- * A healthy master that simply has no replica answers the same. So a second connection asks who is there, and ours
- * leaves for another server only: nothing that waits for an answer is lost, and nothing registered anew, as long as
- * there is no better place.
+ * A healthy master without a replica replies NOREPLICAS as well. So a second connection reads the run id of the server
+ * at the address, and the client reconnects only if it is another one: otherwise commands in progress would fail, and
+ * all registrations would be repeated, without a benefit.
  */
 
-/** What a server answers that cannot take writes; within scripts as well. */
+/** Replies of a server that accepts no writes, also from within scripts. */
 const CANNOT_WRITE = /^(?:READONLY|NOREPLICAS|MASTERDOWN)\b/
-/** From one look to the next, ms: the first at once, then further and further apart. */
+/** Pause between two looks, ms: the first look is immediate, then the pauses grow. */
 const PAUSE = { min: 250, max: 5000 }
-/** So long after the last such answer the next one is looked at at once, ms. */
+/** Time without one of these replies after which the next one causes an immediate look, ms. */
 const CALM = 30_000
 
 /**
  * @param {import('ioredis').Redis} redis
- * @returns {Promise<string | undefined>} what a server is called from its start to its end; undefined: it does not say
+ * @returns {Promise<string | undefined>} id of the server from its start to its end; undefined: unknown
  */
 export const runIdOf = async (redis) => /^run_id:(\w+)/m.exec(await redis.info('server'))?.[1]
 
@@ -36,7 +35,7 @@ export function createElsewhere ({ client, log }) {
   let nextAt = -Infinity
   let notedAt = -Infinity
 
-  /** @returns {Promise<string | undefined>} who is at our address now */
+  /** @returns {Promise<string | undefined>} run id of the server at the address now */
   async function runIdThere () {
     const probe = client.duplicate({ lazyConnect: true, retryStrategy: () => null })
     probe.on('error', () => {}) // connect rejects as well
@@ -51,12 +50,12 @@ export function createElsewhere ({ client, log }) {
   async function look () {
     const [here, there] = await Promise.all([runIdOf(client), runIdThere()])
     if (here === undefined || there === undefined || here === there || client.status !== 'ready') return
-    log.warn('the address of redis leads to another server now: leaving the one that takes no writes')
+    log.warn('the address of redis leads to another server now: leaving the server that accepts no writes')
     client.disconnect(true)
   }
 
   return {
-    /** @param {unknown} error what any command was rejected with */
+    /** @param {unknown} error of any command */
     note (error) {
       if (!(error instanceof Error) || !CANNOT_WRITE.test(error.message)) return
       const now = systemClock.monotonic()
@@ -67,7 +66,7 @@ export function createElsewhere ({ client, log }) {
       notedAt = now
       if (looking || now < nextAt) return
       looking = true
-      // who cannot be asked is asked again
+      // after a failure the next error causes another look
       look().catch(() => {}).finally(() => {
         looking = false
         nextAt = systemClock.monotonic() + backoff.next()

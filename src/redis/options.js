@@ -1,16 +1,15 @@
 import { Backoff } from '../common/backoff.js'
 
 /**
- * No answer for so long, while one is expected: the connection is dead, ms. Longer than a slow fork or script takes.
+ * Timeout of a reply, ms: after it the connection is closed. Longer than a slow fork or script.
  */
 export const ANSWER_TIMEOUT = 2000
 export const RECONNECT = { min: 50, max: 2000 }
 
 /**
- * How every connection behaves. A command fails at once while there is no connection, within ANSWER_TIMEOUT if Redis
- * hangs, and with its connection if that breaks; it is never sent a second time behind our back, because a
- * publication without origin would then be there twice. What is to be tried again is tried again by whoever knows
- * what it is.
+ * Options of every connection. A command fails at once while there is no connection, within ANSWER_TIMEOUT if Redis
+ * hangs, and with its connection if that breaks. ioredis must never send a command again by itself: a publication
+ * without an origin would be published twice. Retries are up to the caller, which knows whether they are safe.
  *
  * @param {string} name shown in CLIENT LIST
  * @returns {import('ioredis').RedisOptions}
@@ -22,7 +21,7 @@ export function connectionOptions (name) {
     connectTimeout: ANSWER_TIMEOUT,
     socketTimeout: ANSWER_TIMEOUT,
     enableOfflineQueue: false,
-    // 0 rejects what waits for its answer when the connection closes; without it ioredis forgets these commands
+    // 0 rejects commands without a reply when the connection closes; without it ioredis forgets these commands
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
@@ -30,7 +29,7 @@ export function connectionOptions (name) {
   }
 }
 
-/** @returns {{ retryStrategy: () => number, reset: () => void }} spread over time, for ever */
+/** @returns {{ retryStrategy: () => number, reset: () => void }} retries with backoff, without a limit */
 export function reconnectForEver () {
   const backoff = new Backoff(RECONNECT)
   return { retryStrategy: () => backoff.next(), reset: () => backoff.reset() }
@@ -48,9 +47,9 @@ export function clusterOptions (name, urls, retryStrategy) {
   return {
     lazyConnect: true,
     clusterRetryStrategy: retryStrategy,
-    // A node's commands wait for it only while it is being connected to, at most ANSWER_TIMEOUT; see refuseWhenDown.
+    // commands are queued only while their node is connecting, ANSWER_TIMEOUT at most; see refuseWhenDown
     enableOfflineQueue: true,
-    // 0: a command whose connection broke is not sent again
+    // 0: commands are not sent again after their connection broke
     retryDelayOnFailover: 0,
     slotsRefreshTimeout: ANSWER_TIMEOUT,
     slotsRefreshInterval: 10_000,
@@ -63,7 +62,7 @@ export function clusterOptions (name, urls, retryStrategy) {
       : {}),
     redisOptions: {
       ...connectionOptions(name),
-      // nodes that are found later have no URL to take these from
+      // nodes that are discovered later have no URL with these
       ...(username === '' ? {} : { username: decodeURIComponent(username) }),
       ...(password === '' ? {} : { password: decodeURIComponent(password) }),
       ...(tls ? { tls: {} } : {})

@@ -2,14 +2,14 @@ import { systemClock } from '../common/clock.js'
 import { LogLimit } from '../common/log-limit.js'
 import { isForbidden } from './errors.js'
 
-/** So long after the last one nothing is refused any more, ms: whatever does not get through is tried again sooner. */
+/** Time after the last refusal until it is considered resolved, ms. Longer than the pause between retries. */
 const SHOWN_FOR = 10_000
-/** What ioredis and we would like to know or say, and do without where the user may not. */
+/** Commands that ioredis and inkcast can do without. */
 const OPTIONAL = new Set(['info', 'client'])
 
 /**
- * Remembers that Redis refuses our user what we need, for the log and the readiness check: to whoever asked it is
- * `unavailable`, which tells nobody what to change.
+ * Remembers missing permissions of inkcast's user in Redis, for the log and the readiness check: callers only get
+ * `unavailable`, which does not show what to change.
  *
  * @param {{ log: import('../common/log.js').Log, now?: () => number }} dependencies
  */
@@ -18,7 +18,7 @@ export function createRefusals ({ log, now = systemClock.monotonic }) {
   let refusedAt = -Infinity
   const logLimit = new LogLimit({ clock: { monotonic: now } })
   return {
-    /** @param {unknown} error what any command was rejected with */
+    /** @param {unknown} error of any command */
     note (error) {
       if (!(error instanceof Error) || !isForbidden(error)) return
       if (
@@ -26,13 +26,13 @@ export function createRefusals ({ log, now = systemClock.monotonic }) {
         error.message.startsWith('NOPERM')
       )
         return
-      // of a script Redis tells its hash and line as well
+      // for a script Redis appends its hash and line
       reason = error.message.replace(/ script: .*$/s, '')
       refusedAt = now()
-      if (logLimit.due()) log.warn({ reason }, 'redis refuses what inkcast needs, trying again')
+      if (logLimit.due()) log.warn({ reason }, 'redis refuses what inkcast needs, retrying')
     },
 
-    /** @returns {string | null} what Redis refused lately */
+    /** @returns {string | null} the last refusal, if it is recent */
     get reason () { return now() - refusedAt < SHOWN_FOR ? `Redis refuses what inkcast needs: ${reason}` : null }
   }
 }

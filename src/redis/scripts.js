@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /**
  * The Lua scripts in scripts/: `<name>-<number of keys>.lua`, with n for any number of them. A line
- * `--@include <name>` stands for a file of scripts/include. They are sent as EVALSHA, in full the first time on a
- * connection and again where Redis has lost them (NOSCRIPT), by ioredis.
+ * `--@include <name>` includes a file of scripts/include. ioredis sends them as EVALSHA, in full the first time on a
+ * connection and after Redis has lost them (NOSCRIPT).
  *
  * @typedef {string | number | Buffer} Argument
  *
@@ -45,7 +45,7 @@ const FOLDER = new URL('scripts/', import.meta.url)
 const read = (file) =>
   readFileSync(new URL(file, FOLDER), 'utf8').replace(/^--@include (\w+)$/gm, (_, name) => read(`include/${name}.lua`))
 
-/** Replies that hold envelopes: no bytes may be taken for text. */
+/** Scripts whose replies contain envelopes, which must not be decoded as text. */
 const BINARY = new Set(['history'])
 
 /**
@@ -58,12 +58,12 @@ export function defineScripts (client) {
   for (const file of readdirSync(FOLDER)) {
     const [, name, keyCount] = /^([a-z]+)-(\d+|n)\.lua$/.exec(file) ?? []
     if (name === undefined) continue
-    // a name of its own, so that no command of Redis is replaced
+    // prefixed, to replace no command of Redis
     const command = `inkcast_${name}`
     const counted = keyCount === 'n'
     client.defineCommand(command, { lua: read(file), ...(counted ? {} : { numberOfKeys: Number(keyCount) }) })
     const method = BINARY.has(name) ? `${command}Buffer` : command
-    // ioredis flattens what it is given, once: that spares copies of long lists
+    // ioredis flattens its arguments one level deep, so long lists need not be copied
     scripts[name] = counted
       ? (keys, args) => /** @type {any} */ (client)[method](keys.length, keys, args)
       : (keys, args) => /** @type {any} */ (client)[method](keys, args)

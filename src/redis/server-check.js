@@ -1,12 +1,12 @@
 import { Cluster } from 'ioredis'
 
-/** Sharded pub/sub came with it. */
+/** The first version with sharded pub/sub. */
 const LEAST_VERSION = 7
 
 /**
  * @param {import('ioredis').Redis | Cluster} client connected
  * @param {import('../common/log.js').Log} log
- * @throws {Error} that says what to change
+ * @throws {Error} with the fix in its message
  */
 export async function checkServer (client, log) {
   const isCluster = client instanceof Cluster
@@ -16,7 +16,7 @@ export async function checkServer (client, log) {
     try {
       info = await node.info('server')
     } catch (error) {
-      // a user may lack the right to INFO, and a node of a cluster may be down: neither proves anything
+      // proves nothing: the user may lack the permission for INFO, or a node of the cluster may be down
       log.warn(
         { reason: error instanceof Error ? error.message : String(error) },
         'the version of redis could not be checked'

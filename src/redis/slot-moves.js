@@ -1,7 +1,7 @@
 /**
- * Says of a document whose node changed that it came from a node that is alive, and so has lost nothing: its slot was
- * moved. Otherwise a node that finds a generation that is not its own has to take its data for those of a replica, or
- * of a disk, that were behind. Why: docs/decisions/0094-generations-of-redis.md
+ * Decides whether a document with another generation than its node's came with a moved hash slot from a node that is
+ * still alive; then it is complete. Otherwise the data may come from a replica or a disk that was behind.
+ * Why: docs/decisions/0094-generations-of-redis.md
  */
 
 /** The replication id of a master, as include/generation.lua shortens it. */
@@ -9,39 +9,38 @@ const ID_LENGTH = 20
 
 /**
  * @param {string} info INFO replication
- * @returns {string | undefined} undefined: it is no master, or does not tell
+ * @returns {string | undefined} undefined: not a master, or without a replication id
  */
 export function generationIn (info) {
   return /^role:master/m.test(info) ? /^master_replid:(\w+)/m.exec(info)?.[1].slice(0, ID_LENGTH) : undefined
 }
 
 /**
- * @typedef {object} Nodes what is needed of a Cluster
- * @property {(slot: number) => string | undefined} ownerOf key of the node that had a slot when the cluster was last
- *   looked at
- * @property {(nodeKey: string) => Promise<string | undefined>} ask for the generation of a node
- * @property {() => void} refresh the cluster is to be looked at again
+ * @typedef {object} Nodes the required part of a Cluster
+ * @property {(slot: number) => string | undefined} ownerOf key of the node that had a hash slot at the last refresh
+ * @property {(nodeKey: string) => Promise<string | undefined>} ask reads the generation of a node
+ * @property {() => void} refresh requests another refresh of the cluster's hash slots
  *
- * @typedef {{ owner: string | undefined, seen: ReadonlyMap<string, string> }} Place the node that had a slot, and
- *   generations by node that were asked for before
+ * @typedef {{ owner: string | undefined, seen: ReadonlyMap<string, string> }} Place the node that had a hash slot, and
+ *   the generations by node that had been read before
  */
 
 const SLOTS = 16_384
 
 /** @param {Nodes} nodes */
 export function createSlotMoves ({ ownerOf, ask, refresh }) {
-  /** By slot; empty until the generations of all nodes are known. @type {(string | undefined)[]} */
+  /** By hash slot; empty until the generations of all nodes are known. @type {(string | undefined)[]} */
   let owners = []
   /** @type {Map<string, string>} by node */
   let seen = new Map()
-  /** Where slots were that have changed their node. @type {Map<number, Place>} */
+  /** Previous places of moved hash slots. @type {Map<number, Place>} */
   const before = new Map()
 
   /** @param {string} nodeKey */
   const askQuietly = (nodeKey) => ask(nodeKey).catch(() => undefined)
 
   return {
-    /** To be called when the cluster has been looked at. Never rejects. */
+    /** To be called after each refresh of the cluster's hash slots. Never rejects. */
     async look () {
       const now = Array.from({ length: SLOTS }, (_, slot) => ownerOf(slot))
       const keys = [...new Set(now)].filter((key) => key !== undefined)
@@ -55,19 +54,19 @@ export function createSlotMoves ({ ownerOf, ask, refresh }) {
       const generations = await Promise.all(keys.map(askQuietly))
       seen = new Map(keys.flatMap((key, i) => generations[i] === undefined ? [] : [[key, generations[i]]]))
       owners = []
-      // a slot may have moved while they were asked
+      // a hash slot may have moved while the generations were read
       if (seen.size === keys.length) refresh()
     },
 
-    /** It was connected to (again), and may be another one. @param {string} nodeKey */
+    /** To be called after a (re)connect: the node may be another server. @param {string} nodeKey */
     forget (nodeKey) { seen = new Map([...seen].filter(([key]) => key !== nodeKey)) },
 
     /**
      * @param {number} slot
-     * @param {string} noted generation of what lies there
+     * @param {string} noted generation of the document
      * @param {string} current generation of the node that has it now
-     * @returns {Promise<string>} `<noted>><current>` if it was moved from a node that is still alive, to one that was
-     *   already, else ''. Never rejects
+     * @returns {Promise<string>} `<noted>><current>` if the hash slot was moved from a node that is still alive to a
+     *   node that was alive at that time, otherwise ''. Never rejects
      */
     async of (slot, noted, current) {
       for (const { owner, seen: then } of [

@@ -1,24 +1,24 @@
 import { runIdOf } from './moved-address.js'
 import { connectionOptions, reconnectForEver } from './options.js'
 
-/** A connection that only listens would not notice that the other side is gone, ms between two looks. */
+/** Interval of pings, ms: without them an idle subscriber would not notice that the server is gone. */
 const PING_INTERVAL = 5000
 
 /**
  * @typedef {object} SubscriberEvents
  * @property {(connection: SubscriberConnection) => void} onReady connected (again), with no channel subscribed
- * @property {(connection: SubscriberConnection) => void} onClose nothing is subscribed any more
- * @property {(connection: SubscriberConnection) => void} onMoved the server has taken channels away, their slots have
- *   left it
+ * @property {(connection: SubscriberConnection) => void} onClose all its subscriptions are lost
+ * @property {(connection: SubscriberConnection) => void} onMoved the server has unsubscribed channels, because their
+ *   hash slots have moved
  * @property {(connection: SubscriberConnection, channel: string, payload: Buffer) => void} onMessage
  *
  * @typedef {{ name: 'ssubscribe' | 'sunsubscribe', channels: string[] }} SubscriberCommand
  */
 
-/** One connection for sharded pub/sub, to one node. Reconnects for ever; what is subscribed is its owner's care. */
+/** One connection for sharded pub/sub, to one node. Reconnects without a limit; its owner subscribes the channels. */
 export class SubscriberConnection {
   #closed = false
-  /** Of the server that it is connected to, where that is known. @type {string | undefined} */
+  /** Run id of the connected server, if known. @type {string | undefined} */
   runId
 
   /**
@@ -39,7 +39,7 @@ export class SubscriberConnection {
     redis.on('ready', () => {
       reconnect.reset()
       this.runId = undefined
-      // before the first channel: after it a connection may ask nothing but PING
+      // before the first channel: a subscriber may send few commands other than PING
       runIdOf(redis).then((runId) => { this.runId = runId }, () => {})
       if (!this.#closed) onReady(this)
     })
@@ -51,12 +51,12 @@ export class SubscriberConnection {
     )
     redis.connect().catch(() => {})
     this.pinger = setInterval(() => {
-      // an answer that does not come ends the connection (socketTimeout)
+      // without a reply the connection ends (socketTimeout)
       if (this.ready) redis.ping().catch(() => {})
     }, PING_INTERVAL).unref()
   }
 
-  /** Bytes that came over the connection it has now. */
+  /** Bytes received over the current connection. */
   get received () { return this.redis.stream?.bytesRead ?? 0 }
 
   get ready () { return this.redis.status === 'ready' && !this.#closed }
@@ -73,9 +73,9 @@ export class SubscriberConnection {
     return commands.map((_, i) => results?.[i]?.[0] ?? null)
   }
 
-  /** @returns {ReadonlySet<string>} the channels that the server has confirmed and not taken away */
+  /** @returns {ReadonlySet<string>} the channels that the server has confirmed and not unsubscribed */
   subscribed () {
-    // ioredis keeps this record for its own resubscribing; channels that a migration takes away are named nowhere else
+    // ioredis keeps this record for its own resubscribing; only it shows the channels that a migration unsubscribes
     const { condition } =
       /** @type {{ condition?: { subscriber: false | { channels: (kind: string) => string[] } } }} */ (
         /** @type {unknown} */ (this.redis)
@@ -83,7 +83,6 @@ export class SubscriberConnection {
     return new Set(condition?.subscriber ? condition.subscriber.channels('ssubscribe') : [])
   }
 
-  /** Drops the connection and makes another one. */
   reconnect () { this.redis.disconnect(true) }
 
   close () {

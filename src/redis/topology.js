@@ -1,19 +1,18 @@
 /**
- * Which node a channel belongs to, and how to connect to it.
+ * Maps channels to nodes, and connects to nodes.
  *
  * @typedef {object} Topology
- * @property {(slot: number) => string | undefined} nodeOf key of the node that has it; undefined while that is not
- *   known
- * @property {(nodeKey: string) => boolean} has whether there is such a node now
+ * @property {(slot: number) => string | undefined} nodeOf key of the node that has the hash slot; undefined: unknown
+ * @property {(nodeKey: string) => boolean} has whether the node exists now
  * @property {(nodeKey: string, options: import('ioredis').RedisOptions) => import('ioredis').Redis | undefined} connect
- *   a new connection of its own, not yet connected; undefined if the node is gone
- * @property {() => void} refresh something has moved: look again
- * @property {(listener: () => void) => void} onChange called after each look
+ *   creates a connection that is not yet connected; undefined if the node is gone
+ * @property {() => void} refresh reads the hash slots again, because some have moved
+ * @property {(listener: () => void) => void} onChange called after each refresh
  * @property {boolean} single whether all channels may be named in one command
  * @property {() => void} stop
  */
 
-/** Looks at a cluster in motion are at least so far apart, ms. */
+/** Delay of a refresh, ms: requests within it share one. */
 const REFRESH_PAUSE = 50
 
 /**

@@ -1,13 +1,13 @@
--- Takes a worker number for a process: the one its slot had before, else the lowest that is free.
+-- Leases a worker number to a process: the previous number of its slot, otherwise the lowest free one.
 -- KEYS  1 expiry of each number (sorted set, ms)  2 owner of each number (hash, JSON)  3 number of each slot (hash)
---       4 incarnation of each number that has one (hash)  5 incarnations that have ended by themselves (list)
--- ARGV  1 slot  2 owner as JSON, with its token  3 lease time, ms  4 how many numbers there are
+--       4 incarnation of each number that has one (hash)  5 incarnations that have ended themselves (list)
+-- ARGV  1 slot  2 owner as JSON, with its token  3 lease time, ms  4 total of worker numbers
 --       5 token of an owner that is known to be dead, or ''
--- Returns the number and its incarnation, or -1 when all are taken.
+-- Returns the number and its incarnation, or -1 if all are taken.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
--- Free: nobody has it, its lease has ended, or its owner is dead.
+-- Free: without an owner, with an expired lease, or with a dead owner.
 local function free (number)
   local owner = redis.call('HGET', KEYS[2], number)
   if not owner or cjson.decode(owner).token == ARGV[5] then return true end
@@ -42,7 +42,8 @@ redis.call('ZADD', KEYS[1], string.format('%.0f', now + tonumber(ARGV[3])), numb
 redis.call('HSET', KEYS[2], number, ARGV[2])
 redis.call('HSET', KEYS[3], ARGV[1], number)
 
--- Incarnations of a number only grow: the time at which it was taken, which also tells them apart where Redis has lost the one before.
+-- Incarnations of a number always increase: the time of the lease, which makes them distinct even if Redis has lost the
+-- previous one.
 local incarnation = now
 local last = redis.call('HGET', KEYS[4], number)
 if last then

@@ -1,16 +1,19 @@
--- Notes how far the healing of a Kafka partition is: what documents have lost of it is read from Kafka again.
+-- Notes the state of healing of a Kafka partition: its records that documents have lost are read from Kafka again.
 --
--- KEYS  1 mark of the partition: the newest of its records that was ingested, "<offset>.<leader epoch>"  2 its healing (include/healing.lua)
--- ARGV  1 the generation in which that is so, '' to ask only  2 state ('begun', 'done', 'failed')  3 how long a mark lives when it is written, s  4 seconds to keep it
--- Returns the generation, the state in it ('' if there is none), the mark ('' if there is none) and the age of the mark, s; in another generation than ARGV[1] nothing is noted.
+-- KEYS  1 mark of the partition: the newest of its ingested records, "<offset>.<leader epoch>"
+--       2 its healing (include/healing.lua)
+-- ARGV  1 the generation of this state, '' to read only  2 state ('begun', 'done', 'failed')
+--       3 lifetime of a mark when it is written, s  4 seconds to keep the state
+-- Returns the generation, its state ('' if there is none), the mark ('' if there is none) and the age of the mark, s.
+-- The state is noted only if ARGV[1] is the current generation.
 --@include generation
 --@include healing
--- More generations than that without a record in a document are too many.
+-- Maximum number of older generations. A document without a record in more generations than this is not healed.
 local OLDER = 16
 local current = generation()
 local of, state, older = readHealing(redis.call('GET', KEYS[2]))
 if of ~= current then
-  -- What had failed before stays failed; what was written after that has not.
+  -- Generations before a failed one stay failed; logs written in the failed one or later can be healed.
   older = (state == 'failed' or not of) and (of or '') or older .. ' ' .. of
   local names = {}
   for name in string.gmatch(older, '%S+') do names[#names + 1] = name end

@@ -1,9 +1,9 @@
--- What comes after a position, as one snapshot.
+-- Reads the records after a position, as one snapshot.
 --
 -- KEYS  1 log  2 meta
--- ARGV  1 epoch  2 offset  3 most records  4 bytes after which no more records are read
--- Returns nothing if there is no log, or Redis may have lost the end of it; else epoch, last offset, and either 0 (not this epoch or past its end),
--- 1 (no longer all there), or 2 and the envelopes, the first one that of ARGV[2] + 1.
+-- ARGV  1 epoch  2 offset  3 maximum number of records  4 bytes after which no more records are read
+-- Returns nothing if there is no log, or Redis may have lost the end of it; otherwise epoch, last offset, and either
+-- 0 (another epoch, or past the end), 1 (records are missing), or 2 and the envelopes, beginning with ARGV[2] + 1.
 --@include generation
 local found = redis.call('HMGET', KEYS[2], 'e', 'o', 'g')
 if not found[1] or not found[2] or not goesOn(found[3], generation()) then return {} end
@@ -12,7 +12,7 @@ local last, limit, maxBytes = tonumber(found[2]), tonumber(ARGV[3]), tonumber(AR
 local offset = tonumber(ARGV[2])
 if found[1] ~= ARGV[1] or offset > last then return {found[1], found[2], 0} end
 
--- Read in small steps: a reply of Redis lies in the memory of Lua as a whole, and a record may have a megabyte.
+-- Small steps: Lua holds each reply of Redis in memory, and a record may have a megabyte.
 local STEP = 16
 local result = {found[1], found[2], 2}
 local bytes, count = 0, 0

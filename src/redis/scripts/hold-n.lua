@@ -1,22 +1,25 @@
 -- Records which workers hold users, members and documents, and decides which of them informs the business services.
 --
--- An entry is `<told>|<teller>|<holders>`. Holders are incarnations of workers, separated by commas. (Workers of earlier versions append the number
--- of their connections to a document's holder, `=<count>`; both forms occur during a rolling update.) `told` is what the services know:
--- 1 it is held, 0 it is not. When a change makes that wrong, its holder becomes the teller until it reports what it has told. Meanwhile no other holder
--- tells anything about this entry, so the services receive the changes in their order.
+-- An entry is `<told>|<teller>|<holders>`. Holders are incarnations of workers, separated by commas. (Workers of
+-- earlier versions append the number of their connections to a document's holder, `=<count>`; both forms occur during a
+-- rolling update.) `told` is the state last reported to the services: 1 held, 0 not held. When a change makes it
+-- outdated, its holder becomes the teller until it confirms the report. Meanwhile no other holder reports anything about
+-- this entry, so the services receive the changes in their order.
 --
 -- KEYS  for each change: the hash of its entry
 -- ARGV  1 the holder (an incarnation)  2 '1' there are services, '0' there are none: `told` follows the state
---       3... one change each, in a single argument, because arguments are what a call costs: '+' held from now on, '-' no longer, '=' as before;
---       what the holder has told ('1', '0', or '.' nothing; also assumed to be told if there is no entry); then nothing for a user or a document,
---       `:<uid>` for a member. The field of an entry is the uid of a member, '' for the others
--- Returns one character per change, what the holder has to tell: '1', '0', or '.' nothing. A teller that did not report is given the state again.
+--       3... one change each, in a single argument, because the cost of a call grows with its arguments: '+' held from
+--       now on, '-' no longer held, '=' unchanged; then the state that the holder has reported ('1', '0', or '.' for
+--       none; also assumed as reported if there is no entry); then `:<uid>` for a member, nothing for a user or a
+--       document. The field of an entry is the uid for a member, '' for the others
+-- Returns one character per change, the state that the holder must report: '1', '0', or '.' for none. A teller that did
+-- not confirm receives the state again.
 local holder, services = ARGV[1], ARGV[2] == '1'
 
 local function hold(key, argument)
   local change, told_now, kind = string.match(argument, '^(.)(.)(.?)')
   local field = kind == ':' and string.sub(argument, 4) or ''
-  -- usually there is no other holder: one look at the hash shows that, while a document with hundreds of members has a long list to go through
+  -- usually there is no other holder, which one command shows; a document with hundreds of members has a long list
   if change == '+' then
     local known = not services or told_now == '1'
     if redis.call('HSETNX', key, field, (known and '1||' or '0|' .. holder .. '|') .. holder) == 1 then return known and '.' or '1' end

@@ -1,4 +1,4 @@
--- Whether a worker number has an owner that lives, as far as is known.
+-- Whether the lease of a worker number is valid.
 -- KEYS  1 expiry of each number (sorted set, ms)
 -- ARGV  1 number
 local expiry = redis.call('ZSCORE', KEYS[1], ARGV[1])

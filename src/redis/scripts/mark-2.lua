@@ -1,8 +1,9 @@
--- Stores how far a Kafka partition was ingested, unless this is a generation of Redis in which nobody has looked what it has lost of it: the mark says that.
+-- Stores the mark of a Kafka partition, unless healing of this generation of Redis has not begun: until then the stored
+-- mark shows which records of the partition Redis may have lost.
 --
 -- KEYS  1 mark of the partition  2 its healing (heal-2.lua)
 -- ARGV  1 mark  2 seconds to keep it  3 the generation in which it was reached
--- Returns 1 if it is stored.
+-- Returns 1 if it was stored.
 --@include generation
 local of = string.match(redis.call('GET', KEYS[2]) or '', '^(%S+)')
 local current = generation()

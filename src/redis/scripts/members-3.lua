@@ -1,10 +1,10 @@
 -- A page of a document's members.
 --
 -- KEYS  1 connections  2 order  3 meta (see presence-4.lua)
--- ARGV  1 uid after which to begin, '' for the first page  2 most members  3 connections listed of a member
---       4 bytes of bodies after which the page ends
--- Returns version, members of the document, '1' if only their number is told, uid after which there are more ('' if there
--- are none), then for each connection its uid, its id and its body; those of a user one after the other.
+-- ARGV  1 uid after which to begin, '' for the first page  2 maximum number of members
+--       3 maximum number of listed connections per member  4 bytes of bodies after which the page ends
+-- Returns version, number of members, '1' if the document is count-only, uid after which there are more ('' if there
+-- are none), then for each connection its uid, its id and its body; connections of a user are consecutive.
 local connections, order = KEYS[1], KEYS[2]
 local limit, maxListed, maxBytes = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local STEP = 100
@@ -37,7 +37,7 @@ while more do
     end
     listed = listed + 1
     if listed > maxListed then
-      -- on with the next user, however many there are of this one
+      -- skip the remaining connections of this user
       min = '(' .. uid .. '\1'
       more = true
       break

@@ -1,7 +1,7 @@
--- Connections of one worker in a document.
+-- Reads the connections of one worker in a document.
 -- KEYS  1 connections (see presence-4.lua)
--- ARGV  1 what their ids begin with
--- Returns for each its id and the incarnation of the worker process it was of.
+-- ARGV  1 prefix of their ids
+-- Returns for each its id and the incarnation of its worker.
 local result = {}
 local all = redis.call('HGETALL', KEYS[1])
 for i = 1, #all, 2 do

@@ -1,16 +1,17 @@
--- The end of a document's log; a document that has none gets an epoch, so that whoever joins it can resume later.
+-- Reads the end of a document's log; a document without a log gets an epoch, so that its clients can resume later.
 --
 -- KEYS  1 log  2 meta
--- ARGV  1 epoch to begin if there is no log, or Redis may have lost the end of it  2 seconds to keep the meta of a log without records  3 of one with records
---       4 the move of its slot, see goesOn; '' none, '?' ask
---       5 seconds for somebody to begin to heal it  6 to end that
--- Returns epoch, last offset, and 1 where Redis may have lost records and another epoch has begun.
+-- ARGV  1 epoch to begin if there is no log, or Redis may have lost the end of it
+--       2 seconds to keep the meta of a log without records  3 of a log with records
+--       4 the move of its hash slot, see goesOn; '' none, '?' ask
+--       5 timeout for the begin of healing, s  6 for the end of healing, s
+-- Returns epoch, last offset, and 1 if Redis may have lost records and another epoch has begun.
 --@include generation
 --@include healing
 local found = redis.call('HMGET', KEYS[2], 'e', 'o', 'g', 'k')
 local current = generation()
 
--- For how long this generation is known to somebody, s. Only with a single Redis.
+-- Time since the first call in this generation, s. Only with a single Redis.
 local function knownFor ()
   local now = redis.call('TIME')[1]
   local of, since = string.match(redis.call('GET', 'inkcast:generation') or '', '^(%S+) (%d+)$')

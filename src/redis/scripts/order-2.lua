@@ -1,8 +1,8 @@
--- Keeps a kick or revoke of a user, and says which workers have connections of the user.
+-- Stores a kick or revoke of a user, and reads which workers have connections of the user.
 --
--- KEYS  1 the user's workers (sorted set: worker number by the second at which the note expires)
---       2 orders about the user (sorted set: name of the order by when it was last given, ms)
--- ARGV  1 name of the order  2 seconds that orders are kept  3 how many of them  4 name of what the oldest give way to
+-- KEYS  1 the user's workers (sorted set: worker number by the second at which the registration expires)
+--       2 orders about the user (sorted set: name of the order by the time of the last one, ms)
+-- ARGV  1 name of the order  2 seconds to keep orders  3 maximum number of orders  4 name that replaces the oldest
 -- Returns the time of the order, ms, and the worker numbers.
 local workers, orders = KEYS[1], KEYS[2]
 local time = redis.call('TIME')

@@ -1,8 +1,8 @@
--- The ends of logs.
+-- Reads the ends of logs.
 --
 -- KEYS  for each log: its meta
--- Returns for each its epoch and its last offset, both nil if there is no log (or something else in its place), and 1 if Redis may have lost
--- the end of it: open-2 decides.
+-- Returns for each its epoch and its last offset, both nil if there is no log (or another type in its place), and 1 if
+-- Redis may have lost the end of it: then open-2 decides.
 --@include generation
 local current = generation()
 local ends = {}

@@ -1,13 +1,14 @@
--- Applies what has happened to connections in one document, and publishes what that changes for its members.
+-- Applies changes of connections in one document, and publishes the resulting changes of its members.
 --
 -- KEYS  1 connections (hash: id -> uid \0 client \0 incarnation \0 body; a body is JSON)
---       2 order (sorted set, all scores 0: uid \0 id), by which a user's connections are found and members are paged
---       3 meta (hash: "v" version, "n" members, "c" 1: only their number is told)
+--       2 order (sorted set, all scores 0: uid \0 id), to find the connections of a user and to page members
+--       3 meta (hash: "v" version, "n" members, "c" 1: count-only)
 --       4 channel (sharded)
--- ARGV  1 members of whom each is told  2 share of it below which they are told again  3 connections listed of a member
---       4 incarnation of the worker  5 seconds to keep it all  6 seconds to keep the version of a document where nobody is
---       then five for each change: op ('+' '=' '-' '~', see src/presence/contract.js), id, uid, client, body; with '-' and
---       '~' the client is the incarnation that the connection must be of, '' for any
+-- ARGV  1 number of members above which the document becomes count-only  2 share of it at which lists begin again
+--       3 maximum number of listed connections per member  4 incarnation of the worker  5 seconds to keep all keys
+--       6 seconds to keep the version of a document without members
+--       then five for each change: op ('+' '=' '-' '~', see src/presence/contract.js), id, uid, client, body; with '-'
+--       and '~' the client is the incarnation that the connection must have, '' for any
 -- Returns the version.
 local connections, order, meta, channel = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local maxMembers, maxListed, incarnation = tonumber(ARGV[1]), tonumber(ARGV[3]), ARGV[4]
@@ -22,7 +23,7 @@ local function parse (entry)
   return string.sub(entry, 1, a - 1), string.sub(entry, a + 1, b - 1), string.sub(entry, b + 1, c - 1), string.sub(entry, c + 1)
 end
 
--- Ids of a user's connections; none has a control character in its id.
+-- Ids of a user's connections; ids contain no control characters.
 local function idsOf (uid, limit)
   local ids = redis.call('ZRANGEBYLEX', order, '[' .. uid .. '\0', '(' .. uid .. '\1', 'LIMIT', 0, limit)
   for i, key in ipairs(ids) do ids[i] = string.sub(key, #uid + 2) end
@@ -77,7 +78,7 @@ for i = 7, #ARGV, 5 do
 end
 if #touched == 0 then return string.format('%.0f', version) end
 
--- Text that is put together rather than encoded: a body is JSON already.
+-- JSON is concatenated rather than encoded, because a body is JSON already.
 local quote = cjson.encode
 local function list (items) return '[' .. table.concat(items, ',') .. ']' end
 local function quoted (ids)

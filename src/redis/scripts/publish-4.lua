@@ -1,33 +1,36 @@
--- Appends entries to the log of one document and publishes each to the workers that are subscribed, all or nothing.
+-- Appends entries to the log of one document and publishes each to the subscribed workers, all or nothing.
 --
 -- KEYS  1 log (stream, entry id "<offset>-0", field "v" the envelope)
---       2 meta (hash: "e" epoch, "o" last offset, "g" generation of Redis (include/generation.lua), "k" the source of all
---       its records, if it is one and they can be healed (include/healing.lua),
---       "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" where that is known)
---       3 channel (sharded)  4 idempotency keys (sorted set, by when they came, seconds since 1970)
+--       2 meta (hash: "e" epoch, "o" last offset, "g" generation of Redis (include/generation.lua), "k" the source of
+--       its records, if all have the same source and can be healed (include/healing.lua),
+--       "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" if the leader epoch is known)
+--       3 channel (sharded)  4 idempotency keys (sorted set, by the time of their record, seconds since 1970)
 -- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
---       5 seconds to know an idempotency key  6 how many of them  7 the move of its slot, see goesOn; '' none, '?' ask
---       8 the generation in which what Redis has lost of the source is read again from where that begins, '' if none is known; '-' nothing is healed
---       then five for each entry: source ('' for none), sequence as in meta, '1' if ephemeral, idempotency key ('' for none), envelope
--- Returns the epoch ('' if nothing was to be kept), then for each entry its offset, 0 if ephemeral, or -1 - <last offset>
--- if it was a duplicate.
+--       5 lifetime of an idempotency key, s  6 maximum number of these keys
+--       7 the move of its hash slot, see goesOn; '' none, '?' ask
+--       8 the generation for which the source is read again from the first record that Redis may have lost, '' if
+--       unknown; '-' nothing is healed
+--       then five for each entry: source ('' for none), sequence as in meta, '1' if ephemeral, idempotency key ('' for
+--       none), envelope
+-- Returns the epoch ('' if all entries are ephemeral), then for each entry its offset, 0 if ephemeral, or
+-- -1 - <last offset> for a duplicate.
 --@include generation
 --@include healing
 local log, meta, channel, keys = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
--- Lua prints numbers from 1e14 on with an exponent; they are whole and exact up to 2^53.
+-- Lua prints numbers from 1e14 on with an exponent; integers are exact up to 2^53.
 local function digits (number)
   return string.format('%.0f', number)
 end
 
--- Seconds since 1970; it stands still while a script runs.
+-- Seconds since 1970; constant while a script runs.
 local function now ()
   local time = redis.call('TIME')
   return time[1] + time[2] / 1e6
 end
 
--- All or nothing also where a permission of our user was taken away: Redis looks at each command by itself, and one that was refused
--- behind an XADD would leave a log that meta does not know of. (XADD is the first to write, and so stays out of it.)
+-- All or nothing also if a permission of inkcast's user was removed: Redis checks each command by itself, and a command
+-- refused after an XADD would leave a log that does not match its meta. (XADD is the first write and needs no check.)
 local may = redis.acl_check_cmd
 local allowed = may('SPUBLISH', channel, '') and may('HGET', meta, 'e') and may('HSET', meta, 'e', '') and may('EXPIRE', meta, '1') and may('INFO', 'replication') and may('HDEL', meta, 'k')
 for i = 12, #ARGV, 5 do
@@ -44,7 +47,8 @@ local sequences = {}
 local appended, binds, begun = false, false, 0
 local results = {''}
 
--- Another log begins: Redis may have lost the end of this one, whose offsets must not be given again, or it is no longer of one source.
+-- Begins another log: Redis may have lost the end of the current one, whose offsets must not be assigned again, or its
+-- records no longer have one source.
 local function beginAnew ()
   redis.call('DEL', log)
   epoch, offset, noted, bound, healing = ARGV[1] .. (begun == 0 and '' or begun), 0, current, false, false
@@ -63,7 +67,7 @@ local function open ()
   if goesOn(noted, current, ARGV[7]) then return end
   if ARGV[7] == '?' then return asksForMove(noted, current) end
   if not bound or ARGV[9] ~= bound or ARGV[8] == '-' then return beginAnew() end
-  -- Of Kafka: the same call decides for all of its entries, which are of one partition.
+  -- Entries of a call are from one Kafka partition, so one decision holds for all of them.
   local state = healingOf(bound, noted, current)
   if state == 'failed' then return beginAnew() end
   if ARGV[8] ~= current then return redis.error_reply('UNHEALED ' .. current) end
@@ -75,8 +79,8 @@ local function append (envelope)
   local id = digits(offset + 1) .. '-0'
   local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[2], id, 'v', envelope)
   if type(added) == 'table' and added.err then
-    -- The stream is ahead of meta: that was lost (expired, evicted) or restored. Going on would fail for ever, so another
-    -- log begins. Only the first entry of a call can get here, so no entry of this call is lost.
+    -- The stream is ahead of meta, which was lost (expired, evicted) or restored. Each further XADD would fail, so
+    -- another log begins. Only the first entry of a call can get here, so no entry of this call is lost.
     if appended or not string.find(added.err, 'equal or smaller', 1, true) then return added end
     redis.call('DEL', log)
     epoch, offset, healing = ARGV[1], 0, false
@@ -86,8 +90,8 @@ local function append (envelope)
   appended = true
 end
 
--- The set lives on with each new key, so that its members may be older than they are known for. While records come again it must be found out
--- what was known when they came first, which is less long ago than MARGIN: the second result says that it cannot.
+-- Each new key extends the lifetime of the set, so it may contain expired keys. During healing the question is whether
+-- a key was known when its record was first published, at most MARGIN ago. Second result: true if that is undecidable.
 local MARGIN = 600
 local function isKnown (key)
   local at = redis.call('ZSCORE', keys, key)
@@ -103,8 +107,9 @@ local function remember (key)
   redis.call('EXPIRE', keys, ARGV[5] + MARGIN)
 end
 
--- A later leader epoch is newer whatever its offset: the partition may have lost its end. Earlier versions store sequences without an
--- epoch, and compare with tonumber, for which the epoch is a fraction: then the offset alone decides.
+-- A later leader epoch is newer whatever its offset: the partition may have lost its end. Earlier versions store
+-- sequences without an epoch, and compare with tonumber, for which the epoch is a fraction: then the offset alone
+-- decides.
 local function isCovered (sequence, last)
   if not last then return false end
   local offset, epoch = string.match(sequence, '^(%d+)%.?(%d*)$')
@@ -130,7 +135,7 @@ for i = 9, #ARGV, 5 do
     else
       local mixed = bound and bound ~= source
       if mixed or (healing and unsure) then beginAnew() end
-      -- one that has had several goes on without: it would begin anew with every change
+      -- a log that has had several sources stays unbound: otherwise each change of source would begin another epoch
       if offset == 0 and not bound and not mixed and source ~= '' and ARGV[8] ~= '-' then
         bound = source
         binds = true
@@ -138,11 +143,11 @@ for i = 9, #ARGV, 5 do
       failed = append(envelope)
       if failed then return failed end
       if key ~= '' then remember(key) end
-      -- what was there before is read by all when it is there again
+      -- no live delivery of healed records: clients read the log when it is complete again
       if not healing then redis.call('SPUBLISH', channel, epoch .. ':' .. digits(offset) .. ':' .. envelope) end
       results[#results + 1] = offset
     end
-    -- also where the key was known: the record may be offered again when the key is forgotten
+    -- also for a known key: Kafka may deliver the record again after the key has expired
     if source ~= '' and not covered then sequences[source] = sequence end
   end
 end

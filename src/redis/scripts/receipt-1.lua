@@ -1,9 +1,9 @@
--- Notes what a worker knows of the receipt of a record, and hands out all parts, once, when nothing more is to come.
+-- Notes a worker's part of the receipt of a record, and returns all parts, once, as soon as they are complete.
 --
--- KEYS  1 parts (hash: worker number by how many members it asks, or, once it has done, by its part as a JSON object)
--- ARGV  1 worker number  2 what to note; '' to have all parts as they are  3 '1' if it is noted only where the worker has
---       noted something already (if not, the parts were handed out, and what it had noted counts)  4 seconds to keep it
--- Returns the parts, or nothing if some are still to come or they were handed out.
+-- KEYS  1 parts (hash: worker number -> number of members it asks, later its finished part as a JSON object)
+-- ARGV  1 worker number  2 the part; '' to read all parts as they are  3 '1' to note it only if the worker has noted a
+--       part before (otherwise the parts were already returned, with the earlier one)  4 seconds to keep it
+-- Returns the parts, or nothing if some are unfinished or all were already returned.
 local key, worker, part = KEYS[1], ARGV[1], ARGV[2]
 if part ~= '' then
   if ARGV[3] == '1' and redis.call('HEXISTS', key, worker) == 0 then return {} end

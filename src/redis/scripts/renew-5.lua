@@ -1,10 +1,10 @@
--- Keeps a worker number for another lease time, and the secret that all workers share.
+-- Renews the lease of a worker number, and keeps the secret that all workers share.
 -- KEYS  1 expiry of each number (sorted set, ms)  2 owner of each number (hash, JSON)  3 the shared secret
---       4 incarnation of each number that has one (hash)  5 incarnations that have ended by themselves (list)
--- ARGV  1 number  2 token of the owner  3 lease time, ms; 0: give the number back
---       4 owner as JSON, to be written again where Redis has lost its data  5 a secret for when there is none  6 incarnation
--- Returns the shared secret, or '' when somebody else has the number now, the incarnation: another one where the lease had ended, and 1 where
--- nobody had the number: Redis has lost its data.
+--       4 incarnation of each number that has one (hash)  5 incarnations that have ended themselves (list)
+-- ARGV  1 number  2 token of the owner  3 lease time, ms; 0: release the number
+--       4 owner as JSON, written again after Redis has lost its data  5 a secret, used if there is none  6 incarnation
+-- Returns the shared secret, or '' if another process has the number now; the incarnation, a new one if the lease had
+-- ended; and 1 if the number had no owner, which means that Redis has lost its data.
 local owner = redis.call('HGET', KEYS[2], ARGV[1])
 if owner and cjson.decode(owner).token ~= ARGV[2] then return { '', ARGV[6], 0 } end
 local incarnation = ARGV[6]

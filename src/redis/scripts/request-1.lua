@@ -1,9 +1,11 @@
--- Begins a request with an idempotency key, unless it was made before.
+-- Begins a request with an idempotency key, unless it is a duplicate.
 --
--- KEYS  1 request (hash: "f" fingerprint, "t" trace id, "p" the process that is at it, "u" until when, ms, "a" its answer)
--- ARGV  1 fingerprint  2 trace id  3 ms for which it may be in work  4 seconds to keep it  5 process: it is not at it any more, if it ever was
--- Returns "new" and the trace id to use, which is the earlier one when nobody is at it any more; "done" and its answer;
--- "busy", or "other" when the same key came with another fingerprint.
+-- KEYS  1 request (hash: "f" fingerprint, "t" trace id, "p" the process that works on it, "u" deadline of this work,
+--       ms, "a" its response)
+-- ARGV  1 fingerprint  2 trace id  3 maximum duration of the work, ms  4 seconds to keep the request
+--       5 calling process: it has given up any earlier attempt of its own
+-- Returns "new" and the trace id to use, the earlier one if a previous attempt was given up; "done" and its response;
+-- "busy"; or "other" if the key was used with another fingerprint.
 local found = redis.call('HMGET', KEYS[1], 'f', 't', 'u', 'a', 'p')
 if found[1] and found[1] ~= ARGV[1] then return {'other'} end
 if found[4] then return {'done', found[4]} end

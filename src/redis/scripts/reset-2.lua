@@ -1,8 +1,8 @@
--- Begins another epoch of a document, unless somebody else has done so already. What is known of sources stays.
+-- Begins another epoch of a document, unless another process has done so already. Sequences of sources stay.
 --
 -- KEYS  1 log  2 meta
--- ARGV  1 epoch that cannot be trusted any more  2 epoch to begin
--- Returns 1 if it was this call that did it.
+-- ARGV  1 epoch to replace  2 epoch to begin
+-- Returns 1 if this call began it.
 --@include generation
 if redis.call('HGET', KEYS[2], 'e') ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])

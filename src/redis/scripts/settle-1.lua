@@ -1,7 +1,7 @@
--- Ends what request-1.lua began.
+-- Ends a request that request-1.lua began.
 --
 -- KEYS  1 request
--- ARGV  1 its answer; '' if it failed: the next one with the same key tries again  2 fingerprint  3 seconds to keep it
+-- ARGV  1 its response; '' if it failed: the next request with this key is a retry  2 fingerprint  3 seconds to keep it
 if ARGV[1] ~= '' then
   redis.call('HSET', KEYS[1], 'f', ARGV[2], 'a', ARGV[1])
   redis.call('EXPIRE', KEYS[1], ARGV[3])

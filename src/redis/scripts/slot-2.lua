@@ -1,4 +1,4 @@
--- Who had the number of a slot last.
+-- Reads the last owner of the number of a slot.
 -- KEYS  1 owner of each number (hash, JSON)  2 number of each slot (hash)
 -- ARGV  1 slot
 -- Returns the owner as JSON, or nil.

@@ -1,9 +1,10 @@
--- Notes which users a worker has connections of, and tells what was ordered about them. A note expires unless it is renewed.
+-- Registers users that have connections to a worker, and reads the orders about them. A registration expires unless it
+-- is renewed.
 --
--- KEYS  two for each user: its workers (sorted set: worker number by the second at which the note expires), and orders
---       about it (sorted set, see order-2.lua)
--- ARGV  1 worker number  2 seconds until a note expires  3 a character for each user: '+' it has some, '-' it has none any more
--- Returns for each user with '+' and orders about it: its place, from 0, then names and times of the orders.
+-- KEYS  two for each user: its workers (sorted set: worker number by the second at which the registration expires), and
+--       orders about it (sorted set, see order-2.lua)
+-- ARGV  1 worker number  2 seconds until a registration expires  3 a character for each user: '+' register, '-' remove
+-- Returns for each user with '+' and with orders: its index, from 0, then names and times of the orders.
 local now, ops = tonumber(redis.call('TIME')[1]), ARGV[3]
 local ordered = {}
 for i = 1, #ops do

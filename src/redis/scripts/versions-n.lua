@@ -1,8 +1,8 @@
--- The versions of documents' members; whoever asks has members there, so they are kept.
+-- Reads the presence versions of documents; the caller has members there, so their lifetime is extended.
 --
 -- KEYS  for each document: connections, order, meta (see presence-4.lua)
--- ARGV  1 seconds to keep them, '0' to leave that as it is
--- Returns for each its version, nil if nobody is there.
+-- ARGV  1 seconds to keep them, '0' to keep the lifetime unchanged
+-- Returns for each its version, nil if there is none.
 local versions = {}
 for i = 3, #KEYS, 3 do
   local version = redis.call('HGET', KEYS[i], 'v')

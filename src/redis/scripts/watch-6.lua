@@ -1,15 +1,19 @@
--- Ends the workers whose lease has run out, tells which have ended, and hands out what is to be cleaned up after them.
+-- Ends the workers whose lease has expired, returns those that have ended, and assigns cleanups to the caller.
 --
--- A lease that ran out while nobody watched may belong to a worker that lives and could not renew it either (Redis was away):
--- all get another lease time then.
+-- A lease that expired without a watcher may belong to a live worker that could not renew it (Redis was unavailable):
+-- in this case all leases are extended by another lease time.
 --
 -- KEYS  1 expiry of each number (sorted set, ms)  2 incarnation of each number that has one (hash)
---       3 incarnations that have ended by themselves (list)  4 ended ones (sorted set, ms, each at a time of its own)
---       5 ended ones that are not cleaned up (sorted set, by when somebody may begin, ms)  6 when somebody last watched, ms
--- ARGV  1 tell those that ended after this time, ms; '' for none  2 lease time, ms  3 a pause longer than this, ms, means that nobody watched
---       4 how long after its last sign of life what a worker held is kept, ms  5 how long a claim to
---       clean up lasts, ms  6 how many claims are wanted  7 how long ended ones are told, ms  8 one that the caller has claimed and works on, or ''
--- Returns the time of the newest one that has ended, ms until the next lease runs out (-1: there is none), those that ended, those to be cleaned up.
+--       3 incarnations that have ended themselves (list)  4 ended ones (sorted set, ms, each at a time of its own)
+--       5 ended ones that are not cleaned up (sorted set, by the time at which cleaning may begin, ms)
+--       6 time of the last watch, ms
+-- ARGV  1 return those that ended after this time, ms; '' for none  2 lease time, ms
+--       3 longest pause between two watches, ms; after a longer one leases may have expired without a watcher
+--       4 how long the state of a worker is kept after its last renewal, ms  5 how long a claim to clean up lasts, ms
+--       6 maximum number of claims to return  7 how long ended ones are returned, ms
+--       8 the claim that the caller works on, or ''
+-- Returns the time of the newest end, ms until the next lease expires (-1: there is none), those that ended, those that
+-- the caller has to clean up.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local text = function (number) return string.format('%.0f', number) end
