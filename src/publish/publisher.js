@@ -3,8 +3,8 @@ import { publicError } from '../common/errors.js'
 import { checkPublication, OPERATORS } from '../wire/publication.js'
 
 /**
- * The way of every publication to the bus: a signal of a client, a record from Kafka, a request to the api without
- * Kafka, the loopback uplink and the demo's documents. It counts results and measures the time since the producer.
+ * Publishes to the bus for all sources: signals of clients, records from Kafka, requests to the api without Kafka, the
+ * loopback uplink and the demo's documents. It counts results and measures the time since the producer.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @typedef {import('../bus/contract.js').Entry} Entry
@@ -14,8 +14,8 @@ import { checkPublication, OPERATORS } from '../wire/publication.js'
  *   'ephemeral' | 'receipt'>>} NewPublication default: no exceptions, not ephemeral, no receipt
  *
  * @typedef {object} PublishOptions
- * @property {string} source who publishes, as receivers see it
- * @property {boolean} [checked] `checkValue` has seen the value already; default false
+ * @property {string} source name of the publisher, as receivers see it
+ * @property {boolean} [checked] `checkValue` has accepted the value already; default false
  */
 
 /** @typedef {ReturnType<typeof createPublisher>} Publisher */
@@ -32,11 +32,11 @@ export function createPublisher ({ bus, limits, metrics, clock = systemClock }) 
   const producedIngested = metrics.stage_milliseconds.labels('produced_ingested')
 
   /**
-   * Publishes what `checkPublication` has accepted, in one call of the bus. A call that fails counts nothing: its
-   * outcome may be unknown, and callers offer it again.
+   * Publishes entries that `checkPublication` has accepted, in one call of the bus. A failed call is not counted: its
+   * outcome may be unknown, and callers retry it.
    *
    * @param {Entry[]} entries of one lane (`laneOf`)
-   * @returns {Promise<Published[]>} rejects with what the bus rejects with
+   * @returns {Promise<Published[]>} rejects with the error of the bus
    */
   async function publishChecked (entries) {
     const published = await bus.publish(entries)
@@ -58,7 +58,7 @@ export function createPublisher ({ bus, limits, metrics, clock = systemClock }) 
      *
      * @param {NewPublication} publication
      * @param {PublishOptions} options
-     * @returns {Promise<Published>} rejects with what `checkPublication` throws, or the bus rejects with
+     * @returns {Promise<Published>} rejects with the error of `checkPublication` or of the bus
      */
     async publish (publication, { source, checked }) {
       /** @type {Publication} */
@@ -74,19 +74,19 @@ export function createPublisher ({ bus, limits, metrics, clock = systemClock }) 
     },
 
     /**
-     * Counts a record that its way in has refused, once it is safe elsewhere.
+     * Counts a record that ingest or the api has refused, after it was stored elsewhere.
      * @param {string} operator as its producer wrote it
      * @param {import('../common/errors.js').InkcastError} error
      */
     refused (operator, error) { metrics.records.count(operatorLabel(operator), error.code) },
 
     /**
-     * Counts a record without a log that was executed before, or is too old to tell.
+     * Counts a record without a log that was skipped: executed before, or too old to know.
      * @param {Publication} publication
      */
     passedOver ({ operator }) { metrics.records.count(operator, 'passed_over') }
   }
 }
 
-/** @param {string} operator @returns {string} `unknown` if it is none: text of a producer must not become a label */
+/** @param {string} operator @returns {string} `unknown` for others: text of a producer must not become a label */
 const operatorLabel = (operator) => OPERATORS.has(operator) ? operator : 'unknown'

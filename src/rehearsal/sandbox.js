@@ -24,27 +24,27 @@ import { Directory } from '../gateway/directory.js'
 import { createGateway } from '../gateway/server.js'
 
 /**
- * Where the self-test and the warm-up play: a gateway of its own, with nothing behind it (a bus in memory, no metrics
- * that anybody sees, no log), and clients that talk to it over loopback. It takes whoever knows a secret that is made
- * for this one test, so a stranger who finds the port meanwhile gets nothing.
+ * The environment of the self-test and the warm-up: a separate gateway without external services (a bus in memory,
+ * private metrics, a silent log), and clients that connect to it over loopback. Clients log in with a secret that is
+ * generated for one run, so other processes that find the port cannot use it.
  *
  * @typedef {import('../wire/packet.js').Codec} Codec
  * @typedef {Parameters<typeof createGateway>[0]} Dependencies
  *
- * @callback CreateParts what takes the place of the sandbox's own
+ * @callback CreateParts creates replacements for parts of the sandbox
  * @param {Pick<Dependencies, 'directory' | 'uplink' | 'metrics' | 'log' | 'clock'> & { secret: string }} own
  * @returns {Partial<Dependencies>}
  */
 
 /**
- * @param {import('../config/load.js').Config} config the worker's own; also its certificate is used
+ * @param {import('../config/load.js').Config} config of the worker, including its certificate
  * @param {CreateParts} [createParts]
  */
 export async function openSandbox (config, createParts = () => ({})) {
   const secret = randomBytes(32).toString('base64url')
   const log = createLog({ level: 'silent', pretty: false, role: 'self-test' })
   const metrics = createMetrics({ processMetrics: false })
-  // what is tested are hooks: a limit of the worker's may be smaller than what that takes
+  // default limits: the worker's own may be too small for the test
   const { history, limits } = loadConfig({ env: {} })
   const hub = createMemoryHub({ history, clock })
   const uplink = { start: async () => {}, stop: async () => {}, send: async () => {} }
@@ -83,13 +83,13 @@ export async function openSandbox (config, createParts = () => ({})) {
   const gateway = createGateway(dependencies)
   const parts = gateway.parts.filter(({ name }) => name === 'bus' || name === 'sessions')
   for (const part of parts) await part.start?.()
-  // Not the HTTP server's own `listen`: node:cluster would give all workers one port between them.
+  // not the HTTP server's own `listen`: with node:cluster all workers would share one port
   const listener = net.createServer((socket) => { gateway.httpServer.emit('connection', socket) })
   await listen(listener, { host: '127.0.0.1', port: 0, exclusive: true })
   const { port } = /** @type {net.AddressInfo} */ (listener.address())
   const address = `//127.0.0.1:${port}/socket.io/?EIO=4`
   const secure = config.gateway.tlsCertFile === undefined ? '' : 's'
-  // nobody has signed a certificate for this address
+  // the certificate is not valid for this address
   const agent = secure
     ? new https.Agent({ keepAlive: true, rejectUnauthorized: false })
     : new http.Agent({ keepAlive: true })
@@ -99,14 +99,14 @@ export async function openSandbox (config, createParts = () => ({})) {
   return {
     gateway,
     secret,
-    /** @returns {net.Socket} bare, to the same port */
+    /** @returns {net.Socket} a plain socket (TLS with a certificate) to the same port */
     dial: () =>
       secure
         ? tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
         : net.connect({ port, host: '127.0.0.1', noDelay: true }),
 
     /**
-     * Clients that begin with a WebSocket get a session of Engine.IO's own meanwhile.
+     * During the test, clients that begin with a WebSocket get a session of Engine.IO itself.
      * @template T
      * @param {() => Promise<T>} test
      * @returns {Promise<T>}
@@ -121,7 +121,7 @@ export async function openSandbox (config, createParts = () => ({})) {
       }
     },
 
-    /** @param {Codec} codec @param {string} [sid] of a polling session that it takes over */
+    /** @param {Codec} codec @param {string} [sid] of a polling session to upgrade */
     async connect (codec, sid) {
       const client = new SandboxClient(
         codec,
@@ -164,7 +164,7 @@ export async function openSandbox (config, createParts = () => ({})) {
   }
 }
 
-/** A WebSocket client that speaks Socket.IO, as little as it takes. */
+/** A minimal Socket.IO client over WebSocket. */
 class SandboxClient {
   #decoder
   #wake = () => {}
@@ -211,8 +211,8 @@ class SandboxClient {
   }
 
   /**
-   * @param {() => boolean} condition looked at with everything that arrives
-   * @param {string} what is waited for
+   * @param {() => boolean} condition checked after each message
+   * @param {string} what name of the condition, for errors
    */
   async until (condition, what) {
     while (!condition()) {

@@ -9,21 +9,21 @@ import { FIRST_ACK_ID } from '../receipts/receipt.js'
 import { openSandbox } from './sandbox.js'
 
 /**
- * The self-test of private parts (common/hooks.js): checks that each does its job with the installed libraries, also
- * after tools that watch a process have patched them. Real clients connect over loopback, every part is used as the
- * gateway uses it, and everything that arrives is compared.
+ * The self-test of private parts (common/hooks.js): checks that each works with the installed libraries, even if
+ * monitoring tools have patched them. Real clients connect over loopback, each part is used in the same way as by the
+ * gateway, and all received data is compared.
  *
  * @typedef {Awaited<ReturnType<typeof openSandbox>>} Sandbox
  */
 
-/** Takes 30 ms where the machine is idle; the longest that a start may wait for it, ms. */
+/** Timeout of the self-test, ms. It takes 30 ms on an idle machine. */
 const PATIENCE = 10_000
 
 /**
  * @param {object} dependencies
  * @param {import('../config/load.js').Config} dependencies.config
  * @param {import('../common/log.js').Log} dependencies.log
- * @returns {Promise<boolean>} false: Socket.IO's own paths have to be taken; never rejects
+ * @returns {Promise<boolean>} false: the gateway must use Socket.IO's own paths; never rejects
  */
 export async function testHooks ({ config, log }) {
   if (!mayHook('socket.io')) return false
@@ -33,7 +33,7 @@ export async function testHooks ({ config, log }) {
   let sandbox
   let step = 'a listener on 127.0.0.1'
   const tooLong = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`nothing came within ${PATIENCE} ms`)), PATIENCE)
+    timer = setTimeout(() => reject(new Error(`no response within ${PATIENCE} ms`)), PATIENCE)
   })
   try {
     sandbox = await openSandbox(config)
@@ -92,7 +92,7 @@ const record = (event, payload, codec, receipt) =>
     receipt
   )
 
-/** What clients get of a record. @param {string} event @param {unknown} payload */
+/** A record as clients receive it. @param {string} event @param {unknown} payload */
 const got = (event, payload) => [event, payload, { guid: 'self-test', traceId: event, ts: 1 }]
 
 const PAYLOAD = { text: 'Grüße 👩‍👩‍👧'.repeat(20), list: [1, null, { a: true }] }
@@ -105,19 +105,19 @@ async function testWebSocket (sandbox, codec) {
   const client = await sandbox.connect(codec)
   const { received } = client
   client.send({ type: PacketType.CONNECT, data: { token: sandbox.secret } })
-  await client.until(() => received.length >= 2, 'the answer to CONNECT')
+  await client.until(() => received.length >= 2, 'the response to CONNECT')
   const connection = sandbox.connection(received[1].data?.sid)
-  must(connection !== undefined, 'the connection does not have the id that it was given')
+  must(connection !== undefined, 'the connection has another id than assigned')
   const { conn, socket } = connection
 
   client.send({ type: PacketType.EVENT, id: 1, data: ['doc:leave', { guid: 'self-test' }] })
-  await client.until(() => received.length >= 3, 'the answer to an event')
-  must(received[2].type === PacketType.ACK && received[2].id === 1, 'an event is not answered')
-  must(takesCompressed(conn) === connection.context.outbox.compresses, 'compression was not agreed on')
+  await client.until(() => received.length >= 3, 'the response to an event')
+  must(received[2].type === PacketType.ACK && received[2].id === 1, 'an event gets no acknowledgement')
+  must(takesCompressed(conn) === connection.context.outbox.compresses, 'compression was not negotiated')
   must(Object.values(conn).every((value) => typeof value?.hasRef !== 'function'), 'Engine.IO has a timer of its own')
   received.length = 0
 
-  // past the queue, through the queue, and Socket.IO's own between them
+  // directly, through the queue, and an event of Socket.IO itself in between
   const acknowledged = new Promise((resolve) => { connection.acknowledged = resolve })
   connection.deliver(record('joined', PAYLOAD, codec, { ackId: FIRST_ACK_ID, ask () {} }))
   connection.deliver(record('binary', [Buffer.from([1, 0x1e]), Buffer.alloc(0)], 'msgpack'))
@@ -138,24 +138,24 @@ async function testWebSocket (sandbox, codec) {
         got('queued', PAYLOAD)
       ]
     ),
-    'not what was sent, or in another order'
+    'events are changed or in another order'
   )
-  must(received[0].id === FIRST_ACK_ID, 'no acknowledgement is asked for')
+  must(received[0].id === FIRST_ACK_ID, 'no acknowledgement is requested')
   client.send({ type: PacketType.ACK, id: FIRST_ACK_ID, data: [] })
   client.send({ type: PacketType.ACK, id: received[2].id, data: ['yes'] })
   must(await acknowledged === FIRST_ACK_ID && await answered === 'yes', 'an acknowledgement is lost')
   received.length = 0
 
   const [{ data, frame }] = record('direct', PAYLOAD, codec).messages(codec)
-  // what was written last is known to be on its way some turns later
+  // it takes some turns until the last write is reported as done
   for (let turns = 0; turns < 10 && !(conn.transport.writable && conn.writeBuffer.length === 0); turns++) await turn()
   must(
     conn.writeFrames(connection.context.outbox.frameOf({ data, frame }, takesCompressed(conn))),
-    'a WebSocket with nothing to do takes no frame'
+    'an idle WebSocket accepts no frame'
   )
   conn.sendPing()
   const pong = new Promise((resolve) => { conn.once('heartbeat', resolve) })
-  // the frame is what counts
+  // the frame is sent, not the data
   conn.write(typeof data === 'string' ? data : `2["data"]`, { wsPreEncodedFrame: [frame], compress: false })
   socket.emit('end')
   await client.until(() => received.length >= 4, 'a frame, a ping and a frame')
@@ -164,7 +164,7 @@ async function testWebSocket (sandbox, codec) {
       received.map((one) => one.data ?? one),
       [got('direct', PAYLOAD), '2', got('direct', PAYLOAD), ['end']]
     ),
-    'frames do not arrive as they were made'
+    'frames are changed or in another order'
   )
   client.ws.send('3')
   await pong
@@ -173,11 +173,11 @@ async function testWebSocket (sandbox, codec) {
   socket.once('disconnect', (why) => { reason = why })
   conn.terminate('ping timeout')
   await client
-    .until(() => client.closed, 'the end of a connection that is given up')
-    .catch(() => must(client.closed, 'a connection that is given up stays open'))
+    .until(() => client.closed, 'the end of a terminated connection')
+    .catch(() => must(client.closed, 'a terminated connection stays open'))
   must(
     reason === 'ping timeout' && sandbox.gateway.connections === 0 && sandbox.gateway.engine.clientsCount === 0,
-    'something is left of a connection that was given up'
+    'a terminated connection is not removed completely'
   )
 }
 
@@ -186,36 +186,36 @@ async function testPolling (sandbox) {
   const { sid } = JSON.parse((await sandbox.poll()).slice(1))
   await sandbox.poll(sid, `40${JSON.stringify({ token: sandbox.secret })}`)
   const connection = sandbox.connection(JSON.parse((await sandbox.poll(sid)).slice(2)).sid)
-  must(connection !== undefined, 'there is no connection')
+  must(connection !== undefined, 'the connection does not exist')
   connection.deliver(record('polled', PAYLOAD, 'json'))
   connection.deliver(record('again', PAYLOAD, 'json'))
   connection.flush()
   const expected = [got('polled', PAYLOAD), got('again', PAYLOAD)].map((args) => `42${JSON.stringify(args)}`)
-  // the first one may be answered alone
+  // a response may contain the first one only
   let text = await sandbox.poll(sid)
   if (!text.includes('\u001e')) text += `\u001e${await sandbox.poll(sid)}`
-  must(text === expected.join('\u001e'), 'a poll is not answered with what was sent')
+  must(text === expected.join('\u001e'), 'the responses to polls differ from the sent events')
 
   const client = await sandbox.connect('json', sid)
   const { received } = client
   client.ws.send('2probe')
-  await client.until(() => received.length >= 1, 'the answer to a probe')
+  await client.until(() => received.length >= 1, 'the response to a probe')
   connection.deliver(record('upgrading', PAYLOAD, 'json'))
   connection.flush()
   client.ws.send('5')
-  await client.until(() => received.length >= 2, 'what was sent during an upgrade')
+  await client.until(() => received.length >= 2, 'the event sent during an upgrade')
   connection.deliver(record('upgraded', PAYLOAD, 'json'))
   connection.flush()
-  await client.until(() => received.length >= 3, 'what was sent after an upgrade')
+  await client.until(() => received.length >= 3, 'the event sent after an upgrade')
   must(
     isDeepStrictEqual(
       received.slice(1).map(({ data }) => data),
       [got('upgrading', PAYLOAD), got('upgraded', PAYLOAD)]
     ),
-    'an upgrade changes what is sent'
+    'an upgrade changes events'
   )
   client.ws.close()
   await client
     .until(() => client.closed, 'the end')
-    .catch(() => must(client.closed, 'a connection that is closed stays open'))
+    .catch(() => must(client.closed, 'a closed connection stays open'))
 }

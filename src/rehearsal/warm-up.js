@@ -7,38 +7,37 @@ import { createAccess } from '../documents/access.js'
 import { openSandbox } from './sandbox.js'
 
 /**
- * The code of a handshake is slow until it has run some hundred times, and the first clients of a new worker are many:
- * those of the one before it. So it runs for nobody first, before the worker is ready.
- * How, and what it gains: docs/decisions/0005-warm-up.md
+ * The code of a handshake is slow until it has run some hundred times, and a new worker gets many clients at once:
+ * those of its predecessor. So the worker makes handshakes with itself before it is ready.
+ * Method and gain: docs/decisions/0005-warm-up.md
  */
 
 /**
- * @typedef {{ handshakes: number, time: number }} Extent how many handshakes, and the longest that a start may take
- *   longer for them, ms
+ * @typedef {{ handshakes: number, time: number }} Extent number of handshakes, and their maximum duration, ms
  */
 
-/** A worker that was killed is to be replaced within 2 s. @type {Extent} */
+/** For the replacement of a killed worker, which must be ready within 2 s. @type {Extent} */
 export const QUICK = Object.freeze({ handshakes: 1000, time: 600 })
-/** More gain nothing. @type {Extent} */
+/** More handshakes gain nothing. @type {Extent} */
 export const THOROUGH = Object.freeze({ handshakes: 3000, time: 3000 })
-/** Handshakes that a sandbox is asked for at once: some of them wait, as those of real clients do in a storm. */
+/** Simultaneous handshakes per sandbox: above the limit, so that some are queued, as in a burst of real clients. */
 const ROUND = 1.5 * PER_TURN
-/** No answer for so long, ms: something is wrong, and the start goes on. */
+/** Timeout of a response, ms: after it the warm-up fails, and the start continues. */
 const PATIENCE = 5000
-/** Documents of a sandbox, which its clients join in turn. */
+/** Documents of a sandbox; its clients join one each, in turn. */
 const DOCUMENTS = 10
-/** How long a token holds, s. */
+/** Lifetime of a token, s. */
 const LIFETIME = 3600
 
 /**
- * After the worker's own gateway was made, with the hooks.
+ * To be called after the worker's own gateway was created, with its hooks.
  *
  * @param {object} options
  * @param {import('../config/load.js').Config} options.config
  * @param {Extent} options.extent
- * @param {import('./sandbox.js').CreateParts} options.createParts of the kind that the worker has
+ * @param {import('./sandbox.js').CreateParts} options.createParts parts of the same kinds as the worker's
  * @param {import('../common/log.js').Log} options.log
- * @returns {Promise<number>} handshakes that were made; never rejects
+ * @returns {Promise<number>} number of handshakes made; never rejects
  */
 export async function warmUp ({ config, extent, createParts, log }) {
   const open = () => openSandbox(config, (own) => ({
@@ -49,7 +48,7 @@ export async function warmUp ({ config, extent, createParts, log }) {
   /** @type {Sandbox[]} */
   const sandboxes = []
   try {
-    // with one, V8 would make code for the parts of that one only
+    // two: with a single one V8 would specialize code for the parts of that one
     while (sandboxes.length < 2) sandboxes.push(await open())
     return await makeHandshakes(sandboxes, extent)
   } catch (error) {
@@ -66,17 +65,17 @@ export async function warmUp ({ config, extent, createParts, log }) {
 
 /**
  * Exported for tests: it runs in production only.
- * @param {Pick<Sandbox, 'dial' | 'secret'>[]} sandboxes side by side
+ * @param {Pick<Sandbox, 'dial' | 'secret'>[]} sandboxes used concurrently
  * @param {Extent} extent
- * @param {number} [patience] for each answer, ms
- * @returns {Promise<number>} handshakes that were made
+ * @param {number} [patience] timeout of each response, ms
+ * @returns {Promise<number>} number of handshakes made
  */
 export async function makeHandshakes (sandboxes, { handshakes: most, time }, patience = PATIENCE) {
   const end = systemClock.monotonic() + time
   const exp = Math.trunc(systemClock.now() / 1000) + LIFETIME
   let begun = 0
 
-  /** @param {number} i each is another user @param {(claims: Record<string, unknown>) => string} sign */
+  /** @param {number} i number of the user @param {(claims: Record<string, unknown>) => string} sign */
   function says (i, sign) {
     const token = sign({ ...CLAIMS[i % CLAIMS.length](exp), sub: `warm-up-${i}` })
     return [
@@ -94,7 +93,7 @@ export async function makeHandshakes (sandboxes, { handshakes: most, time }, pat
       begun = Math.min(most, begun + ROUND)
       const sockets = Array.from({ length: begun - first }, () => dial().on('error', () => {}))
       try {
-        // libuv accepts one connection per turn; requests over connections that were accepted come together
+        // libuv accepts one connection per turn; after these turns the requests arrive together
         for (let turn = 0; turn < sockets.length; turn++) await setImmediate()
         await Promise.all(sockets.map((socket, i) => handshake(socket, says(first + i, sign), patience)))
       } finally {
@@ -107,11 +106,11 @@ export async function makeHandshakes (sandboxes, { handshakes: most, time }, pat
 }
 
 /**
- * As little of a client as it takes, because it costs the same process: each answer is short and comes in one piece.
+ * A minimal client, because it shares the process with the gateway: each response is short and arrives in one chunk.
  * @param {import('net').Socket} socket
- * @param {readonly { bytes: Buffer, answer: string }[]} says one after the other, each when the one before was answered
+ * @param {readonly { bytes: Buffer, answer: string }[]} says requests in sequence, each sent after the last response
  * @param {number} patience ms
- * @returns {Promise<void>} after the last answer
+ * @returns {Promise<void>} after the last response
  */
 function handshake (socket, says, patience) {
   let said = 0
@@ -130,8 +129,8 @@ function handshake (socket, says, patience) {
 }
 
 /**
- * What browsers, libraries and proxies send, and what tokens claim: of more kinds than V8 makes code for one by one,
- * because what the worker's clients will send is not known.
+ * Headers of browsers, libraries and proxies, and claims of tokens, of more kinds than V8 specializes code for: the
+ * requests of the worker's real clients are unknown.
  */
 const HEADERS = [
   {

@@ -2,17 +2,17 @@ import { eventOf } from './events.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
 /**
- * Cleans up after a worker that has ended: lets go of what it held, tells the business services where nobody else holds
- * it, and deletes what is left. Every step may be done twice: what was let go is let go, what was told and confirmed is
- * told no more.
+ * Cleans up after a worker that has ended: releases what it held, sends events to the business services for users,
+ * members and documents without another holder, and deletes the worker's table of users. Each step may run twice: a
+ * repeated release changes nothing, and a confirmed event is not sent again.
  *
  * @typedef {import('./contract.js').Change} Change
  * @typedef {import('./events.js').Happening} Happening
  */
 
-/** Events on their way to the uplink at a time. */
+/** Maximum number of events in progress at the uplink. */
 const MAX_TELLING = 2000
-/** The reason told where a worker could not say more. */
+/** The reason in events of sessions whose worker has not reported another one. */
 const REASON = 'worker_gone'
 
 /**
@@ -26,8 +26,8 @@ const REASON = 'worker_gone'
 export function createCleaning ({ store, uplink, log, clock }) {
   /**
    * @param {string} name of the incarnation
-   * @param {{ change: Change, happening: Happening }[]} entries what it held
-   * @throws what the store or the uplink say first; what was told till then is confirmed
+   * @param {{ change: Change, happening: Happening }[]} entries its holdings
+   * @throws the first error of store or uplink, after confirming the events sent until then
    */
   async function letGo (name, entries) {
     let open = entries
@@ -43,7 +43,7 @@ export function createCleaning ({ store, uplink, log, clock }) {
         const records = some.map(({ told, happening }) => eventOf(told, happening))
         const results = await Promise.allSettled(records.map((record) => record && uplink.send(record)))
         failure = results.find((result) => result.status === 'rejected')
-        // it may have been taken meanwhile: then that is still to be told
+        // another worker may hold it meanwhile: `hold` then returns the next event
         open.push(
           ...some.flatMap(({ change, happening, told }, i) =>
             results[i].status === 'rejected'
@@ -63,7 +63,7 @@ export function createCleaning ({ store, uplink, log, clock }) {
     const name = incarnationName(number, incarnation)
     const began = clock.now()
     const since = clock.monotonic()
-    /** Bounded by what one worker may have open. @type {Set<string>} */
+    /** Bounded by the documents of one worker. @type {Set<string>} */
     const documents = new Set()
     let users = 0
     for await (const page of store.users(name)) {
@@ -92,7 +92,7 @@ export function createCleaning ({ store, uplink, log, clock }) {
     await store.forget(name)
     log.info(
       { workerNumber: number, users, documents: documents.size, ms: Math.round(clock.monotonic() - since) },
-      'cleaned up after a worker that has ended'
+      'cleaned up after an ended worker'
     )
   }
 }

@@ -1,49 +1,48 @@
 /**
- * Where sessions are kept for all workers. Two implementations, `createMemorySessions` (embedded mode) and
- * `createRedisSessions`, pass the same suite (test/contract/sessions.js). Each worker writes what is its own, under the
- * name of its incarnation (worker-watch.js); readers pass over what belongs to an incarnation that has ended.
+ * The store of the sessions of all workers. Two implementations, `createMemorySessions` (embedded mode) and
+ * `createRedisSessions`, pass the same suite (test/contract/sessions.js). Each worker writes its own data under the
+ * name of its incarnation (worker-watch.js); readers ignore data of an incarnation that has ended.
  *
- * There are two kinds of data. A worker's *users* are a table of its own, from which it can be told what the worker
- * had, and which vanishes with it. *Holders* are shared: which incarnations hold a user (have a connection of him, or
- * had one a moment ago), a user in a document, and a document; and whether the business services have been told.
+ * There are two kinds of data. The *users* of a worker are a table of its own, which lists its sessions and is deleted
+ * after its end. *Holders* are shared: which incarnations hold a user (have a connection of the user, or had one within
+ * the grace), a user in a document, and a document; and which state was reported to the business services.
  *
  * @typedef {object} Session
  * @property {string} sid connection id
  * @property {string} [client] stable id of the client across reconnects, if it gave one
  * @property {'websocket' | 'polling'} transport
- * @property {number} lastSeen when something was heard from it last, ms since 1970; as of when it was written, or
- *   `seen` was called, whichever is later
+ * @property {number} lastSeen time of the last packet from the client, ms since 1970, as of the last `write` or `seen`,
+ *   whichever is later
  * @property {string[]} documents guids
  *
- * @typedef {object} UserSessions what one worker knows of a user
+ * @typedef {object} UserSessions the sessions of a user on one worker
  * @property {Session[]} sessions
- * @property {string[]} away documents that the worker still holds for him, although no connection has them open any
- *   more
- * @property {{ sid: string, reason: string, at: number }} [end] his last connection, where there is none any more; at:
- *   ms since 1970
+ * @property {string[]} away documents that the worker holds for the user although no connection has them open
+ * @property {{ sid: string, reason: string, at: number }} [end] the user's last connection, if all have ended; at: ms
+ *   since 1970
  *
  * @typedef {object} Change of one holding by one holder. With a uid only, of a user; with a guid only, of a document;
  *   with both, of a user in a document
  * @property {string} [uid]
  * @property {string} [guid]
- * @property {'+' | '-' | '='} op holds it from now on; no more; as before
- * @property {Told} told what the holder has told the services, after it was asked to; '' nothing. Where nothing is
- *   known of the holding (any more), it is believed
+ * @property {'+' | '-' | '='} op held from now on; no longer held; unchanged
+ * @property {Told} told the state that the holder has reported to the services on request; '' none. A store without an
+ *   entry for the holding takes it as reported
  *
- * @typedef {'' | '0' | '1'} Told '1': somebody holds it, '0': nobody does
+ * @typedef {'' | '0' | '1'} Told '1': held, '0': without a holder
  *
- * @typedef {object} SessionStore all reject with a retryable InkcastError where the backend is away; what was asked for
- *   may have been done then
+ * @typedef {object} SessionStore all reject with a retryable InkcastError if the backend is unavailable; the call may
+ *   have been executed nevertheless
  * @property {(incarnation: string, users: [uid: string, user: UserSessions | null][]) => Promise<void>} write null:
- *   there is nothing about this user any more
- * @property {(incarnation: string, at: number) => Promise<void>} seen something was heard from each of its sessions
- *   that is written at this time, ms since 1970, or later
- * @property {(incarnation: string, changes: Change[]) => Promise<Told[]>} hold in their order, and may be repeated.
- *   Answers for each change what the holder has to tell the services now; until it says that it has (`told`), nobody
- *   else tells anything of this holding. Where there are no services, nobody has anything to tell
+ *   deletes the user
+ * @property {(incarnation: string, at: number) => Promise<void>} seen all its written sessions were heard from at this
+ *   time, ms since 1970, or later
+ * @property {(incarnation: string, changes: Change[]) => Promise<Told[]>} hold applies changes in their order; may be
+ *   repeated. Resolves for each change with the state that the holder must report to the services; until it confirms
+ *   the report (`told`), no other holder reports anything about this holding. Always '' without services
  * @property {(incarnation: string) => AsyncIterable<[uid: string, user: UserSessions][]>} users of an incarnation, page
- *   by page; a user may come twice
- * @property {(incarnation: string) => Promise<void>} forget its users
+ *   by page; a user may occur twice
+ * @property {(incarnation: string) => Promise<void>} forget deletes its users
  * @property {(uid: string) => Promise<(Session & { worker: number })[]>} sessions of a user
  */
 export {}

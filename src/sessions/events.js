@@ -1,20 +1,20 @@
 import { newTraceId } from '../wire/headers.js'
 
 /**
- * Life-cycle events as records of the uplink: what they say is in docs/kafka.md.
+ * Life-cycle events as records of the uplink; docs/kafka.md describes them.
  *
  * @typedef {object} Happening
  * @property {string} [uid]
  * @property {string} [guid]
- * @property {string} [sid] connection that made it so
+ * @property {string} [sid] connection that caused it
  * @property {number} at ms since 1970
- * @property {string} [reason] why it ended
+ * @property {string} [reason] of the end
  */
 
 /**
- * @param {'0' | '1'} told whether somebody holds it now
+ * @param {'0' | '1'} told '1': held now, '0': without a holder
  * @param {Happening} happening of a user (uid only), a document (guid only) or a user in a document
- * @returns {import('../uplink/contract.js').UplinkRecord | null} null: nobody is told that
+ * @returns {import('../uplink/contract.js').UplinkRecord | null} null: there is no event for it
  */
 export function eventOf (told, { uid, guid, sid, at, reason }) {
   if (uid === undefined && told === '1') return null

@@ -1,36 +1,36 @@
 /**
- * What a worker holds: a user (with a uid only), a document (with a guid only) or a user in a document (with both).
- * There is one or two of them for each connection, so it is small: states are bits of one number.
+ * A holding of a worker: a user (with a uid only), a document (with a guid only) or a user in a document (with both).
+ * There are one or two for each connection, so holdings are small: states are bits of one number.
  */
 
-/** It should be held: somebody is there, or left so short a time ago that he may come back. */
+/** The worker wants to hold it: it has connections, or the grace is not over. */
 export const WANTED = 1
-/** The store has it so. */
+/** The store has this worker as a holder. */
 export const HELD = 2
-/** Its last connection has gone, the grace is not over. */
+/** Its last connection has ended, the grace is not over. */
 export const AWAY = 4
-/** It waits for its turn to be brought to the store. */
+/** It is in the queue to the store. */
 export const QUEUED = 8
-/** It is on its way to the store, or to the business services. */
+/** A write to the store, or an event to the business services, is in progress. */
 export const BUSY = 16
-/** The store is to hear that this was told to the services. */
+/** The report of this state to the services must be confirmed to the store. */
 export const TOLD_HELD = 32
 export const TOLD_FREE = 64
-/** It is not known whether the store has it as it should: it is told, whatever was told before. */
+/** The state in the store is unknown: it is written again, whatever was written before. */
 export const UNSURE = 128
-/** Of a user: what the store knows of his sessions is no longer right. */
+/** Of a user: the sessions in the store are outdated. */
 export const DIRTY = 256
 
 export class Holding {
   flags = 0
   connections = 0
-  /** Of a user: the first one of his in a document. Of one of these: the next. @type {Holding | null} */
+  /** Linked list: from a user to its first holding in a document, from there to the next. @type {Holding | null} */
   next = null
-  /** Of a user, and of one in a document: when it was last taken or left, ms since the worker began. */
+  /** Of a user, or a user in a document: time of the last begin or end, ms since the start of the worker. */
   at = 0
-  /** The connection that took or left it last. */
+  /** The connection of the last begin or end. */
   sid = ''
-  /** Why it was left. @type {string} */
+  /** Reason of the last end. @type {string} */
   reason = ''
 
   /** @param {string | undefined} uid @param {string | undefined} guid */
@@ -44,7 +44,7 @@ export class Holding {
     return (this.flags & bits) !== 0
   }
 
-  /** Whether the store has to hear of it. */
+  /** Whether there is a change to write to the store. */
   get pending () {
     const { flags } = this
     return (
@@ -53,7 +53,7 @@ export class Holding {
     )
   }
 
-  /** Whether nothing is left of it, here and in the store. */
+  /** Whether it can be deleted: without state here and in the store. */
   get over () {
     return (
       (this.flags & ~DIRTY) === 0 &&
@@ -62,34 +62,34 @@ export class Holding {
     )
   }
 
-  /** @returns {import('./contract.js').Change} what the store has to hear */
+  /** @returns {import('./contract.js').Change} to write to the store */
   change () {
     const { uid, guid, flags } = this
     const wanted = (flags & WANTED) !== 0
-    // what the store has, the services know: where the store has lost it since, that it is let go is told all the same
+    // HELD was reported to the services: the release is reported even if the store has lost the entry since
     const known = !wanted && (flags & HELD) !== 0 ? '1' : ''
     const told = (flags & TOLD_HELD) !== 0 ? '1' : (flags & TOLD_FREE) !== 0 ? '0' : known
-    // nobody is told that a document has members: that it has none any more is what counts
+    // a document has an event for its last member only, so its first one counts as reported
     if (uid === undefined) return { guid, op: wanted ? '+' : '-', told: wanted ? '1' : told }
-    // '+' once more where it is held: a store that has been emptied would answer a '=' that nobody holds it
+    // '+' again for a held one: a store that has lost its data would reply to '=' that there is no holder
     return { uid, guid, op: wanted ? '+' : (flags & (HELD | UNSURE)) !== 0 ? '-' : '=', told }
   }
 }
 
-/** Holdings that nobody has any more, by when their grace is over. */
+/** Holdings without a connection, in the order in which their grace ends. */
 export class Departures {
-  /** @type {{ holding: Holding, at: number }[]} in their order; bounded by how many can come and go within the grace */
+  /** @type {{ holding: Holding, at: number }[]} bounded by the number of departures within the grace */
   #list = []
   #first = 0
 
   get size () { return this.#list.length - this.#first }
 
-  /** @param {Holding} holding with its time */
+  /** @param {Holding} holding with its `at` set */
   add (holding) { this.#list.push({ holding, at: holding.at }) }
 
   /**
-   * @param {number} until ms since the worker began
-   * @returns {Holding | undefined} the next one that was left before that, and to which nobody has come back
+   * @param {number} until ms since the start of the worker
+   * @returns {Holding | undefined} the next one that ended at this time or before, and has no new connection
    */
   take (until) {
     for (;;) {
@@ -101,7 +101,7 @@ export class Departures {
       }
       this.#first++
       const { holding, at } = departure
-      // it may have been left once more, later
+      // an outdated entry: a new connection has come, and possibly ended again later
       if (holding.has(AWAY) && holding.at === at) return holding
     }
   }

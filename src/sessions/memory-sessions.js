@@ -1,7 +1,7 @@
 import { asSeen } from './user-encoding.js'
 
 /**
- * Sessions of the embedded mode: in this process, of its one worker (contract.js).
+ * The session store of the embedded mode, in the memory of the only process (contract.js).
  *
  * @typedef {import('./contract.js').UserSessions} UserSessions
  * @typedef {import('./contract.js').Told} Told
@@ -14,18 +14,18 @@ import { asSeen } from './user-encoding.js'
 
 /**
  * @param {object} [options]
- * @param {boolean} [options.services] whether there are any to be told; default true
+ * @param {boolean} [options.services] whether there are business services that receive events; default true
  * @returns {import('./contract.js').SessionStore}
  */
 export function createMemorySessions ({ services = true } = {}) {
-  /** By incarnation; bounded by the connections. @type {Map<string, Map<string, UserSessions>>} */
+  /** By incarnation; bounded by the number of connections. @type {Map<string, Map<string, UserSessions>>} */
   const workers = new Map()
   /** By incarnation. @type {Map<string, number>} */
   const seen = new Map()
-  /** By user, bounded by the connections. @type {Map<string, Entry>} */
+  /** By user; bounded by the number of connections. @type {Map<string, Entry>} */
   const users = new Map()
   /**
-   * By document and user, '' for the document itself; bounded by the documents that connections have open.
+   * By document and user, '' for the document itself; bounded by the open documents of connections.
    * @type {Map<string, Map<string, Entry>>}
    */
   const documents = new Map()

@@ -4,22 +4,17 @@ import { groupBySlot, slotIn } from '../redis/hash-slot.js'
 import { asSeen, decodeUser, encodeUser } from './user-encoding.js'
 import { liveIncarnations } from '../workers/worker-watch.js'
 
-/** Changes in one call of the script, so that Redis does other things in between. */
+/** Maximum number of changes per call of the script, so that a call blocks Redis for a short time only. */
 const HOLD_BATCH = 200
-/** Users written in one command. */
+/** Maximum number of users per write command. */
 const WRITE_BATCH = 500
-/**
- * The table of a worker's users is put off again with each write and sign of life, s: what a worker leaves that nobody
- * cleans up after expires.
- */
+/** Lifetime of the table of a worker's users, s: `write` and `seen` extend it; it expires if no process deletes it. */
 const TTL = 86_400
-/** Users read at a time. */
+/** Number of users per read. */
 const PAGE = 1000
-/**
- * Among an incarnation's users: when something was heard from each of them last, or earlier than that. No uid is empty.
- */
+/** Field in the table of users: all of them were heard from at this time, or later. A uid is never empty. */
 const SEEN = ''
-/** Neither '0' nor '1', as the script has it. */
+/** The script's value for Told ''. */
 const NOTHING = '.'
 
 /**
@@ -28,11 +23,12 @@ const NOTHING = '.'
  */
 
 /**
- * Sessions in Redis: contract.js.
+ * The session store in Redis (contract.js).
  *
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
- * @param {boolean} [dependencies.services] whether there are any to be told; the same for all workers, default true
+ * @param {boolean} [dependencies.services] whether there are business services that receive events; the same for all
+ *   workers, default true
  * @returns {import('./contract.js').SessionStore}
  */
 export function createRedisSessions ({ redis, services = true }) {

@@ -4,20 +4,19 @@ import { AWAY, Departures, DIRTY, HELD, Holding, WANTED } from './holding.js'
 import { incarnationName } from '../workers/worker-watch.js'
 
 /**
- * The sessions of one worker: who is connected here and has which documents open. What others may ask for is brought to
- * the store on a cycle of its own, in batches; nothing of a handshake or a join waits for it. The business services are
- * told when a user is online and offline, has joined and left a document, and that a document was vacated
- * (docs/kafka.md).
+ * The sessions of one worker: its connected users and their open documents. A cycle writes changes to the store in
+ * batches; handshakes and joins never wait for it. The business services receive events when a user is online or
+ * offline, joins or leaves a document, and when a document is vacated (docs/kafka.md).
  *
- * Who leaves without saying so, that is whose connection ends, is held for a grace: if he is back by then, here or on
- * another worker, he was never away.
+ * A user whose connection ends is held for the grace: after a reconnect within it, here or to another worker, the user
+ * counts as never having left.
  *
- * The order of writing keeps what a dead worker left behind complete: the table of its users first, then what is held;
- * when something is let go, the other way round.
+ * The order of writes makes sure that another process can clean up after a dead worker completely: first the table of
+ * users, then the holdings; for a release the other way round.
  *
  * @typedef {import('./contract.js').Session} Session
  *
- * @typedef {object} Known what is asked of a connection
+ * @typedef {object} Known the required part of a connection
  * @property {string} id
  * @property {string} uid
  * @property {string | undefined} client
@@ -28,18 +27,18 @@ import { incarnationName } from '../workers/worker-watch.js'
 
 /** @typedef {ReturnType<typeof createSessions>} Sessions */
 
-/** How often what has changed is brought to the store, ms. */
+/** Interval at which changes are written to the store, ms. */
 const CYCLE = 200
-/** How often the store is told that all connections are still heard of, ms. */
+/** Interval of `seen`, ms. */
 const SEEN_EVERY = 15_000
-/** How long the last changes of a worker that stops may take, ms. */
+/** Timeout for the last changes of a worker that stops, ms. */
 const STOP_TIME = 2000
-/** A document that is left on purpose is left at once. */
+/** Reasons without a grace. */
 const ON_PURPOSE = new Set(['left', 'revoked'])
 
-/** A document that somebody here has open, or had a moment ago. */
+/** A document with members on this worker, including those within the grace. */
 class OpenDocument extends Holding {
-  /** Users of it that are held. */
+  /** Number of held users in it. */
   members = 0
 }
 
@@ -48,27 +47,27 @@ class OpenDocument extends Holding {
  * @param {import('./contract.js').SessionStore} dependencies.store
  * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
  * @param {() => { readonly number: number, readonly incarnation: number, readonly held?: boolean }} dependencies.worker
- *   held: false where the lease of its number may have ended
+ *   held: false if the lease of its number may have ended
  * @param {(uid: string) => Iterable<Known>} dependencies.connectionsOf
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {number} dependencies.grace ms
- * @param {number} dependencies.silence how long nothing may be heard from a connection until it is closed, ms
+ * @param {number} dependencies.silence time without a packet after which a connection is closed, ms
  */
 export function createSessions ({ store, uplink, worker, connectionsOf, metrics, log, clock, grace, silence }) {
   const begin = clock.monotonic()
-  /** Small numbers need no memory of their own. @returns {number} ms since the worker began */
+  /** V8 allocates no memory for small integers. @returns {number} ms since the start of the worker */
   const now = () => Math.trunc(clock.monotonic() - begin)
-  /** By the clock as it is set now. @param {number} at as `now` had it @returns {number} ms since 1970 */
+  /** By the current setting of the clock. @param {number} at a result of `now` @returns {number} ms since 1970 */
   const wallTime = (at) => clock.now() - (now() - at)
   const { number, incarnation } = worker()
   let name = incarnationName(number, incarnation)
-  /** Bounded by the connections there are, and that have ended within the grace. @type {Map<string, Holding>} */
+  /** Bounded by the number of open connections and of those ended within the grace. @type {Map<string, Holding>} */
   const users = new Map()
   /** Bounded likewise. @type {Map<string, OpenDocument>} */
   const documents = new Map()
-  /** Users of whom the store does not know what there is now, each once. @type {Holding[]} */
+  /** Users whose sessions in the store are outdated, each once. @type {Holding[]} */
   let dirty = []
   const departures = new Departures()
   const sync = createStoreSync({
@@ -94,7 +93,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     dirty.push(user)
   }
 
-  /** Somebody is there. @param {Holding} holding @param {string} sid */
+  /** Adds a connection. @param {Holding} holding @param {string} sid */
   function take (holding, sid) {
     holding.connections++
     if (holding.has(AWAY)) {
@@ -107,7 +106,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     }
   }
 
-  /** Somebody has gone. @param {Holding} holding @param {string} sid @param {string} reason */
+  /** Removes a connection. @param {Holding} holding @param {string} sid @param {string} reason */
   function leave (holding, sid, reason) {
     if (--holding.connections > 0) return
     holding.sid = sid
@@ -118,7 +117,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     departures.add(holding)
   }
 
-  /** @param {Holding} holding that nobody has any more */
+  /** @param {Holding} holding without a connection and without grace */
   function release (holding) {
     holding.flags &= ~(WANTED | AWAY)
     if (holding.pending) sync.enqueue(holding)
@@ -209,7 +208,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
         users.delete(/** @type {string} */ (user.uid))
   }
 
-  /** Whoever were silent for longer would be gone: nothing is to be written for each, however many there are. */
+  /** Silent connections are closed, so one timestamp per worker covers all its sessions. */
   async function tellSeen () {
     const time = now()
     if (time - seenAt < SEEN_EVERY || users.size === 0) return
@@ -220,14 +219,14 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   async function cycle () {
     const left = now() - grace
     for (let holding = departures.take(left); holding !== undefined; holding = departures.take(left)) release(holding)
-    // to others this incarnation may have ended, and been cleaned up: what is written for it now would stay for ever
+    // other workers may have cleaned up after this incarnation: data written for it now would never be deleted
     if (worker().held === false) return
     try {
       await sync.run(writeUsers)
       await tellSeen()
     } catch (error) {
       metrics.session_errors.inc()
-      if (logLimit.due()) log.warn({ err: error }, 'sessions could not be brought to the store, trying again')
+      if (logLimit.due()) log.warn({ err: error }, 'sessions could not be written to the store, retrying')
     }
   }
 
@@ -251,7 +250,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   return {
     start () { timer ??= setInterval(run, CYCLE).unref() },
 
-    /** What is still to be told, and whose grace is not over, is told by whoever cleans up after this worker. */
+    /** The process that cleans up after this worker sends the remaining events, and those of users within the grace. */
     async stop () {
       clearInterval(timer)
       const end = clock.monotonic() + STOP_TIME
@@ -292,15 +291,16 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
       touch(user)
     },
 
-    /** The store may have lost what it knew. */
+    /** To be called when the store may have lost its data. */
     lost () {
       for (const user of users.values()) touch(user)
       for (const holding of all()) sync.repeat(holding, true)
     },
 
     /**
-     * Others have taken us for dead: whatever we held is theirs to clean up, and what we hold is taken anew.
-     * @param {number} begun of the new incarnation
+     * To be called when other processes consider the previous incarnation ended: they clean up after it, and this
+     * worker registers all its holdings again.
+     * @param {number} begun start of the new incarnation
      */
     reborn (begun) {
       name = incarnationName(number, begun)

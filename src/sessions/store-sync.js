@@ -3,18 +3,18 @@ import { eventOf } from './events.js'
 import { BUSY, HELD, QUEUED, TOLD_FREE, TOLD_HELD, UNSURE, WANTED } from './holding.js'
 
 /**
- * Writes what a worker holds to the store, and sends the events that the store asks for to the business services. Both
- * follow the state, not each change: a holding is in one queue at a time, so the queues are bounded by the number of
- * holdings during an outage of the store or of the services, and afterwards the net change is written.
+ * Writes the holdings of a worker to the store, and sends the events that the store requests to the business services.
+ * Both follow the state, not each change: a holding is in one queue at a time, so the queues are bounded by the number
+ * of holdings during an outage of the store or of the services, and afterwards the net change is written.
  *
  * @typedef {import('./holding.js').Holding} Holding
  */
 
-/** Holdings written to the store at a time. */
+/** Maximum number of holdings per write. */
 const BATCH = 1000
-/** Events on their way to the uplink at a time: what clients send has to find room there too. */
+/** Maximum number of events in progress at the uplink, which clients' messages use as well. */
 const MAX_TELLING = 1000
-/** What has been asked of the store is forgotten when the answer comes. */
+/** Flags that a write clears, and that a failed write sets again. */
 const ASKED = UNSURE | TOLD_HELD | TOLD_FREE
 
 /**
@@ -22,21 +22,21 @@ const ASKED = UNSURE | TOLD_HELD | TOLD_FREE
  * @param {import('./contract.js').SessionStore} dependencies.store
  * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
  * @param {() => string} dependencies.incarnation
- * @param {(holding: Holding) => number} dependencies.timeOf when it was taken or left, ms since 1970
- * @param {(holding: Holding) => void} dependencies.onSettled nothing is to be done about it at the moment
+ * @param {(holding: Holding) => number} dependencies.timeOf its last begin or end, ms since 1970
+ * @param {(holding: Holding) => void} dependencies.onSettled the store and the services are up to date with it
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
 export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled, log, clock }) {
   /** @type {Holding[]} each once */
   let queue = []
-  /** What the services are to hear, each holding once. @type {{ holding: Holding, told: '0' | '1', of: string }[]} */
+  /** Events to send, one per holding. @type {{ holding: Holding, told: '0' | '1', of: string }[]} */
   const untold = []
   let telling = 0
   const backoff = new Backoff({ min: 100 })
   let resumeAt = 0
 
-  /** @param {Holding} holding whose state has changed */
+  /** @param {Holding} holding with a changed state */
   function enqueue (holding) {
     if (holding.has(QUEUED | BUSY)) return
     holding.flags |= QUEUED
@@ -53,7 +53,7 @@ export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled
   /** @param {typeof untold[number]} tell */
   function tell ({ holding, told, of }) {
     const done = () => {
-      // another incarnation of us has told nothing yet
+      // the current incarnation has not reported anything yet
       if (of === incarnation()) holding.flags |= told === '1' ? TOLD_HELD : TOLD_FREE
       else holding.flags |= UNSURE
       settle(holding)
@@ -70,7 +70,7 @@ export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled
     }, (error) => {
       telling--
       if (clock.monotonic() >= resumeAt) {
-        log.warn({ err: error }, 'life-cycle events do not reach the uplink, trying again')
+        log.warn({ err: error }, 'life-cycle events could not be sent to the uplink, retrying')
         resumeAt = clock.monotonic() + backoff.next()
       }
       untold.push({ holding, told, of })
@@ -82,7 +82,7 @@ export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled
     for (const next of untold.splice(0, MAX_TELLING - telling)) tell(next)
   }
 
-  /** @param {Holding[]} list @returns {Holding[]} without those that came and went before they were brought */
+  /** @param {Holding[]} list @returns {Holding[]} without holdings that began and ended before the write */
   const stillPending = (list) => list.filter((holding) => {
     if (holding.pending) return true
     holding.flags &= ~QUEUED
@@ -127,8 +127,8 @@ export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled
     enqueue,
 
     /**
-     * Brings to the store what has changed before this call.
-     * @param {() => Promise<void>} first what the store has to know before that
+     * Writes the changes before this call to the store.
+     * @param {() => Promise<void>} first write that must precede the holdings
      */
     async run (first) {
       tellMore()
@@ -139,16 +139,16 @@ export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled
         await first()
         while (changed.length > 0) await bring(stillPending(changed.splice(0, BATCH)))
       } finally {
-        // what was not reached; what failed is in the queue already
+        // the remaining ones; failed ones are in the queue already
         if (changed.length > 0) queue = [...changed, ...queue]
       }
       tellMore()
     },
 
     /**
-     * The store may have lost what it knew of a holding, or has it under another name.
+     * Writes a holding again: the store may have lost it, or has it under another incarnation.
      * @param {Holding} holding
-     * @param {boolean} told the services know of it all the same
+     * @param {boolean} told whether it counts as reported to the services
      */
     repeat (holding, told) {
       if (!holding.has(WANTED | HELD)) return
@@ -157,7 +157,7 @@ export function createStoreSync ({ store, uplink, incarnation, timeOf, onSettled
       enqueue(holding)
     },
 
-    /** How many holdings the store or the services are to hear of. */
+    /** Number of holdings with a pending write or event. */
     get size () { return queue.length + untold.length + telling }
   }
 }

@@ -1,11 +1,11 @@
 /**
- * What a worker knows of a user, as it is written and read.
+ * The encoding of a user's sessions on one worker.
  *
  * @typedef {import('./contract.js').Session} Session
  * @typedef {import('./contract.js').UserSessions} UserSessions
  */
 
-/** @param {UserSessions} user @returns {string} an array without names, because there are as many as there are users */
+/** @param {UserSessions} user @returns {string} JSON arrays without names, to save memory for each user */
 export function encodeUser ({ sessions, away, end }) {
   const list = []
   for (const { sid, client, transport, lastSeen, documents } of sessions)
@@ -31,7 +31,7 @@ export function decodeUser (json) {
 
 /**
  * @param {Session[]} sessions
- * @param {number} [seen] when each of them was seen last, or earlier than that, ms since 1970
+ * @param {number} [seen] time at or after which all of them were heard from, ms since 1970
  * @returns {Session[]}
  */
 export const asSeen = (sessions, seen = 0) =>

@@ -3,8 +3,8 @@ import { HEADER } from '../wire/headers.js'
 import { createProducer } from '../kafka/producer.js'
 
 /**
- * The uplink over Kafka: src/uplink/contract.js is its contract, DESIGN's "Uplink headers" its format.
- * The key is the guid, so that a document's records keep their order; without one, the user, or the connection.
+ * The uplink over Kafka (contract.js); docs/kafka.md describes the format. The key is the guid, so that a document's
+ * records keep their order; without a guid it is the user, or the connection.
  *
  * @param {object} dependencies
  * @param {Pick<import('../kafka/contract.js').KafkaDriver, 'produce'>} dependencies.kafka

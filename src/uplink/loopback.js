@@ -1,8 +1,7 @@
 /**
- * The uplink where there is no Kafka and so no business service: what a client sends is published to the document as it
- * is, as the simplest service would do it. For trying out and for products that need no service in between. Whoever
- * would be told of a receipt is not there either: they are logged. There are no life-cycle events: the session store
- * knows that nobody is told.
+ * The uplink without Kafka, and so without a business service: messages of clients are published to their document
+ * unchanged, as the simplest service would do it. For trials and for products that need no service in between. Receipts
+ * have no receiver and are logged. The session store requests no life-cycle events in this mode.
  *
  * @param {object} dependencies
  * @param {Pick<import('../publish/publisher.js').Publisher, 'publish'>} dependencies.publisher

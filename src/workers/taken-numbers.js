@@ -1,11 +1,11 @@
 import { WORKERS } from '../redis/keys.js'
 
-/** How old an answer may be, ms. A worker that has just taken its number serves nobody yet. */
+/** Maximum age of a reply, ms. A worker that has just leased its number has no sessions yet. */
 const FRESH = 100
 
 /**
- * Which worker numbers somebody has. Clients may make up session ids with any of them: one question to Redis serves all
- * that come within a tenth of a second.
+ * Tells which worker numbers are leased. Clients can invent session ids with any number, so one query to Redis serves
+ * all requests within 100 ms.
  *
  * @param {object} dependencies
  * @param {{ scripts: Pick<import('../redis/scripts.js').Scripts, 'numbers'> }} dependencies.redis
@@ -17,7 +17,7 @@ export function createTakenNumbers ({ redis, clock }) {
   let taken = Promise.resolve(new Set())
 
   return {
-    /** @param {number} number @returns {Promise<boolean>} @throws {Error} Redis is away */
+    /** @param {number} number @returns {Promise<boolean>} @throws {Error} Redis is unavailable */
     async has (number) {
       const now = clock.monotonic()
       if (now - asked >= FRESH) {

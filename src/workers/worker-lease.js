@@ -8,27 +8,27 @@ import { WORKERS } from '../redis/keys.js'
 import { MAX_WORKERS } from '../wire/session-id.js'
 
 /**
- * The number of a gateway worker, cluster-wide its own: a lease in Redis, renewed by heartbeat. Whoever owns a
- * number owns the sessions whose ids begin with it.
+ * The number of a gateway worker, unique in the cluster: a lease in Redis that its worker renews. The owner of a number
+ * owns the sessions whose ids begin with it.
  *
- * While Redis is away nobody can take a number, so a worker that cannot renew goes on serving; it stops when Redis
- * says that somebody else has its number. A Redis that was away, or lost its data, learns of us again at once; until
- * then others do not find our sessions, and we are not ready.
+ * While Redis is unavailable no process can lease a number, so a worker that cannot renew its lease continues to serve;
+ * it stops if Redis reports that another process has its number. After an outage or a loss of data in Redis the worker
+ * registers again at once; until then other workers do not find its sessions, and it is not ready.
  *
- * A renewal also finds out that Redis has lost its data although no connection was lost (FLUSHALL, a restore): all
- * parts of this process that keep something there are told, as after a reconnect.
+ * A renewal also detects that Redis has lost its data without losing connections (FLUSHALL, a restore): all parts of
+ * this process with data in Redis are notified, as after a reconnect.
  *
- * From taking a number until the lease ends, in whatever way, is an incarnation of it (worker-watch.js tells of their
- * ends). A worker that could not renew in time while others could, and whose number nobody has taken, goes on as
- * another incarnation.
+ * An incarnation of a number lasts from its lease to the end of the lease, however it ends (worker-watch.js reports
+ * ends). A worker that could not renew in time while others could, and whose number is still free, continues as another
+ * incarnation.
  */
 
-/** How long a number stays with a worker that no longer renews it, ms. */
+/** Time until the lease of a worker that no longer renews it expires, ms. */
 export const LEASE_TIME = 10_000
 const RENEWALS_PER_LEASE = 3
 
 /**
- * Where a worker can be reached by others.
+ * The address of a worker for other workers.
  * @typedef {object} WorkerAddress
  * @property {string} machine
  * @property {number} pid
@@ -37,8 +37,8 @@ const RENEWALS_PER_LEASE = 3
  */
 
 /**
- * This machine, as its workers see each other: who has the same name reaches their unix sockets, and can tell whether
- * their processes still run. The host name alone would not do: copies of a virtual machine share it, and so do
+ * The name of this machine: workers with the same name can reach each other's unix sockets, and can check whether each
+ * other's processes are running. The host name alone is not enough: copies of a virtual machine share it, and so do
  * containers in the host's network.
  */
 export const thisMachine = () =>
@@ -49,7 +49,7 @@ export const thisMachine = () =>
     process.getuid?.() ?? ''
   ].join(':')
 
-/** @param {() => string} read @returns {string} empty where there is no such thing */
+/** @param {() => string} read @returns {string} empty on systems without it */
 function linux (read) {
   try {
     return read()
@@ -62,8 +62,7 @@ function linux (read) {
  * @param {object} dependencies
  * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'onBack' | 'lost' | 'hasLost'>}
  *   dependencies.redis
- * @param {string} dependencies.slot names the place of this process: the process that takes it after this one gets the
- *   same number
+ * @param {string} dependencies.slot names the slot of this process: its next process gets the same number
  * @param {WorkerAddress} dependencies.address
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
  * @param {import('../common/log.js').Log} dependencies.log
@@ -80,19 +79,19 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
   let onReborn = () => {}
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  /** When the lease ends as far as we know, monotonic ms: reckoned from before Redis was asked, so never too late. */
+  /** Known end of the lease, monotonic ms: counted from before the call to Redis, so never later than the real end. */
   let heldUntil = -Infinity
-  /** @type {string[]} the shared secret, and the one before it: Redis may have lost its data */
+  /** @type {string[]} the shared secret, and the previous one: Redis may have lost its data */
   let secrets = [ownSecret]
 
-  /** @param {number} time ms; 0 gives the number back */
+  /** @param {number} time ms; 0 releases the number */
   const renewFor = (time) =>
     redis.scripts.renew(
       [WORKERS.expiry, WORKERS.owners, WORKERS.secret, WORKERS.incarnations, WORKERS.ending],
       [/** @type {number} */ (number), token, time, owner, secrets[0], incarnation]
     )
 
-  /** @param {boolean} [back] everybody is told already that Redis may have lost its data */
+  /** @param {boolean} [back] called by `onBack`, so all parts already know that Redis may have lost its data */
   async function renew (back = false) {
     const asked = systemClock.monotonic()
     try {
@@ -107,7 +106,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
         incarnation = Number(renewed)
         log.warn(
           { workerNumber: number },
-          'the lease of the worker number had ended: others take this worker for a new one'
+          'the lease of the worker number had expired: this worker continues as a new one'
         )
         onReborn(incarnation)
       }
@@ -115,7 +114,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
       if (secret !== secrets[0]) secrets = [secret, secrets[0]]
       const elsewhere = await redis.hasLost()
       if ((missing === 1 || elsewhere) && !back) {
-        log.warn({ workerNumber: number }, 'redis has lost its data: what this worker keeps there is written again')
+        log.warn({ workerNumber: number }, 'redis has lost its data: this worker writes its own data again')
         redis.lost()
       }
     } catch (error) {
@@ -131,7 +130,7 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
   redis.onBack(() => { if (timer !== undefined) renew(true) })
 
   /**
-   * The process that had our slot before, if it is surely dead: its lease need not run out first.
+   * Finds the previous process of this slot, if it is certainly dead: then its lease need not expire first.
    * @returns {Promise<string>} its token or ''
    */
   async function deadOwner () {
@@ -142,8 +141,8 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
 
   return {
     /**
-     * The lease had ended and this is another incarnation now: to others, everything of the earlier one is gone.
-     * @param {(incarnation: number) => void} listener the only one
+     * @param {(incarnation: number) => void} listener the only one; called when the lease had ended and this is another
+     *   incarnation now: to other processes the previous one has ended, with all its data
      */
     onReborn (listener) { onReborn = listener },
 
@@ -153,22 +152,22 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
       return number
     },
 
-    /** Whether others find us: false when the lease could not be renewed in time. @returns {boolean} */
+    /** Whether the lease is valid, so that others find this worker: false if it could not be renewed in time. */
     get held () { return systemClock.monotonic() < heldUntil },
 
     /**
-     * When the number was taken, ms since 1970 by the clock of Redis. Later ones of a number are larger.
+     * Time when the number was leased, ms since 1970 by the clock of Redis. Later ones of a number are larger.
      * @returns {number}
      */
     get incarnation () { return incarnation },
 
     /**
-     * What workers prove themselves to each other with; the first one signs, each is believed.
+     * The secrets by which workers authenticate to each other: the first one signs, all are accepted.
      * @returns {readonly string[]}
      */
     get secrets () { return secrets },
 
-    /** @throws {InkcastError} unavailable: Redis is away, or all numbers are taken */
+    /** @throws {InkcastError} unavailable: Redis is unavailable, or all numbers are taken */
     async start () {
       const keys = [WORKERS.expiry, WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.ending]
       const [claimed, begun] = await redis.scripts.claim(keys, [slot, owner, leaseTime, MAX_WORKERS, await deadOwner()])
@@ -183,12 +182,12 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
     async stop () {
       endRenewal()
       if (number === undefined) return
-      await renewFor(0).catch((error) => log.debug({ err: error }, 'the worker number was not given back'))
+      await renewFor(0).catch((error) => log.debug({ err: error }, 'the worker number could not be released'))
     },
 
     /**
      * @param {number} workerNumber
-     * @returns {Promise<WorkerAddress | undefined>} undefined: nobody has that number
+     * @returns {Promise<WorkerAddress | undefined>} undefined: the number is free
      */
     async owner (workerNumber) {
       const json = await redis.scripts.owner([WORKERS.expiry, WORKERS.owners], [workerNumber])
@@ -199,6 +198,6 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
 
 /** @param {number} pid of this machine */
 function isRunning (pid) {
-  // a container's only process has the number of the one before it
+  // in a new container this process may have the same pid as the previous one
   return pid !== process.pid && isAlive(pid)
 }

@@ -3,33 +3,33 @@ import { WORKERS } from '../redis/keys.js'
 import { LEASE_TIME } from './worker-lease.js'
 
 /**
- * Watches the leases of all workers, and reports those that have ended: expired, given back, or taken over by the next
+ * Watches the leases of all workers, and reports those that have ended: expired, released, or taken over by the next
  * process.
  *
- * What a worker held has its incarnation, `<number>.<incarnation>` (`createWorkerLease`), because a number is soon
- * taken again. An incarnation that has ended does not come back.
+ * A worker's data is named by its incarnation, `<number>.<incarnation>` (`createWorkerLease`), because numbers are
+ * reused soon. An incarnation that has ended never returns.
  *
- * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, within a second or so of the end,
- *   in the order of the ends: release everything that is kept for that worker. It is called for ends after `start()`;
- *   ask `liveIncarnations()` about earlier ones.
+ * - `onWorkerGone(number, incarnation)` is called on **every** process that watches, about a second after the end at
+ *   the latest, in the order of the ends: release all state about that worker. It is called for ends after `start()`;
+ *   use `liveIncarnations()` for earlier ones.
  * - `clean(number, incarnation)` is called on **one** process of the cluster, after `grace`, in which clients may
  *   reconnect: it deletes the worker's keys and reports its clients. If it rejects, it is called again; if the process
- *   dies, another process is asked. It may therefore restart after any step, and run twice at a time after an outage of
- *   Redis: each step must be idempotent.
+ *   dies, another process is assigned. It may therefore restart after any step, and run twice at a time after an outage
+ *   of Redis: each step must be idempotent.
  *
- * An outage of Redis ends no worker: no lease could be renewed while none could be watched, so leases start again.
+ * An outage of Redis ends no worker: leases could not be renewed during it, so they start again.
  */
 
-/** How often leases are looked at, ms; once more when one is about to run out. */
+/** Interval between looks at the leases, ms, with an extra look when one is about to expire. */
 const INTERVAL = 1000
 /** After this time without a look by any process, leases start again, ms. */
 const PAUSE = 3 * INTERVAL
-/** A claim to clean up expires after this time without a sign of life, ms. */
+/** A claim to clean up expires after this time without a renewal, ms. */
 const CLAIM_TIME = 5000
-/** Ends are kept for processes that cannot reach Redis, ms. */
+/** How long ends are kept, for processes that cannot reach Redis, ms. */
 const TOLD_FOR = 3_600_000
 
-/** @param {number} number @param {number} incarnation @returns {string} as it stands in keys and values */
+/** @param {number} number @param {number} incarnation @returns {string} as in keys and values */
 export const incarnationName = (number, incarnation) => `${number}.${incarnation}`
 
 /** @param {string} name @returns {[number: number, incarnation: number]} */
@@ -44,8 +44,8 @@ const parseName = (name) => /** @type {[number, number]} */ (name.split('.').map
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
  * @param {number} [dependencies.interval] ms
- * @param {number} dependencies.grace how long what a worker held is kept after its last sign of life, ms; the same in
- *   all processes
+ * @param {number} dependencies.grace how long a worker's data is kept after its last renewal, ms; the same in all
+ *   processes
  * @param {number} [dependencies.claimTime] ms
  */
 export function createWorkerWatch ({
@@ -77,7 +77,7 @@ export function createWorkerWatch ({
     try {
       next = await look()
     } catch (error) {
-      log.debug({ err: error }, 'the leases of workers could not be looked at')
+      log.debug({ err: error }, 'the leases of workers could not be checked')
     }
     if (!stopping.signal.aborted) timer = setTimeout(watch, next).unref()
   }
@@ -90,7 +90,7 @@ export function createWorkerWatch ({
       try {
         listener(number, incarnation)
       } catch (error) {
-        log.error({ err: error }, 'the end of a worker could not be handled')
+        log.error({ err: error }, 'the handler of the end of a worker failed')
       }
     }
   }
@@ -107,7 +107,7 @@ export function createWorkerWatch ({
         break
       } catch (error) {
         if (!signal.aborted)
-          log.warn({ err: error, incarnation: name }, 'what a worker left behind could not be cleaned up, trying again')
+          log.warn({ err: error, incarnation: name }, 'the data of an ended worker could not be cleaned up, retrying')
         await new Promise((resolve) => {
           setTimeout(resolve, backoff.next()).unref()
         })
@@ -133,8 +133,8 @@ export function createWorkerWatch ({
 
 /**
  * @param {Pick<import('../redis/client.js').RedisConnection, 'client'>} redis
- * @param {Iterable<string>} names incarnations, as `incarnationName` has them
- * @returns {Promise<Set<string>>} those that live, in one round trip
+ * @param {Iterable<string>} names incarnations, as returned by `incarnationName`
+ * @returns {Promise<Set<string>>} the live ones, in one round trip
  */
 export async function liveIncarnations (redis, names) {
   const asked = [...new Set(names)]
