@@ -3,7 +3,7 @@ import { fetchJson } from '../common/fetch-json.js'
 import { LogLimit } from '../common/log-limit.js'
 import { LruCache } from '../common/lru.js'
 
-/** Lifetime of a cached answer, ms: a right that was withdrawn without a revoke ends within this time. */
+/** Lifetime of a cached answer, ms: a right withdrawn without a revoke ends within this time. */
 const TTL = 10_000
 const MAX_ANSWERS = 10_000
 const TIMEOUT = 2000
@@ -39,12 +39,12 @@ export function createAccessHook ({ url, log, clock }) {
         signal: stopping.signal
       })
       const allow = /** @type {{ allow?: unknown } | null} */ (answer)?.allow
-      if (typeof allow !== 'boolean') throw new Error('the answer has no "allow" that is true or false')
+      if (typeof allow !== 'boolean') throw new Error('the response has no boolean "allow"')
       answers.set(key, allow, clock.monotonic() + TTL)
       return allow
     } catch (error) {
       if (!stopping.signal.aborted && logLimit.due())
-        log.warn({ err: error }, 'the access service does not answer; documents that need it cannot be opened')
+        log.warn({ err: error }, 'the access service is unavailable: documents that need it cannot be opened')
       throw new InkcastError('unavailable', 'access cannot be checked at the moment')
     } finally {
       inFlight.delete(key)
@@ -56,13 +56,13 @@ export function createAccessHook ({ url, log, clock }) {
      * @param {string} uid
      * @param {string} guid
      * @param {string} access
-     * @param {number} [revokedAt] when the document was last revoked from the user, ms since 1970; 0: never. Answers
-     *   to earlier requests do not count
+     * @param {number} [revokedAt] time of the last revoke of the document for the user, ms since 1970; 0: never.
+     *   Answers to earlier requests do not count
      * @returns {boolean | Promise<boolean>}
      * @throws {InkcastError} (or rejects with) unavailable
      */
     ask (uid, guid, access, revokedAt = 0) {
-      const key = `${access}\n${uid}\n${guid}\n${revokedAt}` // ids hold no control characters, so this is unambiguous
+      const key = `${access}\n${uid}\n${guid}\n${revokedAt}` // unambiguous, because ids contain no control characters
       const known = answers.get(key, clock.monotonic())
       if (known !== undefined) return known
       const pending = inFlight.get(key)

@@ -25,7 +25,7 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
   const hook = settings.accessUrl === undefined ? null : createAccessHook({ url: settings.accessUrl, log, clock })
   /** @type {WeakMap<readonly Grant[], ReturnType<typeof compile>>} */
   const compiled = new WeakMap()
-  /** Kicks and revokes of users with connections here, or about to have one: bounded by their number. */
+  /** Kicks and revokes of users with connections here, or with a handshake in progress: bounded by their number. */
   const orders = new Orders()
   let warnAgainAt = -Infinity
 
@@ -40,7 +40,7 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
     if (issuedAt === null && !anonymous && clock.monotonic() >= warnAgainAt) {
       warnAgainAt = clock.monotonic() + WARN_EVERY
       log.warn(
-        'a document stays closed after a revoke, because the token does not say when it was issued: tokens need `iat`'
+        'a document stays closed after a revoke, because the token has no time of issue: tokens need `iat`'
       )
     }
     return true
@@ -55,7 +55,7 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
 
   return {
     /**
-     * Synchronous, unless the service has to be asked.
+     * Synchronous, unless a request to the service is needed.
      * @param {Identity} identity
      * @param {string} guid
      * @param {Access} access `write` includes reading

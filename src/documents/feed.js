@@ -18,11 +18,10 @@ import { InkcastError } from '../common/errors.js'
  * @property {(delivery: any) => false | void} deliver false: its backlog is full
  * @property {() => Promise<void> | undefined} drained resolves when its backlog has room, or the connection has ended;
  *   undefined: there is room now
- * @property {(guid: string, position: Position, reason: string) => void} resync the client has to load the document
- *   again
- * @property {(guid: string, position: Position) => void} passedOver records up to there excluded this member
+ * @property {(guid: string, position: Position, reason: string) => void} resync the client must load the document again
+ * @property {(guid: string, position: Position) => void} passedOver records up to this position excluded the member
  * @property {() => void} fellBehind one more of its documents is behind
- * @property {() => void} caughtUp one less is
+ * @property {() => void} caughtUp one of its documents has caught up
  */
 
 /**
@@ -136,7 +135,7 @@ export class Feed {
     if (offset > this.position.offset) (this.#ahead ??= new Map()).set(member, offset)
   }
 
-  /** @param {Member} member @returns {boolean} whether it was one */
+  /** @param {Member} member @returns {boolean} whether it was a member */
   remove (member) {
     this.#ahead?.delete(member)
     this.#passed?.delete(member)
@@ -221,7 +220,7 @@ export class Feed {
   }
 
   /**
-   * Without this, a member that publishes all records itself would reconnect with a very old position.
+   * Without this a member that is the publisher of all records would reconnect with a very old position.
    * @param {Member} member
    * @param {BusRecord} record that excludes it
    */

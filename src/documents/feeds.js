@@ -29,7 +29,7 @@ export function createFeeds (dependencies) {
   const replays = createReplays({ bus, createDelivery, maxBytes: maxReplayBytes, metrics })
   /** @type {Map<string, Feed>} bounded by the joins that connections may make */
   const feeds = new Map()
-  /** Documents to be compared with their logs. @type {Set<string>} */
+  /** Documents to compare with their logs. @type {Set<string>} */
   const unchecked = new Set()
   let checking = false
   const stopping = new AbortController()
@@ -65,7 +65,7 @@ export function createFeeds (dependencies) {
     if (position.epoch !== feed.position.epoch) feed.check(position)
     const { offset } = have
     for (const { record, delivery } of records) {
-      // the rest is read again later, instead of being kept in memory
+      // the rest is read again later, instead of using memory
       if (!wanted() || member.drained() !== undefined) break
       if (!isExcepted(member, record.publication.except)) member.deliver(delivery)
       have.offset = record.offset
@@ -151,16 +151,16 @@ export function createFeeds (dependencies) {
         throw error instanceof InkcastError ? error : new InkcastError('unavailable', undefined, { cause: error })
       } finally {
         feed.joining--
-        // also a feed that could not be opened: all joins that waited for it have failed, and the next one tries again
+        // also after a failed open: all joins that waited for it have failed, and the next one retries
         closeIfUnused(feed)
       }
     },
 
     /**
-     * Answers a member that joins a document which it has open already. Records after `since` may have been sent before
-     * the part of the page that joins now listened; they are not repeated, the member has to resync.
+     * Joins a document that the member has open already. Records after `since` were possibly sent before the joining
+     * part of the page subscribed to them; they are not repeated, so the member must resync.
      *
-     * @param {string} guid that is open
+     * @param {string} guid of an open document
      * @param {Member} member
      * @param {Position} since
      * @param {() => boolean} wanted false once it has left

@@ -2,7 +2,7 @@ import { PAGE } from './feed.js'
 import { Turns } from './turns.js'
 
 /**
- * Missed records for clients that reconnect, read from the log once for all: a read in progress, and for one second its
+ * Missed records for clients that reconnect, with shared reads of the log: a read in progress, and for one second its
  * result with its frames, serves every client whose position is within it.
  * Why: docs/decisions/0051-storms.md
  *
@@ -12,7 +12,7 @@ import { Turns } from './turns.js'
 
 /**
  * @typedef {object} Replay
- * @property {{ record: BusRecord, delivery: any }[]} records in order, the first right after the position asked for
+ * @property {{ record: BusRecord, delivery: any }[]} records in order, the first right after the requested position
  * @property {null | 'epoch' | 'trimmed'} gap
  * @property {Position} position end of the log at the time of reading
  *
@@ -134,7 +134,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
   /** @param {string} guid @param {Position} since @param {number} limit @returns {Promise<Replay>} */
   async function readForOne (guid, since, limit) {
     const { size, ...replay } = await history(guid, since, limit)
-    // by then the records are delivered, or the member has ended
+    // in the next turn the records are delivered, or the member has ended
     setImmediate(release, size)
     return replay
   }
@@ -153,7 +153,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
       if (page === undefined) break
       const replay = await page.replay
       const skipped = since.offset - page.from
-      // a gap before an earlier position says nothing about this one
+      // a gap at an earlier position proves nothing about this one
       if (replay.gap === 'epoch' || skipped === 0 || skipped < replay.records.length) {
         metrics.replay_pages.inc({ source: 'shared' })
         return skipped === 0 ? replay : { ...replay, records: replay.records.slice(skipped) }

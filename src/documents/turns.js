@@ -1,6 +1,6 @@
 /**
  * Spreads work over turns of the event loop, in order of arrival and with a limit of units per turn, so that thousands
- * of callers who waited for the same result do not block the event loop.
+ * of callers that waited for the same result do not block the event loop.
  */
 export class Turns {
   /** One entry per waiting caller. @type {{ units: number, go: () => void }[]} */

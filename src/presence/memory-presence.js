@@ -18,7 +18,7 @@ class Document {
   entries = new Map()
   /** @type {Map<string, Set<string>>} connections by user */
   users = new Map()
-  /** In the order of pages; null: to be sorted. @type {string[] | null} */
+  /** Users in the order of pages; null: not sorted yet. @type {string[] | null} */
   sorted = null
   countOnly = false
   emptySince = 0
@@ -86,7 +86,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
     }
   }
 
-  /** Removes documents that are empty for EMPTY_TTL, as Redis does; called when another document becomes empty. */
+  /** Removes documents that have been empty for EMPTY_TTL, as Redis does. */
   function sweep () {
     const before = clock.monotonic() - EMPTY_TTL * 1000
     for (const [guid, document] of documents)
@@ -97,7 +97,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
   /**
    * @param {string} guid
    * @param {Change[]} changes
-   * @param {string} incarnation of the worker that makes them
+   * @param {string} incarnation of the worker that has these connections
    */
   function update (guid, changes, incarnation) {
     const known = documents.get(guid)
@@ -188,7 +188,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
 /**
  * @param {object} dependencies
  * @param {ReturnType<typeof createMemoryPresenceHub>} dependencies.hub
- * @param {number} [dependencies.workerNumber] undefined: this one only reads
+ * @param {number} [dependencies.workerNumber] undefined: this store only reads
  * @param {string} [dependencies.incarnation] of the worker number
  * @returns {import('./contract.js').PresenceStore}
  */
@@ -260,7 +260,7 @@ export function createMemoryPresence ({ hub, workerNumber, incarnation = '' }) {
   }
 }
 
-/** @param {string[]} sorted @param {string} value @returns {number} index of the first that is larger */
+/** @param {string[]} sorted @param {string} value @returns {number} index of the first larger string */
 function firstAfter (sorted, value) {
   let low = 0
   let high = sorted.length

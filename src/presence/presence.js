@@ -163,8 +163,8 @@ export function createPresence ({
     },
 
     /**
-     * A connection that has a document open takes part in its presence; one that does already changes its state, if
-     * there is one.
+     * Adds a connection to the presence of a document that it has open; if it is a member already, sets its state, if
+     * one is given.
      *
      * @param {Participant} participant
      * @param {string} guid
@@ -172,7 +172,7 @@ export function createPresence ({
      * @param {object | undefined} state checked
      * @returns {Promise<{ members?: import('./contract.js').Member[], count?: number, version?: number, cursor?:
      *   string, countOnly?: boolean }>} without members if the store cannot be read; then the list follows later. The
-     *   caller must send it without further waiting, so that the next message comes after it
+     *   caller must send the answer without another await, so that the next message follows it
      */
     async join (participant, guid, place, state) {
       const body = encodeBody(participant.identity.name, state)
@@ -187,7 +187,7 @@ export function createPresence ({
         const key = keyOf(guid, membership.uid, membership.client)
         const before = lapsing.get(key)
         if (before !== undefined) {
-          // after the join: its user must be present in between
+          // after the join, so that the user stays present
           lapsing.delete(key)
           room.leave(before.membership, '~')
         }
@@ -196,14 +196,14 @@ export function createPresence ({
         await membership.room.written(membership)
         return joinAnswer(await membership.room.page(), membership)
       } catch (error) {
-        log.debug({ err: error, guid }, 'a join is answered without members')
+        log.debug({ err: error, guid }, 'the answer to a join has no members')
         return {}
       }
     },
 
     /**
      * @param {Participant} participant
-     * @param {Place} place where it takes part
+     * @param {Place} place of a document with this participant
      * @param {object} state checked
      */
     setState (participant, { presence }, state) {

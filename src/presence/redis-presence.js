@@ -31,8 +31,8 @@ const FORGETTING = 4
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis started, and stopped after this
  * @param {number} dependencies.maxMembers of a document; with more, diffs have only the count
- * @param {number} [dependencies.workerNumber] undefined: this one only reads
- * @param {() => string} [dependencies.incarnation] of the worker number, as it is now (sessions/worker-lease.js)
+ * @param {number} [dependencies.workerNumber] undefined: this store only reads
+ * @param {() => string} [dependencies.incarnation] current incarnation of the worker number (workers/worker-lease.js)
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'presence_errors'>} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
@@ -46,11 +46,11 @@ export function createRedisPresence ({
   metrics, log, clock = systemClock
 }) {
   const { channels, scripts } = redis
-  /** Bounded by the documents that this worker has members of. @type {Map<string, (payload: Buffer) => void>} */
+  /** Bounded by the documents with members on this worker. @type {Map<string, (payload: Buffer) => void>} */
   const watched = new Map()
-  /** Documents that are in this worker's set. @type {Set<string>} */
+  /** Documents in this worker's set. @type {Set<string>} */
   const noted = new Set()
-  /** Changes of the set that are not written yet. @type {Map<string, boolean>} */
+  /** Changes of the set to write. @type {Map<string, boolean>} */
   let notes = new Map()
   /** @type {Promise<void> | undefined} */
   let noting
@@ -71,13 +71,13 @@ export function createRedisPresence ({
       handlers?.onDiff(guid, { ...rest, joined: joined.map(memberOf), changed: changed.map(memberOf), left, closed })
     } catch (error) {
       metrics.presence_errors.inc({ operation: 'receive' })
-      if (logLimit.due()) log.error({ err: error }, 'a presence message could not be handled')
+      if (logLimit.due()) log.error({ err: error }, 'the handler of a presence message failed')
     }
   }
 
   redis.onBack(() => {
     if (!running) return
-    // what it has lost is written again
+    // Redis may have lost the set, so write it again
     noted.clear()
     handlers?.onLost()
   })
@@ -89,7 +89,7 @@ export function createRedisPresence ({
   })
 
   /**
-   * All of one turn of the event loop together.
+   * Changes the set, in one batch per turn of the event loop.
    * @param {string} guid
    * @param {boolean} there
    */
@@ -131,10 +131,10 @@ export function createRedisPresence ({
   }
 
   /**
-   * Connections of a worker that is gone are lost.
+   * Marks connections of a dead worker as lost.
    * @param {number} number
    * @param {(incarnation: string) => boolean} isGone
-   * @returns {Promise<string[]>} the documents that have been looked at
+   * @returns {Promise<string[]>} the documents that were checked
    */
   async function lose (number, isGone) {
     const guids = await redis.client.smembers(workerPresence(number))
@@ -160,7 +160,7 @@ export function createRedisPresence ({
   /** @param {string[]} guids @returns {Promise<(string | null)[]>} */
   function readVersions (guids) {
     const renewing = clock.monotonic() % RENEW_EVERY < RENEW_FOR
-    // the next one does it
+    // after a failure the next call retries
     if (renewing && workerNumber !== undefined) redis.client.expire(workerPresence(workerNumber), TTL).catch(() => {})
     return scripts.versions(
       guids.flatMap((guid) => documentPresence(guid).slice(0, 3)),
@@ -244,7 +244,7 @@ export function createRedisPresence ({
         // the key saves duplicate work; its holder may still fail or die
         if (!surely && (await redis.client.set(key, '1', 'EX', FORGETTING, 'NX')) === null) return
         try {
-          // The set stays: a process that has the number by now may be using it. It expires.
+          // the set stays until it expires: the next process with this number may already use it
           await lose(number, (incarnation) => incarnation === gone)
         } catch (error) {
           await redis.client.del(key).catch(() => {}) // it expires
@@ -257,7 +257,7 @@ export function createRedisPresence ({
   function unwatch (guid) {
     if (!watched.delete(guid)) return
     channels.unsubscribe(documentPresence(guid)[3])
-    if (noted.delete(guid) || notes.has(guid)) note(guid, false).catch(() => {}) // an entry too many costs a look
+    if (noted.delete(guid) || notes.has(guid)) note(guid, false).catch(() => {}) // an extra entry only costs a check
   }
 }
 

@@ -42,25 +42,25 @@ export const READS = 3
 
 /** State of a room with work to do. */
 class Busy {
-  /** To be written, by connection id. @type {Map<string, Change>} */
+  /** Changes to write, by connection id. @type {Map<string, Change>} */
   pending = new Map()
   writing = false
   writeAt = 0
-  /** To be sent. @type {Merge | null} */
+  /** The next diff to send. @type {Merge | null} */
   out = null
   sendAt = 0
   /** Diffs that arrived while the list is being read. @type {Diff[] | null} */
   early = null
   /** @type {Promise<void> | null} */
   loading = null
-  /** Diffs may be missing: the list has to be read. */
+  /** Diffs may be missing: read the list. */
   lost = false
-  /** The list has to be sent as well. */
+  /** Send the list as well. */
   tell = false
-  /** The store may have other connections of this worker than really exist. */
+  /** The store's connections of this worker may differ from the real ones. */
   unsure = false
   comparing = false
-  /** For joins. @type {Page | null} */
+  /** The first page, shared by joins. @type {Page | null} */
   page = null
   pageAt = 0
   /** @type {Promise<Page> | null} */
@@ -77,7 +77,7 @@ class Busy {
 export class Room {
   /** @type {Membership[]} */
   members
-  /** Of the last diff. */
+  /** Version of the last diff. */
   version = 0
   count = 0
   watched = false
@@ -148,7 +148,7 @@ export class Room {
     const { pending } = busy
     const before = pending.get(id)
     if (change.op === '=') {
-      // the join is not written yet, or a departure was to be written
+      // keep an unwritten join, with the new state; replace an unwritten departure
       pending.set(id, before?.op === '+' ? { ...before, body: change.body } : change)
     } else if (change.op === '+') {
       pending.set(id, before === undefined ? change : { ...change, op: '=' })
@@ -332,7 +332,7 @@ export class Room {
     while (busy.writing && pauseAfter(this.count) <= SHORTEST) await this.#nextWrite(busy)
   }
 
-  /** Wakes the joins that wait. @param {Busy} busy */
+  /** Wakes the waiting joins. @param {Busy} busy */
   #wake (busy) { for (const look of busy.waiters.splice(0)) look() }
 
   /** @param {Busy} busy @returns {Promise<void>} */

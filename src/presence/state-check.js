@@ -5,7 +5,7 @@ import { InkcastError } from '../common/errors.js'
  *
  * @param {object} state
  * @param {number} maxBytes of JSON
- * @throws {InkcastError} state_too_large; bad_request for a state that JSON cannot hold
+ * @throws {InkcastError} state_too_large; bad_request for a state that is not a JSON value
  */
 export function checkState (state, maxBytes) {
   let fits
@@ -13,7 +13,7 @@ export function checkState (state, maxBytes) {
     fits = remaining(state, maxBytes) >= 0 && Buffer.byteLength(JSON.stringify(state)) <= maxBytes
   } catch (error) {
     // binary, or nested deeper than the stack allows
-    throw new InkcastError('bad_request', 'state must be what JSON can hold', { cause: error })
+    throw new InkcastError('bad_request', 'state must be a JSON value', { cause: error })
   }
   if (!fits) throw new InkcastError('state_too_large')
 }
