@@ -29,7 +29,7 @@ export function directContract (fixture) {
           fields.operator === 'kick' || fields.operator === 'revoke' ? got(box, event)[0].value : sent.value
         )
       }
-      // everyone comes after it on every worker, so what was to arrive has arrived
+      // the mark is the last message to every worker, so all earlier ones have arrived
       const mark = fresh('mark')
       await fixture.pair.publisher.publish([{ publication: publication({ operator: 'everyone', event: mark }) }])
       await waitFor(() => got(fixture.pair.one, mark).length + got(fixture.pair.two, mark).length === 2, {
@@ -69,7 +69,7 @@ export function directContract (fixture) {
       await reaches({ operator: 'user', uid }, [fixture.pair.one, fixture.pair.two])
     })
 
-    test('a worker that adds a user is told before that what was ordered about the user, the newest of each kind', async () => {
+    test('addUser first delivers the orders about the user, the newest of each kind', async () => {
       const { first, second, publisher, one, two } = fixture.pair
       const [uid, other, guid] = [fresh('user {ü}'), fresh('user'), fresh('doc {}')]
       const before = Date.now()
@@ -94,14 +94,14 @@ export function directContract (fixture) {
         two.orders.filter((told) => told.uid === uid),
         []
       )
-      // it tells it from others that come live
+      // and later ones live
       await order({ operator: 'revoke', guid: `${guid}3` })
       await waitFor(() => one.directs.some((direct) => direct.guid === `${guid}3`), { message: 'the revoke' })
       await second.addUser(uid)
       assert.equal(two.orders.find((told) => told.uid === uid)?.orders.length, 4)
     })
 
-    test('a record behind a revoke comes after it', async () => {
+    test('a record published after a revoke is delivered after it', async () => {
       const { first, publisher, one } = fixture.pair
       const uid = fresh('user')
       await first.addUser(uid)
@@ -128,7 +128,7 @@ export function directContract (fixture) {
       }
     })
 
-    test('removeUser stops them for this worker only', async () => {
+    test('removeUser ends delivery to this worker only', async () => {
       const uid = fresh('user')
       await fixture.pair.first.addUser(uid)
       await fixture.pair.second.addUser(uid)
@@ -141,7 +141,7 @@ export function directContract (fixture) {
       await reaches({ operator: 'user', uid }, [fixture.pair.one])
     })
 
-    test('a user that is removed and added again at once is there', async () => {
+    test('a user that is removed and added again at once is registered', async () => {
       const uid = fresh('user')
       await fixture.pair.first.addUser(uid)
       await Promise.all([fixture.pair.first.removeUser(uid), fixture.pair.first.addUser(uid)])
@@ -150,7 +150,7 @@ export function directContract (fixture) {
       await reaches({ operator: 'user', uid }, [])
     })
 
-    test('of one batch arrive in their order', async () => {
+    test('publications of one batch keep their order', async () => {
       const uid = fresh('user')
       await fixture.pair.first.addUser(uid)
       await fixture.pair.second.addUser(uid)

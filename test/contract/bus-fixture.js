@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { waitFor } from '../helpers/wait.js'
 
 /**
- * What the parts of the bus contract share: two workers and a publisher, what arrives at the workers, and small tools.
+ * Shared by the parts of the bus contract: two workers and a publisher, the inboxes of the workers, and helpers.
  *
  * @typedef {import('../../src/bus/contract.js').Bus} Bus
  * @typedef {import('../../src/bus/contract.js').BusHandlers} BusHandlers
@@ -15,7 +15,7 @@ import { waitFor } from '../helpers/wait.js'
  * @property {{ size: number, ttl: number }} history
  * @property {import('../../src/bus/contract.js').Idempotency} [idempotency]
  *
- * @typedef {object} Pair buses that are started
+ * @typedef {object} Pair started buses
  * @property {Bus} first
  * @property {Bus} second
  * @property {Bus} publisher has neither worker number nor handlers
@@ -38,7 +38,7 @@ import { waitFor } from '../helpers/wait.js'
 
 /** @param {CreatePair} createPair */
 export function createFixture (createPair) {
-  // chosen at random because the tests of others may use the same Redis
+  // random, because other tests may use the same Redis
   const workers = /** @type {[number, number]} */ ([randomInt(0, 2000), randomInt(2000, 4000)])
   /** @type {OpenPair | undefined} */
   let opened
@@ -46,9 +46,9 @@ export function createFixture (createPair) {
   return {
     workers,
 
-    /** The pair that most tests share. @returns {OpenPair} */
+    /** The pair shared by most tests. @returns {OpenPair} */
     get pair () {
-      if (opened === undefined) throw new Error('the pair is made before the first test')
+      if (opened === undefined) throw new Error('the pair is created before the first test')
       return opened
     },
 
@@ -70,7 +70,7 @@ export function createFixture (createPair) {
       }
     },
 
-    /** Everything published before this has been delivered when it resolves. @param {string} guid subscribed on both */
+    /** Resolves when all earlier publications are delivered. @param {string} guid subscribed on both */
     async flush (guid) {
       const mark = fresh('mark')
       const { publisher, one, two } = this.pair
@@ -105,7 +105,7 @@ export function handlersOf (box) {
   }
 }
 
-/** @param {string} [label] @returns {string} a name that no other test uses */
+/** @param {string} [label] @returns {string} a name used by no other test */
 export const fresh = (label = 'doc') => `${label}-${randomBytes(8).toString('hex')}`
 
 /** @param {Partial<Publication>} [fields] @returns {Publication} */
@@ -145,5 +145,5 @@ export const offsets = (records) => records.map((record) => record.offset)
 /** @param {number} length @param {number} [from] */
 export const range = (length, from = 0) => Array.from({ length }, (_, i) => i + from)
 
-/** @param {unknown} value without what is undefined, which does not travel */
+/** Removes undefined fields, which are not transmitted. @param {unknown} value */
 export const plain = (value) => JSON.parse(JSON.stringify(value))

@@ -6,7 +6,7 @@ import { entry, fresh, offsets, range, texts } from './bus-fixture.js'
 /** @param {import('./bus-fixture.js').Fixture} fixture */
 export function historyContract (fixture) {
   describe('history', () => {
-    test('gives what comes after a position, at most as many as asked for', async () => {
+    test('returns the records after a position, at most the requested number', async () => {
       const guid = fresh()
       const start = await fixture.pair.first.subscribe(guid)
       await fixture.pair.publisher.publish(range(50, 1).map((i) => entry(guid, i)))
@@ -32,7 +32,7 @@ export function historyContract (fixture) {
       }
     })
 
-    test('says epoch for positions that this log never gave', async () => {
+    test('returns the gap epoch for positions that this log never assigned', async () => {
       const guid = fresh()
       const start = await fixture.pair.first.subscribe(guid)
       await fixture.pair.publisher.publish([entry(guid, 1), entry(guid, 2)])
@@ -49,19 +49,19 @@ export function historyContract (fixture) {
       }
     })
 
-    test('of a document that never had one begins it', async () => {
+    test('creates the log of a document without one', async () => {
       const guid = fresh()
       const { position, records, gap } = await fixture.pair.first.history(guid, { epoch: 'gone', offset: 4 }, 10)
       assert.deepEqual([position.offset, records, gap], [0, [], 'epoch'])
       assert.deepEqual(await fixture.pair.second.subscribe(guid), position)
     })
 
-    test('keeps its size', async () => {
+    test('is trimmed to its size', async () => {
       const small = await fixture.open({ size: 20, ttl: 60 })
       try {
         const guid = fresh()
         const start = await small.first.subscribe(guid)
-        // large enough for Redis to trim exactly: it drops whole nodes, which hold one such record each
+        // large enough for Redis to trim exactly: it drops whole nodes, and a node holds one record of this size
         const value = Buffer.alloc(5000, 'x')
         for (let i = 0; i < 6; i++) await small.publisher.publish(range(10).map(() => entry(guid, 0, { value })))
         const end = { ...start, offset: 60 }
@@ -78,7 +78,7 @@ export function historyContract (fixture) {
       }
     })
 
-    test('expires, but not the position nor the memory of origins', async () => {
+    test('expires, while position and origins stay', async () => {
       const short = await fixture.open({ size: 100, ttl: 1 })
       try {
         const guid = fresh()
@@ -104,7 +104,7 @@ export function historyContract (fixture) {
       }
     })
 
-    test('can be paged through while records keep coming', async () => {
+    test('can be read in pages while records are published', async () => {
       const guid = fresh()
       let position = await fixture.pair.first.subscribe(guid)
       await fixture.pair.publisher.publish(range(30, 1).map((i) => entry(guid, i)))
@@ -122,7 +122,7 @@ export function historyContract (fixture) {
   })
 
   describe('positions', () => {
-    test('are given in the order asked for, null where there is no log', async () => {
+    test('are returned in the requested order, null without a log', async () => {
       const guids = range(30).map(() => fresh())
       const expected = await Promise.all(guids.map(async (guid, i) => {
         if (i % 3 === 0) return null
@@ -133,7 +133,7 @@ export function historyContract (fixture) {
       assert.deepEqual(await fixture.pair.second.positions([]), [])
     })
 
-    test('are given for very many at once', async () => {
+    test('are returned for 1,200 documents at once', async () => {
       const { first } = fixture.pair
       const guids = range(1200).map(() => fresh())
       const expected = await Promise.all(guids.map((guid) => first.subscribe(guid)))
@@ -141,7 +141,7 @@ export function historyContract (fixture) {
       for (const guid of guids) await first.unsubscribe(guid)
     })
 
-    test('may be changed by whoever gets them', async () => {
+    test('may be changed by the caller', async () => {
       const guid = fresh()
       const mine = await fixture.pair.first.subscribe(guid)
       mine.offset = 99

@@ -7,7 +7,7 @@ import { arrived, entry, fresh, of, offsets, plain, publication, range, texts } 
 /** @param {import('./bus-fixture.js').Fixture} fixture */
 export function publishContract (fixture) {
   describe('publish', () => {
-    test('gives offsets that grow by exactly 1 within one epoch', async () => {
+    test('assigns offsets that grow by exactly 1 within one epoch', async () => {
       const guid = fresh()
       const [a] = await fixture.pair.publisher.publish([entry(guid, 1)])
       const [b, c] = await fixture.pair.first.publish([entry(guid, 2), entry(guid, 3)])
@@ -18,7 +18,7 @@ export function publishContract (fixture) {
       assert.ok([a, b, c, d].every((published) => !published.duplicate))
     })
 
-    test('reaches every subscribed worker, in order, with its place in the log', async () => {
+    test('reaches every subscribed worker, in order, with its position in the log', async () => {
       const guid = fresh()
       const { epoch } = await fixture.pair.first.subscribe(guid)
       await fixture.pair.second.subscribe(guid)
@@ -35,7 +35,7 @@ export function publishContract (fixture) {
       }
     })
 
-    test('brings every field and byte of a publication, live and from the log', async () => {
+    test('transmits every field and byte of a publication, live and from the log', async () => {
       const guid = fresh()
       const sent = publication({
         guid,
@@ -61,7 +61,7 @@ export function publishContract (fixture) {
       }
     })
 
-    test('carries an empty value and one of a megabyte', async () => {
+    test('transmits an empty value and one of a megabyte', async () => {
       const guid = fresh()
       const large = randomBytes(2 ** 20)
       const position = await fixture.pair.first.subscribe(guid)
@@ -77,7 +77,7 @@ export function publishContract (fixture) {
       }
     })
 
-    test('keeps documents with strange names apart', async () => {
+    test('distinguishes documents with unusual names', async () => {
       const suffix = fresh('')
       const guids = [
         '}',
@@ -107,7 +107,7 @@ export function publishContract (fixture) {
       )
     })
 
-    test('does nothing for no entries', async () => {
+    test('does nothing without entries', async () => {
       assert.deepEqual(await fixture.pair.publisher.publish([]), [])
     })
 
@@ -117,7 +117,7 @@ export function publishContract (fixture) {
       assert.deepEqual(await fixture.pair.publisher.positions([guid]), [null])
     })
 
-    test('a handler that throws disturbs nobody', async () => {
+    test('a handler that throws affects no other record', async () => {
       const guid = fresh()
       await fixture.pair.first.subscribe(guid)
       const { onRecord } = fixture.pair.one
@@ -133,7 +133,7 @@ export function publishContract (fixture) {
   })
 
   describe('duplicates', () => {
-    test('an origin is published once, however often it is offered', async () => {
+    test('an origin is published once, however often it is retried', async () => {
       const guid = fresh()
       await fixture.pair.first.subscribe(guid)
       await fixture.pair.second.subscribe(guid)
@@ -151,7 +151,7 @@ export function publishContract (fixture) {
       assert.equal((await fixture.pair.first.positions([guid]))[0]?.offset, 2)
     })
 
-    test('a batch that is offered again after half of it was kept gives the rest only', async () => {
+    test('a retry of a batch after half of it was kept publishes the rest only', async () => {
       const guid = fresh()
       const position = await fixture.pair.second.subscribe(guid)
       const batch = range(6).map((i) => ({ ...entry(guid, i), origin: { source: 's', sequence: 100 + i } }))
@@ -175,7 +175,7 @@ export function publishContract (fixture) {
       assert.equal((await fixture.pair.first.positions([guid]))[0]?.offset, 1)
     })
 
-    test('sources are told apart, and so are documents', async () => {
+    test('sources are distinguished, and so are documents', async () => {
       const [guid, other] = [fresh(), fresh()]
       for (const [target, source] of [
         [guid, 'topic/1'],
@@ -214,7 +214,7 @@ export function publishContract (fixture) {
       assert.equal((await fixture.pair.first.positions([guid]))[0]?.offset, 7)
     })
 
-    test('a partition that lost its end: what a later leader wrote at offsets that were there before is new, what an earlier one wrote is known', async () => {
+    test('after a partition lost its end, records of a later leader at the same offsets are new, and those of an earlier leader are duplicates', async () => {
       const guid = fresh()
       const offered = (/** @type {[epoch: number | undefined, sequence: number]} */ ...[epoch, sequence]) => ({
         ...entry(guid, `${epoch}@${sequence}`),
@@ -235,15 +235,15 @@ export function publishContract (fixture) {
       )
       const single = async (/** @type {[epoch: number | undefined, sequence: number]} */ ...place) =>
         (await fixture.pair.publisher.publish([offered(...place)]))[0].duplicate
-      assert.equal(await single(5, 11), true, 'the same again')
+      assert.equal(await single(5, 11), true, 'the same record again')
       assert.equal(await single(4, 19), true, 'the lost end, read again from another broker')
       assert.equal(await single(3, 500), true, 'an earlier leader is never newer')
       assert.equal(await single(12, 12), false, 'an ordinary change of the leader; epochs are numbers, not text')
-      assert.equal(await single(5, 11), true, 'a record of before that change keeps its epoch')
+      assert.equal(await single(5, 11), true, 'a record from before that change keeps its epoch')
       assert.equal((await fixture.pair.first.positions([guid]))[0]?.offset, 23)
     })
 
-    test('where an epoch is unknown, of the record or of the last one, its offset alone decides', async () => {
+    test('if an epoch is unknown, of the record or of the last one, the offset alone decides', async () => {
       const guid = fresh()
       const duplicate = async (/** @type {number | undefined} */ epoch, /** @type {number} */ sequence) =>
         (
@@ -286,7 +286,7 @@ export function publishContract (fixture) {
       for (const list of [of(fixture.pair.one, guid), records]) assert.deepEqual(texts(list), ['a', 'c', 'd', 'g'])
     })
 
-    test('a duplicate counts as seen: it is none the less when its key is forgotten', async () => {
+    test('a duplicate by key stays a duplicate by origin after its key was dropped', async () => {
       const pair = await fixture.open({ size: 10, ttl: 60 }, { ttl: 60, keys: 2 })
       try {
         const guid = fresh()
@@ -308,7 +308,7 @@ export function publishContract (fixture) {
       }
     })
 
-    test('is new again when its time is over, also where others came meanwhile', async () => {
+    test('is new again after its expiry, although other keys were added meanwhile', async () => {
       const pair = await fixture.open({ size: 10, ttl: 60 }, { ttl: 2, keys: 10 })
       try {
         const guid = fresh()
@@ -334,7 +334,7 @@ export function publishContract (fixture) {
   })
 
   describe('ephemeral publications', () => {
-    test('are delivered in their order among the others and kept nowhere', async () => {
+    test('are delivered in order with the others and are not stored', async () => {
       const guid = fresh()
       const start = await fixture.pair.first.subscribe(guid)
       const published = await fixture.pair.publisher.publish([
@@ -349,7 +349,7 @@ export function publishContract (fixture) {
       assert.deepEqual(texts((await fixture.pair.first.history(guid, start, 10)).records), ['b', 'd'])
     })
 
-    test('alone leave no log behind', async () => {
+    test('alone create no log', async () => {
       const guid = fresh()
       await fixture.pair.publisher.publish([entry(guid, 'a', { ephemeral: true })])
       await fixture.pair.publisher.publish([

@@ -55,7 +55,7 @@ describe('redis cluster in motion', () => {
     await source.redis.cluster('SETSLOT', slot, 'NODE', target.id)
   }
 
-  test('a document whose slot moves stays subscribed, loses nothing, and its worker is told', async () => {
+  test('a document whose hash slot moves stays subscribed and complete, and its workers are notified', async () => {
     const { first, second, publisher, one, two } = fixture.pair
     const guid = fresh()
     const others = range(20).map(() => fresh())
@@ -78,7 +78,7 @@ describe('redis cluster in motion', () => {
         await migrate(hashSlot(documentChannel(guid)))
         await waitFor(() => [one, two].every((box, i) => box.reconnects.slice(before[i]).flat().includes(guid)), {
           timeout: 15_000,
-          message: 'both workers to be told'
+          message: 'onReconnect on both workers'
         })
         const mark = sequence
         await waitFor(() => [one, two].every((box) => texts(of(box, guid)).some((text) => text > mark + 10)), {
@@ -103,12 +103,12 @@ describe('redis cluster in motion', () => {
     assert.deepEqual(kept, range(sequence, 1), 'each once, in order')
     for (const box of [one, two]) {
       const live = texts(of(box, guid))
-      assert.deepEqual(live, [...new Set(live)].sort((a, b) => a - b), 'live records are in order, none twice')
+      assert.deepEqual(live, [...new Set(live)].sort((a, b) => a - b), 'live records are in order, each once')
       assert.ok(sequence - live.length < 200, `${sequence - live.length} of ${sequence} were missed live`)
     }
   })
 
-  test('while one node is away the documents of the others go on, and its own come back with it', async () => {
+  test('an outage of one node does not affect documents of the others, and its own recover with it', async () => {
     const { first, publisher, one } = fixture.pair
     const guids = range(24).map(() => fresh())
     await Promise.all(guids.map((guid) => first.subscribe(guid)))
@@ -122,10 +122,10 @@ describe('redis cluster in motion', () => {
 
     await cluster.nodes[2].kill()
     await waitFor(() => Promise.all(theirs.map((guid) => publisher.publish([entry(guid, 'during')]))), {
-      message: 'the other nodes to go on'
+      message: 'the other nodes to work'
     })
     for (const guid of theirs) await arrived(one, guid, 1)
-    // timeout: it may have been sent before the connection ended
+    // timeout: the command may have been sent before the connection ended
     await assert.rejects(
       publisher.publish([entry(lost[0], 'during')]),
       ({ code }) => code === 'unavailable' || code === 'timeout'
@@ -141,7 +141,7 @@ describe('redis cluster in motion', () => {
       message: 'the node to work again'
     })
     for (const guid of lost) await waitFor(() => texts(of(one, guid)).includes('after'), { message: 'live delivery' })
-    // the node came back empty: users that lay on it have to be registered again
+    // the node is empty after its restart: its users have to be registered again
     await waitFor(
       async () => {
         await Promise.all(

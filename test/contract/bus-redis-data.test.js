@@ -8,7 +8,7 @@ import { arrived, createFixture, entry, fresh, of, offsets, range, texts } from 
 import { createRedisPair, rollBackLog } from './bus-redis-pair.js'
 
 /**
- * What lies in Redis: bounds, expiry, and what the bus makes of data that was lost, restored or never was its own.
+ * Data in Redis: bounds, expiry, and the handling of lost, restored and foreign data.
  */
 for (const [name, url] of /** @type {[string, () => string][]} */ ([
   ['redis', redisUrl],
@@ -33,7 +33,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       assert.ok(meta > 7 * 86_400 - 10 && meta <= 7 * 86_400, `meta ${meta} s`)
     })
 
-    test('a document without records is forgotten after a day, and a subscribe never shortens the time of another', async () => {
+    test('a document without records expires after a day, and a subscribe never shortens the lifetime of one with records', async () => {
       const [empty, full] = [fresh(), fresh()]
       await fixture.pair.publisher.publish([entry(full, 1)])
       for (const guid of [empty, full, empty, full]) await fixture.pair.first.subscribe(guid)
@@ -50,7 +50,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       await fixture.pair.first.subscribe(full)
       assert.ok(
         (await client().ttl(documentMeta(full))) > 7 * 86_400 - 10,
-        'a log that began anew still knows its origins'
+        'a reset log still has its origins'
       )
     })
 
@@ -66,7 +66,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       }
     })
 
-    test('when the meta is lost another log begins, without the records of the old one', async () => {
+    test('a loss of the meta begins another log, without the records of the old one', async () => {
       const { first, publisher, one } = fixture.pair
       const guid = fresh()
       const start = await first.subscribe(guid)
@@ -96,7 +96,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       assert.deepEqual(texts((await first.history(guid, next, 10)).records), ['newest'])
     })
 
-    test('when the log is ahead of the meta another log begins instead of failing for ever', async () => {
+    test('a log ahead of its meta is replaced by another one, so publishing never fails permanently', async () => {
       const { first, publisher } = fixture.pair
       const guid = fresh()
       const start = await first.subscribe(guid)
@@ -123,7 +123,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       )
     })
 
-    test('sequences of earlier versions go on, and earlier versions can read those of this one', async () => {
+    test('sequences are compatible with earlier versions in both directions', async () => {
       const { publisher } = fixture.pair
       const guid = fresh()
       const offered = (/** @type {number} */ sequence, /** @type {number} */ epoch) => ({
@@ -131,7 +131,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
         origin: { source: 's', sequence, epoch }
       })
       await publisher.publish([offered(0, 3)])
-      // written by an ingest of an earlier version beside this one
+      // written by an ingest process of an earlier version
       await client().hset(documentMeta(guid), 's:s', '20')
       const published = [...(await publisher.publish([offered(20, 3)])), ...(await publisher.publish([offered(21, 3)]))]
       assert.deepEqual(
@@ -139,10 +139,10 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
         [true, false]
       )
       const stored = Number(await client().hget(documentMeta(guid), 's:s'))
-      assert.ok(stored >= 21 && stored < 22, `${stored}: 21 is known and 22 is new to who reads a number`)
+      assert.ok(stored >= 21 && stored < 22, `${stored}: read as a number, 21 is known and 22 is new`)
     })
 
-    test('when the log is lost or has a hole, history says so', async () => {
+    test('history reports a log that is lost or has a hole', async () => {
       const { first, publisher } = fixture.pair
       const guid = fresh()
       const start = await first.subscribe(guid)
@@ -162,7 +162,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
 
     const rollBack = (/** @type {string} */ guid, /** @type {number} */ offset) => rollBackLog(client(), guid, offset)
 
-    test('an offset that comes live a second time begins another epoch, and the worker is told', async () => {
+    test('an offset received live a second time begins another epoch, and the worker is notified', async () => {
       const { first, second, publisher, one } = fixture.pair
       const guid = fresh()
       const start = await first.subscribe(guid)
@@ -170,7 +170,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       await arrived(one, guid, 5)
       await rollBack(guid, 2)
       const [{ position }] = await publisher.publish([entry(guid, 'another third')])
-      assert.deepEqual(position, { ...start, offset: 3 }, 'redis does not know that it gave this one before')
+      assert.deepEqual(position, { ...start, offset: 3 }, 'redis does not know that it assigned this offset before')
       await waitFor(() => one.reconnects.flat().includes(guid), { message: 'onReconnect' })
       const [end] = await second.positions([guid])
       assert.equal(end?.offset, 0)
@@ -184,7 +184,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
     })
 
     for (const how of /** @type {const} */ (['positions', 'history', 'subscribe'])) {
-      test(`an end before what has come live begins another epoch: seen by ${how}`, async () => {
+      test(`an end before a live record begins another epoch: seen by ${how}`, async () => {
         const { first, second, publisher, one } = fixture.pair
         const guid = fresh()
         const start = await first.subscribe(guid)
@@ -192,7 +192,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
         await arrived(one, guid, 5)
         await rollBack(guid, 2)
         const end = { ...start, offset: 5 }
-        // whoever has not seen it cannot know: a client may claim any position
+        // without that record the other worker cannot detect the loss: a client may claim any position
         assert.deepEqual(await second.history(guid, end, 10), {
           position: { ...start, offset: 2 },
           records: [],
@@ -209,12 +209,11 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       })
     }
 
-    /** What a worker does that reads the end of a log. */
+    /** Calls that read the end of a log. */
     const READS = /** @type {const} */ (['positions', 'history', 'subscribe'])
 
     /**
-     * A document that a worker has subscribed, and whose end it has read and nothing else: five records, none of them
-     * came live.
+     * A document with five records of which a subscribed worker knows only the end: it received no live record.
      * @param {typeof READS[number]} how
      */
     async function endRead (how) {
@@ -232,7 +231,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
     }
 
     for (const how of READS) {
-      test(`a record that comes live at or before an end that was read by ${how} makes the worker look: another epoch if the log had lost it`, async () => {
+      test(`a live record at or before an end read by ${how} makes the worker read the end again: another epoch after a loss`, async () => {
         const { second, publisher, one } = fixture.pair
         const { guid, start } = await endRead(how)
         await rollBack(guid, 2)
@@ -244,7 +243,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
         assert.notEqual(end?.epoch, start.epoch)
       })
 
-      test(`an end before one that was read begins another epoch: seen by ${how}`, async () => {
+      test(`an end before an earlier read one begins another epoch: seen by ${how}`, async () => {
         const { first, second } = fixture.pair
         const { guid, start } = await endRead('subscribe')
         await rollBack(guid, 2)
@@ -256,7 +255,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       })
     }
 
-    test('records that come live after their places were read make the worker look once, and are not taken for a loss', async () => {
+    test('live records at positions that were read before make the worker look once, and do not count as a loss', async () => {
       const { first, publisher, one } = fixture.pair
       const { guid, start } = await endRead('subscribe')
       const { scripts } = redisPair.connections[0]
@@ -267,7 +266,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
         return positions(...args)
       }
       try {
-        // as if they were on their way while the end was read
+        // as if they were in flight while the end was read
         for (const i of [3, 4, 5]) {
           await client().spublish(
             documentChannel(guid),
@@ -285,7 +284,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       assert.ok(!one.reconnects.flat().includes(guid))
     })
 
-    test('reading while records come live is not taken for a loss', async () => {
+    test('reads during live delivery do not count as a loss', async () => {
       const { first, publisher, one } = fixture.pair
       const guid = fresh()
       const start = await first.subscribe(guid)
@@ -307,7 +306,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       assert.ok(!one.reconnects.flat().includes(guid))
     })
 
-    test('history stops after some megabytes, and the next page goes on', async () => {
+    test('history ends a page after some megabytes, and the next page continues', async () => {
       const { first, publisher } = fixture.pair
       const guid = fresh()
       const start = await first.subscribe(guid)
@@ -328,7 +327,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       await client().del(documentLog(guid))
     })
 
-    test('a long batch goes in several calls and stays in order', async () => {
+    test('a long batch is split into several calls and keeps its order', async () => {
       const { first, publisher, one } = fixture.pair
       const guid = fresh()
       await first.subscribe(guid)
@@ -341,7 +340,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       assert.deepEqual(texts(of(one, guid)), range(700))
     })
 
-    test('messages that are none of ours are counted and disturb nothing', async () => {
+    test('malformed messages are counted and affect no other message', async () => {
       const { publisher, first, one } = fixture.pair
       const guid = fresh()
       await first.subscribe(guid)

@@ -11,33 +11,33 @@ import { arrived, createFixture, entry, fresh, of, offsets, publication, range, 
 import { createRedisPair } from './bus-redis-pair.js'
 
 /**
- * What the Redis bus does when Redis does not: on servers of its own, which are killed, stopped and restarted.
+ * The Redis bus during outages of Redis: on separate servers, which are killed, stopped and restarted.
  *
  * @typedef {{ url: string, nodes: import('../services/redis.js').RedisServer[], stop: () => Promise<void> }} Servers
  */
 
 /**
- * Longest time a command may take to fail, ms: the answer timeout of 2 s, another second for a subscribe, and a very
- * slow machine.
+ * Maximum time until a command fails, ms: the reply timeout of 2 s, another second for a subscribe, and a very slow
+ * machine.
  */
 const FAILS_WITHIN = 20_000
 
 /**
  * @template T
  * @param {Promise<T>} call
- * @returns {Promise<T>} rejects with another error than those of the table when nothing has come of it in time
+ * @returns {Promise<T>} after FAILS_WITHIN rejects with an error that is not in the table
  */
 const inTime = (call) =>
   Promise.race([
     call,
     delay(FAILS_WITHIN, undefined, { ref: false }).then(() => {
-      throw new Error(`no end after ${FAILS_WITHIN} ms`)
+      throw new Error(`not settled after ${FAILS_WITHIN} ms`)
     })
   ])
 
 /** @param {unknown} error */
 const unavailable = (error) => error instanceof InkcastError && error.code === 'unavailable' && error.retryable
-/** Or its outcome is not known. @param {unknown} error */
+/** `unavailable`, or `timeout` for an unknown outcome. @param {unknown} error */
 const failed = (error) =>
   unavailable(error) || (error instanceof InkcastError && error.code === 'timeout' && error.retryable)
 
@@ -75,7 +75,7 @@ export function redisFaults (name, startServers) {
       }
     }
 
-    /** A publication goes through, to live delivery on both workers. */
+    /** Publications are delivered live to both workers. */
     async function works () {
       const { first, second, publisher, one, two } = fixture.pair
       const guids = range(8).map(() => fresh('works'))
@@ -88,7 +88,7 @@ export function redisFaults (name, startServers) {
       return true
     }
 
-    /** Several documents, so that with Redis Cluster each node has some. */
+    /** Subscribes several documents, so that with Redis Cluster each node has some. */
     async function subscribed () {
       const guids = range(12).map(() => fresh())
       await Promise.all(guids.map((guid) => fixture.pair.first.subscribe(guid)))
@@ -104,14 +104,14 @@ export function redisFaults (name, startServers) {
       })
     }
 
-    test('a lost pub/sub connection is told once all is subscribed again, and live delivery goes on', async () => {
+    test('after a lost pub/sub connection onReconnect follows when all is subscribed again, and live delivery continues', async () => {
       const { publisher, one } = fixture.pair
       const guids = await subscribed()
       for (let round = 1; round <= 3; round++) {
         const before = one.reconnects.length
         await onNodes((admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
         await reconnected(guids, before)
-        // told means subscribed: nothing of this may be missed
+        // subscribed again: no record may be missed from here on
         await Promise.all(guids.map((guid) => publisher.publish([entry(guid, round)])))
         for (const guid of guids) {
           await arrived(one, guid, round)
@@ -121,7 +121,7 @@ export function redisFaults (name, startServers) {
     })
 
     for (const leased of [true, false]) {
-      test(`a kick or revoke while pub/sub is cut arrives once, ${leased ? 'and is published when it was heard or read' : 'also at a worker whose lease has ended'}`, async () => {
+      test(`a kick or revoke during an interruption of pub/sub arrives once, ${leased ? 'and publish waits until it is received or read' : 'also at a worker whose lease has ended'}`, async () => {
         const { first, publisher, one } = fixture.pair
         const { client } = /** @type {any} */ (fixture.pair).connections[2]
         const [number] = fixture.workers
@@ -140,10 +140,10 @@ export function redisFaults (name, startServers) {
         const arrivals = () =>
           orders.map((order) => one.directs.filter((direct) => nameOf(direct) === nameOf(order)).length)
         await onNodes((admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
-        // ingest and callers of the api offer again what was not published
+        // as ingest and callers of the api retry
         await Promise.all(orders.map((order) => retry(() => publisher.publish([{ publication: publication(order) }]))))
         await waitFor(() => arrivals().every((count) => count > 0), { timeout: 20_000, message: () => arrivals() })
-        // everyone is cut as well, until it is not
+        // the channel for everyone is interrupted as well, so repeat the mark
         const mark = fresh('mark')
         await waitFor(
           async () => {
@@ -156,10 +156,10 @@ export function redisFaults (name, startServers) {
           arrivals(),
           orders.map(() => 1)
         )
-        // what was heard is taken from there too
+        // orders received live are removed from Redis too
         await waitFor(async () => (await client.hlen(workerOrders(number))) === 0, {
           timeout: 20_000,
-          message: 'nothing to be kept'
+          message: 'no kept orders'
         })
         assert.deepEqual(
           arrivals(),
@@ -169,10 +169,10 @@ export function redisFaults (name, startServers) {
       })
     }
 
-    test('a kick is published only when a worker that lives has heard it, and says unavailable until then', async () => {
+    test('a kick is published only when its live worker has received it; until then publish rejects with unavailable', async () => {
       const { publisher, one } = fixture.pair
       const { client } = /** @type {any} */ (fixture.pair).connections[2]
-      // nobody listens for this one, and it holds its lease
+      // a number with a lease but without a subscriber
       const number = 4094
       const kick = { publication: publication({ operator: 'kick', sid: createSessionIds(number)() }) }
       assert.deepEqual(await publisher.publish([kick]), [{ position: null, duplicate: false }])
@@ -181,8 +181,8 @@ export function redisFaults (name, startServers) {
       try {
         await assert.rejects(inTime(publisher.publish([kick])), unavailable)
         const published = publisher.publish([kick])
-        await waitFor(async () => (await client.hlen(workerOrders(number))) === 2, { message: 'it to be kept' })
-        // it reads it
+        await waitFor(async () => (await client.hlen(workerOrders(number))) === 2, { message: 'the kept order' })
+        // as if the worker had read it
         await client.del(workerOrders(number))
         await published
         for (let i = 0; i < 10_000; i += 500)
@@ -196,12 +196,12 @@ export function redisFaults (name, startServers) {
       assert.ok(!one.directs.some(({ sid }) => sid === kick.publication.sid))
     })
 
-    test('unsubscribed while the connection was away stays unsubscribed', async () => {
+    test('an unsubscribe during an interruption stays in effect', async () => {
       const { first, publisher, one } = fixture.pair
       const guids = await subscribed()
       const before = one.reconnects.length
       await onNodes((admin) => admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub'))
-      // its node may have been back before the last one was killed
+      // its node may have reconnected before the last kill
       const away = one.reconnects.length
       await first.unsubscribe(guids[0])
       await reconnected(guids.slice(1), before)
@@ -211,7 +211,7 @@ export function redisFaults (name, startServers) {
       assert.deepEqual(of(one, guids[0]), [])
     })
 
-    test('scripts that Redis has forgotten are sent again', async () => {
+    test('scripts that Redis has lost are sent again', async () => {
       const { first, publisher, one } = fixture.pair
       const guids = await subscribed()
       await onNodes((admin) => admin.script('FLUSH'))
@@ -226,7 +226,7 @@ export function redisFaults (name, startServers) {
       )
     })
 
-    test('while Redis is stopped everything fails in time, and works after its restart', async () => {
+    test('while Redis is stopped all calls fail in time, and they work after its restart', async () => {
       const { first, publisher, one, two } = fixture.pair
       const guids = await subscribed()
       const uid = fresh('user')
@@ -255,7 +255,7 @@ export function redisFaults (name, startServers) {
         await first.removeUser(fresh('user'))
         await first.unsubscribe(fresh())
       }
-      // once it is known to be away nothing waits for an answer, which would take 2 s each time
+      // after the disconnect calls fail without waiting for a reply, which would take 2 s each time
       for (let i = 0; i < 20; i++)
         await assert.rejects(inTime(publisher.publish(offered[i % guids.length])), unavailable)
 
@@ -265,7 +265,7 @@ export function redisFaults (name, startServers) {
         message: 'publish to work again'
       })
       await reconnected(guids, before)
-      // the data is gone: other epochs, and each entry there once however often it was offered
+      // the data is lost: other epochs, and each entry is there once despite the retries
       const ends = await waitFor(() => first.positions(guids), { message: 'positions' })
       ends.forEach((end, i) => {
         assert.equal(end?.offset, 1)
@@ -275,7 +275,7 @@ export function redisFaults (name, startServers) {
       for (const guid of guids)
         await waitFor(() => texts(of(one, guid)).includes('live'), { message: 'live delivery after the restart' })
 
-      // users are registered again, and only where they were
+      // users are registered again, on their workers only
       await waitFor(async () => {
         await publisher.publish([{ publication: publication({ operator: 'user', uid }) }])
         return one.directs.some((direct) => direct.uid === uid)
@@ -283,7 +283,7 @@ export function redisFaults (name, startServers) {
       assert.ok(!two.directs.some((direct) => direct.uid === uid))
     })
 
-    test('while Redis hangs everything fails in time, and what was offered is there once', async () => {
+    test('while Redis hangs all calls fail in time, and retried entries are there once', async () => {
       const { first, publisher, one } = fixture.pair
       const guids = await subscribed()
       const offered = guids.map((guid, i) => [{ ...entry(guid, i), origin: { source: 't/1', sequence: i } }])
@@ -296,7 +296,7 @@ export function redisFaults (name, startServers) {
             first.positions(guids)
           ])
         )
-        // what was sent may be executed yet: a publisher must not take it for refused
+        // commands may still be executed: `unavailable` would mean that they were not
         const codes = results.map((result) => result.status === 'rejected' ? result.reason.code : result.status)
         assert.deepEqual(codes, [...offered.map(() => 'timeout'), 'unavailable', 'unavailable'])
         await assert.rejects(inTime(publisher.publish(offered[0])), failed)

@@ -9,8 +9,8 @@ import { arrived, createFixture, createInbox, entry, fresh, handlersOf, of, offs
 import { createRedisPair } from './bus-redis-pair.js'
 
 /**
- * A Redis that comes back without its last writes, or as a replica that was behind: what was lost may be made up for
- * before anybody looks.
+ * A Redis that restarts without its last writes, or fails over to a replica that was behind: before any worker looks,
+ * new records may already have the offsets of the lost ones.
  */
 
 const scope = fileScope()
@@ -25,21 +25,21 @@ async function ownServer (args) {
   return { server, admin }
 }
 
-/** Makes a call again until Redis is back. @template T @param {() => Promise<T>} call */
-const back = (call) => waitFor(call, { timeout: 15_000, message: 'redis to be back' })
+/** Retries a call until Redis is available. @template T @param {() => Promise<T>} call */
+const back = (call) => waitFor(call, { timeout: 15_000, message: 'redis to be available' })
 
 const LOST = 20
 
-describe('a Redis that comes back without its last writes', async () => {
+describe('a Redis that restarts without its last writes', async () => {
   const { server, admin } = await ownServer()
   const fixture = createFixture((options) => createRedisPair(server.url, options))
   await fixture.start()
   scope.after(() => fixture.stop())
 
   /**
-   * Ten records that are kept, and LOST that are not.
+   * Publishes ten records that survive a restart and LOST that do not, and restarts Redis.
    * @param {string} guid
-   * @param {boolean} [live] somebody has subscribed it
+   * @param {boolean} [live] a worker has subscribed it
    */
   async function lose (guid, live = false) {
     const { publisher, one } = fixture.pair
@@ -52,7 +52,7 @@ describe('a Redis that comes back without its last writes', async () => {
   }
 
   for (const made of [0, 1, LOST, 3 * LOST]) {
-    test(`begins another epoch before it gives an offset twice: ${LOST} records lost, ${made} new ones before anybody looks`, async () => {
+    test(`begins another epoch before it assigns an offset twice: ${LOST} records lost, ${made} new ones before a worker looks`, async () => {
       const { first, second, publisher } = fixture.pair
       const guid = fresh()
       const start = await back(() => first.subscribe(guid))
@@ -62,7 +62,7 @@ describe('a Redis that comes back without its last writes', async () => {
         assert.notEqual(position?.epoch, start.epoch)
         assert.equal(position?.offset, i + 1)
       })
-      // a worker that knows nothing of the document, for a client that was there until Redis went away
+      // a worker without the document, for a client that was connected until the outage
       for (const offset of [0, 5, 10, 15, 10 + LOST])
         assert.equal((await back(() => second.history(guid, { ...start, offset }, 100))).gap, 'epoch', `from ${offset}`)
       const [end] = await back(() => first.positions([guid]))
@@ -71,7 +71,7 @@ describe('a Redis that comes back without its last writes', async () => {
     })
   }
 
-  test('tells who has the document open, although nothing new comes', async () => {
+  test('notifies workers that have the document open, even without new records', async () => {
     const { first, one } = fixture.pair
     const guid = fresh()
     const start = await back(() => first.subscribe(guid))
@@ -84,7 +84,7 @@ describe('a Redis that comes back without its last writes', async () => {
     assert.equal((await first.history(guid, { ...start, offset: 10 }, 10)).gap, 'epoch')
   })
 
-  test('a document is one log for all that come after, whoever was first', async () => {
+  test('all workers get the same new log, whichever begins it', async () => {
     const guid = fresh()
     await lose(guid)
     const { first, second, publisher } = fixture.pair
@@ -95,7 +95,7 @@ describe('a Redis that comes back without its last writes', async () => {
     assert.deepEqual(await second.positions([guid]), [position])
   })
 
-  test('records of Kafka are still known by their offsets', async () => {
+  test('records from Kafka are still recognized by their offsets', async () => {
     const guid = fresh()
     const of = (/** @type {number} */ sequence) => ({ ...entry(guid, sequence), origin: { source: 't/0', sequence } })
     await back(() => fixture.pair.publisher.publish([of(1), of(2)]))
@@ -105,7 +105,7 @@ describe('a Redis that comes back without its last writes', async () => {
     assert.equal(published[1].position?.offset, 1)
   })
 
-  test('a document of a version that noted no generation goes on', async () => {
+  test('a document of an earlier version, without a generation, keeps its log', async () => {
     const { publisher, first } = fixture.pair
     const guid = fresh()
     const [{ position }] = await publisher.publish([entry(guid, 1)])
@@ -117,25 +117,25 @@ describe('a Redis that comes back without its last writes', async () => {
   })
 })
 
-describe('a replica that takes over and was behind', async () => {
+describe('a failover to a replica that was behind', async () => {
   const { server: master, admin } = await ownServer()
   const { server: replica, admin: replicaAdmin } = await ownServer()
   await replicaAdmin.call('REPLICAOF', '127.0.0.1', master.port)
   await waitFor(async () => /master_link_status:up/.test(await replicaAdmin.info('replication')), {
     timeout: 20_000,
-    message: 'the replica to be one'
+    message: 'the replication to start'
   })
   const fixture = createFixture((options) => createRedisPair(master.url, options))
   await fixture.start()
   scope.after(() => fixture.stop())
 
-  test('begins another epoch, and so does the old master when it takes over again on the connections that it kept', async () => {
+  test('begins another epoch, and so does the old master when it is promoted again with its open connections', async () => {
     const { first, publisher, one } = fixture.pair
     const guid = fresh()
     const start = await first.subscribe(guid)
     await publisher.publish(range(3, 1).map((i) => entry(guid, i)))
     await waitFor(async () => (await replicaAdmin.hget(documentMeta(guid), 'o')) === '3', {
-      message: 'the replica to have it'
+      message: 'the records on the replica'
     })
     await replicaAdmin.call('REPLICAOF', 'NO', 'ONE')
     await publisher.publish(range(5, 4).map((i) => entry(guid, i)))
@@ -148,7 +148,7 @@ describe('a replica that takes over and was behind', async () => {
     scope.after(() => other.stop())
     assert.equal((await other.first.history(guid, { ...start, offset: 3 }, 10)).gap, 'epoch')
 
-    // a document that nobody touches there
+    // a document that no call uses on the replica
     const quiet = fresh()
     const [{ position }] = await publisher.publish([entry(quiet, 1)])
     await admin.call('REPLICAOF', '127.0.0.1', replica.port)

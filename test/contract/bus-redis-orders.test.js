@@ -5,7 +5,7 @@ import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { arrived, createFixture, entry, fresh, publication, range } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
 
-/** What lies in Redis about users: their workers, and the kicks and revokes kept for them. */
+/** Data about users in Redis: their workers, and the kicks and revokes kept for them. */
 for (const [name, url] of /** @type {[string, () => string][]} */ ([
   ['redis', redisUrl],
   ['redis cluster', redisClusterUrl]
@@ -21,7 +21,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
     after(() => fixture.stop())
     const client = () => redisPair.connections[0].client
 
-    test('a worker that is dead for long is not among the workers of a user any more', async () => {
+    test('the entry of a dead worker expires from the workers of a user', async () => {
       const { first, second } = fixture.pair
       const uid = fresh('user')
       await first.addUser(uid)
@@ -35,7 +35,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       assert.ok(!(await client().zrange(key, '0', '-1')).includes('77'))
     })
 
-    test('where channels of worker and document may be on two nodes, a revoke is among the records of its document too', async () => {
+    test('with Redis Cluster a revoke is also sent on the channel of its document', async () => {
       const { first, publisher, one } = fixture.pair
       const [uid, guid] = [fresh('user'), fresh()]
       await first.addUser(uid)
@@ -51,7 +51,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       )
     })
 
-    test('orders about a user are bounded: the oldest give way to one about every document, and end after seven days', async () => {
+    test('orders about a user are bounded: one about every document replaces the oldest, and they expire after seven days', async () => {
       const { first, publisher, one } = fixture.pair
       const uid = fresh('user')
       const key = userOrders(uid)
@@ -78,7 +78,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       assert.equal(told.get('*'), now - 998)
     })
 
-    test('a key of another kind in the way is an error that is not called temporary', async () => {
+    test('a key of another type causes an error that is not temporary', async () => {
       const guid = fresh()
       await client().set(documentMeta(guid), 'x')
       await assert.rejects(
@@ -91,7 +91,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       assert.deepEqual(
         await fixture.pair.first.positions([guid, other]),
         [null, position],
-        'it is not in the way of others'
+        'other documents are not affected'
       )
       await client().del(documentMeta(guid))
       await fixture.pair.publisher.publish([{ publication: publication({ guid }) }])

@@ -35,10 +35,10 @@ export async function createRedisPair (url, { handlers, workers, history, idempo
 }
 
 /**
- * Leaves of a document what a failover to a replica that was behind does.
+ * Removes the last records of a document, as a failover to a replica that was behind does.
  * @param {import('../../src/redis/client.js').RedisConnection['client']} client
  * @param {string} guid
- * @param {number} offset of the last record that is left
+ * @param {number} offset of the last remaining record
  */
 export async function rollBackLog (client, guid, offset) {
   const records = await client.xrangeBuffer(documentLog(guid), '-', '+', 'COUNT', offset)

@@ -8,7 +8,7 @@ import { arrived, entry, fresh, of, offsets, range, texts } from './bus-fixture.
 /** @param {import('./bus-fixture.js').Fixture} fixture */
 export function subscribeContract (fixture) {
   describe('subscribe', () => {
-    test('gives a document that never had a record a position to resume from', async () => {
+    test('returns a position to resume from, even for a document without records', async () => {
       const guid = fresh()
       const position = await fixture.pair.first.subscribe(guid)
       assert.equal(position.offset, 0)
@@ -20,8 +20,8 @@ export function subscribeContract (fixture) {
       assert.deepEqual(texts(records), ['first'])
     })
 
-    test('leaves nothing between its position and what comes live', async () => {
-      // a publisher that never pauses, and a worker that subscribes in the middle of it, over and over
+    test('leaves no gap between its position and the live records', async () => {
+      // a publisher without pauses, and a worker that subscribes again and again meanwhile
       const guids = range(8).map(() => fresh())
       let stopped = false
       const publishing = Promise.all(guids.map(async (guid) => {
@@ -59,7 +59,7 @@ export function subscribeContract (fixture) {
   })
 
   describe('unsubscribe', () => {
-    test('stops delivery to this worker at once, and to no other', async () => {
+    test('ends delivery at once, to this worker only', async () => {
       const guid = fresh()
       await fixture.pair.first.subscribe(guid)
       await fixture.pair.second.subscribe(guid)
@@ -72,7 +72,7 @@ export function subscribeContract (fixture) {
       assert.deepEqual(of(fixture.pair.one, guid), [])
     })
 
-    test('holds back what is on its way', async () => {
+    test('drops records in flight', async () => {
       const guid = fresh()
       await fixture.pair.first.subscribe(guid)
       for (let i = 0; i < 20; i++) {
@@ -92,7 +92,7 @@ export function subscribeContract (fixture) {
       await fixture.pair.first.unsubscribe(fresh())
     })
 
-    test('and subscribe in quick succession end as the last one says', async () => {
+    test('and subscribe in quick succession: the last call decides', async () => {
       const documents = range(40).map((i) => ({ guid: fresh(), on: i % 2 === 0 }))
       await Promise.all(documents.map(async ({ guid, on }) => {
         /** @type {Promise<unknown>[]} */
@@ -112,7 +112,7 @@ export function subscribeContract (fixture) {
       for (const { guid, on } of documents) assert.equal(of(fixture.pair.one, guid).length, on ? 1 : 0)
     })
 
-    test('while a subscribe is under way: whoever subscribes after it is served', async () => {
+    test('during a subscribe does not affect a later subscribe', async () => {
       const guid = fresh()
       const given = fixture.pair.first.subscribe(guid).then(() => 'subscribed', (error) => error.code)
       const left = fixture.pair.first.unsubscribe(guid)

@@ -9,8 +9,8 @@ import { publishContract } from './bus-publish.js'
 import { subscribeContract } from './bus-subscribe.js'
 
 /**
- * What every bus must do. An implementation's test calls this with a function that makes two workers and a publisher
- * on the same backend, which other tests may be using.
+ * The contract of every bus. An implementation's test calls this with a function that creates two workers and a
+ * publisher on the same backend, which other tests may use at the same time.
  *
  * @param {string} name
  * @param {import('./bus-fixture.js').CreatePair} createPair
@@ -27,7 +27,7 @@ export function busContract (name, createPair) {
     historyContract(fixture)
     directContract(fixture)
 
-    test('after stop nothing is delivered and publish says unavailable', async () => {
+    test('stop ends delivery, and publish rejects with unavailable', async () => {
       const stopped = await fixture.open({ size: 10, ttl: 60 })
       const guid = fresh()
       try {

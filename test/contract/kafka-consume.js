@@ -21,11 +21,11 @@ export function kafkaConsumeContract (createDriver) {
   /**
    * A member of the test's group.
    * @param {import('../helpers/kafka-ingest.js').TestKafka} kafka
-   * @param {(delivery: Delivery) => Promise<void> | void} [handle] default: everything is resolved
+   * @param {(delivery: Delivery) => Promise<void> | void} [handle] called before a delivery is resolved
    */
   function join (kafka, handle = () => {}) {
     const member = {
-      /** @type {Map<number, string[]>} values of what was resolved, by partition */
+      /** @type {Map<number, string[]>} resolved values, by partition */
       got: new Map(),
       /** @type {(string | number[])[]} */
       events: [],
@@ -63,7 +63,7 @@ export function kafkaConsumeContract (createDriver) {
       message: () => [member.of(partition).length, member.events, member.failures]
     })
 
-  test('records of a partition come in order, from the first one, with their place in the partition', async (t) => {
+  test('records of a partition arrive in order, from the first one, with their offsets', async (t) => {
     const kafka = await testKafka(t, { partitions: 2 })
     await kafka.produce([...numbered(0, 0, 50), ...numbered(1, 100, 30)])
     /** @type {Map<number, number>} */
@@ -87,7 +87,7 @@ export function kafkaConsumeContract (createDriver) {
     assert.ok(member.responses > 0)
   })
 
-  test('what is not resolved is delivered again; an assignment begins at what was committed', async (t) => {
+  test('unresolved records are delivered again; an assignment begins at the committed offset', async (t) => {
     const kafka = await testKafka(t, { partitions: 1 })
     await kafka.produce(numbered(0, 0, 20))
     let tries = 0
@@ -102,7 +102,7 @@ export function kafkaConsumeContract (createDriver) {
       async handle (delivery) {
         await delivery.heartbeat()
         if (++tries === 1) return
-        const [{ offset, value }] = delivery.messages // one at a time: the rest comes again
+        const [{ offset, value }] = delivery.messages // one at a time: the rest is delivered again
         seen.push(String(value))
         delivery.resolve(offset)
         if (seen.length === 5) await first.commit([{ partition: 0, offset: 5, metadata: 'mine' }])
@@ -125,7 +125,7 @@ export function kafkaConsumeContract (createDriver) {
     assert.deepEqual(second.of(0), numbers(5, 15))
   })
 
-  test('a delivery can commit for itself', async (t) => {
+  test('a delivery can commit', async (t) => {
     const kafka = await testKafka(t, { partitions: 1 })
     await kafka.produce(numbered(0, 0, 3))
     const member = join(kafka, (delivery) =>
@@ -138,7 +138,7 @@ export function kafkaConsumeContract (createDriver) {
     assert.equal(offset, 3)
   })
 
-  test('a partition that is paused holds up no other one, and goes on after it is resumed', async (t) => {
+  test('a paused partition blocks no other one, and continues when it is resumed', async (t) => {
     const kafka = await testKafka(t, { partitions: 2 })
     await kafka.produce(numbered(0, 0, 5))
     /** @type {(() => void) | undefined} */
@@ -158,7 +158,7 @@ export function kafkaConsumeContract (createDriver) {
     assert.deepEqual(member.of(0), numbers(0, 10))
   })
 
-  test('reading goes on at the offset that was sought', async (t) => {
+  test('seek continues at the given offset', async (t) => {
     const kafka = await testKafka(t, { partitions: 1 })
     await kafka.produce(numbered(0, 0, 10))
     const member = join(kafka)
@@ -196,13 +196,13 @@ export function kafkaConsumeContract (createDriver) {
       assert.ok(!other(partition).of(partition).includes('10'))
     }
 
-    // the last one that is left gets everything
+    // the remaining member gets all partitions
     assert.equal(await first.subscription.close(), true)
     await waitFor(() => second.assigned()?.length === 2, { timeout: 20_000, message: () => second.events })
     assert.deepEqual([first.failures, second.failures], [[], []])
   })
 
-  test('a fetch of transaction markers alone is no delivery, and is reported', async (t) => {
+  test('a fetch with nothing but transaction markers is reported as skipped, without a delivery', async (t) => {
     const kafka = await testKafka(t, { partitions: 1 })
     const member = join(kafka)
     await member.subscription.start()

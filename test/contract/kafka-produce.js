@@ -15,7 +15,7 @@ export function kafkaProduceContract (createDriver) {
   const message = (key, value, more) => ({ key, value: Buffer.from(value), headers: {}, ...more })
 
   /**
-   * A broker may refuse a batch for a moment; sent again it is written once.
+   * Retries, because a broker may refuse a batch temporarily; the batch is written once.
    * @param {import('../../src/kafka/contract.js').TopicProducer} producer
    * @param {import('../../src/kafka/contract.js').OutgoingMessage[]} messages
    */
@@ -29,7 +29,7 @@ export function kafkaProduceContract (createDriver) {
     return { kafka, producer }
   }
 
-  test('records of a key keep their order in one partition, as they were', async (t) => {
+  test('records of a key keep their order and content in one partition', async (t) => {
     const { kafka, producer } = await open(t, { partitions: 4 })
     const numbers = Array.from({ length: 60 }, (_, i) => i)
     for (const part of [numbers.slice(0, 40), numbers.slice(40)])
@@ -46,7 +46,7 @@ export function kafkaProduceContract (createDriver) {
     assert.deepEqual([bare.partition, bare.value, bare.headers.text], [2, null, 'ü'])
   })
 
-  test('the partitions are those that Kafka\'s own producers choose', async (t) => {
+  test('partitions are chosen as by Kafka\'s own producers', async (t) => {
     const { kafka, producer } = await open(t, { partitions: 4 })
     await written(producer, ['doc-1', 'doc-2', '文档'].map((key) => message(key, key)))
     const records = await kafka.readAll(kafka.uplinkTopic, 3)
@@ -57,7 +57,7 @@ export function kafkaProduceContract (createDriver) {
     )
   })
 
-  test('a message keeps the partition that was chosen for it when it is sent again', async (t) => {
+  test('a message that is sent again keeps its partition', async (t) => {
     const { kafka, producer } = await open(t, { partitions: 4 })
     const messages = Array.from({ length: 8 }, (_, i) => message(null, String(i)))
     for (let attempt = 0; attempt < 3; attempt++) await written(producer, messages)
@@ -69,7 +69,7 @@ export function kafkaProduceContract (createDriver) {
       )
   })
 
-  test('a batch larger than the topic allows is rejected for good, and the producer goes on', async (t) => {
+  test('a batch above the limit of the topic is rejected permanently, and the producer continues', async (t) => {
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const topic = kafka.uplinkTopic
@@ -83,7 +83,7 @@ export function kafkaProduceContract (createDriver) {
     assert.deepEqual((await kafka.readAll(topic, 1)).map(({ value }) => String(value)), ['small'])
   })
 
-  test('after it was closed a batch is not accepted, and may be sent by another producer', async (t) => {
+  test('a closed producer accepts no batch; another producer may send it', async (t) => {
     const { kafka, producer } = await open(t, { partitions: 1 })
     assert.equal(await producer.close(), true)
     const failure = await producer.send([message('k', 'late')])

@@ -6,10 +6,10 @@ import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
 
 /**
- * One attempt. A busy broker may not know a topic yet that it has just created.
+ * One attempt, which may fail temporarily: a busy broker may not know a topic yet that it has just created.
  * @param {import('../../src/kafka/contract.js').KafkaDriver} driver
  * @param {import('../../src/kafka/contract.js').TopicsRequest} request
- * @returns {Promise<{ missing: string[], created: boolean } | undefined>} undefined: an error that is expected to pass
+ * @returns {Promise<{ missing: string[], created: boolean } | undefined>} undefined: a retryable error
  */
 const attempt = (driver, request) => driver.ensureTopics(request).catch((error) => {
   if (error.retriable !== true) throw error
@@ -24,7 +24,7 @@ export const ensured = (driver, request) => waitFor(() => attempt(driver, reques
 
 /** @param {import('./kafka.js').CreateDriver} createDriver */
 export function kafkaTopicsContract (createDriver) {
-  test('missing topics are created with their settings, existing ones are left as they are', async (t) => {
+  test('missing topics are created with their settings, existing ones stay unchanged', async (t) => {
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const topics = [kafka.downlinkTopic, kafka.uplinkTopic]
@@ -44,7 +44,7 @@ export function kafkaTopicsContract (createDriver) {
     assert.equal(producer.maxBytes, 3_000_000)
   })
 
-  test('of several calls at the same time one creates the topics', async (t) => {
+  test('one of several concurrent calls creates the topics', async (t) => {
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)
     const request = { topics: [kafka.downlinkTopic], partitions: 1, replication: 1, maxMessageBytes: 100_000 }
@@ -53,7 +53,7 @@ export function kafkaTopicsContract (createDriver) {
     assert.ok(created === 1 || (created === 0 && results.includes(undefined)), JSON.stringify(results))
   })
 
-  test('a topic that is created again under its name has another id', async (t) => {
+  test('a topic that is deleted and created again has another id', async (t) => {
     const kafka = await testKafka(t, { partitions: 1 })
     const driver = createDriver(kafka)
     const topic = kafka.downlinkTopic
@@ -70,7 +70,7 @@ export function kafkaTopicsContract (createDriver) {
     assert.notEqual(after, before)
   })
 
-  test('ends are the last stable ones; a leader epoch ends behind its last record', async (t) => {
+  test('ends are last stable offsets; a leader epoch ends after its last record', async (t) => {
     const kafka = await testKafka(t, { partitions: 2 })
     const driver = createDriver(kafka)
     const topic = kafka.downlinkTopic
@@ -104,7 +104,7 @@ export function kafkaTopicsContract (createDriver) {
     const rejected = [away.ensureTopics(request), away.inspect({ retries: 0 }), away.produce('t')].map(
       (/** @type {Promise<unknown>} */ call) => assert.rejects(call)
     )
-    brokers.length = 0 // no further attempt: they would go on for a minute
+    brokers.length = 0 // prevents further attempts, which would take a minute
     await Promise.all(rejected)
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)

@@ -4,7 +4,7 @@ import { kafkaProduceContract } from './kafka-produce.js'
 import { kafkaTopicsContract } from './kafka-topics.js'
 
 /**
- * What every driver for Kafka must do (src/kafka/contract.js), with a real broker.
+ * The contract of every driver for Kafka (src/kafka/contract.js), with a real broker.
  *
  * @param {string} name
  * @param {(kafka: { settings: { brokers: string[] }, log: import('../../src/common/log.js').Log }) =>

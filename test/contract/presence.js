@@ -7,8 +7,8 @@ import { waitFor } from '../helpers/wait.js'
 import { fresh } from './bus-fixture.js'
 
 /**
- * What every presence store must do. An implementation's test calls this with a function that makes stores on one
- * backend, which other tests may be using.
+ * The contract of every presence store. An implementation's test calls this with a function that creates stores on one
+ * backend, which other tests may use at the same time.
  *
  * @typedef {import('../../src/presence/contract.js').PresenceStore} PresenceStore
  * @typedef {import('../../src/presence/contract.js').Diff} Diff
@@ -20,7 +20,7 @@ import { fresh } from './bus-fixture.js'
  *
  * @param {string} name
  * @param {() => Promise<{ create: (options: StoreOptions) => Promise<PresenceStore>, stop: () => Promise<void> }>} open
- *   stores of one backend, of whom more than 6 members are only counted; what `create` returns is not started
+ *   stores of one backend, which only count members above 6; `create` returns a store that is not started
  */
 export function presenceContract (name, open) {
   describe(`presence contract: ${name}`, () => {
@@ -84,12 +84,12 @@ export function presenceContract (name, open) {
       return id
     }
 
-    test('a document that nobody has been in is empty', async () => {
+    test('a document that never had members is empty', async () => {
       assert.deepEqual(await all(fresh()), { version: 0, count: 0, countOnly: false, members: [] })
       assert.deepEqual(await reader.versions([fresh()]), [null])
     })
 
-    test('who comes is told to those who watch, and listed with name and state', async () => {
+    test('a new member is published to watching workers, and listed with name and state', async () => {
       const guid = fresh()
       await two.watch(guid)
       const id = ids[0]()
@@ -114,7 +114,7 @@ export function presenceContract (name, open) {
       assert.deepEqual(await one.versions([fresh(), guid]), [null, diff.version])
     })
 
-    test('versions grow by one with each diff, and nothing is told of what changes nothing', async () => {
+    test('versions grow by one with each diff, and an update without a change publishes nothing', async () => {
       const guid = fresh()
       await two.watch(guid)
       const id = await enter(guid)
@@ -127,7 +127,7 @@ export function presenceContract (name, open) {
       assert.deepEqual(diff.changed.map(({ state }) => state), [{ n: 1 }])
     })
 
-    test('connections of a user are one member, on whatever worker they are', async () => {
+    test('connections of a user are one member, on any worker', async () => {
       const guid = fresh()
       await two.watch(guid)
       const a = await enter(guid)
@@ -148,7 +148,7 @@ export function presenceContract (name, open) {
       assert.deepEqual([left.left, left.closed, left.changed, left.count], [[{ uid: 'ada', ids: [a] }], [], [], 0])
     })
 
-    test('the same client of a user takes the place of its earlier connection, others do not', async () => {
+    test('a connection replaces the earlier one of the same client of a user, and no other', async () => {
       const guid = fresh()
       await two.watch(guid)
       const [a, b, c] = [ids[0](), ids[1](), ids[1]()]
@@ -158,14 +158,14 @@ export function presenceContract (name, open) {
       const diff = await told(guid, 3)
       assert.deepEqual([diff.joined, diff.left, diff.closed, diff.removed, diff.count], [[], [], [], [a], 2])
       assert.deepEqual(diff.changed[0].connections?.map(({ id }) => id).sort(), [b, c].sort())
-      // what comes late of the one before changes nothing
+      // a late loss of the replaced connection changes nothing
       await one.update(guid, [change('~', 'ada', a)])
-      // and who is there all the same is there again
+      // a state of the replaced connection adds it again
       await one.update(guid, [change('=', 'ada', a, {}, 'tab')])
       assert.deepEqual((await told(guid, 4)).changed[0].connections?.length, 3)
     })
 
-    test('who comes and goes within one update is told as it ended', async () => {
+    test('an update with several changes of a member publishes the net change', async () => {
       const guid = fresh()
       await two.watch(guid)
       const [a, b] = [await enter(guid), ids[0]()]
@@ -174,7 +174,7 @@ export function presenceContract (name, open) {
       assert.deepEqual([diff.joined, diff.left, diff.closed, diff.changed.map(({ id }) => id)], [[], [], [], [b]])
     })
 
-    test('members are paged by user, also those with many connections', async () => {
+    test('pages count users, also with many connections', async () => {
       const guid = fresh()
       const uids = ['a', 'aa', 'b', 'ä', 'z']
       await one.update(guid, uids.map((uid) => change('+', uid, ids[0]())))
@@ -194,7 +194,7 @@ export function presenceContract (name, open) {
       assert.equal((await reader.page(guid, { limit: 4 })).members.length, 4)
     })
 
-    test('a page ends early where states are large', async () => {
+    test('large states end a page early', async () => {
       const guid = fresh()
       for (const uid of ['a', 'b', 'c'])
         await one.update(guid, [change('+', uid, ids[0](), { text: 'x'.repeat(200_000) })])
@@ -202,7 +202,7 @@ export function presenceContract (name, open) {
       assert.deepEqual([page.members.length, page.cursor], [2, 'b'])
     })
 
-    test('above the bound only the number is told, and all are listed when there are fewer', async () => {
+    test('above the bound only the count is published, and below it the list again', async () => {
       const guid = fresh()
       await two.watch(guid)
       const members = Array.from({ length: 7 }, (_, i) => ({ uid: `user-${i}`, id: ids[0]() }))
@@ -211,7 +211,7 @@ export function presenceContract (name, open) {
       assert.deepEqual([diff.kind, diff.count, diff.joined], ['count', 7, []])
       assert.equal((await all(guid)).countOnly, true)
       assert.equal((await all(guid)).members.length, 7)
-      // a state alone is stored and not told
+      // a state alone is stored and not published
       await one.update(guid, [change('=', 'user-0', members[0].id, { n: 1 })])
       await one.update(guid, [change('-', 'user-6', members[6].id)])
       assert.deepEqual([(await told(guid, 2)).kind, diffs(guid)[1].count], ['count', 6])
@@ -222,7 +222,7 @@ export function presenceContract (name, open) {
       assert.equal((await told(guid, 4)).kind, 'diff')
     })
 
-    test('a worker that is gone is forgotten once, and nobody else', async () => {
+    test('forget removes the connections of a dead worker once, and no others', async () => {
       const guid = fresh()
       await two.watch(guid)
       const gone = await backend.create({ workerNumber: 4001, incarnation: 'x' })
@@ -240,7 +240,7 @@ export function presenceContract (name, open) {
       await gone.stop()
     })
 
-    test('who makes sure that a worker is forgotten does so whoever else was at it', async () => {
+    test('forget with `surely` does the work although another caller did it before', async () => {
       const guid = fresh()
       const gone = await backend.create({ workerNumber: 4003, incarnation: 'x' })
       await gone.start()
@@ -251,7 +251,7 @@ export function presenceContract (name, open) {
       await gone.stop()
     })
 
-    test('the next process with a number finds nothing of the one before, and is not forgotten with it', async () => {
+    test('the next process with a number has no connections of the previous one, and keeps its own', async () => {
       const guid = fresh()
       const newId = createSessionIds(4002)
       const earlier = await backend.create({ workerNumber: 4002, incarnation: 'x' })
@@ -270,7 +270,7 @@ export function presenceContract (name, open) {
       await next.stop()
     })
 
-    test('nothing is told after unwatch', async () => {
+    test('unwatch ends delivery of diffs', async () => {
       const [guid, mark] = [fresh(), fresh()]
       await Promise.all([guid, mark].map((each) => two.watch(each)))
       await enter(guid)

@@ -10,7 +10,7 @@ import { startRedis } from '../services/redis.js'
 import { createInbox, entry, fresh, handlersOf } from './bus-fixture.js'
 
 /**
- * A worker whose Redis has an address that can lead elsewhere, while connections that exist stay where they are.
+ * A worker with a Redis address that can move to another server, while open connections stay.
  * @param {import('node:test').TestContext} t
  */
 async function workerOn (t) {
@@ -62,17 +62,17 @@ for (const [answer, happens] of /** @type {[string, (client: import('ioredis').R
     await client.replicaof('127.0.0.1', 1)
   }]
 ])) {
-  test(`a Redis that answers ${answer} is left, also by subscribers, once its address leads to another one`, async (t) => {
+  test(`a Redis that replies ${answer} is left, also by subscribers, as soon as its address leads to another one`, async (t) => {
     const { direct, bus, elsewhere, guid, inbox, address, otherPort, back } = await workerOn(t)
     await happens(direct)
     await assert.rejects(bus.publish([entry(guid, 'refused')]), { code: 'unavailable' })
     const { connections } = address
     for (let i = 0; i < 100; i++) await assert.rejects(bus.publish([entry(guid, 'refused')]), { code: 'unavailable' })
-    assert.equal(back(), 0, 'it is not left as long as there is nothing better')
+    assert.equal(back(), 0, 'the connection stays until the address moves')
     assert.ok(address.connections - connections < 10, `${address.connections - connections} connections`)
 
     address.leadsTo = otherPort
-    await waitFor(() => bus.publish([entry(guid, 'after')]), { timeout: 15_000, message: 'a publication to be taken' })
+    await waitFor(() => bus.publish([entry(guid, 'after')]), { timeout: 15_000, message: 'a publication' })
     inbox.records.length = 0
     await waitFor(
       async () => {

@@ -57,7 +57,7 @@ describe('the redis client', () => {
     ],
     ['several URLs of a single redis', () => `${redisUrl()},${redisUrl()}`, /single Redis: give one URL/]
   ])) {
-    test(`does not start with ${what}, and says so`, async () => {
+    test(`does not start with ${what}, and reports it`, async () => {
       const redis = connectTo(url())
       await assert.rejects(redis.start(), message)
       await redis.stop()
@@ -93,7 +93,7 @@ describe('the redis client', () => {
     await stopped
   })
 
-  test('a connection that breaks before the answer came leaves the outcome open, and an origin closes it', async () => {
+  test('a publish with an unknown outcome can be retried with its origin: each record is kept once', async () => {
     const plain = await startRedis()
     const proxy = await startProxy(plain.port)
     const redis = connectTo(`redis://127.0.0.1:${proxy.port}`)
@@ -117,7 +117,7 @@ describe('the redis client', () => {
           [true, 3]
         ]
       )
-      // it was not sent a second time behind our back either
+      // ioredis did not send it a second time by itself
       const stats = String(await redis.client.info('commandstats'))
       assert.match(stats, /cmdstat_evalsha:calls=1,/)
       assert.match(stats, /cmdstat_eval:calls=2,/, 'the first call on each connection')
@@ -129,7 +129,7 @@ describe('the redis client', () => {
     }
   })
 
-  test('channels that cannot be had are asked for again until they can', async () => {
+  test('refused subscriptions are retried until they are accepted', async () => {
     const plain = await startRedis()
     const redis = connectTo(plain.url)
     try {
@@ -143,7 +143,7 @@ describe('the redis client', () => {
         }),
         { code: 'unavailable' }
       )
-      await redis.channels.subscribe('inkcast:{w:1}', () => {}) // goes out with the other and must not suffer from it
+      await redis.channels.subscribe('inkcast:{w:1}', () => {}) // sent together with the refused one, and must succeed
       await refused
       await redis.client.acl('SETUSER', 'default', 'allchannels')
       await waitFor(async () => {
@@ -160,7 +160,7 @@ describe('the redis client', () => {
     ['redis', redisUrl],
     ['redis cluster', redisClusterUrl]
   ])) {
-    test(`serves the Socket.IO adapter with ${name}, over lost connections`, async () => {
+    test(`serves the Socket.IO adapter with ${name}, also after lost connections`, async () => {
       const prefix = fresh('adapter')
       const connections = [connectTo(url(), `${prefix}-a`), connectTo(url(), `${prefix}-b`)]
       /** @type {Server[]} */

@@ -23,7 +23,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
     assert.deepEqual(
       await marks.write([[sources[0], '3', generations[0]]]),
       [0],
-      'nobody has looked what Redis has lost'
+      'healing of this generation has not begun'
     )
     for (const [i, source] of sources.entries()) await marks.note(source, generations[i], 'done')
     assert.deepEqual(

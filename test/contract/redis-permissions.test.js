@@ -10,15 +10,15 @@ import { waitFor } from '../helpers/wait.js'
 import { arrived, createInbox, entry, fresh, handlersOf, of, offsets, range, texts } from './bus-fixture.js'
 
 const { server, redis: admin, log, lines } = await startOwnRedis('admin')
-/** What docs/operations.md says. */
+/** The permissions in docs/operations.md. */
 const ALL = '~inkcast:* &inkcast:* +@all -@admin -@dangerous +info'.split(' ')
 
 /** @param {string} user @param {string[]} rules */
 const allow = (user, ...rules) => admin.client.acl('SETUSER', user, ...rules)
 
 /**
- * @param {import('node:test').TestContext} t a publisher whose user in Redis has permissions of its own, and a worker
- *   whose user has all
+ * Starts a publisher whose Redis user has only these permissions, and a worker whose user has all.
+ * @param {import('node:test').TestContext} t
  */
 async function setUp (t) {
   const user = fresh('user')
@@ -47,7 +47,7 @@ for (const [what, taken] of /** @type {[string, string[]][]} */ ([
   ['scripts', ['-evalsha', '-eval']],
   ['its keys', ['resetkeys']]
 ])) {
-  test(`while Redis does not let its user have ${what} nothing is published, and all of it when it does again`, async (t) => {
+  test(`without the permission for ${what} nothing is published; after it is granted again everything is`, async (t) => {
     const { user, redis, publisher, worker, inbox } = await setUp(t)
     const guid = fresh()
     const position = await worker.subscribe(guid)
@@ -77,7 +77,7 @@ for (const [what, taken] of /** @type {[string, string[]][]} */ ([
   })
 }
 
-test('records wait for permissions, and none becomes a dead letter', async (t) => {
+test('records wait for missing permissions, and are not refused as dead letters', async (t) => {
   const { user, publisher, worker, inbox } = await setUp(t)
   const guid = fresh()
   await worker.subscribe(guid)

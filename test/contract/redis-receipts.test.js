@@ -34,7 +34,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
     })
     const exists = (/** @type {string} */ id) => redis.client.exists(receiptParts(id))
 
-    test('are handed out once, whole, to the last that reports', async () => {
+    test('are returned once, complete, to the last worker that reports', async () => {
       const id = fresh()
       await Promise.all(workers.map((worker, i) => worker.announce(id, i + 1)))
       assert.deepEqual(await workers[1].report(id, part(2), true), [])
@@ -48,7 +48,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       for (const worker of workers) assert.deepEqual(await worker.close(id), [])
     })
 
-    test('of who never reports are the number that it announced, for the first that closes', async () => {
+    test('of a worker that never reports are its announced number, for the first worker that closes', async () => {
       const id = fresh()
       await workers[0].announce(id, 1)
       await workers[1].announce(id, 20)
@@ -59,12 +59,12 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
         closed.flat().find((one) => typeof one === 'number'),
         20
       )
-      // it had only been slow: what it announced was counted
+      // a slow worker: its announced number was counted
       assert.deepEqual(await workers[1].report(id, part(20), true), [])
       assert.equal(await exists(id), 0)
     })
 
-    test('of who could not announce itself count all the same', async () => {
+    test('of a worker that could not announce itself count as well', async () => {
       const id = fresh()
       await workers[0].announce(id, 1)
       assert.deepEqual(await workers[1].report(id, part(2), false), [])
@@ -72,7 +72,7 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
       assert.deepEqual(await workers[2].report(id, part(3), false), [part(3)], 'too late: alone')
     })
 
-    test('expire when nobody is left to close them', async () => {
+    test('expire if no worker closes them', async () => {
       const id = fresh()
       await workers[0].announce(id, 1)
       const seconds = await redis.client.ttl(receiptParts(id))

@@ -8,7 +8,7 @@ import { requestsContract } from './requests.js'
 const shared = createMemoryRequests({ clock: systemClock })
 requestsContract('memory', () => [shared, shared])
 
-test('in memory, one that is in work for too long may be tried again, and after 15 minutes a key is new', async () => {
+test('in memory, a request that takes too long may be retried, and after 15 minutes a key is new', async () => {
   const clock = manualClock()
   const requests = createMemoryRequests({ clock })
   await requests.begin('a', 'f', 't1')
@@ -23,7 +23,7 @@ test('in memory, one that is in work for too long may be tried again, and after 
   assert.deepEqual(await requests.begin('a', 'g', 't3'), { state: 'new', traceId: 't3' })
 })
 
-test('in memory, the oldest is forgotten when there are too many', async () => {
+test('in memory, the oldest request is dropped above the maximum', async () => {
   const requests = createMemoryRequests({ clock: manualClock(), maxRequests: 2 })
   for (const id of ['a', 'b', 'c']) await requests.begin(id, 'f', id)
   assert.deepEqual(await Promise.all(['c', 'b'].map((id) => requests.begin(id, 'f', 't'))), [

@@ -18,7 +18,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
 
     requestsContract(name, () => stores)
 
-    test('one whose process died may be tried again under its trace id, and all is forgotten in time', async () => {
+    test('after its process died a request may be retried under its trace id, and all requests expire', async () => {
       const [{ client }] = connections
       const id = `dead-${process.pid}-${name}`
       const key = requestState(id)
@@ -36,7 +36,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       assert.equal(await client.exists(key), 0)
     })
 
-    test('one that its process is not at, because an answer of Redis was lost, need not wait', async () => {
+    test('a process that lost a reply of Redis may begin its own request again at once', async () => {
       const id = `unanswered-${process.pid}-${name}`
       const lossy = createRedisRequests({ redis: { scripts: /** @type {any} */ ({
         request: async (/** @type {string[]} */ keys, /** @type {any[]} */ args) => {
@@ -56,7 +56,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       assert.deepEqual(await lossy.begin(id, 'f', 't5'), { state: 'new', traceId: 't1' })
     })
 
-    test('one that takes long stays in work as long as its process lives', async () => {
+    test('a long request stays in progress while its process is alive', async () => {
       const [{ client }] = connections
       const id = `long-${process.pid}-${name}`
       const key = requestState(id)
@@ -71,7 +71,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       await stores[1].finish(id, 'f', '{}')
     })
 
-    test('an answer is kept although Redis has forgotten that it was in work', async () => {
+    test('a response is kept even if Redis has lost the request', async () => {
       const id = `lost-${process.pid}-${name}`
       await stores[0].finish(id, 'f', '{}')
       assert.deepEqual(await stores[1].begin(id, 'f', 't'), { state: 'done', answer: '{}' })
@@ -80,7 +80,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
   })
 }
 
-test('while Redis is away it says unavailable', async () => {
+test('while Redis is unavailable calls reject with unavailable', async () => {
   const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log })
   try {
     await assert.rejects(createRedisRequests({ redis }).begin('a', 'f', 't'), { code: 'unavailable', retryable: true })

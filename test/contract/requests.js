@@ -5,17 +5,16 @@ import { describe, test } from 'node:test'
 /** @typedef {import('../../src/api/requests.js').Requests} Requests */
 
 /**
- * What every store of requests with idempotency keys must do.
+ * The contract of every store of requests with idempotency keys.
  *
  * @param {string} name
- * @param {() => [Requests, Requests]} pair as two processes have them; the same one twice where there is only one
- *   process
+ * @param {() => [Requests, Requests]} pair stores of two processes; the same one twice for a store in memory
  */
 export function requestsContract (name, pair) {
   const fresh = () => randomBytes(16).toString('hex')
 
   describe(`requests with idempotency keys: ${name}`, () => {
-    test('the first one is new, others are told that it is in work, and then its answer', async () => {
+    test('the first request is new, duplicates are busy while it is in progress, and then get its response', async () => {
       const [one, two] = pair()
       const id = fresh()
       assert.deepEqual(await one.begin(id, 'f', 't1'), { state: 'new', traceId: 't1' })
@@ -26,14 +25,14 @@ export function requestsContract (name, pair) {
       assert.deepEqual(await two.begin(fresh(), 'f', 't4'), { state: 'new', traceId: 't4' })
     })
 
-    test('of twenty at the same time one is new', async () => {
+    test('one of twenty concurrent requests is new', async () => {
       const stores = pair()
       const id = fresh()
       const begun = await Promise.all(Array.from({ length: 20 }, (_, i) => stores[i % 2].begin(id, 'f', `t${i}`)))
       assert.deepEqual(begun.map(({ state }) => state).sort(), [...Array(19).fill('busy'), 'new'])
     })
 
-    test('another request with the same key is told so, in work and after', async () => {
+    test('another request with the same key is detected, during the first one and after it', async () => {
       const [one, two] = pair()
       const id = fresh()
       await one.begin(id, 'f', 't1')
@@ -44,7 +43,7 @@ export function requestsContract (name, pair) {
       assert.deepEqual(await two.begin(id, 'g', 't2'), { state: 'other' })
     })
 
-    test('one that failed may be tried again, under its first trace id', async () => {
+    test('a failed request may be retried, under its first trace id', async () => {
       const [one, two] = pair()
       const id = fresh()
       await one.begin(id, 'f', 't1')
@@ -52,12 +51,12 @@ export function requestsContract (name, pair) {
       assert.deepEqual(await two.begin(id, 'f', 't2'), { state: 'new', traceId: 't1' })
       assert.deepEqual(await one.begin(id, 'f', 't3'), { state: 'busy' })
       await two.finish(id, 'f', '{}')
-      // a late word from the first one takes nothing back
+      // a late release by the first one changes nothing
       await one.release(id)
       assert.deepEqual(await one.begin(id, 'f', 't3'), { state: 'done', answer: '{}' })
     })
 
-    test('releasing what is not known leaves nothing behind', async () => {
+    test('release of an unknown request stores nothing', async () => {
       const [one] = pair()
       const id = fresh()
       await one.release(id)

@@ -21,7 +21,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       await Promise.all(connections.map((redis) => redis.stop()))
     })
 
-    /** @returns {Promise<string>} an incarnation that lives; nobody's number, because others use the same Redis */
+    /** @returns {Promise<string>} a live incarnation, with a number of its own because others use the same Redis */
     async function live () {
       const number = randomInt(1_000_000, 1_000_000_000)
       numbers.push(number)
@@ -33,7 +33,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       return { one, two, first: await live(), second: await live() }
     })
 
-    test('what belongs to an incarnation that has ended is passed over at once, also when its number is taken again', async () => {
+    test('sessions of an ended incarnation are ignored at once, also when its number is leased again', async () => {
       const [first, second] = [await live(), await live()]
       const [uid, guid] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')]
       for (const [store, holder] of /** @type {const} */ ([
@@ -58,7 +58,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       )
     })
 
-    test('holders with a number of connections, as earlier versions write them, are let go of as well', async () => {
+    test('holders with a number of connections, as earlier versions write them, are released as well', async () => {
       const { client } = connections[0]
       const [first, second] = [await live(), await live()]
       const guid = randomBytes(8).toString('hex')
@@ -71,7 +71,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       assert.equal(await client.exists(documentHolders(guid)), 0)
     })
 
-    test('what a worker leaves that nobody cleans up after expires', async () => {
+    test('data of a worker expires if no process cleans up after it', async () => {
       const { client } = connections[0]
       const [writer, silent] = [await live(), await live()]
       await one.write(writer, [['ada', { sessions: [], away: [] }]])
@@ -79,7 +79,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       for (const holder of [writer, silent]) assert.ok(await client.ttl(workerUsers(holder)) > 3600)
     })
 
-    test('nothing stays of what nobody holds any more', async () => {
+    test('an entry without holders is deleted', async () => {
       const { client } = connections[0]
       const holder = await live()
       const uid = randomBytes(8).toString('hex')
@@ -97,7 +97,7 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
   })
 }
 
-test('while Redis is away it says unavailable', async () => {
+test('while Redis is unavailable calls reject with unavailable', async () => {
   const redis = createRedis({ urls: ['redis://127.0.0.1:1'], name: 'test', log: recordingLog().log })
   try {
     const store = createRedisSessions({ redis })

@@ -9,12 +9,12 @@ import { isHeld } from '../helpers/held.js'
  */
 
 /**
- * What every store of sessions must do.
+ * The contract of every session store.
  *
  * @param {string} name
  * @param {(options?: { services: boolean }) => Promise<{ one: SessionStore, two: SessionStore, first: string, second:
- *   string }>} open stores as two workers have them, and incarnations of them that live; services: whether there are
- *   any, default true
+ *   string }>} open stores of two workers, and their live incarnations; services: whether there are business services,
+ *   default true
  */
 export function sessionsContract (name, open) {
   const fresh = (/** @type {string} */ label) => `${label}-${randomBytes(8).toString('hex')}`
@@ -34,7 +34,7 @@ export function sessionsContract (name, open) {
   const hold = async (store, holder, what, op, told = '') => (await store.hold(holder, [{ ...what, op, told }]))[0]
 
   describe(`sessions: ${name}`, () => {
-    test('of a user are found by the user, of all workers that hold him', async () => {
+    test('sessions of a user are found on all workers that hold the user', async () => {
       const { one, two, first, second } = await open()
       const [ada, bob] = [fresh('ada'), fresh('bob')]
       const mine = { ...session('a1', ['doc, with | and ="ö"']), client: 'tab' }
@@ -61,7 +61,7 @@ export function sessionsContract (name, open) {
       assert.deepEqual((await one.sessions(ada)).map(({ sid }) => sid), ['a3'])
     })
 
-    test('users of an incarnation come page by page, each with all that was written last, until they are forgotten', async () => {
+    test('users of an incarnation are read page by page, each as written last, until they are deleted', async () => {
       const { one, two, first } = await open()
       const uids = Array.from({ length: 1234 }, () => fresh('user'))
       await one.write(
@@ -87,7 +87,7 @@ export function sessionsContract (name, open) {
       for await (const page of two.users(first)) assert.fail(`${page.length} are left`)
     })
 
-    test('were seen when it was written, or when the worker has said of all of its own, whichever is later', async () => {
+    test('lastSeen is the written time, or that of the last `seen` of its worker, whichever is later', async () => {
       const { one, two, first, second } = await open()
       const ada = fresh('ada')
       const at = session('a1').lastSeen
@@ -113,49 +113,49 @@ export function sessionsContract (name, open) {
       for await (const page of two.users(first)) assert.fail(`${page.length} are left`)
     })
 
-    test('who is the first to hold something is asked to tell it, and who is the last to let it go', async () => {
+    test('the first holder must report the begin to the services, and the last one the end', async () => {
       const { one, two, first, second } = await open()
       for (const what of [{ uid: fresh('user') }, { uid: fresh('user'), guid: fresh('doc') }]) {
         assert.equal(await hold(one, first, what, '+'), '1')
-        assert.equal(await hold(two, second, what, '+'), '', 'it is being told')
+        assert.equal(await hold(two, second, what, '+'), '', 'the report is in progress')
         assert.equal(await hold(one, first, what, '=', '1'), '')
         assert.equal(await hold(one, first, what, '-'), '')
         assert.equal(await hold(two, second, what, '+'), '', 'once more')
         assert.equal(await hold(two, second, what, '-'), '0')
         assert.equal(await hold(two, second, what, '=', '0'), '')
-        assert.equal(await hold(two, second, what, '-'), '', 'nothing is known of it any more')
+        assert.equal(await hold(two, second, what, '-'), '', 'the entry is deleted')
         assert.equal(await hold(one, first, what, '+'), '1')
         await hold(one, first, what, '-', '1')
         await hold(one, first, what, '=', '0')
       }
     })
 
-    test('what changes while it is told is told afterwards, by the same one', async () => {
+    test('the same holder reports a change that happens during its report afterwards', async () => {
       const { one, two, first, second } = await open()
       const what = { uid: fresh('user') }
       assert.equal(await hold(one, first, what, '+'), '1')
       assert.equal(await hold(two, second, what, '+'), '')
       assert.equal(await hold(two, second, what, '-'), '')
       assert.equal(await hold(one, first, what, '-', '1'), '0')
-      assert.equal(await hold(two, second, what, '+'), '', 'the first one is still telling')
+      assert.equal(await hold(two, second, what, '+'), '', 'the report of the first one is in progress')
       assert.equal(await hold(one, first, what, '=', '0'), '1')
       assert.equal(await hold(one, first, what, '=', '1'), '')
       assert.equal(await hold(two, second, what, '-'), '0')
     })
 
-    test('whoever does not say what he has told is told the state again, so nothing is lost with an answer', async () => {
+    test('a holder that does not confirm its report gets the state again, so a lost reply loses no event', async () => {
       const { one, two, first, second } = await open()
       const what = { uid: fresh('user') }
       assert.equal(await hold(one, first, what, '+'), '1')
       assert.equal(await hold(one, first, what, '+'), '1')
-      assert.equal(await hold(one, first, what, '-'), '0', 'it may have been told that he is there')
+      assert.equal(await hold(one, first, what, '-'), '0', 'the begin may have been reported')
       assert.equal(await hold(two, second, what, '='), '')
       assert.equal(await hold(one, first, what, '=', '0'), '')
       assert.equal(await hold(two, second, what, '-'), '')
       assert.equal(await hold(two, second, what, '+'), '1')
     })
 
-    test('what was told before the store lost it is believed, and a document that is held is told to nobody', async () => {
+    test('a report from before a loss of data is accepted, and the begin of a document is never reported', async () => {
       const { one, two, first, second } = await open()
       const user = { uid: fresh('user') }
       assert.equal(await hold(one, first, user, '+', '1'), '')
@@ -165,14 +165,14 @@ export function sessionsContract (name, open) {
       assert.equal(await hold(two, second, document, '+', '1'), '')
       assert.equal(await hold(one, first, document, '-'), '')
       assert.equal(await hold(two, second, document, '-'), '0')
-      // while it is being told that it was vacated, somebody comes
+      // a new holder during the report that the document was vacated
       assert.equal(await hold(one, first, document, '+', '1'), '')
       assert.equal(await hold(two, second, document, '=', '0'), '1')
       assert.equal(await hold(two, second, document, '=', '1'), '')
       assert.equal(await hold(one, first, document, '-'), '0')
     })
 
-    test('where there are no services nobody is asked to tell anything, whatever comes and goes', async () => {
+    test('without services no report is requested', async () => {
       const { one, two, first, second } = await open({ services: false })
       const guid = fresh('doc')
       for (const what of [{ uid: fresh('user') }, { uid: fresh('user'), guid }, { guid }]) {
@@ -194,7 +194,7 @@ export function sessionsContract (name, open) {
       }
     })
 
-    test('many changes in one call are answered in their order, and each counts for its own document or user', async () => {
+    test('many changes in one call are answered in their order, each for its own document or user', async () => {
       const { one, two, first, second } = await open()
       const guid = fresh('doc')
       const uids = Array.from({ length: 500 }, (_, i) => fresh(`u${i}`))
@@ -210,7 +210,7 @@ export function sessionsContract (name, open) {
       assert.deepEqual(
         await Promise.all([399, 449, 450, 499].map((i) => isHeld(two, { uid: uids[i], guid }))),
         [true, true, true, true],
-        '449 is being told to have left'
+        'the report that 449 has left is in progress'
       )
       await one.hold(first, uids.slice(400, 450).map((uid) => ({ uid, guid, op: '=', told: '0' })))
       assert.deepEqual(
@@ -219,7 +219,7 @@ export function sessionsContract (name, open) {
       )
     })
 
-    test('of many that come and go on two workers at the same time each change is told once, in turn', async () => {
+    test('begins and ends on two workers at the same time are reported once each, alternating', async () => {
       const { one, two, first, second } = await open()
       const what = { uid: fresh('user'), guid: fresh('doc') }
       /** @type {Told[]} */

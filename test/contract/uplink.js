@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 
 /**
- * What every uplink must do. An implementation's test calls this with a function that opens one.
+ * The contract of every uplink. An implementation's test calls this with a function that opens one.
  *
  * @typedef {import('../../src/uplink/contract.js').UplinkRecord} UplinkRecord
  *
- * @typedef {object} Arrived what the receiver has of a client's message
+ * @typedef {object} Arrived a client's message at the receiver
  * @property {string} guid
  * @property {string} event
  * @property {string} traceId
@@ -38,7 +38,7 @@ export function uplinkContract (name, open) {
   })
 
   describe(`uplink contract: ${name}`, () => {
-    test('a message is with its receiver when send resolves, its value byte for byte', async (t) => {
+    test('the receiver has a message when send resolves, with the same bytes as value', async (t) => {
       const { uplink, messages } = await open(t)
       const guid = fresh()
       await uplink.send(message({ guid, traceId: 'one' }))
@@ -54,7 +54,7 @@ export function uplinkContract (name, open) {
       )
     })
 
-    test('messages of one document that are sent together keep their order', async (t) => {
+    test('concurrent messages of one document keep their order', async (t) => {
       const { uplink, messages } = await open(t)
       const guids = [fresh(), fresh()]
       await Promise.all(
@@ -71,7 +71,7 @@ export function uplinkContract (name, open) {
       }
     })
 
-    test('a receipt is taken', async (t) => {
+    test('a receipt is accepted', async (t) => {
       const { uplink } = await open(t)
       await uplink.send(message({ operator: 'receipt', sid: undefined, value: Buffer.from('{"delivered":1}') }))
     })
