@@ -24,7 +24,7 @@ export function isCovered ({ sequence, epoch }, last) {
 }
 
 /**
- * @param {any} error what publish rejected with
+ * @param {any} error of publish
  * @returns {boolean} the source of these records must be healed first, or again
  */
 export const isUnhealed = (error) => /^UNHEALED /.test(error?.cause?.message)

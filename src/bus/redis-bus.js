@@ -27,7 +27,7 @@ import { createRollback } from './rollback.js'
  * @typedef {import('./contract.js').Bus} Bus
  */
 
-/** Maximum delay of the repair of documents while missed kicks and revokes are read, ms. Later reads go on anyway. */
+/** Timeout of reading missed kicks and revokes before documents are repaired, ms; periodic reads continue after it. */
 const READ_ORDERS_WITHIN = 5000
 
 /**

@@ -37,7 +37,7 @@ export function createCatchUp ({ replayPage, signal, onFailure, log, clock }) {
   /**
    * @param {Member} member
    * @param {Missing} missing
-   * @returns {Promise<boolean>} whether the member has caught up, or does not need to any more
+   * @returns {Promise<boolean>} whether the member has caught up, or has left
    */
   async function turn (member, missing) {
     const { feed, have } = missing
