@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 
 /**
- * Stand in for ioredis clients, as far as `@socket.io/redis-adapter` 8 needs them.
+ * Replacements for ioredis clients, with the parts that `@socket.io/redis-adapter` 8 needs.
  */
 
 /** @param {import('ioredis').Redis | import('ioredis').Cluster} client */
@@ -15,8 +15,8 @@ export function createAdapterPublisher (client) {
     spublish: (channel, payload) => client.spublish(channel, payload),
 
     /**
-     * The adapter asks how many servers have subscribed to a channel. A node of Redis Cluster knows only its own
-     * clients.
+     * The number of servers that have subscribed to a channel, added up over all nodes: a node of Redis Cluster counts
+     * only its own clients.
      * @param {'PUBSUB'} name
      * @param {string[]} args
      * @param {(error: unknown, answer?: [channel: string, count: number]) => void} callback
@@ -38,7 +38,7 @@ export function createAdapterSubscriber (channels) {
   return Object.assign(subscriber, {
     /**
      * @param {string} channel
-     * @returns {Promise<void>} the adapter does not await it: it never rejects, and goes on trying
+     * @returns {Promise<void>} never rejects, because the adapter does not await it; `channels` keeps retrying
      */
     async ssubscribe (channel) {
       const name = Buffer.from(channel)

@@ -175,7 +175,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
     }),
 
     /**
-     * Classic pub/sub, over a connection of its own.
+     * Classic pub/sub, over a separate connection.
      * @param {readonly string[]} prefixes of the channels
      * @param {(channel: string, payload: Buffer) => void} onMessage
      */

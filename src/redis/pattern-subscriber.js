@@ -2,15 +2,15 @@ import { Cluster } from 'ioredis'
 import { Backoff } from '../common/backoff.js'
 import { connectionOptions, RECONNECT } from './options.js'
 
-/** The server closes nothing when it disappears: PING shows it, ms between two. */
+/** Interval of pings, ms: without them an idle subscriber would not notice that the server is gone. */
 const PING_INTERVAL = 5000
 
 /**
- * A connection of its own for classic pub/sub, which every node of Redis Cluster passes on to all others. Documents and
- * rooms use sharded channels (channels.js) instead. What is published while it reconnects is lost.
+ * A separate connection for classic pub/sub, which every node of Redis Cluster forwards to all others. Documents and
+ * rooms use sharded channels (channels.js) instead. Messages published during a reconnect are lost.
  *
  * @param {object} dependencies
- * @param {import('ioredis').Redis | import('ioredis').Cluster} dependencies.client whose servers it connects to
+ * @param {import('ioredis').Redis | import('ioredis').Cluster} dependencies.client it connects to the same servers
  * @param {string} dependencies.name shown in CLIENT LIST
  * @param {readonly string[]} dependencies.prefixes of the channels
  * @param {(channel: string, payload: Buffer) => void} dependencies.onMessage
@@ -25,12 +25,11 @@ export function createPatternSubscriber ({ client, name, prefixes, onMessage }) 
   let stopped = false
   const pinging = setInterval(() => { connection?.ping().catch(() => {}) }, PING_INTERVAL).unref()
 
-  /** @returns {Promise<void>} resolves when it has subscribed; never rejects, but tries again */
+  /** @returns {Promise<void>} resolves after the first attempt to subscribe; never rejects, but retries */
   async function connect () {
     const nodes = client instanceof Cluster ? client.nodes('master') : [client]
     const node = nodes[Math.floor(Math.random() * nodes.length)]
     if (node === undefined) return retry()
-    // A new node is chosen for each connection.
     const opened = node.duplicate({ ...connectionOptions(`${name}-rooms`), retryStrategy: null, readOnly: false })
     connection = opened
     opened.on('error', () => {}) // a close follows
@@ -56,7 +55,7 @@ export function createPatternSubscriber ({ client, name, prefixes, onMessage }) 
   return {
     start: connect,
 
-    /** Connects again: another server may have the address now. */
+    /** Reconnects, because another server may have the address now. */
     renew () { connection?.disconnect() },
 
     stop () {

@@ -171,7 +171,9 @@ describe('the redis client', () => {
           ...connections.map(
             (redis) =>
               new Server({
-                adapter: createShardedAdapter(redis.client, redis.adapterClients().subscriber, { channelPrefix: prefix })
+                adapter: createShardedAdapter(redis.client, redis.adapterClients().subscriber, {
+                  channelPrefix: prefix
+                })
               })
           )
         )
