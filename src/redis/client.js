@@ -166,8 +166,8 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
     hasLost: async () => await markers?.look() ?? false,
 
     /**
-     * The two clients for `@socket.io/redis-adapter`. They use the connections of `client` and `channels`: subscriptions
-     * follow hash slots and survive reconnects.
+     * The two clients for `@socket.io/redis-adapter`. They use the connections of `client` and `channels`, so
+     * subscriptions follow hash slots and survive reconnects.
      */
     adapterClients: () => ({
       publisher: createAdapterPublisher(client),

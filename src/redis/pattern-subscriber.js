@@ -30,6 +30,7 @@ export function createPatternSubscriber ({ client, name, prefixes, onMessage }) 
     const nodes = client instanceof Cluster ? client.nodes('master') : [client]
     const node = nodes[Math.floor(Math.random() * nodes.length)]
     if (node === undefined) return retry()
+    // no retryStrategy: each retry picks a node again
     const opened = node.duplicate({ ...connectionOptions(`${name}-rooms`), retryStrategy: null, readOnly: false })
     connection = opened
     opened.on('error', () => {}) // a close follows
