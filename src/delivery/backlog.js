@@ -1,10 +1,10 @@
 import { PresenceDelivery } from './presence-delivery.js'
 
 /**
- * What waits for one connection whose client does not take everything at once. It is there only while something does.
- * When there is too much, ephemeral records go first, of signals all but the newest of each kind and sender; then
- * records of documents, which their feeds send again from the log (documents/catch-up.js). What is for the connection
- * itself, answers to it above all, has no log: it waits, up to twice the bounds.
+ * The queue of one slow connection; it exists only while something is queued. When it is full, ephemeral records are
+ * dropped first (of signals the newest of each kind and sender is kept), then records of documents, which their feeds
+ * send again from the log (documents/catch-up.js). Packets for the connection itself, mainly acknowledgements, have no
+ * log: they are queued up to twice the limits.
  *
  * @typedef {import('./delivery.js').Delivery} Delivery
  *
@@ -25,34 +25,34 @@ import { PresenceDelivery } from './presence-delivery.js'
  * @property {() => void} dropped called for each ephemeral record that is dropped
  */
 
-/** What a packet that waits takes on top of its frame, which it shares with other connections, bytes. */
+/** Memory of a queued packet besides its frame, which connections share, bytes. */
 const PACKET_COST = 256
-/** Signals kept for a client at a time. */
+/** Maximum signals kept per connection. */
 const MAX_SIGNALS = 100
 
 export class Backlog {
   #connection
   #backlogs
-  /** Engine.IO begins a new one whenever it hands one over to the transport. @type {unknown[] | undefined} */
+  /** Engine.IO starts a new buffer when it passes one to the transport. @type {unknown[] | undefined} */
   #buffer
   #bufferBytes = 0
-  /** Of the buffer before it: with polling, an answer that the client may still be reading. */
+  /** Bytes of the previous buffer. With polling: a response that the client may still be reading. */
   #handedOver = 0
-  /** What the kernel had not taken at the last look. */
+  /** Bytes that the kernel had not accepted at the last check. */
   #unsent = 0
-  /** The client took something since the last look. */
+  /** Whether the client has read something since the last check. */
   #takes = true
-  /** When it was seen last to have taken something, ms. */
+  /** When it was last seen reading, ms. */
   #tookAt = 0
-  /** @type {Map<string, Delivery> | undefined} the newest ones, the oldest of them first */
+  /** @type {Map<string, Delivery> | undefined} the newest signals, oldest first */
   #signals
-  /** Documents whose presence it was not told, to be told the list of members. @type {Set<string> | undefined} */
+  /** Documents with dropped presence events; their member lists are sent later. @type {Set<string> | undefined} */
   #unlisted
   /** @type {Promise<void> | undefined} */
   #taken
-  /** Documents that are behind. */
+  /** Number of documents that are behind. */
   behind = 0
-  /** Since when some are, ms. */
+  /** Since when at least one is behind, ms. */
   behindSince = 0
 
   /**
@@ -66,20 +66,20 @@ export class Backlog {
 
   get #conn () { return this.#connection.conn }
 
-  /** Packets that wait, whoever wrote them. */
+  /** Packets queued in Engine.IO, including those of Engine.IO and Socket.IO themselves. */
   get records () { return this.#conn.writeBuffer.length }
 
-  /** Bytes that wait, in this process. */
+  /** Bytes queued in this process. */
   get bytes () {
     const { writeBuffer, transport } = this.#conn
     const same = writeBuffer === this.#buffer
     const waiting = same ? this.#bufferBytes : 0
     if (transport.name === 'websocket') return waiting + transport.socket.bufferedAmount
-    // until it asks again nobody knows how much of the last answer it has
+    // the client's next poll is the only sign that it has read the last response, so count all of it until then
     return waiting + (transport.writable ? 0 : same ? this.#handedOver : this.#bufferBytes)
   }
 
-  /** Nothing waits any more, for whatever reason. */
+  /** Whether nothing is queued any more, or the connection is no longer open. */
   get done () {
     return (
       this.#conn.readyState !== 'open' ||
@@ -91,14 +91,14 @@ export class Backlog {
     )
   }
 
-  /** So much waits that what has no log may not wait as well: the connection is to be closed. */
+  /** Whether even packets without a log exceed the limit: the connection is to be closed. */
   get overrun () { return this.#isFull(this.#backlogs.closeFromBytes, this.#backlogs.closeFromRecords) }
 
   /** @param {number} bytes of a packet that Engine.IO is about to put into its buffer */
   wrote (bytes) {
     this.#noteHandover()
     if (this.#conn.transport.writable) {
-      // handed over at once, so the client has all that was before it
+      // written immediately, so the client has everything that was queued before
       this.#buffer = undefined
       this.#bufferBytes = bytes + PACKET_COST
       return
@@ -107,7 +107,7 @@ export class Backlog {
     this.#backlogs.added(bytes + PACKET_COST)
   }
 
-  /** Engine.IO has handed a buffer over since: the client had taken the one before it. */
+  /** Notes that Engine.IO has passed a buffer to the transport: the client has read the previous one. */
   #noteHandover () {
     if (this.#conn.writeBuffer === this.#buffer) return
     this.#buffer = this.#conn.writeBuffer
@@ -117,9 +117,9 @@ export class Backlog {
   }
 
   /**
-   * Whatever it asks meanwhile is no sign that it takes anything.
+   * Requests of the client don't count as reading.
    * @param {number} now ms
-   * @returns {number} how long the client has taken nothing, ms
+   * @returns {number} time since the client last read something, ms
    */
   stalledFor (now) {
     this.#noteHandover()
@@ -132,7 +132,7 @@ export class Backlog {
 
   /**
    * @param {Delivery | PresenceDelivery} delivery
-   * @returns {boolean} false: it must not be written now; a signal, or a list of members, may be written later
+   * @returns {boolean} false: do not write it now; a signal or a list of members may be written later
    */
   admits (delivery) {
     if (this.#conn.transport.writable) return true
@@ -149,13 +149,13 @@ export class Backlog {
       return false
     }
     if (meta.offset !== undefined) return !this.#isFull(overfull ? low : maxBytes, maxRecords)
-    // or is closed
+    // packets without a log: the connection is closed when they exceed the limit
     return true
   }
 
   /**
-   * @returns {Promise<void> | undefined} resolves when the client has taken something, or has gone; undefined: it can
-   *   take more now
+   * @returns {Promise<void> | undefined} resolves when the client has read something or the connection has closed;
+   *   undefined: it can take more now
    */
   drained () {
     const { transport, readyState } = this.#conn
@@ -167,7 +167,7 @@ export class Backlog {
   /** @param {number} bytes @param {number} records */
   #isFull (bytes, records) { return this.records >= records || this.bytes >= bytes }
 
-  /** @returns {Promise<void>} of all that wait for the same */
+  /** @returns {Promise<void>} shared by all callers until it resolves */
   #whenTaken () {
     return this.#taken ??= new Promise((resolve) => {
       const conn = this.#conn
@@ -179,7 +179,7 @@ export class Backlog {
         this.#taken = undefined
         resolve()
       }
-      // after Engine.IO's own listener, which writes what has waited
+      // runs after Engine.IO's own listener, which writes the queue
       transport.on('ready', done)
       conn.on('upgrade', done)
       conn.on('close', done)
@@ -206,7 +206,7 @@ export class Backlog {
     if (from === undefined) return this.#backlogs.dropped()
     if (this.#signals === undefined) {
       this.#signals = new Map()
-      // however little was taken: it is not much, and the next ones are newer
+      // however little the client has read: there are few signals, and they soon go stale
       this.#whenTaken().then(() => this.#writeSignals())
     }
     const key = `${guid}\0${event}\0${from}`
@@ -222,7 +222,7 @@ export class Backlog {
     this.#signals = undefined
     const { maxBytes, maxRecords } = this.#backlogs
     for (const delivery of signals.values()) {
-      // it may have left the document since
+      // skip documents that the connection has left meanwhile
       if (this.#connection.document(/** @type {string} */ (delivery.publication.guid)))
         this.#connection.deliver(delivery, !this.#isFull(maxBytes, maxRecords))
     }

@@ -1,21 +1,21 @@
 import { Backlog } from './backlog.js'
 
 /**
- * What waits for all connections of a worker, and how much may. Frames are shared, but each connection that waits for
- * one counts it, so the sum is never less than the memory that it takes.
+ * The backlogs of all connections of a worker, and their limits. Connections share frames, but each one that queues a
+ * frame counts it, so the sum is never below the memory in use.
  *
  * @typedef {import('./backlog.js').SlowConnection & Closable} Connection
  * @typedef {{ open: boolean, backlog: Backlog | null, giveUp: () => void }} Closable
  */
 
-/** How often it is looked at what still waits, ms; only while something does. */
+/** Interval of the checks, ms; they run only while there are backlogs. */
 const LOOK_EVERY = 100
 /**
- * A client gets ephemeral records, and what it missed from the log, while less than this waits for it, bytes; the bound
- * for all connections does not matter to it.
+ * A client receives ephemeral records and replays while its own backlog is below this, bytes; the limit for all
+ * connections does not apply.
  */
 const LOW = 2 ** 16
-/** Twice as much as may wait is no reason to drop what has no log, but to close. */
+/** At this multiple of its limits a backlog consists of packets without a log: close the connection, drop nothing. */
 const CLOSE_FROM = 2
 
 export class Backlogs {
@@ -35,9 +35,9 @@ export class Backlogs {
    * @param {number} settings.maxWaitingRecords
    * @param {number} settings.maxWaitingBytesTotal of all connections of this worker
    * @param {number} settings.maxWaitingRecordsTotal
-   * @param {number} settings.maxRecordBytes whatever may wait, one of the largest and what is for the connection itself
-   *   may
-   * @param {number} settings.slowTimeout how long a connection may be behind, or take nothing, ms
+   * @param {number} settings.maxRecordBytes room for one record of this size, and for packets of the connection itself,
+   *   is always kept
+   * @param {number} settings.slowTimeout maximum time that a connection may be behind or read nothing, ms
    * @param {import('../metrics/metrics.js').Metrics} metrics
    * @param {import('../common/clock.js').Clock} clock
    */
@@ -53,41 +53,40 @@ export class Backlogs {
     metrics.onCollect(() => this.#collect())
   }
 
-  /** More waits for all together than may. */
+  /** Whether all backlogs together have reached their limit. */
   get overfull () {
     return this.#bytes >= this.#settings.maxWaitingBytesTotal || this.#records >= this.#settings.maxWaitingRecordsTotal
   }
 
-  /** @param {Connection} connection for which something has to wait */
+  /** @param {Connection} connection with something to queue */
   open (connection) {
     const backlog = new Backlog(connection, this)
     this.#all.set(connection, backlog)
-    // what is in its socket already
+    // bytes that are already in its socket
     this.#bytes += backlog.bytes
     this.#timer ??= setInterval(() => this.look(), LOOK_EVERY).unref()
     return backlog
   }
 
-  /** A packet more waits. @param {number} bytes */
+  /** Counts a queued packet. @param {number} bytes */
   added (bytes) {
     this.#bytes += bytes
     this.#records++
   }
 
-  /** An ephemeral record was dropped, or gave way to a newer one. */
+  /** Counts an ephemeral record that was dropped or replaced by a newer one. */
   dropped () {
     this.#metrics.dropped_ephemerals.inc()
   }
 
-  /** @param {Connection} connection that takes too little */
+  /** @param {Connection} connection that is too slow */
   giveUp (connection) {
     this.#metrics.slow_connections.inc()
     connection.giveUp()
   }
 
   /**
-   * Counts anew what waits, forgets where nothing does, and closes what has been behind, or has taken nothing, for too
-   * long.
+   * Recounts all backlogs, removes finished ones, and closes connections that were behind or read nothing for too long.
    */
   look () {
     this.#bytes = this.#records = 0

@@ -3,15 +3,15 @@ import { encodeMsgpack } from '../wire/msgpack.js'
 import { encodePacket } from '../socketio/codec.js'
 
 /**
- * What all members share of one record on this worker: its messages, made once per codec and only if somebody
- * speaks it. The value is spliced in as it came; only a client of the other codec makes it be transcoded.
+ * One record as all its receivers on this worker share it: the messages are encoded once per codec, and only when a
+ * receiver uses that codec. The value is spliced in unchanged; it is transcoded only for clients of the other codec.
  *
  * @typedef {import('../bus/contract.js').BusRecord} BusRecord
  * @typedef {import('../wire/packet.js').EncodedMessage} EncodedMessage
  * @typedef {import('../wire/packet.js').Codec} Codec
  */
 
-/** Socket.IO's JSON decoder takes no more (socket.io-parser, maxAttachments): it would end the connection. */
+/** Limit of Socket.IO's JSON decoder, which would close the connection (socket.io-parser, maxAttachments). */
 const MAX_ATTACHMENTS = 10
 
 export class Delivery {
@@ -22,8 +22,8 @@ export class Delivery {
 
   /**
    * @param {import('../wire/publication.js').Publication} publication
-   * @param {number} offset 0: no place in a log
-   * @param {import('../receipts/receipt.js').Receipt | null} [receipt] who gets it is asked for an acknowledgement
+   * @param {number} offset 0: not in a log
+   * @param {import('../receipts/receipt.js').Receipt | null} [receipt] requests an acknowledgement from each receiver
    */
   constructor (publication, offset, receipt = null) {
     this.publication = publication
@@ -40,7 +40,7 @@ export class Delivery {
     const { event, value, contentType } = this.publication
     const ackId = this.receipt?.ackId
     if (contentType === 'application/json') return [jsonMessage(event, value, this.meta, ackId)]
-    // msgpack may hold binary, which JSON clients get as attachments; the stock encoder knows how
+    // msgpack may contain binary, which JSON clients receive as attachments; use the stock encoder for them
     const payload = decodeValue(value, contentType)
     const attachments = countAttachments(payload)
     if (attachments > 0 && attachments <= MAX_ATTACHMENTS)
@@ -63,7 +63,7 @@ export class Delivery {
 
 /**
  * @param {any} value
- * @returns {number} Infinity if something looks like the placeholder of an attachment, which the client would refuse
+ * @returns {number} Infinity if a part looks like the placeholder of an attachment, which the client would refuse
  */
 function countAttachments (value) {
   if (typeof value !== 'object' || value === null) return 0
@@ -75,11 +75,11 @@ function countAttachments (value) {
 }
 
 /**
- * Replacer for JSON.stringify that makes base64 of binary.
+ * Replacer for JSON.stringify that encodes binary as base64.
  * @this {any} @param {string} key @param {unknown} value
  */
 function binaryAsText (key, value) {
-  // a Buffer has been replaced by its toJSON already
+  // `value` of a Buffer is the result of its toJSON, so read the original
   const binary = this[key]
   return ArrayBuffer.isView(binary)
     ? Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength).toString('base64')
@@ -87,7 +87,7 @@ function binaryAsText (key, value) {
 }
 
 /**
- * The second argument of every event. What is not known is left out.
+ * The second argument of every event. Unknown fields are omitted.
  * @param {import('../wire/publication.js').Publication} publication
  * @param {number} offset
  */

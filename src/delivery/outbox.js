@@ -7,22 +7,22 @@ import { compressedFrame } from '../engine/compression.js'
 const NOTHING = { messages: [], joined: Buffer.alloc(0) }
 
 /**
- * What connections get within one turn of the event loop, or within the latency budget, leaves in one write each: a
- * system call costs more than everything else about a delivery.
+ * Joins all messages that a connection receives within one turn of the event loop, or within the latency budget, into
+ * one write: a system call costs more than everything else about a delivery.
  */
 export class Outbox {
   /** Connections with something to write, at most one entry each. @type {Queue[]} */
   #waiting = []
   /**
-   * The last messages that were joined, as they are and compressed: members of the same documents get the same ones.
+   * The last joined messages, plain and compressed: members of the same documents receive the same ones.
    */
   #last = { plain: NOTHING, compressed: NOTHING }
   #compressFrom
   #latencyBudget
 
   /**
-   * @param {{ compressFrom: number, latencyBudget: number }} settings bytes, 0: nothing is compressed; ms, 0: nothing
-   *   waits for another turn
+   * @param {{ compressFrom: number, latencyBudget: number }} settings bytes, 0: no compression; ms, 0: flush at the end
+   *   of the turn
    */
   constructor ({ compressFrom, latencyBudget }) {
     this.#compressFrom = compressFrom
@@ -33,7 +33,7 @@ export class Outbox {
     return this.#compressFrom > 0
   }
 
-  /** @param {Queue} connection flushed at the end of this turn, or that of the budget that somebody else began */
+  /** @param {Queue} connection flushed at the end of this turn, or of the latency budget that is running */
   add (connection) {
     if (this.#waiting.push(connection) > 1) return
     if (this.#latencyBudget === 0) setImmediate(() => this.#flush())
@@ -44,7 +44,7 @@ export class Outbox {
     const waiting = this.#waiting
     this.#waiting = []
     for (const connection of waiting) connection.turnEnds()
-    // not kept alive until the next turn that happens to join something
+    // free the memory now, not at the next join
     this.#last.plain = this.#last.compressed = NOTHING
   }
 
@@ -59,7 +59,7 @@ export class Outbox {
   /**
    * @param {EncodedMessage[]} messages
    * @param {boolean} compressed whether the client takes compressed frames
-   * @returns {Buffer} their frames in one
+   * @returns {Buffer} all frames joined
    */
   join (messages, compressed) {
     if (messages.length === 1) return this.frameOf(messages[0], compressed)

@@ -2,8 +2,9 @@ import { plainMessage } from '../wire/packet.js'
 import { encodePacket } from '../socketio/codec.js'
 
 /**
- * A `doc:presence` event as its members share it: its message, made once per codec and only if somebody speaks it.
- * Where a connection cannot take it now it is told the list later (Backlog), because what comes after it builds on it.
+ * A `doc:presence` event as all its receivers share it: encoded once per codec, and only when a receiver uses that
+ * codec. A connection that cannot take it now receives the full list of members later (Backlog), because later events
+ * build on this one.
  *
  * @typedef {import('../wire/packet.js').EncodedMessage} EncodedMessage
  * @typedef {import('../wire/packet.js').Codec} Codec
@@ -26,7 +27,7 @@ export class PresenceDelivery {
     return codec === 'json' ? (this.#json ??= this.#make('json')) : (this.#msgpack ??= this.#make('msgpack'))
   }
 
-  /** Of the larger one; 0: nobody took it. */
+  /** Size of the larger encoding; 0: it was never encoded. */
   get bytes () {
     return Math.max(...[this.#json, this.#msgpack].map((messages) => messages?.[0].frame.length ?? 0))
   }

@@ -10,8 +10,8 @@ import { endReason } from './life-cycle.js'
 import { NamespaceConnection } from './namespace-connection.js'
 
 /**
- * Listeners to Engine.IO and Socket.IO, from the first packet of a connection to its end. Each is one function for all
- * connections, not one for each.
+ * Listeners to Engine.IO and Socket.IO, from the first packet of a connection to its end. All connections share one
+ * function per event.
  */
 
 /**
@@ -32,7 +32,7 @@ export function createConnectionEvents ({
   const { expiry, lifeCycle, log } = context
 
   /**
-   * Counts what a client sends; too much of it ends its session.
+   * Counts the packets of a client, and closes its session when it exceeds its limits.
    * @param {any} conn Engine.IO's socket
    * @param {number} frames @param {number} bytes
    */
@@ -50,7 +50,8 @@ export function createConnectionEvents ({
   }
 
   /**
-   * Everything else that is written follows the records that were delivered before it, and counts where it has to wait.
+   * Flushes records that were delivered earlier, so that every other packet follows them, and counts packets that are
+   * queued.
    * @this {any} Engine.IO's socket
    * @param {{ data?: any, options?: any }} packet
    */
@@ -160,7 +161,7 @@ export function createConnectionEvents ({
   async function joinAtHandshake (connection, guid, opening) {
     const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, ...opening }], context)
     if (ok) connection.socket.emit('doc:joined', answer)
-    // not_joined: the document was left meanwhile, and may be open again by now
+    // not_joined: the document was left meanwhile, and may have been opened again since
     else if (answer.error.code !== 'not_joined')
       connection.socket.emit('doc:refused', { guid, error: { ...answer.error, ...retryHint(answer.error) } })
   }

@@ -5,25 +5,25 @@ import { RateLimit } from '../admission/rate-limit.js'
 import { CloseCode } from '../engine/frame-reader.js'
 
 /**
- * Where a Socket.IO socket has its Connection (its Engine.IO socket: `kOwner`). Not in `socket.data`: that is for
- * extensions, and travels to other processes with `fetchSockets`.
+ * Property of a Socket.IO socket that holds its Connection (on its Engine.IO socket: `kOwner`). Not in `socket.data`,
+ * which is for extensions, and which `fetchSockets` sends to other processes.
  */
 export const kConnection = Symbol('connection')
 
 /**
- * One client connection: who it is, what it has open, and how records are written to it. There are very many of
- * them, so it has no closure, no timer and no map before it is needed.
+ * One client connection: its user, its open documents, and the writing of records. A worker has very many of them, so a
+ * Connection has no closure and no timer, and creates maps only when they are needed.
  *
  * @typedef {import('../wire/packet.js').Codec} Codec
  * @typedef {import('../auth/authenticator.js').Identity} Identity
  */
 
 /**
- * What is the same for all connections of a worker.
+ * Dependencies and settings that all connections of a worker share.
  * @typedef {object} ConnectionContext
  * @property {number} maxDocuments
  * @property {import('../admission/rate-limit.js').Rates} rates
- * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last look
+ * @property {{ json: number, msgpack: number, bytes: number }} tally deliveries and their bytes since the last scrape
  * @property {import('../common/clock.js').Clock} clock
  * @property {import('../delivery/outbox.js').Outbox} outbox
  * @property {Pick<import('../receipts/receipts.js').Receipts, 'acknowledge'>} receipts
@@ -33,30 +33,30 @@ export const kConnection = Symbol('connection')
  * @property {boolean} spliced whether Engine.IO takes frames that are made already (common/hooks.js)
  */
 
-/** Was written before the outbox came to it. @type {import('../wire/packet.js').EncodedMessage[]} */
+/** The queue was written before the outbox flushed it. @type {import('../wire/packet.js').EncodedMessage[]} */
 const NOTHING = []
 /**
- * What is queued for the end of the turn is written before it when there is this much, bytes: joining more saves
+ * The queue for the end of the turn is written early when it reaches this size, bytes: joining more frames saves
  * nothing.
  */
 const MAX_QUEUED = 2 ** 16
 /**
- * How long a polling client that was told to go may take to ask once more, ms: where all workers stop, nobody takes its
- * question.
+ * Time that a polling client of a draining worker has for its next poll, ms. When all workers stop, that poll never
+ * arrives.
  */
 const NEXT_POLL = 1000
 
-/** A document that this connection has open, or is about to. */
+/** A document that this connection has open or is joining. */
 export class OpenDocument {
-  /** False once it was left, or the connection has gone, while the join was still under way. */
+  /** False when the document was left or the connection closed while the join was in progress. */
   wanted = true
   joined = false
   /**
-   * While it is being joined from a position: what has been sent.
+   * Position up to which records have been sent, while the document is joined from a position.
    * @type {import('../wire/position.js').Position | null}
    */
   sent = null
-  /** It takes part in the document's presence. @type {import('../presence/membership.js').Membership | null} */
+  /** Its part in the document's presence. @type {import('../presence/membership.js').Membership | null} */
   presence = null
 }
 
@@ -65,7 +65,7 @@ export class Connection {
   #documents
   #rateLimit
   /**
-   * Written when the outbox comes to it; null: the outbox does not have this connection in its list.
+   * Written when the outbox flushes; null: this connection is not in the outbox's list.
    * @type {import('../wire/packet.js').EncodedMessage[] | null}
    */
   #queued = null
@@ -73,13 +73,13 @@ export class Connection {
   /** What waits, null while nothing does. @type {import('../delivery/backlog.js').Backlog | null} */
   backlog = null
   /**
-   * How open receipts know it; null until it is asked for the first one.
+   * Its identity in open receipts; null until an acknowledgement is first requested from it.
    * @type {import('../receipts/receipt.js').Receiver | null}
    */
   receiver = null
-  /** The second in which expiry.js has to do with it; 0: there is none. */
+  /** The second in which expiry.js handles it next; 0: not scheduled. */
   expiresIn = 0
-  /** Why the gateway ends it, once it does. @type {import('../common/errors.js').ErrorCode | null} */
+  /** Why the gateway closes the connection. @type {import('../common/errors.js').ErrorCode | null} */
   endCode = null
 
   /**
@@ -111,7 +111,7 @@ export class Connection {
   /** @returns {Iterable<string>} guids */
   documents () { return this.#documents?.keys() ?? [] }
 
-  /** @returns {string[]} guids of those that are not only being joined */
+  /** @returns {string[]} guids of documents whose join is complete */
   openDocuments () {
     const guids = []
     for (const [guid, { joined }] of this.#documents ?? []) if (joined) guids.push(guid)
@@ -136,7 +136,7 @@ export class Connection {
   }
 
   /**
-   * Counts what has arrived, and ends a connection that floods.
+   * Counts received packets and closes a connection that exceeds its rate limit.
    * @param {number} bytes
    * @param {number} [frames]
    */
@@ -146,19 +146,19 @@ export class Connection {
     else this.conn.terminate()
   }
 
-  /** An acknowledgement has come. @param {number} ackId */
+  /** Handles an acknowledgement. @param {number} ackId */
   acknowledged (ackId) {
-    // it was asked for, so it is none of what a client may send of its own accord
+    // the gateway requested it, so it does not count against the client's rate limit
     if (this.open && this.context.receipts.acknowledge(this, ackId)) this.#rateLimit.refundPacket()
   }
 
   /** @returns {boolean} whether one more event may be decoded and handled now */
   mayHandle () { return this.#rateLimit.event(this.context.clock.monotonic()) }
 
-  /** @returns {boolean} whether it has cost so much that nothing of it is to be decoded now */
+  /** @returns {boolean} whether its cost is so high that no packet of it may be decoded now */
   get overworked () { return this.#rateLimit.overworked(this.context.clock.monotonic()) }
 
-  /** @param {number} ms of CPU that decoding a large packet of it took */
+  /** @param {number} ms CPU time of decoding a large packet */
   decoded (ms) { this.#rateLimit.decoded(ms) }
 
   /** @param {number} bytes of an answer */
@@ -187,7 +187,7 @@ export class Connection {
     if (this.#queuedBytes >= MAX_QUEUED) this.flush()
   }
 
-  /** The outbox has come to it. */
+  /** Called by the outbox at the end of the turn. */
   turnEnds () {
     this.flush()
     this.#queued = null
@@ -213,12 +213,12 @@ export class Connection {
   }
 
   /**
-   * Counts a packet that is about to be written, and closes the connection where too much waits already. Called only
-   * while something does.
+   * Counts a packet that is about to be queued, and closes the connection if its backlog is overrun. Called only while
+   * the transport cannot write or a backlog exists.
    * @param {{ data?: any, options?: any }} packet Engine.IO's
    */
   waits (packet) {
-    // flushing may have closed it
+    // the flush may have closed the connection
     if (this.conn.readyState !== 'open') return
     const { backlogs } = this.context
     const backlog = this.backlog ??= backlogs.open(this)
@@ -226,10 +226,10 @@ export class Connection {
     else backlog.wrote(sizeOf(packet))
   }
 
-  /** @returns {Promise<void> | undefined} resolves when it can take more, or has gone; undefined: it can now */
+  /** @returns {Promise<void> | undefined} resolves when it can take more or has closed; undefined: it can now */
   drained () { return this.backlog?.drained() }
 
-  /** It was not told everything about who is present. @param {string} guid */
+  /** Sends the list of members after presence events were dropped. @param {string} guid */
   listMembers (guid) { this.context.listMembers(this, guid) }
 
   fellBehind () {
@@ -239,12 +239,12 @@ export class Connection {
 
   caughtUp () { if (this.backlog !== null) this.backlog.behind-- }
 
-  /** Closes the connection of a slow client, and counts it. */
+  /** Closes the connection of a slow client and counts it. */
   tooSlow () { this.context.backlogs.giveUp(this) }
 
   /**
-   * Closes it because it takes too little, for instance: without an event, which would only wait as well; stock clients
-   * come back by themselves.
+   * Closes the connection, for instance of a slow client, without an event, which would only be queued as well. Stock
+   * clients reconnect automatically.
    * @param {string} [reason] for the client, less than 124 bytes
    */
   giveUp (reason = 'too slow, resume') {
@@ -267,12 +267,12 @@ export class Connection {
     this.socket.emit('doc:position', { guid, position })
   }
 
-  /** Tells the client that its connection is about to end because a worker drains, and when to come back. */
+  /** Announces to the client that its worker drains, and when to reconnect. */
   tellDraining () { this.socket.emit('gateway:draining', { reconnectInMs: Math.round(Math.random() * 1000) }) }
 
   /**
-   * Ends the transport when what was written is on its way: with polling when the client asks once more, because
-   * another request of it that finds no session any more could be answered before it has read what was written.
+   * Closes the transport once its data is on the way. With polling this waits for the next poll: a request that found
+   * no session could be answered before the client has read the data.
    */
   goAway () {
     const { conn } = this
@@ -289,7 +289,7 @@ export class Connection {
   }
 
   /**
-   * Ends the connection on purpose. The client learns why first, so that it can tell this from a network loss.
+   * Closes the connection on purpose. The client first receives the reason, to distinguish this from a network loss.
    * @param {import('../common/errors.js').ErrorCode} code
    */
   disconnect (code) {

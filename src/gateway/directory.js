@@ -1,5 +1,5 @@
 /**
- * Who is connected to this worker, by connection id and by user.
+ * The connections of this worker, by connection id and by user.
  *
  * @typedef {import('./connection.js').Connection} Connection
  */
@@ -7,7 +7,7 @@ export class Directory {
   /** @type {Map<string, Connection>} */
   #connections = new Map()
   /**
-   * The connection itself where there is but one: a set takes as much memory as all else here.
+   * A single connection is stored without a set: a set takes as much memory as everything else here.
    * @type {Map<string, Connection | Set<Connection>>}
    */
   #users = new Map()

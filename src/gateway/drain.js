@@ -1,22 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * The drain of a worker that stops, within DRAIN_TIMEOUT: it leaves the port, asks all clients to go to another worker,
- * closes their connections batch by batch, and waits until they are closed.
+ * The drain of a stopping worker, within DRAIN_TIMEOUT: it leaves the port, asks all clients to reconnect to another
+ * worker, closes their connections in batches, and waits until all are closed.
  */
 
 /**
- * Connections closed at a time while draining, and the pause between, ms: 100 a second, or as many as it takes to
- * finish in half of DRAIN_TIMEOUT. The workers that take these clients are busy too.
+ * Connections per batch and the pause between batches, ms: 100 connections/s, or more if needed to finish in half of
+ * DRAIN_TIMEOUT. The workers that take these clients over are busy too.
  */
 const BATCH = 5
 const PAUSE = 50
 /**
- * How long clients that were about to connect when the drain began may take to do so, and to be told to go, ms; half of
- * DRAIN_TIMEOUT at most.
+ * Time for clients whose connect was in progress when the drain began, to finish it and be sent away, ms; at most half
+ * of DRAIN_TIMEOUT.
  */
 const GRACE = 5000
-/** How long a client between two requests may take to send the next one while draining, ms. */
+/** Time that a client between two requests has to send the next one while the worker drains, ms. */
 const IDLE_GRACE = 500
 
 /** @typedef {ReturnType<typeof createDrain>} Drain */
@@ -25,11 +25,11 @@ const IDLE_GRACE = 500
  * @param {object} dependencies
  * @param {import('./directory.js').Directory} dependencies.directory
  * @param {import('./public-port.js').PublicPort} dependencies.port
- * @param {() => import('./public-port.js').Server} dependencies.server that listens on the port
- * @param {() => number} dependencies.sessions open Engine.IO sessions; polling sessions may have requests that other
- *   workers forward
+ * @param {() => import('./public-port.js').Server} dependencies.server listens on the port
+ * @param {() => number} dependencies.sessions open Engine.IO sessions; other workers may still forward requests of
+ *   polling sessions
  * @param {Pick<import('../peers/misrouted-requests.js').Strays, 'releaseAll'>} [dependencies.strays]
- * @param {boolean} dependencies.alone no other process takes over the port
+ * @param {boolean} dependencies.alone whether no other process takes over the port
  * @param {number} dependencies.timeout DRAIN_TIMEOUT, ms
  * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
  */
@@ -39,7 +39,7 @@ export function createDrain ({ directory, port, server, sessions, strays, alone,
   let portLeft = false
 
   return {
-    /** Whether the worker is stopping: new clients are sent elsewhere. */
+    /** Whether the worker is draining: new clients are refused and reconnect to another one. */
     get active () {
       return active
     },
@@ -54,7 +54,7 @@ export function createDrain ({ directory, port, server, sessions, strays, alone,
       begun = clock.monotonic()
     },
 
-    /** Leaves the port, tells all clients, and closes their connections batch by batch. */
+    /** Leaves the port, announces the drain to all clients, and closes their connections in batches. */
     async sendAway () {
       const left = port.leave(server(), () => {
         portLeft = true
@@ -69,7 +69,7 @@ export function createDrain ({ directory, port, server, sessions, strays, alone,
       await left
     },
 
-    /** Waits until the clients have gone, and those that were about to connect. */
+    /** Waits until all sessions are closed, including those whose connect was in progress. */
     async finish () {
       const releasing = setInterval(() => strays?.releaseAll(), PAUSE)
       const end = clock.monotonic() + Math.min(this.remaining, alone ? IDLE_GRACE : Math.min(GRACE, timeout / 2))

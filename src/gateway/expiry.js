@@ -1,16 +1,16 @@
 /**
- * Ends connections whose token expires, or was signed with a key that its issuer has withdrawn, after a warning.
- * Connections are kept by the second in which something is due, so that a tick costs nothing where nothing is.
+ * Closes connections after a warning when their token expires or its signing key is withdrawn by the issuer.
+ * Connections are grouped by the second in which they are due, so that a tick without due connections costs nothing.
  *
  * @typedef {import('./connection.js').Connection} Connection
  */
 
-/** How long before its end a client hears of it, ms: enough to fetch a new token. */
+/** Time between the warning and the end of the connection, ms: enough to fetch a new token. */
 const WARNING = 60_000
 
 /**
- * A key that is withdrawn ends its connections after two of them: clients are warned one by one in the first, so that
- * not all fetch new tokens at once.
+ * Time from the withdrawal of a key to the end of its connections. Clients are warned one by one in the first half, so
+ * that they don't all fetch new tokens at once.
  */
 const WITHDRAWAL = 2 * WARNING
 
@@ -47,7 +47,7 @@ export function createExpiry ({ clock, random = Math.random }) {
     if (connections?.size === 0) due.delete(second)
   }
 
-  /** A clock that was set back makes nothing due later than its own time. @param {number} now ms since 1970 */
+  /** After the clock was set back, makes nothing due later than its own time. @param {number} now ms since 1970 */
   const follow = (now) => { done = Math.min(done, Math.floor(now / TICK)) }
 
   function tick () {
@@ -61,7 +61,7 @@ export function createExpiry ({ clock, random = Math.random }) {
         if (now >= endsAt) {
           connection.disconnect('token_expired')
         } else if (endsAt - now > WITHDRAWAL) {
-          // its key was withdrawn by mistake, and is back
+          // the withdrawal of its key was a mistake and has been reverted
           put(connection, endsAt - WARNING)
         } else {
           connection.socket.emit('auth:expiring', { inMs: endsAt - now })
@@ -81,7 +81,7 @@ export function createExpiry ({ clock, random = Math.random }) {
     stop () { clearInterval(timer) },
     tick,
     forget,
-    /** @param {Connection} connection (again) after it got an identity, or its key was withdrawn */
+    /** @param {Connection} connection with a new identity, or whose key was withdrawn; repeated calls replace */
     watch (connection) {
       forget(connection)
       const { identity } = connection

@@ -126,7 +126,7 @@ export function createHandshake ({
       throw new InkcastError('too_many_documents')
     const authenticating = authenticator.authenticate(token ?? undefined)
     const identity = authenticating instanceof Promise ? await authenticating : authenticating
-    // they cost much more than a token that is not valid, so nobody unknown may have them read
+    // reading documents costs much more than refusing a token, so only authenticated clients may cause it
     const opened = documents && readDocuments(documents)
     await registerUser(socket, identity.uid)
     assignId(socket, newConnectionId())

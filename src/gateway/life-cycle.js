@@ -1,29 +1,27 @@
 /**
- * The life of a connection, told in one place to whoever keeps something of it (sessions, presence): listeners are
- * parts of the worker, so that a connection has no closure of its own.
+ * Events of a connection's life for the parts that keep state about it (sessions, presence). Listeners belong to the
+ * worker, so that a connection needs no closure of its own.
  *
- * All are called synchronously, in the order in which they were added. For one connection: `connected`, then `joined`
- * and `left` in pairs for each document, then `disconnected`. When a connection ends, `left` comes for each of its
- * documents before `disconnected`, with the same reason.
+ * Listeners are called synchronously, in the order in which they were added. The sequence for one connection:
+ * `connected`, then `joined` and `left` in pairs for each document, then `disconnected`. When a connection ends, `left`
+ * is called for each of its documents before `disconnected`, with the same reason.
  *
  * @typedef {import('./connection.js').Connection} Connection
  *
- * @typedef {object} LifeCycleListener each is optional, and must be quick: handshakes and joins wait for it
- * @property {(connection: Connection) => void} [connected] it was admitted and its client is being told so
- * @property {(connection: Connection, guid: string, state?: Record<string, unknown>) => void} [joined] it has the
- *   document open from now on, before the client is told. Not for a document that it had open already
- * @property {(connection: Connection, guid: string, reason: EndReason) => void} [left] it no longer has the document
- *   open
+ * @typedef {object} LifeCycleListener all are optional and must be quick, because handshakes and joins wait for them
+ * @property {(connection: Connection) => void} [connected] the connection was admitted and its client is being notified
+ * @property {(connection: Connection, guid: string, state?: Record<string, unknown>) => void} [joined] the document is
+ *   open from now on; called before the client is notified, and not for a document that was open already
+ * @property {(connection: Connection, guid: string, reason: EndReason) => void} [left] the document is no longer open
  * @property {(connection: Connection, reason: EndReason) => void} [disconnected]
  *
  * @typedef {'left' | 'revoked' | 'closed' | 'timeout' | 'ended' | 'draining' | import('../common/errors.js').ErrorCode}
- *   EndReason `left`: doc:leave; `revoked`: access was taken away; for all others the connection has ended: `closed` by
- *   the client or on the way to it, `timeout` of the heartbeat, `ended` by the gateway (the error code the client was
- *   told, where there is one), `draining`
- */
+ *   EndReason `left`: doc:leave; `revoked`: access was revoked; with all others the connection has ended: `closed` by
+ *   the client or on the network, `timeout` of the heartbeat, `ended` by the gateway (or the error code sent to the
+ *   client), `draining`
 
 /**
- * Socket.IO's words for the end of a connection; what is not here was done by the gateway.
+ * Socket.IO's reasons for the end of a connection; reasons that are missing here come from the gateway itself.
  * @type {Record<string, EndReason>}
  */
 const REASONS = {
@@ -45,7 +43,7 @@ export class LifeCycle {
     this.#log = log
   }
 
-  /** @param {LifeCycleListener} listener before there are connections */
+  /** Call before the first connection. @param {LifeCycleListener} listener */
   add (listener) { this.#listeners.push(listener) }
 
   /** @param {Connection} connection */
@@ -61,7 +59,7 @@ export class LifeCycle {
   disconnected (connection, reason) { this.#tell('disconnected', connection, reason) }
 
   /**
-   * What fails in one listener keeps neither the others nor the connection from going on.
+   * An error in one listener affects neither the other listeners nor the connection.
    * @param {keyof LifeCycleListener} event
    * @param {[Connection, any?, any?]} args
    */

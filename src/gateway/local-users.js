@@ -1,7 +1,6 @@
 /**
- * Which users have a connection (or one under way) here: the bus sends their records to this worker from before their
- * first connection is told that it is open until their last has gone. As long as that, what was ordered about them is
- * known.
+ * The users with an open or connecting connection on this worker. The bus sends their records here from before their
+ * first connection is confirmed until their last one has closed. Orders about them are remembered for the same time.
  *
  * @param {object} dependencies
  * @param {Pick<import('../bus/contract.js').Bus, 'addUser' | 'removeUser'>} dependencies.bus
@@ -10,11 +9,11 @@
  * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createUsers ({ bus, orders, metrics, log }) {
-  /** @type {Map<string, { count: number, ready: Promise<void> | null }>} bounded by the connections there are */
+  /** @type {Map<string, { count: number, ready: Promise<void> | null }>} bounded by the number of connections */
   const users = new Map()
 
   return {
-    /** @param {string} uid @returns {number} its connections here, with those under way */
+    /** @param {string} uid @returns {number} open and connecting connections of the user here */
     count: (uid) => users.get(uid)?.count ?? 0,
 
     /** @param {string} uid @throws {import('../common/errors.js').InkcastError} unavailable */
@@ -24,11 +23,11 @@ export function createUsers ({ bus, orders, metrics, log }) {
       user.count++
       try {
         await user.ready
-        // there are as many as there are users
+        // frees the promise: one per user would add up
         user.ready = null
       } catch (error) {
         metrics.bus_errors.inc({ operation: 'addUser' })
-        // the next one asks again
+        // the next connection retries
         if (--user.count === 0 && users.get(uid) === user) {
           users.delete(uid)
           orders.forget(uid)
@@ -37,7 +36,7 @@ export function createUsers ({ bus, orders, metrics, log }) {
       }
     },
 
-    /** @param {string} uid @returns {boolean} whether there is a connection of the user here, or one under way */
+    /** @param {string} uid @returns {boolean} whether the user has an open or connecting connection here */
     has (uid) { return users.has(uid) },
 
     /** @param {string} uid */

@@ -5,22 +5,22 @@ import { BACKLOG, listen } from '../process/listen.js'
 /** @typedef {import('http').Server | import('https').Server} Server */
 
 /**
- * Where a gateway's connections come in.
+ * The port at which a gateway accepts connections.
  * @typedef {object} PublicPort
- * @property {(server: Server) => Promise<void>} open listens
+ * @property {(server: Server) => Promise<void>} open starts listening
  * @property {typeof leavePort} leave
- * @property {(server: Server) => number} connections that are open, whichever socket they came in through
+ * @property {(server: Server) => number} connections number of open ones, over all listening sockets
  */
 
 /**
- * Node counts what each server has accepted and not closed yet, but tells it only later (`getConnections`).
+ * Node's count of open connections per server; the public `getConnections` is asynchronous.
  * @param {any} server
  * @returns {number}
  */
 const countOf = (server) => server._connections
 
 /**
- * A port, which node:cluster may share with other workers.
+ * A port that node:cluster may share with other workers.
  * @param {{ host: string, port: number }} address
  * @returns {PublicPort}
  */
@@ -31,14 +31,14 @@ export const createPublicPort = ({ host, port }) => ({
 })
 
 /**
- * libuv accepts one connection per descriptor and turn of the event loop; a turn in which thousands of clients are
- * written to takes tens of ms. So many descriptors of its socket a worker has.
+ * Descriptors of the listening socket per worker. libuv accepts one connection per descriptor and turn of the event
+ * loop, and a turn that writes to thousands of clients takes tens of ms.
  */
 const DESCRIPTORS = 8
 
 /**
- * The socket of our slot, which the launcher keeps: what waits there when we end is not lost. While nobody serves
- * another slot, we stand in at its socket as well.
+ * The socket of this worker's slot. The launcher keeps the socket open, so connections in its queue survive the worker.
+ * While another slot has no worker, this one also accepts at that slot's socket (stand-in).
  * Why: docs/decisions/0004-direct-accept.md
  *
  * @param {{ port: number }} settings
@@ -48,9 +48,9 @@ export function createSlotPort ({ port }) {
   let leaving = false
   /** @type {Map<number, net.Server>} */
   const standIns = new Map()
-  /** Those of our own socket, besides the first. @type {net.Server[]} */
+  /** Servers on the other descriptors of this slot's socket. @type {net.Server[]} */
   const others = []
-  /** Servers that take connections, or have some that have not ended. @type {Set<net.Server>} */
+  /** Servers that accept connections or have open ones. @type {Set<net.Server>} */
   const open = new Set()
 
   /** @param {net.Server} server @param {any} handle @returns {Promise<void>} */
@@ -60,7 +60,7 @@ export function createSlotPort ({ port }) {
     return listen(server, { _handle: handle }, BACKLOG)
   }
 
-  /** @param {Server} server @returns {net.Server} that passes its connections on to it */
+  /** @param {Server} server @returns {net.Server} passes its connections to `server` */
   const passingOn = (server) =>
     net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
 
@@ -81,11 +81,11 @@ export function createSlotPort ({ port }) {
           standIns.get(message.slot)?.close()
           standIns.delete(message.slot)
         } else if (message?.type === 'stand-in' && handle) {
-          // the launcher hears that we leave, and asks another one
+          // the launcher learns that this worker leaves, and asks another one
           if (leaving) return handle.close()
           const standIn = passingOn(server)
           standIns.set(message.slot, standIn)
-          // somebody else will be asked when we end, and clients try again
+          // the launcher asks another worker when this one ends, and clients retry
           listenAt(standIn, handle).catch(() => standIn.close())
         }
       })
@@ -100,7 +100,7 @@ export function createSlotPort ({ port }) {
     async leave (server, onEnd) {
       leaving = true
       tell({ type: 'leaving' })
-      // it may have got no socket
+      // the server may have received no socket
       open.add(server)
       for (const one of open) {
         one.once('close', () => {
@@ -116,7 +116,7 @@ export function createSlotPort ({ port }) {
 
 /** @param {object} message to the launcher */
 function tell (message) {
-  // that it has gone is noticed elsewhere
+  // the end of the launcher is detected elsewhere
   process.send?.(message, undefined, undefined, () => {})
 }
 

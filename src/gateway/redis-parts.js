@@ -11,7 +11,7 @@ import { incarnationName } from '../workers/worker-watch.js'
 /** @typedef {{ readonly number: number, readonly incarnation: number, readonly held?: boolean }} Worker */
 
 /**
- * The parts of a worker that keep their state in Redis, where other workers see it.
+ * The parts of a worker whose state is in Redis, shared with other workers.
  *
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
@@ -36,7 +36,7 @@ export function createRedisParts ({ redis, config, worker, metrics, log, clock }
       log,
       clock
     }),
-    // without Kafka there is no service that gets life-cycle events or receipts
+    // without Kafka no service receives life-cycle events or receipts
     sessionStore: createRedisSessions({ redis, services: config.mode === 'kafka' }),
     receiptParts:
       config.mode === 'kafka'

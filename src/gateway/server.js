@@ -30,21 +30,23 @@ import { PresenceDelivery } from '../delivery/presence-delivery.js'
 import { createPublicPort } from './public-port.js'
 import { createUserCommands } from './user-commands.js'
 
-/** A client's message is its data and a little more: event name, guid, packet type. */
+/** Maximum size of a client's message besides its data, bytes: event name, guid, packet type. */
 const PACKET_OVERHEAD = 16_384
 
 /**
- * One Socket.IO worker, assembled from its parts. `parts` lists what has to be started, in order, and stopped in the
- * opposite order.
+ * One Socket.IO worker, assembled from its parts. `parts` lists them in the order of their start; they stop in the
+ * reverse order.
  *
  * @param {object} dependencies
  * @param {import('../config/load.js').Config} dependencies.config
  * @param {import('../bus/contract.js').Bus} dependencies.bus started and stopped with the gateway
- * @param {import('../presence/contract.js').PresenceStore} dependencies.presenceStore the same
- * @param {import('../uplink/contract.js').Uplink} dependencies.uplink the same
- * @param {import('../sessions/registry.js').Sessions} [dependencies.sessions] the same; default: sessions are not kept
+ * @param {import('../presence/contract.js').PresenceStore} dependencies.presenceStore started and stopped with the
+ *   gateway
+ * @param {import('../uplink/contract.js').Uplink} dependencies.uplink started and stopped with the gateway
+ * @param {import('../sessions/registry.js').Sessions} [dependencies.sessions] started and stopped with the gateway;
+ *   default: sessions are not kept
  * @param {import('./directory.js').Directory} dependencies.directory empty
- * @param {import('../publish/publisher.js').Publisher} dependencies.publisher over that bus
+ * @param {import('../publish/publisher.js').Publisher} dependencies.publisher of the same bus
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
  * @param {() => string} dependencies.newId of sessions and connections
@@ -54,11 +56,11 @@ const PACKET_OVERHEAD = 16_384
  *   parts of receipts together; default: this one is alone
  * @param {import('../peers/misrouted-requests.js').Strays} [dependencies.strays]
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback]
- *   what is not Socket.IO
+ *   handles requests that are not for Socket.IO
  * @param {import('./public-port.js').PublicPort} [dependencies.publicPort] default: HOST and PORT
- * @param {boolean} dependencies.hooked whether private hooks may be used; the self-test knows
- * @param {boolean} [dependencies.alone] no other process takes the connections that this one no longer takes; default
- *   false
+ * @param {boolean} dependencies.hooked whether private hooks may be used; result of the self-test
+ * @param {boolean} [dependencies.alone] whether no other process takes over connections when this one stops accepting;
+ *   default false
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
@@ -97,7 +99,7 @@ export function createGateway ({
   authenticator.onWithdrawn(() => {
     for (const connection of directory.all()) if (connection.identity.key?.withdrawnAt != null) expiry.watch(connection)
   })
-  /** Without the hooks Engine.IO's own heartbeat goes on. */
+  /** Without the hooks Engine.IO's own heartbeat is used. */
   const heartbeat = hooked
     ? createHeartbeat({ settings: config.heartbeat, tierOf: (conn) => conn[kOwner]?.identity.tier, metrics })
     : null
@@ -137,7 +139,7 @@ export function createGateway ({
     heartbeat: config.heartbeat,
     compress: hooked && config.delivery.compressFrom > 0,
     onFrames: (conn, frames) => events.count(conn, frames, 0),
-    // of a client that was not admitted the heartbeat would keep everything until its next look
+    // the heartbeat would keep the memory of a client that was never admitted until its next check
     onEnded: (conn) => heartbeat?.forget(conn)
   })
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = settings
@@ -204,13 +206,13 @@ export function createGateway ({
       const start = clock.monotonic()
       feeds.receive(record)
       receivedWritten.observe(clock.monotonic() - start)
-      // clocks of other machines may be ahead of ours
+      // clocks of other machines may be ahead
       producedWritten.observe(Math.max(0, clock.now() - record.publication.timestamp))
     },
     onDirect: userCommands.onDirect,
     onOrders: userCommands.onOrders,
     onReconnect (guids) {
-      feeds.check(guids).catch((error) => log.debug({ err: error }, 'documents were not compared with their logs'))
+      feeds.check(guids).catch((error) => log.debug({ err: error }, 'documents could not be compared with their logs'))
     }
   }
 
@@ -240,8 +242,8 @@ export function createGateway ({
     },
 
     /**
-     * Started in this order, stopped in the opposite one: the drain begins first, and what clients need ends last.
-     * Starting fails if the port is taken or the bus cannot be reached.
+     * Started in this order and stopped in reverse: the drain begins first, and parts that clients need stop last. The
+     * start fails if the port is in use or the bus cannot be reached.
      * @type {import('../process/lifecycle.js').Part[]}
      */
     parts: [
@@ -267,7 +269,7 @@ export function createGateway ({
       },
       { name: 'emitter messages', start: () => emitterMessages?.start?.(), stop: () => emitterMessages?.stop?.() },
       { name: 'heartbeat', start: () => heartbeat?.start(), stop: () => heartbeat?.stop() },
-      { name: 'drain: clients that are left', stop: () => drain.finish() },
+      { name: 'drain: remaining clients', stop: () => drain.finish() },
       { name: 'feeds', start: () => feeds.start(), stop: () => feeds.stop() },
       { name: 'public port', start: () => publicPort.open(httpServer), stop: () => drain.sendAway() },
       { name: 'expiry', start: () => expiry.start(), stop: () => expiry.stop() },

@@ -4,7 +4,7 @@ import { Delivery } from '../delivery/delivery.js'
 import { leaveDocument } from './handlers/leave.js'
 
 /**
- * Carries out on this worker what is not for a document: user, socket, everyone, kick and revoke.
+ * Carries out, on this worker, publications that are not for a document: user, socket, everyone, kick and revoke.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
  * @param {object} dependencies
@@ -34,12 +34,12 @@ export function createUserCommands ({ directory, feeds, receipts, lifeCycle, pre
 
   /**
    * @param {Pick<Publication, 'operator' | 'guid' | 'uid' | 'sid'>} order kick or revoke
-   * @param {number} at when it was taken, ms since 1970
+   * @param {number} at when the order was accepted, ms since 1970
    */
   function carryOut (order, at) {
     const { operator, uid, sid } = order
     const ofUser = uid !== undefined && (operator === 'revoke' || sid === undefined)
-    // also one that comes again: a worker that missed it learns of it in several ways
+    // drops repeated orders: a worker that missed one receives it in several ways
     if (ofUser && (!users.has(uid) || !orders.note(uid, orderName(order), at))) return
     if (operator === 'kick') {
       // a copy: disconnecting changes the directory

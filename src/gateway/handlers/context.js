@@ -1,5 +1,5 @@
 /**
- * What the handlers of client events need. Each handler is one file with the schema of its one argument and
+ * Dependencies of the handlers of client events. Each handler is one file with the schema of its single argument and
  * `handle(connection, input, context)`, whose result is acknowledged with `ok: true`.
  *
  * @typedef {object} HandlerContext

@@ -35,15 +35,15 @@ const HANDLERS = new Map(Object.entries({
 export const isKnownEvent = (event) => event === kRefused || HANDLERS.has(event)
 
 /**
- * Handles one event of a client. Never throws; the client learns of an error where it asked for an acknowledgement.
+ * Handles one event of a client. Never throws; errors are reported in the acknowledgement if the client asked for one.
  *
  * @param {import('../connection.js').Connection} connection
- * @param {unknown} event a string, or kRefused (limits.js)
+ * @param {unknown} event a string, or kRefused (rate-limit.js)
  * @param {unknown[]} args the last one is a function if the client asked for an acknowledgement
  * @param {HandlerContext} context
  */
 export async function handleEvent (connection, event, args, context) {
-  // Socket.IO still hands out what had arrived before
+  // Socket.IO still emits packets that arrived before the close
   if (!connection.open) return
   const acknowledge = /** @type {Function | undefined} */ (typeof args.at(-1) === 'function' ? args.pop() : undefined)
   if (event === kRefused) {

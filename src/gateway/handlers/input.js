@@ -6,7 +6,7 @@ import { isId, isReservedEvent } from '../../wire/publication.js'
 import { rawValue } from '../../wire/raw-value.js'
 import { checkValue } from '../../wire/value.js'
 
-/** What the arguments of client events are made of. */
+/** Parts of the schemas of client events. */
 export const guid = z.custom(
   /** @type {(value: unknown) => value is string} */ (isId),
   'guid must be a string of 1 to 256 bytes without control characters'
@@ -16,23 +16,23 @@ export const event = z.custom(
   'event must be a string of 1 to 256 bytes'
 )
 export const position = z.strictObject({ epoch: z.string().max(64), offset: z.int().min(0) })
-/** What is in it is looked at by presence.checkState, which knows how much is allowed. */
+/** presence.checkState checks the fields; it knows the limits. */
 export const state = z.custom(isRecord, 'state must be an object')
 
 /**
- * Whether it is an object with fields, not binary, a date or a list.
+ * Whether the value is an object with fields, not binary, a date or an array.
  * @param {unknown} value
  * @returns {value is Record<string, unknown>}
  */
 export function isRecord (value) {
   if (typeof value !== 'object' || value === null) return false
   const prototype = Object.getPrototypeOf(value)
-  // msgpack's decoder takes a field `__proto__` that is null for the prototype
+  // the msgpack decoder turns a field `__proto__: null` into the prototype
   return prototype === Object.prototype || prototype === null
 }
 
 /**
- * Whether a client sent an object with a guid and nothing else, which the schemas return as it is. Why: decision 0008.
+ * Whether the input is an object with only a guid, which the schemas return unchanged. Why: decision 0008.
  * @param {any} input
  * @returns {input is { guid: string }}
  */
@@ -42,23 +42,23 @@ export function isGuidOnly (input) {
   return true
 }
 
-/** Characters of an error message. */
+/** Maximum length of an error message, characters. */
 const MAX_MESSAGE = 300
 
 /**
  * @template T
  * @param {import('zod').ZodType<T>} schema
  * @param {unknown} input
- * @param {PropertyKey[]} [at] where the input was found; default: nowhere in particular
+ * @param {PropertyKey[]} [at] path to the input, for error messages; default: none
  * @returns {T}
- * @throws {InkcastError} bad_request, naming the first field that is wrong
+ * @throws {InkcastError} bad_request, naming the first invalid field
  */
 export function parseInput (schema, input, at = []) {
   const parsed = schema.safeParse(input)
   if (parsed.success) return parsed.data
   const { path: within, message } = parsed.error.issues[0]
   const path = [...at, ...within]
-  // names of fields are the client's own
+  // cut, because field names come from the client
   throw new InkcastError(
     'bad_request',
     (path.length === 0 ? message : `${path.join('.')}: ${message}`).slice(0, MAX_MESSAGE)
@@ -74,12 +74,12 @@ export function checkEventName (name) {
  * @typedef {object} EncodedData
  * @property {Buffer} value
  * @property {import('../../wire/publication.js').ContentType} contentType
- * @property {boolean} checked whether checkValue need not look at it any more
+ * @property {boolean} checked whether checkValue is unnecessary
  */
 
 /**
- * What a client sent, as a value: JSON, except where it speaks msgpack or sends binary, which JSON cannot hold. Where
- * the bytes are known that it was decoded from, these are it.
+ * Encodes data of a client as a value: JSON, or msgpack if the client uses msgpack or sends binary, which JSON cannot
+ * hold. The received bytes are used unchanged where they are available.
  * @param {import('../connection.js').Connection} connection
  * @param {unknown} data
  * @returns {EncodedData}
@@ -104,7 +104,8 @@ export function encodeData (connection, data) {
 
 /**
  * @param {Buffer} value msgpack
- * @returns {boolean} whether it is not nested too deep, and can be decoded for JSON clients (fields `__proto__` cannot)
+ * @returns {boolean} whether its nesting is within the limit and it can be decoded for JSON clients (fields `__proto__`
+ *   cannot)
  */
 function isValue (value) {
   try {
@@ -115,16 +116,16 @@ function isValue (value) {
   }
 }
 
-/** @param {unknown} data @returns {boolean} @throws {RangeError} for what is nested deeper than the stack allows */
+/** @param {unknown} data @returns {boolean} @throws {RangeError} if nested deeper than the stack allows */
 function containsBinary (data) {
   if (typeof data !== 'object' || data === null) return false
   return ArrayBuffer.isView(data) || data instanceof ArrayBuffer || Object.values(data).some(containsBinary)
 }
 
 /**
- * ArrayBuffers, which Node's msgpack clients send as an extension type, as views of them: the encoder takes an
- * ArrayBuffer for an object without fields.
- * @param {any} data is changed
+ * Replaces ArrayBuffers, which msgpack clients on Node send as an extension type, by views: the encoder treats an
+ * ArrayBuffer as an object without fields.
+ * @param {any} data modified in place
  */
 function withViews (data) {
   if (data instanceof ArrayBuffer) return new Uint8Array(data)

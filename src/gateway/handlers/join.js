@@ -14,19 +14,19 @@ export const isPlain = isGuidOnly
 /** @typedef {import('../connection.js').OpenDocument} OpenDocument */
 /** @typedef {Awaited<ReturnType<import('./context.js').HandlerContext['feeds']['join']>>} Joined */
 
-/** Joins that may wait for another one. A client that asks again every half minute has given up long before. */
+/** Maximum joins that wait for the same one. A client that retries every 30 s has given up long before. */
 const MAX_FOLLOWERS = 10
 /** @typedef {{ resolve: (joined: Joined) => void, reject: (error: unknown) => void }} Follower */
 /**
- * Joins that wait for another one of the same document, by the same connection. Mostly there are none.
+ * Joins that wait for an earlier one of the same document by the same connection; usually there are none.
  * @type {WeakMap<OpenDocument, Follower[]>}
  */
 const followers = new WeakMap()
 
 /**
- * Opens a document on a connection; what was missed since `position` comes as ordinary events before the answer. Who
- * gives a state, or asks for the members, takes part in its presence. Who asks while the document is being joined waits
- * for that.
+ * Opens a document on a connection. Records missed since `position` are sent as ordinary events before the
+ * acknowledgement. A join with a state, or that asks for the members, takes part in the document's presence. A join of
+ * a document whose join is in progress waits for that one.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -37,7 +37,7 @@ export async function handle (connection, { guid, position, state, members }, co
   const known = connection.document(guid)
   if (known !== undefined && !known.joined)
     return follow(connection, { guid, position, state, members }, known, context)
-  // before anything is awaited: a leave or a revocation that follows must find it
+  // before the first await: a leave or revoke that follows must find it
   const document = known ?? connection.addDocument(guid)
   if (document === null) throw new InkcastError('too_many_documents')
   const takesPart = state !== undefined || members === true
@@ -66,7 +66,7 @@ export async function handle (connection, { guid, position, state, members }, co
       ? { guid, ...answer, ...(await takePart(connection, guid, document, state, presence)) }
       : { guid, ...answer }
   } catch (error) {
-    // who left it, or took it away, knows: what the join fails with after that answers nothing that is wanted
+    // the document was left or revoked meanwhile: report that, not the join's own error
     const shown = document.wanted ? error : leftMeanwhile()
     if (known === undefined) {
       if (document.wanted) leaveDocument(connection, guid, 'ended', context)
@@ -77,12 +77,11 @@ export async function handle (connection, { guid, position, state, members }, co
 }
 
 /**
- * A client that got no answer in time asks again, while the first join is still under way; or another part of a page
- * wants the same document.
+ * Waits for a join in progress: a client retried after a timeout, or another part of a page opens the same document.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
- * @param {OpenDocument} document that is being joined
+ * @param {OpenDocument} document whose join is in progress
  * @param {import('./context.js').HandlerContext} context
  */
 async function follow (connection, { guid, position, state, members }, document, { feeds, presence }) {
@@ -90,13 +89,13 @@ async function follow (connection, { guid, position, state, members }, document,
   const waiting = followers.get(document) ?? []
   if (waiting.length >= MAX_FOLLOWERS) throw new InkcastError('rate_limited', 'this document is being joined already')
   followers.set(document, waiting)
-  // what is sent from now on reaches who asks now
+  // records sent from now on reach this caller as well
   const sent = document.sent && { ...document.sent }
   const joined = await new Promise((/** @type {(joined: Joined) => void} */ resolve, reject) => {
     waiting.push({ resolve, reject })
   })
   assertWanted(document)
-  // a resync of the first join was for this one as well
+  // a resync of the first join covers this one as well
   const told = position == null || (sent !== null && (!joined.recovered || isBetween(position, sent, joined.position)))
   const answer = {
     guid,
@@ -112,8 +111,8 @@ async function follow (connection, { guid, position, state, members }, document,
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('../../wire/position.js').Position | null | undefined} position of who asks
- * @param {OpenDocument} document that is open
+ * @param {import('../../wire/position.js').Position | null | undefined} position of the caller
+ * @param {OpenDocument} document already open
  * @param {import('./context.js').HandlerContext['feeds']} feeds
  */
 async function resume (connection, guid, position, document, feeds) {
@@ -141,7 +140,7 @@ function tellFollowers (document, tell) {
 }
 
 /**
- * To be awaited last: nothing may be told to the members between this answer and the client's.
+ * Await this last: no event for the members may be sent between this answer and the client's.
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
  * @param {OpenDocument} document
@@ -166,7 +165,7 @@ const leftMeanwhile = () => new InkcastError('not_joined', 'the document was lef
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
  * @param {import('./context.js').HandlerContext['access']} access
- * @returns {Promise<void> | undefined} undefined: it may, and nobody had to be asked
+ * @returns {Promise<void> | undefined} undefined: allowed, without asking a service
  * @throws {InkcastError} (or rejects with) forbidden
  */
 function mayRead (connection, guid, access) {
@@ -180,7 +179,7 @@ function mayRead (connection, guid, access) {
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
  * @param {import('./context.js').HandlerContext['access']} access
- * @param {import('../../auth/identity.js').Identity} identity that the service was asked about
+ * @param {import('../../auth/identity.js').Identity} identity of the request to the service
  * @param {Promise<boolean>} allowed
  */
 async function whenAsked (connection, guid, access, identity, allowed) {

@@ -21,7 +21,7 @@ export async function handle (connection, { guid }, context) {
  * @param {string} guid
  * @param {import('../life-cycle.js').EndReason} reason
  * @param {Pick<import('./context.js').HandlerContext, 'feeds' | 'lifeCycle' | 'presence'>} parts
- * @param {boolean} [lost] the connection was, so that it may come back; default false
+ * @param {boolean} [lost] the connection was lost, so that the client may reconnect; default false
  * @returns {boolean} whether it was open
  */
 export function leaveDocument (connection, guid, reason, { feeds, lifeCycle, presence }, lost = false) {

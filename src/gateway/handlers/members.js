@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { InkcastError } from '../../common/errors.js'
 import { guid } from './input.js'
 
-/** Members that one answer may hold. */
+/** Maximum members per answer. */
 const MAX_LIMIT = 500
 
 export const schema = z.strictObject({ guid, cursor: guid.optional(), limit: z.int().min(1).max(MAX_LIMIT).optional() })
 
 /**
- * Who is present in a document that is open on this connection, also one that does not take part itself.
+ * The members present in a document that is open on this connection, even if the connection is not a member itself.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -18,7 +18,7 @@ export async function handle (connection, { guid, cursor, limit }, { presence })
   const document = connection.document(guid)
   if (!document?.joined) throw new InkcastError('not_joined')
   const page = await presence.members(guid, { cursor, limit })
-  // access may have been taken away meanwhile
+  // the document may have been left or revoked meanwhile
   if (!document.wanted) throw new InkcastError('not_joined')
   return { guid, ...page }
 }

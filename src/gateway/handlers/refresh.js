@@ -6,15 +6,15 @@ import { leaveDocument } from './leave.js'
 export const schema = z.strictObject({ token: z.string() })
 
 /**
- * What was asked last of connections whose documents are being checked: a token that comes later overtakes.
+ * The latest request of each connection whose documents are being checked: a newer token supersedes older ones.
  * @type {WeakMap<import('../connection.js').Connection, object>}
  */
 const newest = new WeakMap()
 
 /**
- * Takes a new token of the same user, before the old one expires. Documents that the new one does not allow are left.
- * All are checked before anything changes: where that cannot be done, the old token stays in force, and ends when it
- * says.
+ * Accepts a new token of the same user, before the old one expires. Documents that the new token does not allow are
+ * left. All documents are checked before anything changes: if a check fails, the old token stays in force until its own
+ * expiry.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -28,16 +28,16 @@ export async function handle (connection, input, context) {
   try {
     /** @type {Map<string, boolean>} */
     const allowed = new Map()
-    // also those that are joined meanwhile, with the old token: a map's iterator comes to what is added
+    // includes documents joined meanwhile with the old token: a map's iterator reaches entries that are added
     for (const guid of connection.documents()) {
       if (allowed.has(guid)) continue
-      // who opens and leaves others all the time would keep it going
+      // a client that keeps opening and leaving documents would prolong the loop without end
       if (allowed.size >= 2 * context.limits.maxDocumentsPerConnection) throw new InkcastError('rate_limited')
       allowed.set(guid, await context.access.check(identity, guid, 'read'))
       assertOpen(connection)
       if (newest.get(connection) !== input) throw new InkcastError('unavailable', 'another token came meanwhile')
     }
-    // nothing is awaited between the last check and the last document that is left
+    // no await between the last check and the last leave
     connection.identity = identity
     const { sockets } = /** @type {any} */ (connection.socket).client
     for (const socket of sockets.values()) describeSocket(socket, connection)

@@ -11,8 +11,8 @@ export const schema = z.strictObject({
 })
 
 /**
- * Hands what a client did to the business services. Who sent it is set here, not by the client. Answers when the
- * uplink has it.
+ * Sends a client's message to the business services. The gateway sets the sender. The answer follows when the uplink
+ * has accepted the message.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -49,6 +49,6 @@ export async function handle (connection, { guid, event = 'message', data }, { a
 export async function mayWrite (connection, guid, access) {
   if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
   if (!await access.check(connection.identity, guid, 'write')) throw new InkcastError('forbidden')
-  // it may have been revoked while somebody was asked
+  // access may have been revoked during the check
   if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
 }

@@ -5,8 +5,8 @@ import { guid, state } from './input.js'
 export const schema = z.strictObject({ guid, state })
 
 /**
- * Replaces what the other members of a document see of this connection. Who did not take part yet does from now on, and
- * is answered like one that joins.
+ * Replaces the presence state of this connection. A connection that is not a member yet becomes one, and the answer is
+ * that of a join.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
@@ -21,7 +21,7 @@ export async function handle (connection, { guid, state }, { presence }) {
     return { guid }
   }
   const answer = await presence.join(connection, guid, document, state)
-  // access may have been taken away meanwhile
+  // the document may have been left or revoked meanwhile
   if (!document.wanted) throw new InkcastError('not_joined')
   return { guid, ...answer }
 }
