@@ -10,7 +10,7 @@ import { createAddressOf, proxyList } from './address.js'
  */
 
 /**
- * Connections above MAX_CONNECTIONS that are open only to be refused: this number plus a share of MAX_CONNECTIONS.
+ * Connections above MAX_CONNECTIONS that are accepted only to be refused: this number plus a share of MAX_CONNECTIONS.
  */
 const REFUSED_AT_ONCE = 24
 const REFUSED_SHARE = 0.01
@@ -63,7 +63,7 @@ export function createConnectionLimits ({
   }
 
   return {
-    /** @param {import('net').Server} server that gets all connections, also those that are handed over */
+    /** @param {import('net').Server} server that gets all connections, handed-over ones included */
     watch (server) {
       server.prependListener('connection', (socket) => {
         if (/** @type {any} */ (socket)._server == null) {

@@ -138,7 +138,7 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
     /** @param {any} session opened for a request, which still has all its properties */
     opened (session) { connections.opened(session) },
 
-    /** Refuses all queued requests, and those that would be queued. */
+    /** Refuses all queued requests, and those that would be queued from now on. */
     stop () {
       stopped = true
       clearInterval(timer)

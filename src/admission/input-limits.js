@@ -9,7 +9,7 @@ import { kOwner } from '../engine/link.js'
  * @typedef {object} EarlySession
  * @property {number} since ms
  * @property {number} bytes in memory
- * @property {number} head of these, the head of the first request
+ * @property {number} head part of `bytes`: the head of the first request
  * @property {number} frames received
  * @property {number} received bytes of messages
  */

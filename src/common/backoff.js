@@ -1,8 +1,8 @@
 import { systemClock } from './clock.js'
 
 /**
- * Waits between tries: doubles from `min` to `max` ms, spread at random over the upper half so that many
- * processes that lost the same server do not return in step.
+ * Delays between retries: doubled from `min` to `max` ms, spread at random over the upper half, so that many processes
+ * that lost the same server do not retry in step.
  */
 export class Backoff {
   #tries = 0
@@ -14,7 +14,7 @@ export class Backoff {
     this.random = random
   }
 
-  /** How many tries have failed since the last reset. */
+  /** Number of failed tries since the last reset. */
   get tries () { return this.#tries }
 
   /** @returns {number} ms to wait before the next try */

@@ -1,9 +1,9 @@
 /**
  * The one source of time. Parts that wait, stamp or measure take a clock, so that tests can replace it.
  *
- * Durations, deadlines and pauses are measured with `monotonic`: the wall clock is set by people and by NTP, and a step
- * of it must neither delay nor hasten anything. `now` is for times that leave the process or are compared with times of
- * other machines (`exp` of a token, a record's timestamp); eslint.config.js lists the files that may call it.
+ * Durations, deadlines and pauses are measured with `monotonic`: people and NTP set the wall clock, and a step of it
+ * must neither delay nor hasten anything. `now` is for times that leave the process or are compared with times of other
+ * machines (`exp` of a token, a record's timestamp); eslint.config.js lists the files that may call it.
  *
  * @typedef {object} Clock
  * @property {() => number} now ms since 1970

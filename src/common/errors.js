@@ -1,14 +1,14 @@
 /**
- * Every error that inkcast shows to anyone, in one table. A client sees `code`, `message` and `retryable`;
- * the api answers with `status`; a record goes to the dead-letter topic with the code as `x-reason`.
+ * Every error that inkcast shows to clients, services or operators, in one table. A client sees `code`, `message` and
+ * `retryable`; the api answers with `status`; a record goes to the dead-letter topic with the code as `x-reason`.
  *
- * docs/errors.md is generated from this table (npm run docs), so `when` is written for the reader of that page.
+ * docs/errors.md is generated from this table (npm run docs), so `when` addresses the reader of that page.
  *
  * @typedef {object} ErrorEntry
- * @property {string} message    what is shown when nothing more specific is known
+ * @property {string} message    shown when there is no more specific message
  * @property {boolean} retryable whether the same request may succeed later, unchanged
  * @property {number} status     HTTP status of the api
- * @property {string} when       what leads to it and what to do about it
+ * @property {string} when       cause, and what to do about it
  */
 
 /** @satisfies {Record<string, ErrorEntry>} */
@@ -207,7 +207,7 @@ export class InkcastError extends Error {
 }
 
 /**
- * The part of an error that a client may see: InkcastErrors as they are, all others as `internal`.
+ * The part of an error that a client may see: InkcastErrors unchanged, all others as `internal`.
  * @param {unknown} error
  * @returns {{ code: ErrorCode, message: string, retryable: boolean }}
  */

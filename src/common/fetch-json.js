@@ -1,14 +1,14 @@
 /**
- * An HTTP request to a service whose answer we depend on, so within bounds: time, size, no redirects.
+ * An HTTP request to a service that inkcast depends on, with limits: time, size, no redirects.
  *
  * @param {string} url
  * @param {object} options
  * @param {unknown} [options.post] sent as JSON; without it, GET
- * @param {number} options.timeout for the whole of it, ms
- * @param {number} options.maxBytes longest answer
+ * @param {number} options.timeout for the whole request, ms
+ * @param {number} options.maxBytes maximum size of the answer
  * @param {AbortSignal} options.signal
  * @returns {Promise<unknown>}
- * @throws {Error} if the answer is not a 200 with JSON, in time
+ * @throws {Error} if the answer is not a 200 with JSON in time
  */
 export async function fetchJson (url, { post, timeout, maxBytes, signal }) {
   const response = await fetch(url, {

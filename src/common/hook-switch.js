@@ -4,7 +4,8 @@ import path from 'node:path'
 import { HOOKS } from './hooks.js'
 
 /**
- * Their parts meet in one connection: with an unchecked version of one the optional parts of all are off.
+ * Packages whose private parts are combined in one connection: if the version of one is unchecked, the optional parts
+ * of all are off.
  * @type {readonly string[]}
  */
 const CONNECTION = [
@@ -12,7 +13,7 @@ const CONNECTION = [
 ]
 
 /**
- * Packages whose version decides, with the checked one. Node's parts are tried where they are used, whatever its
+ * Packages whose version is checked, with the checked one. Node's parts are tested where they are used, whatever its
  * version; socket.io-client is installed elsewhere.
  */
 const CHECKED = new Map(
@@ -21,11 +22,11 @@ const CHECKED = new Map(
 )
 
 const require = createRequire(import.meta.url)
-/** Packages that are installed for another one, by the package that uses them. @type {Record<string, string>} */
+/** Dependencies of other packages, by the package that uses them. @type {Record<string, string>} */
 const USED_BY = { 'socket.io-adapter': 'socket.io', 'notepack.io': 'socket.io-msgpack-parser' }
 
 /**
- * Not every package exports its package.json, so it is looked for above the entry file.
+ * Not every package exports its package.json, so search for it above the entry file.
  * @param {string} name
  * @returns {string}
  */
@@ -36,7 +37,10 @@ function installedVersion (name) {
   return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')).version
 }
 
-/** Packages whose optional parts are off in this process: patches reach prototypes. @type {Set<string>} */
+/**
+ * Packages whose optional parts are off in this process; one set, because patches change prototypes. @type
+ * {Set<string>}
+ */
 const off = new Set()
 
 /**
@@ -51,7 +55,7 @@ export function checkHooks ({ enabled, log, versionOf = installedVersion }) {
   off.clear()
   if (!enabled) {
     for (const hook of HOOKS) off.add(hook.package)
-    log.info('PRIVATE_HOOKS=false: private parts of libraries are not used, except where there is no other way')
+    log.info('PRIVATE_HOOKS=false: private parts of libraries are off, except where they are required')
     return
   }
   const unchecked = [...CHECKED]
@@ -60,7 +64,7 @@ export function checkHooks ({ enabled, log, versionOf = installedVersion }) {
   for (const { name } of unchecked) for (const each of CONNECTION.includes(name) ? CONNECTION : [name]) off.add(each)
   if (unchecked.length > 0) {
     const list = unchecked.map(({ name, version, found }) => `${name} ${found} (checked: ${version})`).join(', ')
-    log.warn(`private parts are off, slower ways are taken, because of unchecked versions: ${list}`)
+    log.warn(`private parts are off, and slower alternatives are used, because of unchecked versions: ${list}`)
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Every private part of a library or of Node that inkcast uses. docs/hooks.md is generated from this list, and
- * test/unit/common/hooks.test.js searches src/ and client/ for private access that it does not have.
+ * test/unit/common/hooks.test.js searches src/ and client/ for private access that is missing here.
  * Why, and how they are switched: docs/decisions/0097-one-list-of-private-parts.md
  *
  * @typedef {object} Hook
@@ -22,7 +22,7 @@ const PACKAGES = {
       {
         part: '`Socket.prototype.buildHandshake` replaced',
         files: ['src/socketio/handshake-hooks.js'],
-        without: 'The address and the date of a handshake are made for every client.'
+        without: 'The address and the date of a handshake are computed for every client.'
       },
       {
         part: '`Socket.prototype`: accessor `acks`',
@@ -48,7 +48,7 @@ const PACKAGES = {
       {
         part: '`namespace._preConnectSockets`',
         files: ['src/socketio/handshake-hooks.js'],
-        without: 'Connection ids do not say which worker has the connection.',
+        without: 'Connection ids do not show which worker has the connection.',
         required: true
       },
       {
@@ -118,9 +118,9 @@ const PACKAGES = {
     version: '2.2.0',
     parts: [
       {
-        part: 'which bytes it reads as which value (`checkMsgpack` looks first)',
+        part: 'which bytes it reads as which value (`checkMsgpack` runs first)',
         files: ['src/wire/msgpack.js'],
-        without: 'A few bytes of a client could fill the memory.',
+        without: 'A few bytes from a client could fill the memory.',
         required: true
       }
     ]
@@ -131,12 +131,12 @@ const PACKAGES = {
       {
         part: '`wsPreEncodedFrame` of `write`, an object with `toString` as data',
         files: ['src/gateway/connection.js', 'src/wire/packet.js'],
-        without: 'Each connection makes its own frame of a record.'
+        without: 'Each connection builds its own frame of a record.'
       },
       {
-        part: '`Socket` made anew for sessions that begin with a WebSocket; `engine.clientsCount`, `middlewares`',
+        part: '`Socket` replaced for sessions that begin with a WebSocket; `engine.clientsCount`, `middlewares`',
         files: ['src/engine/engine-socket.js', 'src/engine/engine.js'],
-        without: 'All sessions are Engine.IO\'s.'
+        without: 'All sessions are Engine.IO\'s own.'
       },
       {
         part: '`conn.writeBuffer`, and another one after each handover to the transport',
@@ -147,7 +147,7 @@ const PACKAGES = {
       {
         part: '`engine.clients`, `verify`, `createTransport` and `_applyMiddlewares` overridden, `req._query`, event `initial_headers`',
         files: ['src/engine/engine.js', 'src/engine/request.js', 'src/socketio/handshake-hooks.js'],
-        without: 'Session ids are no credentials, and slow polls have no bound.',
+        without: 'Session ids are not credentials, and slow polls have no limit.',
         required: true
       },
       {
@@ -164,7 +164,7 @@ const PACKAGES = {
       {
         part: 'methods added to `Socket.prototype`; `onClose`, `transport.discard`',
         files: ['src/engine/engine-io-socket.js'],
-        without: 'A session that is ended waits 30 s for one more poll.',
+        without: 'A terminated session waits 30 s for one more poll.',
         required: true
       },
       {
@@ -175,12 +175,12 @@ const PACKAGES = {
       {
         part: '`transport.onDataRequest` replaced, `dataReq`, `dataRes`',
         files: ['src/engine/poll-body.js'],
-        without: 'Parts of request bodies are bounded by request only.'
+        without: 'Incomplete request bodies are limited per request only.'
       },
       {
         part: '`transport.closeTimeout`, `transport.maxHttpBufferSize`',
         files: ['src/engine/poll-body.js'],
-        without: 'A client that is not admitted may send as much as others.',
+        without: 'A client that is not admitted may send as much as an admitted one.',
         required: true
       }
     ]
@@ -196,7 +196,7 @@ const PACKAGES = {
       {
         part: '`_receiver._mask` cleared',
         files: ['src/socketio/shared-listeners.js'],
-        without: 'Each connection keeps the last chunk that it received.'
+        without: 'Each connection keeps its last received chunk.'
       },
       {
         part: '`completeUpgrade` of its server; `decompress`, `params`, `_options`, `_inflate` of permessage-deflate',
@@ -206,7 +206,7 @@ const PACKAGES = {
       {
         part: '`setSocket`, `_receiver`; of the receiver `_write`, `haveLength`, `decompress`, `dataMessage` overridden, `_maxPayload`, `_opcode`, `_fin`, `_extensions`, `_compressed`, `_bufferedBytes`, `_messageLength`, `_buffers`, `_fragments`, `_loop`, `_state`',
         files: ['src/engine/websockets.js'],
-        without: 'Unfinished messages are bounded by connection only. Skipped where `_receiver` is of another class.',
+        without: 'Unfinished messages are limited per connection only. Skipped where `_receiver` is of another class.',
         required: true
       }
     ]
@@ -227,12 +227,12 @@ const PACKAGES = {
       {
         part: '`brokerPool`, `subscriptionState`, `offsetManager`, `seekOffset`, `preferredReadReplicasPerTopicPartition`, `filterPartitionsByNode`, `recoverFromFetch`, `connectionPool`, `requestQueue`',
         files: ['src/kafka/kafkajs/fetch-plan.js'],
-        without: 'Each fetch looks everything up again.'
+        without: 'Each fetch repeats all lookups.'
       },
       {
         part: 'symbol `private:Kafka:createCluster` by `getOwnPropertySymbols`, `connectionPool.send`, `kafkajs/src/protocol/encoder`: `writeBufferInternal`',
         files: ['src/kafka/kafkajs/topic-id.js', 'src/kafka/kafkajs/leader-epochs.js'],
-        without: 'A topic that was created again, or that lost its end, is not noticed.'
+        without: 'A topic that was deleted and created again, or that lost its end, is not detected.'
       }
     ]
   },
@@ -242,19 +242,19 @@ const PACKAGES = {
       {
         part: '`sendCommand` of clients wrapped',
         files: ['src/redis/client.js'],
-        without: 'Rejected commands end the process; commands queue without a bound while the cluster is down.',
+        without: 'Rejected commands end the process; commands are queued without a limit while the cluster is unavailable.',
         required: true
       },
       {
         part: '`condition.subscriber.channels`',
         files: ['src/redis/subscriber-connection.js'],
-        without: 'Channels of a slot that moved are not subscribed again.',
+        without: 'Channels of a moved hash slot are not subscribed again.',
         required: true
       },
       {
         part: '`cluster.slots`, `refreshSlotsCache`, event `refresh`',
         files: ['src/redis/topology.js', 'src/redis/client.js', 'src/redis/markers.js'],
-        without: 'Slots that move are not followed.',
+        without: 'Moved hash slots are not followed.',
         required: true
       },
       {
@@ -270,7 +270,7 @@ const PACKAGES = {
       {
         part: 'the `connection` listener of an HTTP server called by hand, `closeIdleConnections` and `closeAllConnections` replaced',
         files: ['src/engine/first-bytes.js'],
-        without: 'Node reads every request; all sessions are Engine.IO\'s.'
+        without: 'Node reads every request; all sessions are Engine.IO\'s own.'
       },
       {
         part: '`_handle.readStop`, `_handle` taken from a socket, `handle` given to a new one',
@@ -290,13 +290,13 @@ const PACKAGES = {
       {
         part: '`_handle.writeQueueSize`',
         files: ['src/engine/link.js'],
-        without: 'Slow consumers are judged by whole frames. Skipped where Node does not have it.',
+        without: 'The progress of slow consumers is measured in whole frames. Skipped where Node does not have it.',
         required: true
       },
       {
         part: '`_connections` of a server, `_server` of a socket',
         files: ['src/gateway/public-port.js', 'src/admission/connection-limits.js'],
-        without: 'Connections have no bound.',
+        without: 'Connections have no limit.',
         required: true
       },
       {
@@ -330,7 +330,7 @@ const PACKAGES = {
       {
         part: '`io.opts.transports` written',
         files: ['client/connection.js'],
-        without: 'The client does not change over to long polling.',
+        without: 'The client does not fall back to long polling.',
         required: true
       },
       {

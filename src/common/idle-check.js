@@ -1,6 +1,6 @@
 /**
- * Compares the idle items of a map with a store, one cycle after the other: the only way to find a lost message that no
- * later message follows. An item that differs is looked at again one tick later, because the missing message may have
+ * Compares the idle items of a map with a store, one cycle after the other: the only way to detect a lost message that
+ * no later message follows. An item that differs is compared again one tick later, because the missing message may have
  * been on its way.
  */
 
@@ -16,7 +16,7 @@ const MAX_BATCH = 500
  * @param {(item: T) => boolean} options.isIdle called once per cycle; items that are not idle are not compared
  * @param {(idle: T[]) => Promise<(() => void)[]>} options.compare returns a function for each item that differs, called
  *   with the next tick; must not reject
- * @param {() => boolean} [options.isOpen] whether the store can be asked now; default: always
+ * @param {() => boolean} [options.isOpen] whether the store is available; default: always
  * @param {{ soon: boolean }} [options.wanted] soon: look at all items once, as soon as possible
  * @param {import('./clock.js').Clock} options.clock
  * @param {AbortSignal} options.signal ends it

@@ -3,7 +3,7 @@ import { systemClock } from './clock.js'
 /** Default time between two lines about the same thing, ms. */
 const INTERVAL = 60_000
 
-/** Limits how often something is logged, so that an outage with thousands of errors does not fill the log. */
+/** Limits the rate of a log line, so that an outage with thousands of errors does not fill the log. */
 export class LogLimit {
   #loggedAt = -Infinity
   #interval
@@ -11,7 +11,7 @@ export class LogLimit {
 
   /**
    * @param {object} [options]
-   * @param {number} [options.interval] least time between two lines, ms; default: a minute
+   * @param {number} [options.interval] minimum time between two lines, ms; default: a minute
    * @param {Pick<import('./clock.js').Clock, 'monotonic'>} [options.clock]
    */
   constructor ({ interval = INTERVAL, clock = systemClock } = {}) {
@@ -19,7 +19,7 @@ export class LogLimit {
     this.#clock = clock
   }
 
-  /** @returns {boolean} whether a line is due; the caller writes it then */
+  /** @returns {boolean} whether a line is due; the caller then writes it */
   due () {
     const now = this.#clock.monotonic()
     if (now - this.#loggedAt < this.#interval) return false
@@ -27,6 +27,6 @@ export class LogLimit {
     return true
   }
 
-  /** The trouble is over: the next one is logged at once. */
+  /** Call after recovery: the next problem is logged at once. */
   reset () { this.#loggedAt = -Infinity }
 }

@@ -3,13 +3,13 @@ import pretty from 'pino-pretty'
 
 /** @typedef {import('pino').Logger} Log */
 
-// No secret gets into a log by way of an object that happens to hold one.
+// objects that are logged may hold secrets: leave these fields out
 const SECRETS = ['token', 'password', 'sid', 'authorization', 'headers']
 const redact = { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' }
 
 /**
- * The process's root log: JSON lines in production, readable lines in development. Never a line per message:
- * what happens per record or connection is a metric, or `debug`.
+ * The root log of the process: JSON lines in production, readable lines in development. No line per message: events per
+ * record or connection are metrics, or logged at `debug`.
  *
  * @param {object} settings
  * @param {string} settings.level pino's levels or `silent`
@@ -29,7 +29,7 @@ export function createLog ({ level, pretty: readable, role, slot }) {
     messageFormat: slot === undefined ? '[{role}] {msg}' : '[{role} {slot}] {msg}',
     singleLine: true,
     sync: true,
-    // PM2 replaces the write of it; pino looks at that itself
+    // PM2 replaces process.stdout.write; pino checks for that itself
     destination: Object.hasOwn(process.stdout, 'write') ? process.stdout : 1
   }))
 }

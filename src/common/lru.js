@@ -1,6 +1,6 @@
 /**
- * A map with a bound and expiry: when it is full, the entry that was used longest ago goes. A Map keeps the order of
- * insertion, so taking an entry out and putting it in again makes it the newest.
+ * A map with a limit and expiry: when it is full, the least recently used entry is dropped. A Map keeps insertion
+ * order, so removing and adding an entry makes it the newest.
  *
  * @template V
  */
@@ -8,7 +8,7 @@ export class LruCache {
   /** @type {Map<string, { value: V, expiresAt: number }>} */
   #entries = new Map()
 
-  /** @param {number} max most entries kept */
+  /** @param {number} max maximum number of entries */
   constructor (max) {
     this.max = max
   }
@@ -18,7 +18,7 @@ export class LruCache {
   /**
    * @param {string} key
    * @param {number} now ms, by the caller's clock
-   * @returns {V | undefined} undefined if it is not there or its time is over
+   * @returns {V | undefined} undefined if it is missing or expired
    */
   get (key, now) {
     const entry = this.#entries.get(key)

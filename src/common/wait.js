@@ -1,5 +1,5 @@
 /**
- * Waits no longer than the signal allows. The work goes on; its result is ignored.
+ * Waits until the signal aborts at most. The operation continues; its result is ignored.
  *
  * @template T
  * @param {Promise<T>} promise
@@ -17,12 +17,12 @@ export function unlessAborted (promise, signal) {
 }
 
 /**
- * Waits for some time at most. The work goes on; its result is ignored.
+ * Waits for a limited time. The operation continues; its result is ignored.
  *
  * @template T, L
  * @param {Promise<T>} promise
  * @param {number} ms
- * @param {L} late result when the time is over
+ * @param {L} late result after the timeout
  * @returns {Promise<T | L>}
  */
 export async function within (promise, ms, late) {

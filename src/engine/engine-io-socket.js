@@ -24,7 +24,7 @@ const methods = {
     admitPolling(this)
   },
 
-  // With nothing queued the order is the same, and the kernel took everything that was written before.
+  // With nothing queued the order is the same: the kernel has accepted everything that was written before.
   writeFrames (frames) {
     const { transport } = this
     if (transport.name !== 'websocket' || !transport.writable || this.upgrading || this.writeBuffer.length > 0)
@@ -46,7 +46,7 @@ const methods = {
 
   stopTimers () {
     clearTimeout(this.pingIntervalTimer)
-    // each answer would start it again
+    // each pong would restart the timer
     this.pingIntervalTimer = null
   },
 

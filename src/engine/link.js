@@ -1,6 +1,6 @@
 /**
- * The link to one client, as admission, heartbeat and gateway use it. Two kinds of session implement it as methods: our
- * EngineSocket, and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket.
+ * The link to one client, as admission, heartbeat and gateway use it. Two kinds of session implement it as methods:
+ * inkcast's EngineSocket, and Engine.IO's own Socket (engine-io-socket.js), on polling or WebSocket.
  *
  * @typedef {object} Link
  * @property {(hooked: boolean, light: boolean) => void} begin called once the session is open; `hooked`: private parts
@@ -12,13 +12,13 @@
  * @property {(code: number, reason: string) => void} closeWith closes a WebSocket with a close code and a reason of
  *   less than 124 bytes
  * @property {() => void} sendPing
- * @property {() => void} stopTimers ends the heartbeat of Engine.IO's own
- * @property {(reason?: string) => void} terminate ends it at once, without a close frame; frees everything that
- *   Engine.IO and ws keep of it
+ * @property {() => void} stopTimers stops Engine.IO's own heartbeat
+ * @property {(reason?: string) => void} terminate ends the session at once, without a close frame; frees all its memory
+ *   in Engine.IO and ws
  */
 
 /**
- * Where a session has its owner, once its client is admitted.
+ * Property of a session that holds its owner, once its client is admitted.
  *
  * @typedef {object} Owner
  * @property {() => void} tellDraining tells the client that the worker is about to close its connection

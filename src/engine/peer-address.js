@@ -7,7 +7,7 @@ const UNASKED = Object.freeze({})
  */
 export function deferAddress (netSocket) { netSocket._peername = UNASKED }
 
-/** @param {any} netSocket of a request @returns {string | undefined} its client's address */
+/** @param {any} netSocket of a request @returns {string | undefined} address of its client */
 export function addressOf (netSocket) {
   if (netSocket?._peername === UNASKED) netSocket._peername = undefined
   return netSocket?.remoteAddress

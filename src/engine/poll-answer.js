@@ -21,7 +21,7 @@ export class PollAnswers {
    * Notes a poll. Clients send the next poll after they have read the last response.
    * @param {any} session Engine.IO's socket, on polling
    * @param {import('node:http').ServerResponse} answer to the new poll
-   * @returns {boolean} false: the response before it was not read; it is destroyed, and its content may be lost
+   * @returns {boolean} false: the previous response was not read; it is destroyed, and its content may be lost
    */
   take (session, answer) {
     /** @type {import('node:http').ServerResponse | null | undefined} */

@@ -12,11 +12,11 @@ import { Deadlines } from './deadlines.js'
 const kReader = Symbol('reader')
 
 /**
- * Limit of connections that are closed on our side only. Clients close theirs within about a second; a client that
- * reconnects and is refused again and again must not use up all descriptors.
+ * Limit of connections that the gateway has closed and the client has not. Clients close theirs within about a second;
+ * a client that reconnects and is refused again and again must not use up all descriptors.
  */
 const MAX_CLOSING = 8192
-/** Connections closed on our side and not by the client; the same timeout as in ws. */
+/** Connections closed by the gateway and not by the client; the same timeout as in ws. */
 export const closing = new Deadlines(30_000, MAX_CLOSING)
 
 /** @this {any} net.Socket @param {Buffer} chunk */

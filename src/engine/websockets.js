@@ -7,7 +7,7 @@ const { Receiver } = /** @type {any} */ (ws)
 /** Property of ws's receiver: its WebSocket. Of a WebSocket: its session, Engine.IO's socket. */
 const kWebSocket = Symbol('websocket')
 const kSession = Symbol('session')
-/** Property of ws's receiver: the bytes of it that are counted. */
+/** Property of ws's receiver: the bytes that are counted for it. */
 const kHeld = Symbol('held')
 /** Property of a WebSocket: the last ping, until the rest of its chunk is read. */
 const kPing = Symbol('ping')

@@ -3,8 +3,8 @@ import { TalliedCounter } from './tallied-counter.js'
 import { TalliedHistogram } from './tallied-histogram.js'
 
 /**
- * Every metric of inkcast in one table; docs/metrics.md is generated from it. `worry` says what a bad value looks
- * like. Metrics are merged over processes by sum, except where `aggregator` says otherwise.
+ * Every metric of inkcast in one table; docs/metrics.md is generated from it. `worry` describes a bad value. Metrics
+ * are merged over processes by sum, except where `aggregator` is set.
  *
  * @typedef {object} MetricEntry
  * @property {'counter' | 'gauge' | 'histogram'} type
@@ -16,7 +16,7 @@ import { TalliedHistogram } from './tallied-histogram.js'
  */
 
 const MILLISECONDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384]
-// 1,400 bytes is what one network packet carries
+// one network packet carries 1,400 bytes
 const BYTES = [128, 256, 512, 1024, 1400, 4096, 16384, 65536, 262144, 1048576]
 
 /** @satisfies {Record<string, MetricEntry>} */
@@ -388,7 +388,7 @@ export const METRICS = Object.freeze({
 export function createMetrics ({ role = 'embedded', processMetrics = true } = {}) {
   const registry = new Registry()
   registry.setDefaultLabels({ role })
-  // src/process/event-loop.js looks more closely
+  // src/process/event-loop.js measures the event loop more precisely
   if (processMetrics)
     collectDefaultMetrics({ register: registry, prefix: 'inkcast_', eventLoopMonitoringPrecision: 500 })
   /** @type {Record<string, unknown>} */
@@ -410,13 +410,13 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
   return {
     registry,
     /**
-     * For figures that are read, or added up, when metrics are collected.
+     * For values that are read or summed when metrics are collected.
      * @param {() => void} collector called before each collection
      */
     onCollect (collector) { collectors.push(collector) },
     /**
      * @returns {Promise<import('prom-client').MetricObject[]>} all metrics of this process, to be merged with those of
-     *   others
+     *   other processes
      */
     async collect () {
       for (const collector of collectors) collector()

@@ -1,8 +1,8 @@
 import { Counter } from 'prom-client'
 
 /**
- * prom-client's counter, with a way to count by labels that is cheap enough for hot paths: `inc` sorts, checks and
- * joins the labels each time.
+ * prom-client's counter with a cheap way to count by labels, for hot paths: `inc` sorts, checks and joins the labels
+ * each time.
  */
 export class TalliedCounter extends Counter {
   /**
@@ -27,9 +27,9 @@ export class TalliedCounter extends Counter {
   }
 
   /**
-   * Adds 1. Labels must have few values, as always.
+   * Adds 1. Labels must have few values.
    * @param {string} first value of the first label
-   * @param {string} [second] value of the second, for a counter with two
+   * @param {string} [second] value of the second label, if the counter has two
    */
   count (first, second = '') {
     let counts = this.#counted.get(first)

@@ -37,8 +37,8 @@ const CONNECT_TIMEOUT = 2000
  */
 const IDLE_TIME = 30_000
 /**
- * The same to another machine, ms: a machine that is lost does not respond on an old connection, and only a new one
- * detects it.
+ * Idle timeout of a connection to another machine, ms: a lost machine does not respond on an old connection, and only a
+ * new connection detects that.
  */
 const PEER_IDLE_TIME = 1000
 /** Time for which an owner's route is cached, ms: polls need it several times a second. */
@@ -179,7 +179,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
      * @returns {Promise<boolean>} false: no worker owns the session
      */
     async upgrade (sid, req, socket, head) {
-      // While the owner is looked up, no byte may be lost and no error may end the process.
+      // During the lookup no byte may be lost, and no error may end the process.
       socket.pause()
       socket.on('error', () => socket.destroy())
       const passed = await passTo(sid, async (route) => {
@@ -325,7 +325,7 @@ function withoutHopByHop (rawHeaders) {
 }
 
 /**
- * The request's head, unchanged except for our headers, which replace a client's of the same names.
+ * The request's head, unchanged except for inkcast's own headers, which replace a client's of the same names.
  * @param {http.IncomingMessage} req
  * @param {Record<string, string>} ours
  */

@@ -11,7 +11,7 @@ import { jsonHead, msgpackHead } from './packet-head.js'
  *
  * @typedef {object} Sender
  * @property {() => boolean} mayHandle counts an event; false: it is refused
- * @property {boolean} overworked none of its packets may be decoded now
+ * @property {boolean} overworked its packets must not be decoded now
  * @property {(ms: number) => void} decoded counts CPU time
  * @property {(ackId: number) => void} acknowledged
  * @property {(code: 'rate_limited') => void} disconnect
@@ -51,12 +51,12 @@ const JSON_ACK = /^(?:3|6\d{1,2}-)(\d{10})(?!\d)/
 class Decoder extends json.Decoder {
   /** @type {import('../wire/packet.js').Codec | undefined} */
   codec
-  /** A handshake is under way or done: there must not be a second one (handshake.js). */
+  /** A handshake is in progress or done: refuse a second one (handshake.js). */
   taken = false
   /** Set when the client is admitted. @type {Sender | undefined} */
   connection
   #connects = 0
-  /** Attachments of a refused packet that are still to come. */
+  /** Attachments of a refused packet that have not arrived yet. */
   #passingOver = 0
   #earlyValues
   /**
@@ -88,7 +88,7 @@ class Decoder extends json.Decoder {
   get _callbacks () { return { $decoded: this.#listener === undefined ? [] : [this.#listener] } }
   set _callbacks (none) {}
 
-  /** @override @param {string | Buffer} data @throws {Error} it is no packet, or not allowed now */
+  /** @override @param {string | Buffer} data @throws {Error} if it is no packet, or not allowed now */
   add (data) {
     this.codec ??= typeof data === 'string' ? 'json' : 'msgpack'
     const { connection } = this
@@ -152,7 +152,7 @@ class Decoder extends json.Decoder {
   /**
    * Refuses an event, or drops another packet, of a client that exceeds its limits.
    * @param {string} text
-   * @returns {boolean} true: it is not to be decoded
+   * @returns {boolean} true: do not decode it
    */
   #passOver (text) {
     const head = jsonHead(text)
@@ -173,7 +173,7 @@ class Decoder extends json.Decoder {
 
   /** @param {string | Buffer} data */
   #readMsgpack (data) {
-    if (typeof data === 'string') throw new Error('text from a client that speaks msgpack')
+    if (typeof data === 'string') throw new Error('text from a client that uses msgpack')
     const { connection } = this
     const head = connection !== undefined && data.length > LARGE ? msgpackHead(data) : undefined
     if (head?.type === json.PacketType.EVENT) {
@@ -227,7 +227,7 @@ class Decoder extends json.Decoder {
     else this.connection?.disconnect('rate_limited')
   }
 
-  /** Attachments of a packet are still to come. */
+  /** Whether attachments of a packet have not arrived yet. */
   get #assembling () { return Boolean(/** @type {any} */ (this).reconstructor) }
 
   /**

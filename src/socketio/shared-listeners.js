@@ -165,7 +165,7 @@ export function createSharedListeners ({ onPacket, onPacketCreate, onDisconnect 
       data === client.ondata &&
       error === client.onerror &&
       (alone ||
-        // Engine.IO's server listens to sessions of its own as well.
+        // Engine.IO's server listens to its own sessions as well.
         (Array.isArray(close) && close.length === 2 && close[0].listener !== undefined && close[1] === client.onclose))
     // There are other listeners, or some are still missing.
     if (!stock) return

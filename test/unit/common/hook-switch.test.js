@@ -28,7 +28,7 @@ describe('the check of versions', () => {
     test(`turns off the parts of another ${name}, in one line`, () => {
       const lines = check({ versionOf: (one) => (one === name ? '99.0.0' : checked(one)) })
       assert.deepEqual(lines, [
-        `warn private parts are off, slower ways are taken, because of unchecked versions: ${name} 99.0.0 (checked: ${checked(name)})`
+        `warn private parts are off, and slower alternatives are used, because of unchecked versions: ${name} 99.0.0 (checked: ${checked(name)})`
       ])
       assert.equal(mayHook(name), false)
       assert.equal(mayHook('node'), true)
