@@ -25,7 +25,7 @@ const CANARY_TIMEOUT = 4000
 /** Dead letters of one batch that are sent at the same time; well below the producer's limit. */
 const LETTERS_AT_ONCE = 200
 
-/** How long `/ready` reports a partition that has lost its end, ms. */
+/** Time for which `/ready` reports a partition that has lost its end, ms. */
 const TELL_LOST_END = 3_600_000
 
 /**

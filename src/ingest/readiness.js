@@ -1,12 +1,12 @@
 /**
- * A rebalance of the consumer group is no reason to take this machine out before it lasts this long, ms. Exported for
- * tests: a bound.
+ * Minimum duration of a rebalance of the consumer group that makes this process unready, ms. Exported for tests: a
+ * bound.
  */
 export const REBALANCE_TIME = 15_000
 
 /**
- * Whether ingest is ready, as a member of its consumer group. A rebalance takes it out of the group for a moment, the
- * first one often right after it has joined: the process that it replaces leaves.
+ * Whether ingest is ready, as a member of its consumer group. A rebalance takes it out of the group for a moment; the
+ * first one often follows the join at once, when the replaced process leaves.
  *
  * @param {object} dependencies
  * @param {() => { ready: boolean, reason?: string }} dependencies.status of the consumer
@@ -25,7 +25,7 @@ export function createReadiness ({ status, clock }) {
   return {
     hasJoined,
 
-    /** @returns {string | null} why it is not ready; null: it is */
+    /** @returns {string | null} reason why it is not ready; null: ready */
     problem () {
       if (hasJoined() || clock.monotonic() - joinedAt < REBALANCE_TIME) return null
       return status().reason ?? 'not in the consumer group'

@@ -17,15 +17,14 @@ import { canaryOf } from './canary.js'
  */
 
 /**
- * Reads and checks each record of a batch, once, and sorts the good ones into lanes: within one the order is kept,
- * between them there is none. A lane of a document holds what the bus has in several (`laneOf`): lanes.js takes them
- * apart.
+ * Reads and checks each record of a batch once, and sorts the valid ones into lanes. The order is kept within a lane
+ * only. A document's lane contains records that the bus has in several lanes (`laneOf`); lanes.js separates them.
  *
  * @param {import('../kafka/contract.js').KafkaRecord[]} messages
  * @param {object} options
  * @param {string} options.source names the partition for deduplication (`sourceOf`)
  * @param {string} [options.healed] see Origin
- * @param {number} options.maxBytes longest value
+ * @param {number} options.maxBytes maximum size of a value
  * @param {(origin: import('../bus/origin.js').Origin, timestamp: number) => boolean} [options.passesOver] whether a
  *   record without a log was carried out before
  * @returns {{ lanes: Map<string, Routed[]>, refused: Refused[], canaries: { index: number, text: string }[], passed:
@@ -80,8 +79,8 @@ export function route (messages, { source, healed, maxBytes, passesOver = () => 
 }
 
 /**
- * The name of a partition in a document's log. A topic that was deleted and created again has offsets from 0 again, and
- * another id.
+ * The name of a partition in a document's log. A topic that was deleted and created again has another id, and offsets
+ * from 0 again.
  *
  * @param {{ topic: string, topicId: string, partition: number }} place topicId: '' where it is unknown
  */

@@ -1,19 +1,19 @@
 /**
- * Types of the batches that a consumer hands to its handler.
+ * Types of the batches that a consumer passes to its handler.
  *
  * @typedef {import('./contract.js').Fetched & Place} ConsumedBatch
  *
  * @typedef {object} Place
- * @property {string} topicId '' where Kafka cannot tell
- * @property {boolean} contiguous no record lies between the batch and the last one that is done in this assignment, or
- *   where reading was to go on
+ * @property {string} topicId '' where Kafka cannot report it
+ * @property {boolean} contiguous whether the batch directly follows the last record that is done in this assignment, or
+ *   the offset that was set
  */
 
 /**
  * Processes a batch. Batches of several partitions run at once, one per partition. After the signal aborts (the process
  * stops, the partition is reassigned) it ends soon.
  * @typedef {(batch: ConsumedBatch, signal: AbortSignal) => Promise<number>} BatchHandler
- *   resolves with how many of the leading records are done, all unless aborted; these are never delivered again
+ *   resolves with the number of leading records that are done, all unless aborted; these are never delivered again
  */
 
 /**
@@ -22,9 +22,9 @@
  */
 
 /**
- * How far partitions were read before by any member, so that a new consumer notices what they have lost meanwhile.
- * @typedef {(topicId: string, partitions: number[]) => Promise<Map<number, Reached>>} LastReached those that are known.
- *   Never rejects
+ * The progress of earlier owners of partitions, so that a new consumer detects records that were lost meanwhile.
+ * @typedef {(topicId: string, partitions: number[]) => Promise<Map<number, Reached>>} LastReached only known
+ *   partitions. Never rejects
  */
 
 export {}

@@ -47,7 +47,7 @@ export function createCommits ({ commit, topic, topicId, log, interval = COMMIT_
 
     /**
      * @param {number} since generation in which the work began; in a later one the partition may have another owner,
-     *   whom this commit would set back
+     *   whose progress this commit would set back
      * @param {number} partition
      * @param {number} next offset after the last record that is done
      */

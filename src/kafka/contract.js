@@ -1,6 +1,6 @@
 /**
- * What inkcast asks of a Kafka client. kafkajs/driver.js implements it; test/contract/kafka.js is its suite, to be run
- * over every driver. Only composition roots name a driver, everything else gets a `KafkaDriver`.
+ * The functions of a Kafka client that inkcast uses. kafkajs/driver.js implements it; test/contract/kafka.js is the
+ * suite that every driver has to pass. Only composition roots name a driver, everything else gets a `KafkaDriver`.
  *
  * Order: records of one partition are delivered in the order of their offsets, one batch of a partition at a time;
  * batches of several partitions run at the same time.
@@ -52,8 +52,8 @@
  * @typedef {object} Subscription
  * @property {() => Promise<void>} start resolves when it is connected and asks to join; rejects when that fails
  * @property {(offsets: CommittedOffset[]) => Promise<void>} commit
- * @property {(partition: number, offset: number) => void} seek next delivery of the partition begins here. Fetches
- *   that are under way are dropped
+ * @property {(partition: number, offset: number) => void} seek the next delivery of the partition begins here. Fetches
+ *   in progress are dropped
  * @property {() => Promise<boolean>} close leaves the group, no later than 3 s from now; false: the broker did not
  *   respond in time. Never rejects
  *
@@ -63,29 +63,29 @@
  * @property {() => void} onRebalance the group changes; commits are accepted until this member joins again, which is
  *   after its deliveries have ended
  * @property {() => void} onResponse a broker has responded to a fetch, with or without records
- * @property {(partition: number, next: number) => void} onSkip a fetch brought nothing but transaction markers; `next`:
- *   the offset after them
+ * @property {(partition: number, next: number) => void} onSkip a fetch returned only transaction markers; `next`: the
+ *   offset after them
  * @property {(error: Error) => void} onFailure the subscription is over; close it
  * @property {(delivery: Delivery) => Promise<void>} handle a driver may fetch nothing while this is pending, so pause a
- *   delivery that takes long. What was not resolved when it ends is delivered again. A rejection makes this member
- *   join the group again
+ *   long delivery. Records that are not resolved at its end are delivered again. A rejection makes this member join the
+ *   group again
  */
 
 /**
- * Records that one fetch brought of one partition.
+ * The records of one partition in one fetch.
  * @typedef {object} Fetched
  * @property {number} partition
  * @property {KafkaRecord[]} messages in the order of their offsets, at least one
- * @property {number} from the offset that was asked for; NaN where it is not known
+ * @property {number} from requested offset; NaN where it is unknown
  * @property {number} end the offset after the last one, transaction markers included
- * @property {number} highWatermark offset that the partition's next record will get, when this was fetched
+ * @property {number} highWatermark offset of the partition's next record at the time of the fetch
  *
  * @typedef {object} DeliveryCalls
  * @property {() => boolean} isCurrent false: the consumer is stopping, or the partition has been reassigned
- * @property {() => Promise<void>} heartbeat keeps the membership during a long delivery; to be called at any rate.
- *   Rejects when the group has gone on without this member
+ * @property {() => Promise<void>} heartbeat keeps the membership during a long delivery; call it as often as
+ *   convenient. Rejects when the group has continued without this member
  * @property {(offset: string) => void} resolve everything up to this record is done
- * @property {() => () => void} pause fetches go on without this partition; returns what resumes it
+ * @property {() => () => void} pause fetches continue without this partition; returns a function that resumes it
  * @property {(offsets: CommittedOffset[]) => Promise<void>} commit works while the consumer stops, too
  *
  * @typedef {Fetched & DeliveryCalls} Delivery
@@ -123,12 +123,13 @@
  * @property {Buffer | null} value
  * @property {Headers} headers
  * @property {number} [partition] default: the key's
- * @property {number} [chosen] partition that the driver has chosen; it writes it here with the first attempt and keeps
- *   to it, so that a batch that is sent again stays what it was
+ * @property {number} [chosen] partition that the driver has chosen; it is set with the first attempt and kept, so that
+ *   a batch that is sent again is unchanged
  *
  * @typedef {object} SendFailure
  * @property {import('../common/errors.js').InkcastError} error its cause is the driver's error
- * @property {boolean} rejected the batch will never be accepted as it is; otherwise it may be, or may have been written
- * @property {boolean} [outOfSequence] the broker has lost count of this producer: only a new one can go on
+ * @property {boolean} rejected the batch will never be accepted unchanged; otherwise it may be, or may have been
+ *   written
+ * @property {boolean} [outOfSequence] the broker has lost the sequence of this producer: only a new one can continue
  */
 export {}

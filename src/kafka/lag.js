@@ -14,9 +14,9 @@ const ASK_TIMEOUT = 2000
  */
 
 /**
- * Compares the ends of partitions with a consumer's progress, over a connection of its own: what the consumer knows is
- * as old as its last response. The lag is correct while a batch is stuck, and a consumer that is alive but receives
- * nothing is noticed.
+ * Compares the ends of partitions with a consumer's progress, over a connection of its own, because the consumer's own
+ * knowledge is as old as its last response. The lag is correct while a batch is stuck, and a consumer that is alive but
+ * receives nothing is detected.
  *
  * @param {object} dependencies
  * @param {Pick<import('./contract.js').KafkaDriver, 'inspect'>} dependencies.kafka

@@ -7,7 +7,7 @@ const TRIES = 6
 /** @typedef {import('./batch.js').Reached} Reached */
 
 /**
- * Notices that a partition has lost its end: after an unclean leader election, or a broker's power loss, records that
+ * Detects that a partition has lost its end: after an unclean leader election, or a broker's power loss, records that
  * were already read are gone, and new ones get their offsets. Offsets alone do not show it once the new end has passed
  * the old one, but leader epochs do (KIP-320): when records of another leader follow, or offsets go back, the broker is
  * asked where the previous leader's records end now.
@@ -36,10 +36,10 @@ export function createLostEnds ({ kafka, topic, onLostEnd, log }) {
     done (partition, place) { reached.set(partition, place) },
 
     /**
-     * @param {import('./contract.js').Fetched} batch what comes next
+     * @param {import('./contract.js').Fetched} batch the next one
      * @returns {Promise<number | undefined>} offset to go back to, possibly that of the batch; undefined: nothing was
      *   lost
-     * @throws {Error} Kafka cannot tell at the moment
+     * @throws {Error} if Kafka cannot report it at the moment
      */
     async find ({ partition, messages: [first] }) {
       const last = reached.get(partition)

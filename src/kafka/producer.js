@@ -169,7 +169,7 @@ export function createProducer ({ kafka, topic, log, clock = systemClock, limits
         connected.close()
         throw aborter.signal.reason
       }
-      // a batch that is within the limit as a whole is so in each of its partitions
+      // a batch within the limit as a whole is within it in each of its partitions
       batchBytes = Math.min(
         limits.batchBytes,
         Math.max(MIN_BATCH_BYTES, (connected.maxBytes ?? Infinity) - BATCH_OVERHEAD)

@@ -22,7 +22,7 @@ export function decompressZstdInJs (source, limit) {
   const stream = new Decompress((block) => {
     length += block.length
     if (length > limit) throw tooLarge()
-    blocks.push(block.slice()) // the library uses its memory again
+    blocks.push(block.slice()) // the library reuses its memory
   })
   stream.push(source, true)
   const all = new Uint8Array(length)
@@ -57,7 +57,7 @@ function checkFrames (source, limit) {
       at += 8 + (at + 8 <= source.length ? source.readUInt32LE(at + 4) : 0)
       continue
     }
-    if (magic !== MAGIC) return // it will be refused
+    if (magic !== MAGIC) return // the decoder will refuse it
     const descriptor = source[at + 4]
     const sizeFlag = descriptor >>> 6
     const single = (descriptor & 0x20) !== 0

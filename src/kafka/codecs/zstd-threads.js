@@ -40,7 +40,7 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
 
   /** @param {Worker | undefined} started @param {Job} job */
   function run (started, { source, limit, resolve, reject }) {
-    // also while it has no job
+    // errors must be handled while it is idle as well
     const worker = started ?? new Worker(new URL('zstd-worker.js', import.meta.url)).on('error', () => {})
     /** @type {NodeJS.Timeout | undefined} */
     let timer

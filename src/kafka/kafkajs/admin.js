@@ -1,7 +1,7 @@
 import { closeQuietly } from './close.js'
 
 const CLOSE_TIMEOUT = 1000
-/** How long a broker may take to create topics, ms. */
+/** Timeout for a broker to create topics, ms. */
 const CREATE_TIMEOUT = 5000
 
 /**

@@ -12,7 +12,7 @@ const REQUEST_TIMEOUT = 8000
  * @param {object} dependencies
  * @param {KafkaSettings} dependencies.settings
  * @param {import('../../common/log.js').Log} dependencies.log
- * @param {string} dependencies.name what this client is for; the brokers show it in their logs and quotas as
+ * @param {string} dependencies.name purpose of this client; the brokers show it in their logs and quotas as
  *   `inkcast-<name>`
  * @param {(message: string) => void} [dependencies.onWaits] called with connections that fail, once for each cause
  * @returns {import('kafkajs').Kafka}
@@ -28,10 +28,10 @@ export function createClient ({ settings, log, name, onWaits }) {
     sasl: sasl(settings),
     connectionTimeout: 3000,
     requestTimeout: REQUEST_TIMEOUT,
-    // About a minute: a consumer that outlives an outage is still a member of its group and goes on at once, a new one
-    // waits until the group has dropped the old one.
+    // About a minute: a consumer that outlives an outage is still a member of its group and continues at once; a new
+    // one waits until the group has dropped the old one.
     retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 60 },
-    // kafkajs's level is fixed at the start while ours may change: pass everything but the lines per request
+    // kafkajs's level is fixed at the start while inkcast's may change: pass everything but the lines per request
     logLevel: log.level === 'trace' ? kafkajs.logLevel.DEBUG : kafkajs.logLevel.INFO,
     logCreator: () => logInto(log, onWaits)
   })
@@ -49,7 +49,7 @@ function sasl ({ saslMechanism: mechanism, saslUsername: username = '', saslPass
 }
 
 /**
- * Logs kafkajs's lines, all at `debug`, because it reports each attempt that it will repeat as an error. The results (a
+ * Logs kafkajs's lines at `debug`, because it reports each attempt that it will repeat as an error. The results (a
  * consumer joined, failed or was replaced, records are not accepted) are logged by the callers of the driver.
  *
  * @param {import('../../common/log.js').Log} log

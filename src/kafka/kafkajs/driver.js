@@ -11,7 +11,7 @@ import { connectProducer } from './topic-producer.js'
  * @param {object} dependencies
  * @param {import('./client.js').KafkaSettings} dependencies.settings
  * @param {import('../../common/log.js').Log} dependencies.log
- * @param {string} dependencies.name what this client is for; the brokers show it in their logs and quotas as
+ * @param {string} dependencies.name purpose of this client; the brokers show it in their logs and quotas as
  *   `inkcast-<name>`
  * @param {(message: string) => void} [dependencies.onWaits] called with connections that fail, once for each cause
  * @param {import('kafkajs').Kafka} [dependencies.client] default: a new one

@@ -34,7 +34,7 @@ export function patchFetch ({ log }) {
   if (patched !== undefined) return patched
   if (!mayHook('kafkajs')) return false
   if (USERS.some((path) => require.cache[require.resolve(path)] !== undefined)) {
-    log.warn('kafkajs has fetched before it could be given our reader of record batches: it uses its own')
+    log.warn('kafkajs has fetched already, so it uses its own reader of record batches')
     return patched = false
   }
   const path = require.resolve(DECODER)

@@ -75,7 +75,7 @@ const plans = new WeakMap()
  * @param {(this: ConsumerGroup, nodeId: number) => Promise<object[]>} kafkajs.stock its fetch
  * @param {new (topic: string, fetchedOffset: string, data: FetchedPartition) => object} kafkajs.Batch
  * @param {{ decode: (payload: Buffer) => Promise<FetchResponse>, parse: (response: FetchResponse) =>
- *   Promise<FetchResponse> }} kafkajs.response parse: throws what a partition's error code stands for
+ *   Promise<FetchResponse> }} kafkajs.response parse: throws the error of a partition's error code
  * @returns {(this: ConsumerGroup, nodeId: number) => Promise<object[]>}
  */
 export function fetchWith ({ stock, Batch, response }) {
@@ -84,7 +84,7 @@ export function fetchWith ({ stock, Batch, response }) {
     const { messages } = data
     if (messages.length === 0 || data.abortedTransactions.length > 0 || Number(messages[0].offset) < fetchedOffset)
       return new Batch(topic, String(fetchedOffset), data)
-    // no record has to be left out; to find that out kafkajs would convert each offset to a BigInt
+    // no record has to be left out; to check that, kafkajs would convert each offset to a BigInt
     return Object.assign(new Batch(topic, String(fetchedOffset), { ...data, messages: [] }), {
       rawMessages: messages,
       messagesWithinOffset: messages,
@@ -199,7 +199,7 @@ function nextOffsets ({ offsetManager }, { topic, partitions }) {
 
 /**
  * @param {Broker} broker
- * @returns {Connection | undefined} undefined: it is not open yet, or the broker speaks another version
+ * @returns {Connection | undefined} undefined: it is not open yet, or the broker uses another version
  */
 function connectionTo (broker) {
   const connection = broker.connectionPool.pool[FETCH_CONNECTION]

@@ -1,9 +1,9 @@
 /**
- * Fetch requests and responses, version 11 (Kafka 2.3 and later), the latest that kafkajs speaks:
+ * Fetch requests and responses, version 11 (Kafka 2.3 and later), the latest that kafkajs supports:
  * https://kafka.apache.org/protocol#The_Messages_Fetch
  *
- * A consumer of twelve partitions requests all of them each time, and mostly one has records. kafkajs uses encoders of
- * their own for each partition and makes a batch of each, also of empty ones.
+ * A consumer of twelve partitions requests all of them each time, and usually one has records. kafkajs creates several
+ * encoders per partition, and a batch of each one, even if empty.
  */
 
 import { createBudget } from '../codecs/budget.js'
@@ -33,7 +33,8 @@ export const FETCH = Object.freeze({ apiKey: 1, apiName: 'Fetch', apiVersion: 11
 
 const NO_PREFERENCE = -1
 /**
- * Of a partition in a request: number, leader epoch, offset, start of the log (between brokers only), maximum bytes.
+ * Size of a partition in a request: number, leader epoch, offset, start of the log (between brokers only), maximum
+ * bytes.
  */
 const PARTITION_BYTES = 28
 

@@ -6,8 +6,8 @@ const REQUEST = Object.freeze({ apiKey: 23, apiVersion: 2, apiName: 'OffsetForLe
 const CLOSE_TIMEOUT = 1000
 
 /**
- * Asks where a leader's records end in a partition as it is now. If that is before the last record that was read of
- * that leader, the partition has lost its end since, and all records from there on are new.
+ * Requests the current end of a leader's records in a partition. If that is before the last record that was read from
+ * that leader, the partition has lost its end since then, and all records from there on are new.
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {{ topic: string, partition: number, epoch: number }} leader

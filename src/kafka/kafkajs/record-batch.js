@@ -231,7 +231,7 @@ class Reader {
         text === undefined
           ? this.bytes.toString('utf8', nameAt, nameAt + nameLength)
           : text.slice(nameAt - start, nameAt - start + nameLength)
-      if (valueLength < 0) continue // without a value, as if it were not there
+      if (valueLength < 0) continue // a header without a value counts as absent
       this.at += valueLength
       const value =
         text === undefined ? this.bytes.subarray(valueAt, this.at) : text.slice(valueAt - start, this.at - start)

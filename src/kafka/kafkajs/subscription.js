@@ -1,17 +1,21 @@
 import { closeQuietly } from './close.js'
 
-/** A dead member's partitions stand still this long, ms. The brokers' own lower limit is 6 s by default. */
+/**
+ * Time after which the partitions of a dead member are reassigned, ms. The brokers' own lower limit is 6 s by default.
+ */
 const SESSION_TIMEOUT = 10_000
-/** How soon a member notices that another one joins or leaves, ms. The group stands still meanwhile. */
+/**
+ * Heartbeat interval, ms: a member learns within it that another one joins or leaves; the group is stopped meanwhile.
+ */
 const HEARTBEAT_INTERVAL = 1000
-/** How long a broker holds a fetch without records, ms. A record ends it at once; closing waits for it. */
+/** Maximum time that a broker holds a fetch without records, ms. A record ends it at once; closing waits for it. */
 const MAX_WAIT = 500
 /** Partitions that are processed at the same time. */
 const CONCURRENCY = 8
-/** Maximum size of a response, bytes; a batch that is larger comes alone. */
+/** Maximum size of a response, bytes; a larger batch is sent alone. */
 const FETCH_BYTES = 8 * 2 ** 20
 const FETCH_BYTES_PER_PARTITION = 2 ** 20
-/** How soon new partitions are found, ms. */
+/** Maximum delay until new partitions are found, ms. */
 const METADATA_MAX_AGE = 60_000
 const CLOSE_TIMEOUT = 3000
 
@@ -33,7 +37,7 @@ export function createSubscription (kafka, { topic, groupId }, handlers) {
     maxBytesPerPartition: FETCH_BYTES_PER_PARTITION,
     metadataMaxAge: METADATA_MAX_AGE,
     allowAutoTopicCreation: false,
-    // kafkajs would restart unseen, and not after errors that it deems final
+    // kafkajs would restart without notice, and not after errors that it considers final
     retry: { restartOnFailure: async () => false }
   })
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) =>
@@ -41,7 +45,7 @@ export function createSubscription (kafka, { topic, groupId }, handlers) {
   consumer.on(consumer.events.REBALANCING, () => handlers.onRebalance())
   consumer.on(consumer.events.FETCH, () => handlers.onResponse())
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, batchSize, lastOffset } }) => {
-    // transaction markers are never handed over
+    // transaction markers are never passed on
     if (batchSize === 0) handlers.onSkip(partition, Number(lastOffset) + 1)
   })
   consumer.on(consumer.events.CRASH, ({ payload }) => handlers.onFailure(payload.error))

@@ -5,7 +5,7 @@ import { closeQuietly } from './close.js'
 import { createFixedPartitioner } from './partitioner.js'
 
 const MAX_MESSAGE_BYTES = 'max.message.bytes'
-/** How long a producer waits for the topic's setting beside its own connection, ms. */
+/** Maximum wait for the topic's setting, in parallel to the connection, ms. */
 const SETTING_TIMEOUT = 2000
 const CLOSE_TIMEOUT = 3000
 const ADMIN_CLOSE_TIMEOUT = 1000
