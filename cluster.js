@@ -47,7 +47,7 @@ if (options.help) {
   console.log(JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')).version)
 } else {
   const config = readConfig()
-  // only what the mode needs is loaded: embedded mode starts without the Redis and Kafka clients
+  // load only what the mode needs: embedded mode starts without the Redis and Kafka clients
   if (config.mode === 'embedded') {
     const [{ runRole }, { composeEmbedded }] = await Promise.all([import('./src/role.js'), import('./src/embedded.js')])
     await runRole('embedded', composeEmbedded, { configFile: options.config })

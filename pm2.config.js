@@ -10,13 +10,14 @@ import path from 'node:path'
 import { ConfigError, launcherContext, loadConfig, processesOf } from './src/config/load.js'
 import { GATEWAY_FLAGS } from './src/process/runtime-flags.js'
 
-/** Time that a process may take to be ready, ms: then PM2 takes it for ready and stops the one it replaces. */
+/** Maximum time until a process is ready, ms; then PM2 considers it ready and stops the one that it replaces. */
 const READY_TIMEOUT = 60_000
-/** A process exits by itself 1 s after DRAIN_TIMEOUT; later it hangs, ms. */
+/** Added to DRAIN_TIMEOUT before PM2 kills, ms: a process exits by itself 1 s after DRAIN_TIMEOUT, unless it hangs. */
 const KILL_AFTER = 3000
 
 /**
- * PM2 calls any error in here "malformated", and shows it; exiting instead would leave its reload lock behind.
+ * PM2 reports any error in this file as "malformated" and prints it; exiting instead would leave its reload lock
+ * behind.
  * @param {string} message
  * @returns {never}
  */
@@ -39,7 +40,7 @@ if (config.mode === 'embedded')
     'PM2 runs a cluster, and a cluster needs Redis: set REDIS_URL, or run the one process of embedded mode with "npm start"'
   )
 
-// PM2's own sockets are there as well, so it is this user's, and short enough for a socket's path
+// next to PM2's own sockets: it belongs to this user, and its path is short enough for a socket
 const runDirectory = path.join(process.env.PM2_HOME ?? path.join(homedir(), '.pm2'), 'inkcast')
 const { gateway, ingest, api } = processesOf(config)
 
@@ -62,7 +63,7 @@ const application = (role, instances, options) => ({
 })
 
 export const apps = [
-  // these listen, and while they are replaced old and new share the port
+  // these listen; during a replacement the old and the new process share the port
   application('gateway', gateway, { exec_mode: 'cluster', node_args: [...GATEWAY_FLAGS] }),
   application('api', api, { exec_mode: 'cluster' }),
   ...(ingest > 0 ? [application('ingest', ingest, { exec_mode: 'fork' })] : [])

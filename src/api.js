@@ -13,8 +13,8 @@ import { createRedisSessions } from './sessions/redis-sessions.js'
 import { createWorkerWatch } from './workers/worker-watch.js'
 
 /**
- * The api role: the door for business services. With Kafka everything published goes through it, else straight to
- * the bus.
+ * The api role: the HTTP interface for business services. With Kafka, publications are written to Kafka, otherwise
+ * straight to the bus.
  * @param {import('./role.js').RoleContext} context
  * @returns {Promise<import('./role.js').Composed>}
  */
@@ -25,7 +25,7 @@ async function composeApi ({ config, log, metrics, lifecycle, status, onWaits })
     'presence',
     createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock })
   )
-  // the sessions of a worker that has ended are gone also where no gateway is left to notice
+  // removes the sessions of ended workers even if no gateway is left
   await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log }))
   let sink = busSink(createPublisher({ bus, limits: config.limits, metrics, clock }))
   if (config.mode === 'kafka') {

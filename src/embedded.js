@@ -21,8 +21,8 @@ import { apiUrl, banner } from './process/banner.js'
 const WORKER_NUMBER = 0
 
 /**
- * Embedded mode: gateway and api in one process over an in-memory bus; no service needed. The same code behind the
- * same interfaces, for development and trying out.
+ * Embedded mode: gateway and api in one process over an in-memory bus; no service needed. The same code behind the same
+ * interfaces, for development and evaluation.
  *
  * @param {import('./role.js').RoleContext} context
  * @returns {Promise<import('./role.js').Composed & { gateway: ReturnType<typeof createGateway>, api: ReturnType<typeof
@@ -101,7 +101,7 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   })
   await lifecycle.start('api', api)
   log.info(
-    'embedded: one process, everything in memory; it neither scales out nor survives a restart (set REDIS_URL for a cluster)'
+    'embedded: one process, everything in memory; it does not scale out, and data is lost at a restart (set REDIS_URL for a cluster)'
   )
   return { gateway, api, banner: banner(config, { port: gateway.port(), apiPort: api.port() }) }
 }

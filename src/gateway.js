@@ -37,7 +37,7 @@ async function composeGateway ({
   config, launcher, privatePath, log, metrics, lifecycle, status, onWaits, listenPrivately
 }) {
   const { peerHost, peerPort } = config.gateway
-  // meanwhile the services answer
+  // runs while the connections to the services are opened
   const testing = testHooks({ config, log })
   const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway', onWaits }))
   const peerListener =
@@ -46,7 +46,7 @@ async function composeGateway ({
       : await lifecycle.start(
           'peer listener',
           createPeerListener({
-            // while a worker is replaced, the one before it still has the port of the slot
+            // during a replacement the old worker still has the port of the slot
             address: {
               host: peerHost,
               ports:
@@ -68,7 +68,7 @@ async function composeGateway ({
       path: privatePath,
       ...(peerListener ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port() } } : {})
     },
-    // who has the number now would get our requests, and we its: we are started again, with another one
+    // another worker may have this number now, and would get this worker's requests: restart with another one
     onLost: () => process.exit(1),
     log
   })
@@ -158,7 +158,7 @@ async function composeGateway ({
       log
     })
   }
-  // While we drain, what other workers pass on still reaches us; only then is our number given back.
+  // During the drain, requests from other workers still arrive; the number is given back only after it.
   const own = {
     handleRequest: gateway.engine.handleOwnRequest.bind(gateway.engine),
     handleUpgrade: gateway.engine.handleOwnUpgrade.bind(gateway.engine)
@@ -168,18 +168,18 @@ async function composeGateway ({
   redis.onBack(() => sessions.lost())
   await lifecycle.startAll(gateway.parts)
   peerListener?.serve(gateway.engine, () => lease.secrets)
-  // last, and so stopped first: to clean up takes presence and the uplink, which start and stop with the gateway
+  // started last and stopped first: cleaning up needs presence and the uplink, which start and stop with the gateway
   await lifecycle.start(
     'worker watch',
     createWorkerWatch({
       redis,
       grace: config.presence.grace,
-      // at once; to clean up makes sure of it
+      // removes members at once; `clean` repeats it until it succeeds
       onWorkerGone: [
         (number, incarnation) => {
           parts.presenceStore
             .forget(number, incarnationName(number, incarnation))
-            .catch((error) => log.debug({ err: error }, 'who was present through a worker that is gone is still there'))
+            .catch((error) => log.debug({ err: error }, 'the members of an ended worker could not be removed yet'))
         }
       ],
       clean: async (number, incarnation, signal) => {
@@ -191,13 +191,13 @@ async function composeGateway ({
   )
   status.addCheck(() => redis.trouble)
   status.addCheck(() =>
-    lease.held ? null : 'the worker number could not be renewed: other workers do not find our sessions'
+    lease.held ? null : 'the lease of the worker number could not be renewed: other workers do not find its sessions'
   )
   return { workerNumber: lease.number, banner: [`gateway listens on ${config.gateway.host}:${gateway.port()}`] }
 }
 
 /**
- * Where the demo page gets its documents from; what does so is loaded in development only.
+ * The source of the demo page's documents; it is loaded in development only.
  * @param {import('./config/load.js').Config} config
  */
 async function documentsFor ({ mode, gateway }) {

@@ -10,7 +10,7 @@ import { createPublisher } from './publish/publisher.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 
-/** Time to join the consumer group before the process reports ready nevertheless, ms. */
+/** Maximum wait for the join to the consumer group before the process reports ready, ms. */
 const JOIN_TIME = 20_000
 
 /**
@@ -46,7 +46,7 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
   status.addCheck(() => ingest.status().stalled ?? null)
   const readiness = createReadiness({ status: () => ingest.status(), clock })
   status.addCheck(readiness.problem)
-  // A replacement is ready when it has joined: the launcher then stops the process that it replaces.
+  // A replacement is ready when it has joined; then the launcher stops the replaced process.
   const deadline = clock.monotonic() + JOIN_TIME
   while (!readiness.hasJoined() && clock.monotonic() < deadline) await clock.sleep(50)
 }

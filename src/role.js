@@ -19,11 +19,11 @@ import { createLog } from './common/log.js'
 import { createMetrics } from './metrics/metrics.js'
 import { timesWithPolls } from './process/socket-times.js'
 
-/** What is away later than this is told in the log only, s. */
+/** After this time outages are only logged, not printed as the reason why the start waits, s. */
 const START_TIME = 60
 
 /**
- * What every role's composition root gets.
+ * The context that every role's composition root receives.
  * @typedef {object} RoleContext
  * @property {import('./config/load.js').Config} config
  * @property {import('./config/load.js').LauncherContext} launcher
@@ -32,9 +32,9 @@ const START_TIME = 60
  * @property {import('./metrics/metrics.js').Metrics} metrics
  * @property {ReturnType<typeof createLifecycle>} lifecycle
  * @property {ReturnType<typeof createStatus>} status
- * @property {(message: string) => void} onWaits tells, whatever the log level, what the start waits for
- * @property {(serve?: Serve) => Promise<void>} listenPrivately opens the private listener, and closes it when what was
- *   started after it has stopped; default: opened last
+ * @property {(message: string) => void} onWaits reports, at any log level, what the start waits for
+ * @property {(serve?: Serve) => Promise<void>} listenPrivately opens the private listener; it is closed after the parts
+ *   that start later have stopped. Default: opened last
  */
 
 /** @typedef {(server: import('http').Server, fallback: import('http').RequestListener) => void} Serve */
@@ -42,17 +42,17 @@ const START_TIME = 60
 /**
  * @typedef {object} Composed
  * @property {number} [workerNumber] of a gateway worker
- * @property {string[]} [banner] lines for a person who started this process by hand
+ * @property {string[]} [banner] lines printed when a person has started this process by hand
  */
 
 /**
- * Runs one role as this process: settings, log, metrics, signals, and an end that stops everything in order. Alone
- * it serves ADMIN_PORT itself; under a launcher it reports there.
+ * Runs one role as this process: settings, log, metrics, signals, and an ordered stop. Without a launcher it serves
+ * ADMIN_PORT itself; otherwise the launcher does.
  *
  * @param {string} role
  * @param {(context: RoleContext) => Promise<Composed | void>} compose starts the role's parts through `lifecycle`
  * @param {object} [options]
- * @param {string} [options.configFile] default: `--config` or what the launcher says
+ * @param {string} [options.configFile] default: `--config`, or the launcher's
  */
 export async function runRole (role, compose, { configFile } = {}) {
   const launcher = launcherContext()
@@ -115,7 +115,7 @@ export async function runRole (role, compose, { configFile } = {}) {
 }
 
 /**
- * Tells whoever started this process that it serves: the launcher, or PM2, which waits for the word `ready`.
+ * Reports to the parent process that this one is ready: the launcher, or PM2, which expects the message `ready`.
  * @param {number | undefined} workerNumber
  */
 function announce (workerNumber) {
@@ -124,17 +124,17 @@ function announce (workerNumber) {
 }
 
 /**
- * @param {unknown} message to whoever started this process
- * @returns {Promise<void>} resolves when it is sent
+ * @param {unknown} message to the parent process
+ * @returns {Promise<void>} resolves when the message is sent
  */
 async function tell (message) {
-  // it may have gone, which is noticed elsewhere
+  // the end of the parent is detected elsewhere
   if (process.connected)
     await new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve(undefined)))
 }
 
 /**
- * @param {string} message why this process does not start
+ * @param {string} message reason why this process does not start
  * @param {import('./config/load.js').LauncherContext} launcher
  */
 async function tellFailure (message, launcher) {
@@ -164,7 +164,7 @@ function createWaits (launcher) {
 async function readConfig (role, file, launcher) {
   try {
     const config = loadConfig({ file })
-    // others need no certificate, and may not be allowed to read it
+    // other roles need no certificate, and may have no permission to read it
     if (role === 'gateway' || role === 'embedded') checkFiles(config)
     return config
   } catch (error) {
@@ -187,7 +187,7 @@ async function privateDirectory (lifecycle) {
 }
 
 /**
- * One line that says what to do.
+ * One line with the cause and the remedy.
  * @param {any} error
  * @returns {string}
  */
@@ -202,7 +202,8 @@ export function startError (error) {
 }
 
 /**
- * SIGTERM and SIGINT stop in order within DRAIN_TIMEOUT, a second one at once; so does a launcher that has gone.
+ * SIGTERM and SIGINT stop the process in order within DRAIN_TIMEOUT, a second signal at once; so does the end of the
+ * launcher.
  * @param {Pick<RoleContext, 'config' | 'launcher' | 'log' | 'lifecycle' | 'status'>} context
  */
 function handleSignals ({ config, launcher, log, lifecycle, status }) {
@@ -219,24 +220,25 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
     }, config.gateway.drainTimeout + 1000)
     timer.unref()
     await lifecycle.stop()
-    // a launcher that was killed could not remove it
+    // a killed launcher could not remove the directory
     if (launcher.runDirectory !== undefined && !process.connected) await leaveRunDirectory(launcher.runDirectory)
   }
 
   /** @param {string} reason */
   function stopOnce (reason) {
     if (!stopping) stop(reason).then(() => process.exit(0), () => process.exit(1))
-    // who started us kills us when it wants to; of a terminal's Ctrl-C we and it hear, and it tells us as well
+    // A parent kills this process itself when it has to. After Ctrl-C in a terminal both the parent and this process
+    // get the signal, and the parent sends another one, so ignore the second one.
     else if (!process.connected) process.exit(1)
   }
 
   process.on('SIGTERM', () => stopOnce('SIGTERM'))
-  // a terminal signals every process of the group, but it is the launcher that decides
+  // a terminal signals every process of the group, but the launcher decides
   process.on('SIGINT', () => { if (!launcher.relaysHandles) stopOnce('SIGINT') })
-  // so is closing it, which for the launcher means to reload
+  // the same when the terminal is closed, which the launcher treats as a reload
   if (launcher.relaysHandles) process.on('SIGHUP', () => {})
   process.on('disconnect', () => { if (!stopping) stopOnce('the launcher has gone') })
-  // node:cluster would end us at once then
+  // node:cluster would otherwise end this process at once on disconnect
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
   process.on('uncaughtException', (error) => {
     const extension = extensionRunning()

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
-/** Default of most systems, if the limit is unknown. */
+/** Default of most systems, used if the limit is unknown. */
 const USUAL = 1024
-/** Descriptors that are not for clients: listeners, Redis, Kafka, api, admin, files; and so much of all besides. */
+/** Descriptors reserved for listeners, Redis, Kafka, api, admin and files, plus this share of all. */
 const RESERVE = 64
 const RESERVED_SHARE = 0.05
 
@@ -20,7 +20,7 @@ export function descriptorLimit () {
 
 /**
  * @param {number} descriptors
- * @returns {number} connections that a process can take and still reach what it needs
+ * @returns {number} connections that a process can accept and still have the reserved descriptors
  */
 export const connectionsFor = (descriptors) =>
   Math.min(10_000_000, Math.max(1, Math.floor(descriptors * (1 - RESERVED_SHARE)) - RESERVE))

@@ -6,18 +6,18 @@ import { LogLimit } from '../common/log-limit.js'
 const WINDOW = 10_000
 const NANOSECONDS = 1e6
 /**
- * ms between two looks; the histogram holds the time between them, of which this much is no delay. Looking every 10 ms
- * takes 0.4 % of a core.
+ * Interval of the samples, ms. The histogram contains the time between two samples, so this much of each value is no
+ * delay. Sampling every 10 ms takes 0.4 % of a core.
  */
 const RESOLUTION = 50
-/** A p99 above this is worth a line in the log, ms; at most one a minute. */
+/** A p99 above this is logged, ms; at most once a minute. */
 const LAG = 200
 
-/** Of the time by which the loop was late, the part that this process must have computed for it to be the cause. */
+/** The process itself is the cause of the lateness if its CPU time was at least this part of it. */
 const OWN_PART = 0.5
 
 /**
- * Publishes the event loop's delay, and says when the process does not keep up.
+ * Measures the event loop's delay, and logs a warning when the process falls behind.
  * @param {object} dependencies
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
@@ -34,7 +34,7 @@ export function createEventLoopMonitor ({
   const logLimit = new LogLimit({ clock })
   let usage = cpuUsage()
 
-  /** @param {number} p99 @param {number} late by which the loop was late in all, ms */
+  /** @param {number} p99 @param {number} late sum of all delays, ms */
   function warn (p99, late) {
     const before = usage
     usage = cpuUsage()
@@ -43,7 +43,7 @@ export function createEventLoopMonitor ({
     log.warn(
       { p99Ms: Math.round(p99), lateMs: Math.round(late), cpuMs: Math.round(cpuMs) },
       cpuMs >= OWN_PART * late
-        ? 'the event loop falls behind: this process has more to do than one core can; add workers or machines, or look at a CPU profile'
+        ? 'the event loop falls behind: this process has more work than one core can do; add workers or machines, or take a CPU profile'
         : 'the event loop is late although this process uses little CPU: other processes keep the machine busy, or a CPU limit (cgroup) stops this one; more workers would not help'
     )
   }

@@ -1,6 +1,6 @@
 /**
- * Checks of the `Host` header. A page can let the name of its own server point to this machine (DNS rebinding); the
- * browser then treats our answers as that server's, and only `Host` still shows the name.
+ * Checks of the `Host` header. A page can point the name of its own server to this machine (DNS rebinding); the browser
+ * then treats the gateway's answers as that server's, and only `Host` still shows the name.
  */
 
 /** @param {string} host with or without a port @returns {boolean} */
@@ -15,7 +15,7 @@ const PRIVATE_NAME = /^(?:\d+\.\d+\.\d+\.\d+|.*\.(?:localhost|local|internal|tes
 
 /**
  * @param {string | undefined} host with or without a port
- * @returns {boolean} whether the name may be in the public DNS: not this machine, a private network or an address
+ * @returns {boolean} whether the name may be in the public DNS: it is not this machine, a private network or an address
  */
 export function isPublicName (host) {
   if (host === undefined || host.startsWith('[')) return false

@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import net from 'node:net'
 
 /**
- * Stops accepting connections, and keeps the open ones, even idle ones: a request may be on its way.
+ * Stops accepting connections and keeps the open ones, even idle ones: a request may be on its way.
  *
  * Where node:cluster's primary accepts for its workers (PM2's daemon does), it passes connections to this process until
  * it knows of the stop; a connection on its way at our exit would hang until its client gives up. Node does not report
@@ -13,7 +13,7 @@ import net from 'node:net'
  * @returns {Promise<void>} resolves when no further connection can arrive
  */
 export async function leavePort (server, onEnd = () => {}) {
-  // not http's own, which cuts idle connections
+  // http's own method closes idle connections
   net.Server.prototype.close.call(server, onEnd)
   if (!cluster.isWorker || !process.connected) return
   const question = net.createServer()

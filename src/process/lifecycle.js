@@ -1,6 +1,6 @@
 /**
- * The ordered list of what a process owns. Parts are started in the order they are added and stopped in the
- * opposite one; a part that fails to stop is logged and does not keep the others from stopping.
+ * The ordered list of the parts of a process. Parts are started in the order in which they are added and stopped in
+ * reverse; a part that fails to stop is logged and does not keep the others from stopping.
  *
  * @typedef {object} Part
  * @property {string} name
@@ -27,8 +27,8 @@ export function createLifecycle ({ log }) {
 
   return {
     /**
-     * Starts a part and remembers to stop it. When its start fails, it is stopped (it may own something already)
-     * and the error is passed on.
+     * Starts a part and adds it to the list of parts to stop. If its start fails, it is stopped (it may own resources
+     * already) and the error is passed on.
      * @template {object} T
      * @param {string} name
      * @param {T & { start?: () => unknown, stop?: () => unknown }} part
@@ -49,7 +49,7 @@ export function createLifecycle ({ log }) {
     },
 
     /**
-     * Remembers something to do at stop.
+     * Adds a function to call at the stop.
      * @param {string} name
      * @param {() => unknown} stop
      */

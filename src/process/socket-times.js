@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http'
 
 /**
- * When the sockets of a listener end. Every HTTP listener of inkcast goes through here (gateway, api, admin, private
- * and peer listeners), because Node leaves both sides of an HTTP connection to their owner (`allowHalfOpen`): a socket
- * that is only ended stays until its peer ends it as well, which an attacker never does.
+ * Timeouts of the sockets of a listener. Every HTTP listener of inkcast uses them (gateway, api, admin, private and
+ * peer listeners), because Node leaves both sides of an HTTP connection to their owner (`allowHalfOpen`): a socket that
+ * is only ended stays open until its peer ends it as well, which an attacker never does.
  *
  * @typedef {Readonly<Record<'handshake' | 'headers' | 'request' | 'keepAlive' | 'silence' | 'linger' | 'check',
  *   number>>} Times
@@ -11,27 +11,27 @@ import { STATUS_CODES } from 'node:http'
 
 /** ms @type {Times} */
 export const TIMES = Object.freeze({
-  /** for TLS to be agreed on */
+  /** for the TLS handshake */
   handshake: 10_000,
-  /** for the headers of a request; from the beginning of the connection, or the end of the request before */
+  /** for the headers of a request; from the start of the connection, or the end of the previous request */
   headers: 10_000,
   /** for a whole request */
   request: 30_000,
-  /** between two requests: longer than load balancers keep a connection, so that they are the ones who close it */
+  /** between two requests: longer than load balancers keep a connection, so that they close it first */
   keepAlive: 65_000,
-  /** without a byte in either direction while a request is answered: the client does not read, or nothing answers */
+  /** without a byte in either direction during a request: the client does not read, or the answer does not come */
   silence: 45_000,
-  /** for a client that was refused to read why, and to close */
+  /** for a refused client to read the reason and close */
   linger: 5000,
-  /** how often Node looks for requests that are late */
+  /** interval of Node's check for late requests */
   check: 5000
 })
 
-/** How much longer than the longest poll a connection may be silent, ms. */
+/** Time added to the longest poll before a connection counts as silent, ms. */
 const SLACK = 10_000
 
 /**
- * For listeners that answer polls, which wait.
+ * For listeners that answer long polls.
  * @param {{ max: number, timeout: number }} heartbeat config.heartbeat
  * @returns {Times}
  */
@@ -53,7 +53,7 @@ export const serverOptions = ({ handshake, headers, request, keepAlive, check })
 })
 
 /**
- * Ends what Node finds to be no HTTP, or late, and connections on which nothing moves.
+ * Closes connections that Node reports as invalid HTTP or late, and silent ones.
  *
  * @param {import('http').Server} server
  * @param {Times} times
@@ -69,14 +69,14 @@ export function endSockets (server, { silence, linger }) {
 /**
  * @param {Error & { code?: string }} error of Node's event `clientError`
  * @param {import('stream').Duplex} socket
- * @returns {boolean} false: the connection has ended, or the answer would be written into another one
+ * @returns {boolean} false: the connection has ended, or the answer would be written into another response
  */
 export function canAnswer (error, socket) {
   const { secureConnecting, _httpMessage } =
     /** @type {{ secureConnecting?: boolean, _httpMessage?: { headersSent: boolean } }} */ (
       /** @type {unknown} */ (socket)
     )
-  // before TLS is agreed on nothing can be written, and `end` would wait for that
+  // before the TLS handshake nothing can be written, and `end` would wait for it
   return socket.writable && !secureConnecting && error.code !== 'ECONNRESET' && !_httpMessage?.headersSent
 }
 
@@ -89,7 +89,7 @@ export function canAnswer (error, socket) {
  * @param {number} [linger] ms
  */
 export function endSocket (socket, bytes, linger = TIMES.linger) {
-  // Node takes its own listener off an upgrade, and a client that resets would end the process
+  // Node removes its own listener from an upgrade; without one, a reset by the client would end the process
   socket.on('error', () => socket.destroy())
   destroyAfter(socket, linger)
   socket.end(bytes)
@@ -108,7 +108,7 @@ export function destroyAfter (socket, time) {
 }
 
 /**
- * A whole response that is the last one of its connection.
+ * A complete response, the last one of its connection.
  * @param {number} status
  * @param {string} [body] JSON
  * @param {Record<string, string | number>} [headers]
