@@ -12,27 +12,27 @@ import { utf8Length } from './size.js'
  * @typedef {import('./connection.js').PositionStorage} PositionStorage
  */
 
-/** Own connections remembered, to recognise what this client has sent. */
+/** Connection ids of this client that are remembered, to recognize its own records. */
 const MAX_OWN = 100
 /**
- * Documents that are joined with the handshake; it would be refused as a whole where they are too many. Others are
- * joined right after it.
+ * Maximum documents joined with the handshake: a gateway refuses a handshake with too many. The others are joined right
+ * after it.
  */
 const MAX_IN_HANDSHAKE = 50
-/** Bytes of documents in a handshake: a gateway takes no large packets of clients that are not admitted yet. */
+/** Maximum size of the documents in a handshake, bytes: a gateway accepts no large packets before admission. */
 const MAX_HANDSHAKE_BYTES = 32_768
-/** Longest guid, UTF-8 bytes. */
+/** Maximum length of a guid, UTF-8 bytes. */
 const MAX_GUID = 256
-/** How long it may take the gateway to answer that a document was left, ms. */
+/** Timeout of the answer to `doc:leave`, ms. */
 const LEAVE_TIMEOUT = 10_000
 
-/** Made by `connect`. */
+/** Created by `connect`. */
 export class Client {
   #connection
   #emitter = new Emitter()
   /** @type {Map<string, Membership>} by guid */
   #memberships = new Map()
-  /** Documents that were closed and are not left yet. @type {Map<string, Promise<unknown>>} by guid */
+  /** Closed documents whose `doc:leave` is not answered yet. @type {Map<string, Promise<unknown>>} by guid */
   #leaving = new Map()
   /** @type {Set<string>} */
   #own = new Set()
@@ -64,34 +64,34 @@ export class Client {
     this.#connection.connect()
   }
 
-  /** The Socket.IO socket beneath. @returns {import('socket.io-client').Socket} */
+  /** The underlying Socket.IO socket. @returns {import('socket.io-client').Socket} */
   get socket () { return this.#connection.socket }
 
   get state () { return this.#connection.state }
 
-  /** Why it is not connected; null while it is, and before the first attempt has failed. */
+  /** Why the client is not connected; null while it is, and before the first attempt has failed. */
   get reason () { return this.#connection.reason }
 
-  /** Id of the connection at the moment; its first two characters are the gateway worker's number. */
+  /** Id of the current connection; its first two characters are the gateway worker's number. */
   get connectionId () { return this.socket.id }
 
   /** @returns {'websocket' | 'polling' | undefined} */
   get transport () { return this.#connection.transport }
 
   /**
-   * Listens to `state` (state, reason), or to records for this user, this connection or everyone, by event name
-   * (a record named `state` comes as `record:state`).
+   * Listens to `state` (state, reason), or to records for this user, this connection or everyone, by event name (a
+   * record named `state` is emitted as `record:state`).
    *
    * @overload
    * @param {'state'} event
    * @param {(state: ClientState, reason: ClientError | null) => void} listener
-   * @returns {() => void} takes the listener off again
+   * @returns {() => void} removes the listener
    */
   /**
    * @overload
    * @param {string} event
    * @param {import('./document.js').Listener} listener
-   * @returns {() => void} takes the listener off again
+   * @returns {() => void} removes the listener
    */
   /**
    * @param {string} event
@@ -104,18 +104,19 @@ export class Client {
   off (event, listener) { this.#emitter.off(event, listener) }
 
   /**
-   * Opens a document, and keeps it open over reconnects. A second call returns another Document with the same
+   * Opens a document and keeps it open over reconnects. A second call returns another Document with the same
    * connection, position and presence.
    *
    * @param {string} guid
    * @param {import('./membership.js').OpenOptions} [options]
-   * @returns {Promise<import('./document.js').Document>} when it is joined, however long there is no connection
-   * @throws {ClientError} the gateway refuses it
+   * @returns {Promise<import('./document.js').Document>} resolves when it is joined; without a connection it waits for
+   *   one
+   * @throws {ClientError} if the gateway refuses it
    */
   async open (guid, options = {}) {
     const { state, reason } = this
     if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
-    // a handshake with it would be refused, and with it all documents
+    // a handshake with an invalid guid would be refused with all its documents
     if (!isGuid(guid))
       throw new ClientError({
         code: 'bad_request',
@@ -133,18 +134,16 @@ export class Client {
     return membership.open(options)
   }
 
-  /**
-   * Connects now rather than after the pause; also after it was refused. Does nothing while an attempt is under way.
-   */
+  /** Connects now instead of after the delay, also after a refusal. Does nothing while an attempt is in progress. */
   connect () { this.#connection.connect() }
 
   /**
-   * Loses the connection as if the network had failed, and comes back: to see what happens then.
-   * @param {number} [ms] after which
+   * Drops the connection as if the network had failed, and reconnects; for demos and tests.
+   * @param {number} [ms] delay before the reconnect
    */
   drop (ms) { this.#connection.drop(ms) }
 
-  /** Closes all documents and the connection, for good. */
+  /** Closes all documents and the connection permanently. */
   close () {
     if (this.state === 'closed') return
     this.#connection.close()
@@ -165,11 +164,11 @@ export class Client {
   }
 
   /**
-   * Records that arrive before the gateway has answered belong to the old membership; a new one is joined after it.
+   * Records that arrive before the gateway's answer belong to the old membership; a new one is joined after it.
    * @param {string} guid
    */
   #leave (guid) {
-    // while connecting, Socket.IO sends it right after the handshake, which may name the document
+    // while connecting, Socket.IO sends this right after the handshake, which may contain the document
     const leaving = this.#connection.request('doc:leave', { guid }, LEAVE_TIMEOUT).catch(() => {}).then(() => {
       if (this.#leaving.get(guid) !== leaving) return
       this.#leaving.delete(guid)
@@ -204,7 +203,7 @@ export class Client {
   #onUp () {
     if (this.#own.size >= MAX_OWN) this.#own.delete([...this.#own][0])
     this.#own.add(this.socket.id ?? '')
-    // those that were not in the handshake
+    // documents that were not in the handshake
     for (const membership of this.#memberships.values()) this.#joinIfPossible(membership)
   }
 
@@ -218,7 +217,7 @@ export class Client {
     socket.on('doc:presence', (update) => membershipOf(update)?.onPresence(update))
     socket.on('doc:revoked', (revoked) =>
       membershipOf(revoked)?.fail(
-        new ClientError({ code: 'forbidden', message: 'this client was taken off the document' })
+        new ClientError({ code: 'forbidden', message: 'access to the document was revoked' })
       )
     )
     socket.onAny((event, payload, meta, acknowledge) => {
@@ -238,7 +237,7 @@ function isGuid (guid) {
   return typeof guid === 'string' && guid !== '' && !/[\u0000-\u001f\u007f]/.test(guid) && utf8Length(guid) <= MAX_GUID
 }
 
-/** Not crypto.randomUUID: pages without TLS have none. */
+/** Not crypto.randomUUID, which is missing on pages without TLS. */
 function randomId () {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36).padStart(2, '0')).join('')
 }

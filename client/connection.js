@@ -6,24 +6,24 @@ import { askForRefusal, refusalOf } from './refusal.js'
 import { packetSize } from './size.js'
 
 /**
- * The connection of a client: makes it, and makes it again. Socket.IO's own reconnection is off, because it knows
- * nothing of the gateway's hints, of refusals and of tokens.
+ * The connection of a client: connects, and reconnects after losses. Socket.IO's own reconnection is off, because it
+ * does not know the gateway's retry hints, refusals and tokens.
  */
 
 /**
- * `connecting` for the first time, `connected`, `reconnecting` after a loss, `draining`: connected, but the gateway is
- * about to close the connection and has asked to come back, `refused` by the gateway (`client.reason` says why,
- * `client.connect()` tries again), `closed`.
+ * `connecting` for the first time; `connected`; `reconnecting` after a loss; `draining`: connected, but the gateway is
+ * about to close the connection and has asked the client to reconnect; `refused` by the gateway (`client.reason` is the
+ * cause, `client.connect()` retries); `closed`.
  * @typedef {'connecting' | 'connected' | 'reconnecting' | 'draining' | 'refused' | 'closed'} ClientState
  */
 
 /**
- * Why a token is asked for: a handshake, one that is about to expire, or one that the gateway did not take.
+ * Why a token is requested: for a handshake, because the token is about to expire, or because the gateway refused it.
  * @typedef {'connect' | 'expiring' | 'refused'} TokenReason
  */
 
 /**
- * @typedef {object} PositionStorage what of the browser's `Storage` is used
+ * @typedef {object} PositionStorage the used part of the browser's `Storage`
  * @property {(key: string) => string | null} getItem
  * @property {(key: string, value: string) => void} setItem
  * @property {(key: string) => void} removeItem
@@ -31,38 +31,38 @@ import { packetSize } from './size.js'
 
 /**
  * @typedef {object} ClientOptions
- * @property {string | ((reason: TokenReason) => string | Promise<string>)} [token] a function is asked at each
+ * @property {string | ((reason: TokenReason) => string | Promise<string>)} [token] a function is called for each
  *   handshake and before a token expires
- * @property {string} [id] stable id of this client; publishers name it in `x-except` to spare it its own changes.
- *   Default: random, new for each page
- * @property {PositionStorage} [storage] where positions are kept over page reloads: `sessionStorage`. Default: nowhere
- * @property {string[]} [transports] default: WebSocket, and long polling where that cannot be had
+ * @property {string} [id] stable id of this client; publishers put it in `x-except` so that the client does not get its
+ *   own changes. Default: random, new for each page
+ * @property {PositionStorage} [storage] keeps positions over page reloads: `sessionStorage`. Default: none
+ * @property {string[]} [transports] default: WebSocket, and long polling where WebSocket fails
  * @property {any} [parser] of Socket.IO; `socket.io-msgpack-parser` for msgpack. Default: JSON
  * @property {object} [socket] more options of socket.io-client: `path`, `extraHeaders`, `withCredentials` …
  * @property {typeof import('socket.io-client').io} [io] another build of socket.io-client
  */
 
 /**
- * What the connection tells.
+ * The callbacks of a connection.
  * @typedef {object} ConnectionEvents
- * @property {() => object} auth what the handshake says besides the token
+ * @property {() => object} auth fields of the handshake besides the token
  * @property {() => void} onUp
- * @property {() => void} onDown or an attempt has failed
+ * @property {() => void} onDown the connection was lost, or an attempt has failed
  * @property {(state: ClientState, reason: ClientError | null) => void} onState
  */
 
-/** How long opening a transport may take, and as long again the handshake, ms. */
+/** Timeout of opening a transport, and again of the handshake, ms. */
 const ATTEMPT_TIMEOUT = 15_000
 /**
- * A connection that lasts less long counts as a failure: who accepts and drops is not to be called without a pause, ms.
+ * A shorter connection counts as a failure, ms: a server that accepts and drops must not be called without a delay.
  */
 const SHORT = 5000
-/** A page that has no connection yet tries the other transport within this, ms. */
+/** Maximum delay before a page without a connection tries the other transport, ms. */
 const SOON = 300
-/** How long the answer to a new token may take, ms. */
+/** Timeout of the answer to a new token, ms. */
 const REFRESH_TIMEOUT = 10_000
 
-/** The browser's window; in Node it tells nothing. @type {any} */
+/** The browser's window; Node has no such events. @type {any} */
 const window = globalThis
 
 export class Connection {
@@ -70,27 +70,24 @@ export class Connection {
   #events
   /** @type {string | undefined} */
   #token
-  /** Tells the attempt under way from those that were given up. */
+  /** Number of the current attempt, to ignore results of earlier ones. */
   #attempt = 0
   #failures = 0
   #connectedAt = 0
   #pollingFirst = false
-  /** The gateway did not take the last token. */
+  /** Whether the gateway refused the last token and another one was requested. */
   #askedAgain = false
   /** Whether the gateway was asked if it refuses this page. */
   #asked = false
   /** Why the gateway is about to disconnect. @type {{ code: string, message: string, retryable: boolean } | null} */
   #farewell = null
-  /** When to come back after the next loss, ms. @type {number | undefined} */
+  /** Delay before the next reconnect, from the gateway, ms. @type {number | undefined} */
   #hint
-  /** The largest packet that the gateway takes, bytes; known from the first handshake on. */
+  /** Maximum packet size that the gateway accepts, bytes; known after the first handshake. */
   #maxPayload = Infinity
-  /** Until the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
+  /** Timer of the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
   #pause
-  /**
-   * Ends an attempt that takes too long; there is one while it is under way.
-   * @type {ReturnType<typeof setTimeout> | undefined}
-   */
+  /** Timeout of the attempt in progress. @type {ReturnType<typeof setTimeout> | undefined} */
   #watch
   #onOnline = () => { if (this.#pause !== undefined) this.#retryIn(Math.random() * SOON) }
 
@@ -125,7 +122,7 @@ export class Connection {
   get #engine () { return /** @type {any} */ (this.socket.io).engine }
   get transport () { return this.up ? this.#engine?.transport.name : undefined }
 
-  /** Connects now, unless it is connected, about to be, or closed. */
+  /** Connects now, unless it is connected, connecting or closed. */
   connect () {
     if (this.up || this.state === 'closed') return
     // the gateway refuses a second handshake on one transport
@@ -137,7 +134,7 @@ export class Connection {
     this.#try('connect')
   }
 
-  /** Loses the connection on purpose. @param {number} [ms] when to come back */
+  /** Drops the connection on purpose. @param {number} [ms] delay before the reconnect */
   drop (ms) {
     if (!this.up) return
     this.#hint = ms
@@ -166,7 +163,7 @@ export class Connection {
           const code = this.socket.connected ? 'timeout' : 'disconnected'
           reject(
             new ClientError(
-              { code, message: 'no answer; nobody knows whether it was taken', retryable: true },
+              { code, message: 'no answer; the gateway may or may not have accepted the request', retryable: true },
               { cause: lost }
             )
           )
@@ -175,7 +172,7 @@ export class Connection {
   }
 
   /**
-   * Sends what nobody answers.
+   * Sends an event that has no answer.
    * @param {string} event
    * @param {object} argument
    * @throws {ClientError} value_too_large
@@ -195,7 +192,7 @@ export class Connection {
     if (size > this.#maxPayload) {
       throw new ClientError({
         code: 'value_too_large',
-        message: `the value is too large: ${size} bytes, and the gateway takes ${this.#maxPayload}`
+        message: `the value is too large: ${size} bytes, and the gateway accepts ${this.#maxPayload}`
       })
     }
   }
@@ -222,7 +219,7 @@ export class Connection {
         if (this.state !== 'closed' && this.state !== 'refused') this.#unreachable(new Error(reason))
         return
       }
-      this.#pollingFirst = this.#engine.transport.name === 'polling' // it goes over to WebSocket where it can
+      this.#pollingFirst = this.#engine.transport.name === 'polling' // it upgrades to WebSocket where possible
       this.#failures = clock.monotonic() - this.#connectedAt < SHORT ? this.#failures : 0
       if (this.#farewell !== null) this.#refused(this.#farewell)
       else
@@ -258,7 +255,7 @@ export class Connection {
       return
     }
     if (attempt !== this.#attempt) return
-    // WebSocket first; where that failed, long polling, which goes over to WebSocket where it can
+    // WebSocket first; if that failed, long polling, which upgrades to WebSocket where possible
     this.socket.io.opts.transports =
       this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
     this.#unwatch()
@@ -272,12 +269,12 @@ export class Connection {
     })
   }
 
-  /** No transport leads to the gateway at the moment. @param {any} error */
+  /** Handles the failure of a transport. @param {any} error */
   #unreachable (error) {
     const refusal = refusalOf(error)
     if (refusal !== null) return this.#refused(refusal)
     this.#askForRefusal()
-    // a proxy that lets no WebSocket through says so at once: a page that is being opened need not wait
+    // a proxy that blocks WebSockets responds immediately: a page that is just opening need not wait
     const first = this.#failures === 0 && this.state === 'connecting' && this.#options.transports === undefined
     this.#pollingFirst = !this.#pollingFirst
     this.#failed(
@@ -286,7 +283,7 @@ export class Connection {
     )
   }
 
-  /** Once, where no attempt will tell. */
+  /** Asks once whether the gateway refuses this page, if the transport cannot show a refusal. */
   async #askForRefusal () {
     if (this.#asked || window.location === undefined || (this.#options.transports ?? ['polling']).includes('polling'))
       return
@@ -314,7 +311,7 @@ export class Connection {
   /** @param {ClientError} reason @param {number} [hint] ms @param {TokenReason} [why] */
   #failed (reason, hint, why = 'connect') {
     this.#down()
-    // before anybody hears of it, who may call connect()
+    // before the state changes, because a listener may call connect()
     this.#retryIn(delayBefore(this.#failures++, hint), why)
     this.#setState(this.state === 'connecting' ? 'connecting' : 'reconnecting', reason)
   }
@@ -335,7 +332,7 @@ export class Connection {
 
   #down () {
     this.#unwatch()
-    // what waits in there is not to be sent before the documents are joined again
+    // the queue must not be sent before the documents are joined again
     this.socket.sendBuffer = []
     this.#events.onDown()
   }
@@ -353,7 +350,7 @@ export class Connection {
       this.#token = await token('expiring')
       await this.request('auth:refresh', { token: this.#token }, REFRESH_TIMEOUT)
     } catch {
-      // the gateway disconnects when the old one has expired, and the next handshake asks for another
+      // the gateway disconnects when the old token has expired, and the next handshake requests another one
     }
   }
 

@@ -1,13 +1,13 @@
-/** Longest pause between two attempts, ms. */
+/** Maximum delay between two attempts, ms. */
 const LONGEST = 15_000
 
 /**
- * How long to wait before the next attempt. Clients that lost their connection together must not come back together,
- * so it is anywhere in a range that doubles with each failure: up to 1 s, 2 s, 4 s … 15 s. What the server said counts
- * more: it spreads its hints itself.
+ * Delay before the next attempt. Clients that lost their connection together must not reconnect together, so the delay
+ * is random in a range that doubles with each failure: up to 1 s, 2 s, 4 s … 15 s. A hint from the server takes
+ * precedence, because the server spreads its hints itself.
  *
- * @param {number} failures in a row, 0 after a connection was lost
- * @param {number} [hint] ms, of the server
+ * @param {number} failures in a row; 0 after a lost connection
+ * @param {number} [hint] from the server, ms
  * @returns {number} ms
  */
 export function delayBefore (failures, hint) {
@@ -17,15 +17,15 @@ export function delayBefore (failures, hint) {
 }
 
 /**
- * @param {any} error of a handshake that failed
- * @returns {number | undefined} when the server wants this client back, ms. A 503 is seen with long polling only:
- *   nobody shows the answer to a WebSocket's request
+ * @param {any} error of a failed handshake
+ * @returns {number | undefined} delay requested by the server, ms. Only long polling shows a 503: the response to a
+ *   WebSocket's request is not accessible
  */
 export function hintOf (error) {
   const { retryInMs } = error.data ?? {}
   if (typeof retryInMs === 'number') return retryInMs
-  // an XMLHttpRequest, of whatever library. A browser complains on its console where a page asks another origin's
-  // answer for a header that is not exposed
+  // an XMLHttpRequest, from any library. A browser logs an error when a page reads a header of another origin that is
+  // not exposed
   const request = error.context
   const seconds = request?.status === 503 ? parseFloat(request.getResponseHeader('retry-after')) : NaN
   // the server's granularity is a second: spread within it

@@ -4,12 +4,12 @@ import { ClientError } from './error.js'
 /**
  * @typedef {object} Meta
  * @property {string} [guid] of the document
- * @property {number} [offset] place in the document's log; absent on what is not kept
- * @property {string} [epoch] of the log. `{ epoch, offset }` is the position of this record: what to go on from once it
- *   has been dealt with; absent as offset is
+ * @property {number} [offset] place in the document's log; absent on ephemeral records
+ * @property {string} [epoch] of the log. `{ epoch, offset }` is the position of this record, from which to resume once
+ *   it is processed; absent as offset is
  * @property {string} traceId
- * @property {number} ts ms since 1970, at the publisher
- * @property {string} [from] connection id, on what a client sent
+ * @property {number} ts ms since 1970, by the publisher's clock
+ * @property {string} [from] connection id of the sender, on records from clients
  */
 
 /**
@@ -29,36 +29,38 @@ import { ClientError } from './error.js'
 
 /**
  * @typedef {object} Resync
- * @property {import('./positions.js').Position | null} position from where it goes on
+ * @property {import('./positions.js').Position | null} position from which the records continue
  * @property {string} reason `trimmed` (the log does not reach back that far), `epoch` (the log was lost), `overflow`
- *   (too much came before anybody listened), `opened` (it was open already, at a later position)
+ *   (too many records arrived before a listener was added), `opened` (the document was open already, at a later
+ *   position)
  */
 
 /**
  * @callback Listener
  * @param {any} payload
  * @param {Meta} meta
- * @param {() => void} [acknowledge] to be called when it has been dealt with; only where the publisher asked for a
+ * @param {() => void} [acknowledge] call it when the record is processed; present only if the publisher requested a
  *   receipt
  * @returns {void}
  */
 
 /**
- * Events of the document itself. A record of such a name comes as `record:<name>`, so that nobody can play the gateway.
+ * Events of the document itself. A record with one of these names is emitted as `record:<name>`, so that it cannot be
+ * mistaken for an event of the gateway.
  */
 const OWN = new Set(['joined', 'resync', 'presence', 'closed'])
 
-/** What may wait for a listener; when there is more, all of it is dropped for one `resync`. */
+/** Maximum records held for listeners; above it all are dropped and replaced by one `resync`. */
 const MAX_HELD = 10_000
 
 /**
- * A document that was opened. As often as it was opened, it has to be closed. Each has its own listeners; connection,
- * position and presence are the same for all.
+ * An opened document. Close it as often as it was opened. Each Document has its own listeners; connection, position and
+ * presence are shared.
  */
 export class Document {
   #membership
   #emitter = new Emitter()
-  /** What came before anybody listens, or while a listener of `resync` reloads. @type {[string, unknown[]][] | null} */
+  /** Events before the first listener, or while a listener of `resync` reloads. @type {[string, unknown[]][] | null} */
   #held = []
   #listened = false
   #closed = false
@@ -70,34 +72,33 @@ export class Document {
    */
   constructor (membership, echo) {
     this.#membership = membership
-    /** Whether it gets what this client itself has sent. @readonly */
+    /** Whether it receives this client's own records. @readonly */
     this.echo = echo
   }
 
   get guid () { return this.#membership.guid }
 
   /**
-   * Where this client is in the document's log. Ahead of the listeners while something waits for them: what they have
-   * dealt with is at the position that the record (Meta), or `resync`, came with.
+   * Position of this client in the document's log. It is ahead of the listeners while records are held for them: what
+   * they have processed is the position of their last record (Meta) or `resync`.
    * @returns {import('./positions.js').Position | null}
    */
   get position () { return this.#membership.position && { ...this.#membership.position } }
 
   /**
-   * Who is present, by user id, kept up to date; empty unless it was opened with `state` or `presence`.
+   * Present members by user id, kept up to date; empty unless the document was opened with `state` or `presence`.
    * @returns {ReadonlyMap<string, import('./presence.js').Member> & { readonly count: number }}
    */
   get presence () { return this.#membership.presence.members }
 
-  /** Whether it is joined at the moment. */
+  /** Whether it is currently joined. */
   get live () { return !this.#closed && this.#membership.joined }
 
   /**
-   * Listens to records of an event name (`message` where the publisher names none), or to one of: `resync` (Resync):
-   * what was missed cannot be had any more; load the document again. What arrives while promises that listeners
-   * returned are pending waits for all of them; `joined` ({ position, recovered }): also after each reconnect;
-   * `presence` (PresenceDiff): `doc.presence` has changed; `closed` (ClientError): the gateway took this client off the
-   * document.
+   * Listens to records by event name (`message` if the publisher set none), or to an event of the document: `resync`
+   * (Resync): missed records are no longer available; load the document again. If listeners return promises, further
+   * records are held until all have settled; `joined` ({ position, recovered }): also after each reconnect; `presence`
+   * (PresenceDiff): `doc.presence` has changed; `closed` (ClientError): the gateway has revoked this client's access.
    *
    * @overload
    * @param {'resync'} event
@@ -131,12 +132,12 @@ export class Document {
   /**
    * @param {string} event
    * @param {Function} listener
-   * @returns {() => void} takes the listener off again
+   * @returns {() => void} removes the listener
    */
   on (event, listener) {
     if (!this.#listened) {
       this.#listened = true
-      // after whatever else the caller listens to
+      // after the caller has added its other listeners
       setTimeout(() => this._release())
     }
     return this.#emitter.on(event, listener)
@@ -146,13 +147,13 @@ export class Document {
   off (event, listener) { this.#emitter.off(event, listener) }
 
   /**
-   * Sends to the business services; without Kafka, to everyone who has the document open. While there is no connection
-   * it waits for one.
+   * Sends data to the business services; without Kafka, to everyone who has the document open. Without a connection it
+   * waits for one.
    *
    * @param {any} data
    * @param {{ event?: string, timeout?: number }} [options] event: default `message`; timeout: ms, default 10,000
-   * @returns {Promise<{ traceId: string }>} when it is safe (Kafka has it)
-   * @throws {ClientError} with `disconnected` or `timeout` nobody knows whether it was taken
+   * @returns {Promise<{ traceId: string }>} resolves when it is stored (in Kafka)
+   * @throws {ClientError} with `disconnected` or `timeout` the outcome is unknown
    */
   async send (data, { event, timeout } = {}) {
     if (this.#closed) throw new ClientError({ code: 'closed', message: 'the document was closed' })
@@ -165,8 +166,8 @@ export class Document {
   }
 
   /**
-   * Tells the other members at once, without keeping it: a cursor, a selection, a laser pointer. Not sent while there
-   * is no connection.
+   * Sends an ephemeral message to the other members at once: a cursor, a selection, a laser pointer. Without a
+   * connection it is not sent.
    *
    * @param {string} event
    * @param {any} data
@@ -175,10 +176,10 @@ export class Document {
   signal (event, data) { return !this.#closed && this.#membership.signal(event, data) }
 
   /**
-   * Replaces what the others see of this member in `presence`. Kept, and told again after a reconnect.
+   * Replaces this member's state in `presence`. It is kept, and sent again after a reconnect.
    *
    * @param {Record<string, any>} state
-   * @returns {Promise<void>} when the gateway has it
+   * @returns {Promise<void>} resolves when the gateway has it
    * @throws {ClientError}
    */
   async setState (state) {
@@ -186,7 +187,7 @@ export class Document {
     await this.#membership.setState(state)
   }
 
-  /** Closes it and takes all listeners off. */
+  /** Closes the document and removes all listeners. */
   close () {
     if (this.#closed) return
     this.#closed = true
@@ -214,7 +215,7 @@ export class Document {
     this.#held = [['resync', [{ position: this.position, reason: 'overflow' }]]]
   }
 
-  /** @internal tells what came before it was known, and so is held, of which log it is @param {string} epoch */
+  /** @internal adds the epoch to held events that arrived before it was known @param {string} epoch */
   _complete (epoch) {
     for (const [event, [first, meta]] of /** @type {[string, any[]][]} */ (this.#held ?? [])) {
       const position = event === 'resync' ? first.position : meta
@@ -222,13 +223,13 @@ export class Document {
     }
   }
 
-  /** @internal whether something waits for a listener, or would */
+  /** @internal whether events are held for a listener */
   get _holds () { return this.#held !== null }
 
-  /** @internal forgets what was held */
+  /** @internal drops held events */
   _forget () { if (this.#held !== null) this.#held = [] }
 
-  /** @internal lets go what was held, in order, until a listener of `resync` reloads */
+  /** @internal emits held events in order, until a listener of `resync` reloads */
   _release () {
     const held = this.#held ?? []
     this.#held = null
@@ -250,7 +251,7 @@ export class Document {
     if (loading.length === 0) return
     this.#held = []
     let pending = loading.length
-    // each for itself: a rejection that nobody catches is shown outside, and the others still load
+    // each separately: an unhandled rejection is reported, and the others continue
     for (const load of loading) Promise.resolve(load).finally(() => { if (--pending === 0) this._release() })
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Listeners by event name. A listener that throws keeps nobody else from hearing: its error is thrown outside, where
- * `window.onerror` or Node's `uncaughtException` shows it.
+ * Listeners by event name. A listener that throws does not affect the others: its error is thrown outside, where
+ * `window.onerror` or Node's `uncaughtException` reports it.
  */
 export class Emitter {
   /** @type {Map<string, Set<Function>>} */
@@ -9,7 +9,7 @@ export class Emitter {
   /**
    * @param {string} event
    * @param {Function} listener
-   * @returns {() => void} takes the listener off again
+   * @returns {() => void} removes the listener
    */
   on (event, listener) {
     let listeners = this.#listeners.get(event)
@@ -27,7 +27,7 @@ export class Emitter {
   /**
    * @param {string} event
    * @param {unknown[]} args
-   * @returns {unknown[]} what the listeners returned
+   * @returns {unknown[]} return values of the listeners
    */
   emit (event, ...args) {
     return [...this.#listeners.get(event) ?? []].map((listener) => {

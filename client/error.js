@@ -1,5 +1,5 @@
 /**
- * What every promise of the client is rejected with, and what `client.reason` is. Most codes are the gateway's
+ * The error of every rejected promise of the client, and of `client.reason`. Most codes are the gateway's
  * (docs/errors.md); the client's own are `disconnected`, `timeout`, `closed`, `too_many_waiting` and
  * `token_unavailable`.
  */
@@ -11,9 +11,9 @@ export class ClientError extends Error {
   constructor ({ code, message = code, retryable = false }, options) {
     super(message, options)
     this.name = 'ClientError'
-    /** Programs go by this. */
+    /** Stable, for programs. */
     this.code = code
-    /** Whether the same may succeed later, unchanged. */
+    /** Whether the same request may succeed later, unchanged. */
     this.retryable = retryable
   }
 }

@@ -7,7 +7,7 @@
  *   doc.on('message', (payload, meta) => apply(payload))
  *   doc.on('resync', () => reload())
  *
- * docs/client.md has all of it.
+ * Reference: docs/client.md
  */
 import { Client as ClientClass } from './client.js'
 
@@ -26,9 +26,9 @@ import { Client as ClientClass } from './client.js'
 export { ClientError } from './error.js'
 
 /**
- * Begins to connect, and goes on doing so until `close()` or until the gateway refuses for good.
+ * Connects, and reconnects until `close()` or a permanent refusal by the gateway.
  *
- * @param {string} [url] of the gateway; default: where the page comes from
+ * @param {string} [url] of the gateway; default: origin of the page
  * @param {ClientOptions} [options]
  * @returns {Client}
  */

@@ -5,41 +5,41 @@ import { ClientError } from './error.js'
 import { Presence } from './presence.js'
 
 /**
- * One document of a client: what it shares among all who opened it, joined anew with each connection.
+ * One document of a client, shared by all its Documents and joined again with each connection.
  *
  * @typedef {import('./positions.js').Position} Position
  */
 
 /**
- * What a membership needs of its client.
+ * The functions of the client that a membership uses.
  * @typedef {object} Link
  * @property {(event: string, argument: object, timeout: number) => Promise<any>} request rejects with a ClientError
  * @property {(event: string, argument: object) => void} tell throws a ClientError
  * @property {(connectionId: string) => boolean} isOwn whether it is, or was, a connection of this client
  * @property {(guid: string, position: Position | null) => void} save
- * @property {(membership: Membership, toLeave: boolean) => void} gone it was closed; toLeave: the gateway has to be
- *   told
+ * @property {(membership: Membership, toLeave: boolean) => void} gone it was closed; toLeave: send `doc:leave` to the
+ *   gateway
  */
 
 /**
  * @typedef {object} OpenOptions
- * @property {Position | null} [position] where the caller's copy of the document is: what came after it is sent first.
- *   Default: what was kept, or now
- * @property {boolean} [presence] whether to be listed in `presence`, and to be told who else is; default: if there is a
- *   state
- * @property {Record<string, any>} [state] what others see of this member in `presence`
- * @property {boolean} [echo] whether to get what this client itself has sent; default false
+ * @property {Position | null} [position] of the caller's copy of the document: later records are sent first. Default:
+ *   the stored position, or now
+ * @property {boolean} [presence] whether to be listed in `presence`, and to receive the other members; default: if
+ *   there is a state
+ * @property {Record<string, any>} [state] shown to others in `presence`
+ * @property {boolean} [echo] whether to receive this client's own records; default false
  */
 
-/** How long requests wait, for a connection as well, ms. */
+/** Timeout of requests, the wait for a connection included, ms. */
 const TIMEOUT = 10_000
-/** A join may take long, as all that was missed comes first, ms. */
+/** Timeout of a join, ms; long, because all missed records are sent first. */
 const JOIN_TIMEOUT = 30_000
-/** Members that are asked for at a time. */
+/** Members per request. */
 const PAGE = 500
-/** Requests that may wait until the document is joined. */
+/** Maximum requests that wait for the join. */
 const MAX_WAITING = 1000
-/** Errors of a join that a state may be the cause of. */
+/** Errors of a join that the presence state may have caused. */
 const OF_STATES = /_too_large|bad_request/
 
 export class Membership {
@@ -47,16 +47,16 @@ export class Membership {
   #status = 'idle'
   /** @type {Set<Document>} */
   #documents = new Set()
-  /** Who waits for the join. @type {Set<{ resolve: () => void, reject: (error: Error) => void }>} */
+  /** Callers that wait for the join. @type {Set<{ resolve: () => void, reject: (error: Error) => void }>} */
   #waiting = new Set()
   /** Latest state of this client. @type {Record<string, any> | undefined} */
   #state
-  /** State that the latest join carried. @type {Record<string, any> | undefined} */
+  /** State in the latest join. @type {Record<string, any> | undefined} */
   #offered
   /** State that the gateway accepted last. @type {Record<string, any> | undefined} */
   #accepted
   #wasJoined = false
-  /** Whether it takes part in the presence. */
+  /** Whether this client takes part in the presence. */
   #listed
   #failures = 0
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -70,7 +70,7 @@ export class Membership {
   constructor (guid, link, { position = null, state, presence = state !== undefined }) {
     this.guid = guid
     this.link = link
-    /** Without an epoch until the gateway has told it. */
+    /** Its epoch is '' until the gateway has sent it. */
     this.position = position && { ...position }
     this.#state = state
     this.#listed = presence
@@ -86,7 +86,7 @@ export class Membership {
 
   /**
    * @param {OpenOptions} options
-   * @returns {Promise<Document>} when it is joined
+   * @returns {Promise<Document>} resolves when it is joined
    */
   async open ({ echo = false, position, state, presence }) {
     const first = this.#documents.size === 0
@@ -98,7 +98,7 @@ export class Membership {
       document.close()
       throw error
     }
-    if (state !== undefined && state !== this.#state) this.setState(state).catch(() => {}) // told with the next join
+    if (state !== undefined && state !== this.#state) this.setState(state).catch(() => {}) // repeated by the next join
     else if (presence && !this.#listed) this.#takePart('doc:join', { members: true }).catch(() => {})
     if (
       !first &&
@@ -120,7 +120,7 @@ export class Membership {
     this.link.gone(this, toLeave)
   }
 
-  /** Ends it for all. @param {ClientError} error */
+  /** Closes all its Documents. @param {ClientError} error */
   fail (error) {
     const documents = [...this.#documents]
     this.#documents.clear()
@@ -133,7 +133,7 @@ export class Membership {
     this.link.gone(this, false)
   }
 
-  /** There is no connection to wait for. @param {ClientError} error */
+  /** Rejects the waiting callers: no connection will come. @param {ClientError} error */
   reject (error) {
     const waiting = [...this.#waiting]
     this.#waiting.clear()
@@ -154,7 +154,7 @@ export class Membership {
     return Object.keys(opening).length > 0 ? opening : null
   }
 
-  /** It is about to be joined: the handshake, or a request, says so. */
+  /** Called when a handshake or a request with its join is about to be sent. */
   offer () {
     this.#status = 'joining'
     this.#offered = this.#state
@@ -165,7 +165,7 @@ export class Membership {
     return this.#listed ? { members: true } : {}
   }
 
-  /** Joins it over a connection that is there. */
+  /** Joins over the current connection. */
   async join () {
     this.offer()
     clearTimeout(this.#timer)
@@ -186,7 +186,7 @@ export class Membership {
     this.#accepted = this.#offered
     this.#failures = 0
     if (this.position?.epoch === '') for (const document of this.#documents) document._complete(position.epoch)
-    // what is newer may have come before the answer
+    // newer records may have arrived before the answer
     const newer =
       this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch)
         ? this.position.offset
@@ -201,7 +201,7 @@ export class Membership {
   }
 
   /**
-   * What an answer has of the presence; without members they are told later.
+   * Applies the members in an answer; without members they are sent later.
    * @param {Partial<import('./presence.js').Page>} page
    */
   #onMembers (page) {
@@ -216,23 +216,23 @@ export class Membership {
       return
     }
     if (!error.retryable) {
-      // of a document that was open, what is refused is a state that nobody had taken yet
+      // the document was open before, so the gateway refuses a new presence state: go back to the accepted one
       if (!this.#wasJoined || this.#offered === this.#accepted || !OF_STATES.test(error.code)) return this.fail(error)
       if (this.#state === this.#offered) this.#state = this.#accepted
       return void this.join()
     }
-    // still joining: where no answer came in time the gateway may be at it, and what it sends now it does not send
+    // remain `joining`: after a timeout the gateway may still be at it, and records that it sends now are not sent
     // again
     this.#timer = setTimeout(() => this.join(), delayBefore(this.#failures++))
   }
 
-  /** The connection has gone. */
+  /** Called when the connection is lost. */
   lost () {
     clearTimeout(this.#timer)
     this.#status = 'idle'
     this.presence.lost()
     if (this.position?.epoch === '') {
-      // it was about to be joined for the first time: what came is of no use without what may come before the next join
+      // its first join was in progress: records so far are useless, because others may precede those of the next join
       this.position = null
       for (const document of this.#documents) document._forget()
     }
@@ -246,7 +246,7 @@ export class Membership {
     this.dealtWith()
   }
 
-  /** Records up to there were not for this client. @param {{ position: Position }} passed */
+  /** Records up to this position were not for this client. @param {{ position: Position }} passed */
   onPosition ({ position }) {
     if (this.#status === 'idle' || this.position?.epoch !== position.epoch || position.offset <= this.position.offset)
       return
@@ -265,7 +265,7 @@ export class Membership {
    */
   onRecord (event, payload, meta, acknowledge) {
     const { offset, from } = meta
-    // idle: it is still of a membership that was closed
+    // idle: a record for a closed membership
     if (this.#status === 'idle' || (offset !== undefined && this.position !== null && offset <= this.position.offset))
       return
     const own = from !== undefined && this.link.isOwn(from)
@@ -279,7 +279,7 @@ export class Membership {
     if (offset !== undefined) this.dealtWith()
   }
 
-  /** Keeps where the page is: after a reload it would miss what still waits for its listeners. */
+  /** Stores the position unless records are held for listeners: a reload would skip those. */
   dealtWith () {
     if (this.#documents.size === 0 || !this.position || this.position.epoch === '') return
     for (const { _holds } of this.#documents) if (_holds) return
@@ -312,7 +312,7 @@ export class Membership {
       await this.#takePart('doc:state', { state })
       this.#accepted = state
     } catch (error) {
-      // one that the gateway may have taken, or may take later, is told again with the next join
+      // if the gateway may have accepted the state, or may later, the next join sends it again
       const { retryable } = /** @type {ClientError} */ (error)
       if (!retryable && this.#state === state) {
         this.#state = this.#accepted
@@ -332,13 +332,13 @@ export class Membership {
   #emit (event, ...args) { for (const document of this.#documents) document._emit(event, args) }
 
   /**
-   * @param {number} [timeout] ms; absent: as long as it takes
+   * @param {number} [timeout] ms; default: none
    * @returns {Promise<void>}
    */
   #untilJoined (timeout) {
     if (this.#waiting.size >= MAX_WAITING)
       return Promise.reject(
-        new ClientError({ code: 'too_many_waiting', message: 'too much waits for the connection', retryable: true })
+        new ClientError({ code: 'too_many_waiting', message: 'too many requests are queued', retryable: true })
       )
     return new Promise((resolve, reject) => {
       const timer = timeout === undefined ? undefined : setTimeout(() => {

@@ -5,8 +5,8 @@
  */
 
 /**
- * Where a page was in its documents, kept over reloads. Written with each record: sessionStorage takes it in
- * microseconds.
+ * The positions of a page in its documents, kept over reloads. Written with each record: a write to sessionStorage
+ * takes microseconds.
  *
  * @param {Pick<Storage, 'getItem' | 'setItem' | 'removeItem'> | undefined} storage
  * @param {string} url of the gateway
@@ -20,7 +20,7 @@ export function createPositions (storage, url) {
         const { epoch, offset } = JSON.parse(storage?.getItem(keyOf(guid)) ?? 'null')
         return typeof epoch === 'string' && offset >= 0 ? { epoch, offset } : null
       } catch {
-        return null // nothing, or not ours
+        return null // nothing, or not inkcast's
       }
     },
 
@@ -29,7 +29,7 @@ export function createPositions (storage, url) {
       try {
         if (position === null) storage?.removeItem(keyOf(guid))
         else storage?.setItem(keyOf(guid), JSON.stringify(position))
-      } catch {} // it is full, or the browser allows no storage: positions last as long as the page
+      } catch {} // the storage is full or forbidden: positions last as long as the page
     }
   }
 }

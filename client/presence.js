@@ -1,13 +1,13 @@
 /**
- * Who is present in a document, kept up to date by the gateway's diffs (docs/protocol.md). Diffs are numbered; where
- * one is missing, all members are asked for again.
+ * The members present in a document, kept up to date by the gateway's diffs (docs/protocol.md). Diffs are numbered; if
+ * one is missing, all members are requested again.
  *
- * @typedef {object} Member a user who is present, with one tab or several
+ * @typedef {object} Member a present user, with one or more tabs
  * @property {string} uid
- * @property {string} id connection id, of the newest where there are several
+ * @property {string} id connection id; of several the newest
  * @property {string} [name] from the token
- * @property {Record<string, any>} [state] what it has set
- * @property {{ id: string, state?: Record<string, any> }[]} [connections] all of them, where there are several
+ * @property {Record<string, any>} [state] set by the member
+ * @property {{ id: string, state?: Record<string, any> }[]} [connections] all of them, if there are several
  */
 
 /**
@@ -15,25 +15,25 @@
  * @property {Member[]} joined
  * @property {Member[]} left
  * @property {Member[]} changed
- * @property {number} count how many there are now, also where they are too many to be listed
+ * @property {number} count number of members now, also if there are too many to be listed
  */
 
 /** @typedef {{ members: Member[], count: number, version: number, cursor?: string }} Page */
 /**
  * @typedef {{ from: number, version: number, count: number, joined: Member[], left: string[], changed: Member[],
  *   members?: Member[], cursor?: string, countOnly?: boolean }} Update leads from any version since `from` to
- *   `version`; or a list of all members in its place. `left` are connection ids
+ *   `version`; or a list of all members instead. `left` are connection ids
  */
 
-/** Updates kept while all members are being asked for; with more, they are asked for once more. */
+/** Maximum updates kept during a request for all members; above it the members are requested again. */
 const MAX_PENDING = 1000
 
 /**
- * Members by user id. Where there are too many to be told, only their `count` is known.
+ * Members by user id. If there are too many to be listed, only their `count` is known.
  * @extends {Map<string, Member>}
  */
 export class Members extends Map {
-  /** How many there are. */
+  /** Number of members. */
   count = 0
 }
 
@@ -41,13 +41,13 @@ export class Presence {
   members = new Members()
   /** @type {number | undefined} */
   #version
-  /** Updates that came while all members are being asked for. @type {Update[] | null} */
+  /** Updates that arrived during a request for all members. @type {Update[] | null} */
   #pending = null
-  /** Tells an answer to an older question from the one that is waited for. */
+  /** Number of the current request, to ignore answers to earlier ones. */
   #question = 0
 
   /**
-   * @param {(cursor: string | undefined) => Promise<Page>} ask for the members from there on
+   * @param {(cursor: string | undefined) => Promise<Page>} ask requests the members from the cursor on
    * @param {(diff: PresenceDiff) => void} onChange
    */
   constructor (ask, onChange) {
@@ -55,7 +55,7 @@ export class Presence {
     this.onChange = onChange
   }
 
-  /** All members, as of now: the answer to a join, or a list. @param {Page} page */
+  /** Takes all current members: the answer to a join, or a list. @param {Page} page */
   joined (page) {
     this.lost()
     this.#take(page)
@@ -65,13 +65,13 @@ export class Presence {
   apply (update) {
     const { from, version, count, members, cursor, countOnly } = update
     if (members !== undefined) {
-      // a list counts whatever its version, and answers what is being asked for
+      // a list is valid whatever its version, and replaces the answer to a request in progress
       this.joined({ members, version, count, cursor })
     } else if (this.#pending !== null) {
       if (this.#pending.length < MAX_PENDING) this.#pending.push(update)
       else this.#repair()
     } else if (this.#version !== undefined && version <= this.#version) {
-      // it was in the list already
+      // the list contains it already
     } else if (countOnly) {
       this.#replace({ members: [], version, count })
     } else if (this.#version !== undefined && from <= this.#version) {
@@ -82,7 +82,7 @@ export class Presence {
     }
   }
 
-  /** The connection has gone: whatever is asked for is not answered any more. */
+  /** Called when the connection is lost: requests in progress will not be answered. */
   lost () {
     this.#question++
     this.#pending = null
@@ -96,15 +96,16 @@ export class Presence {
   }
 
   /**
-   * Asks for all members. Where that fails, so has the connection, or the next diff asks again, as it does not fit.
-   * @param {Page} [first] what is there already
+   * Requests all members. If that fails, the connection is lost, or the next diff requests them again because of the
+   * gap.
+   * @param {Page} [first] page that is known already
    */
   async #repair (first) {
     const question = ++this.#question
     this.#pending = []
     try {
       let page = first ?? await this.ask(undefined)
-      // diffs that came since the first page was made are applied once more, which does no harm
+      // diffs newer than the first page are applied again, which does no harm
       const { version } = page
       /** @type {Member[]} */
       const members = []
@@ -123,7 +124,7 @@ export class Presence {
     }
   }
 
-  /** @param {Page} page that is all there is */
+  /** @param {Page} page the only one */
   #replace ({ members, version, count }) {
     this.#version = version
     const uids = new Set(members.map(({ uid }) => uid))
@@ -136,10 +137,10 @@ export class Presence {
     this.#change({ joined, changed, count }, gone.map(({ id }) => id))
   }
 
-  /** @param {Omit<PresenceDiff, 'left'>} diff @param {string[]} ids connections that have gone */
+  /** @param {Omit<PresenceDiff, 'left'>} diff @param {string[]} ids closed connections */
   #change ({ joined, changed, count }, ids) {
     for (const member of [...joined, ...changed]) this.members.set(member.uid, member)
-    // who has closed one of several tabs is among the changed, with another id
+    // a user who has closed one of several tabs is in `changed`, with another id
     const gone = new Set(ids)
     const left = gone.size === 0 ? [] : [...this.members.values()].filter(({ id }) => gone.has(id))
     for (const { uid } of left) this.members.delete(uid)

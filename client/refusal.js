@@ -1,26 +1,26 @@
 /**
- * The answer of a gateway that refuses a page: 403 with `{ code, message, retryable }`, before there is a session. A
- * browser shows it with long polling only, and nothing at all of a refused WebSocket.
+ * The response of a gateway that refuses a page: 403 with `{ code, message, retryable }`, before there is a session. A
+ * browser shows it with long polling only, and nothing of a refused WebSocket.
  *
  * @typedef {{ code: string, message: string, retryable: boolean }} Refusal
  */
 
-/** A session that nobody has: what is asked for it begins none. */
+/** An id without a session: a request for it does not open one. */
 const NO_SESSION = '/?EIO=4&transport=polling&sid=none'
 
 /**
- * @param {any} error of an attempt to connect
- * @returns {Refusal | null} null: it was not refused, or nobody can tell
+ * @param {any} error of a failed attempt to connect
+ * @returns {Refusal | null} null: not refused, or unknown
  */
 export function refusalOf ({ context }) {
-  // an XMLHttpRequest, of whatever library
+  // an XMLHttpRequest, from any library
   return context ? read(context.status, context.responseText) : null
 }
 
 /**
  * Asks a gateway whether it refuses this page.
  * @param {any} manager Socket.IO's
- * @returns {Promise<Refusal | null>} null: it does not, or cannot be reached
+ * @returns {Promise<Refusal | null>} null: not refused, or the gateway is unavailable
  */
 export async function askForRefusal ({ uri, opts }) {
   try {

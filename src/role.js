@@ -202,8 +202,8 @@ export function startError (error) {
 }
 
 /**
- * SIGTERM and SIGINT stop the process in order within DRAIN_TIMEOUT, a second signal at once; so does the end of the
- * launcher.
+ * SIGTERM, SIGINT and the end of the launcher stop the process in order within DRAIN_TIMEOUT; a second signal stops a
+ * process without a launcher at once.
  * @param {Pick<RoleContext, 'config' | 'launcher' | 'log' | 'lifecycle' | 'status'>} context
  */
 function handleSignals ({ config, launcher, log, lifecycle, status }) {
@@ -227,8 +227,7 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
   /** @param {string} reason */
   function stopOnce (reason) {
     if (!stopping) stop(reason).then(() => process.exit(0), () => process.exit(1))
-    // A parent kills this process itself when it has to. After Ctrl-C in a terminal both the parent and this process
-    // get the signal, and the parent sends another one, so ignore the second one.
+    // a connected parent kills this process itself if needed; after Ctrl-C it repeats the terminal's signal: ignore that
     else if (!process.connected) process.exit(1)
   }
 

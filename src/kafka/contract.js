@@ -82,8 +82,8 @@
  *
  * @typedef {object} DeliveryCalls
  * @property {() => boolean} isCurrent false: the consumer is stopping, or the partition has been reassigned
- * @property {() => Promise<void>} heartbeat keeps the membership during a long delivery; call it as often as
- *   convenient. Rejects when the group has continued without this member
+ * @property {() => Promise<void>} heartbeat keeps the membership during a long delivery; may be called at
+ *   any rate. Rejects when the group has continued without this member
  * @property {(offset: string) => void} resolve everything up to this record is done
  * @property {() => () => void} pause fetches continue without this partition; returns a function that resumes it
  * @property {(offsets: CommittedOffset[]) => Promise<void>} commit works while the consumer stops, too

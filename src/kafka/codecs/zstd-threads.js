@@ -76,7 +76,7 @@ export function createZstdThreads ({ timeout = TIMEOUT, threads = THREADS } = {}
     const onExit = () => end(() => reject(new Error('its thread ended')))
     worker.on('message', onMessage).on('error', onError).on('exit', onExit)
     if (started !== undefined) limitTime()
-    const copy = new Uint8Array(source) // of its own: a slice would take all that was fetched along
+    const copy = new Uint8Array(source) // transferring a slice would take the whole response along
     worker.postMessage({ source: copy, limit }, [copy.buffer])
   }
 
