@@ -1,45 +1,45 @@
 /**
- * The document itself: a small sheet with comments. Nothing here knows of Kafka, HTTP or inkcast; a product puts its
- * own model in this file's place.
+ * The document itself: a small sheet with comments. This file knows nothing of Kafka, HTTP or inkcast; a product
+ * replaces it by its own model.
  *
- * A document changes only through `applyEvent`, which checks what a client asked for and turns it into a change.
- * Changes are numbered without a hole: `version` of a document is the number of its last change, so whoever has a
- * document of version 7 can apply change 8, may drop change 7, and knows from change 9 that it misses one.
+ * A document changes only through `applyEvent`, which checks a client's request and turns it into a change. Changes are
+ * numbered without gaps: `version` of a document is the number of its last change. A page with version 7 can apply
+ * change 8, may drop change 7, and knows from change 9 that one is missing.
  */
 
 export const COLUMNS = ['A', 'B', 'C', 'D', 'E']
 export const ROWS = 12
 
-/** Bounds of what clients may send; what is not within them is refused. Lengths in UTF-16 code units. */
+/** Limits of requests; larger ones are refused. Lengths in UTF-16 code units. */
 export const LIMITS = Object.freeze({ text: 200, comment: 500, name: 40, id: 64, cellsAtOnce: 60 })
-/** Comments a document keeps; the oldest go. */
+/** Maximum comments of a document; the oldest are dropped. */
 const MAX_COMMENTS = 200
 
 /**
  * @typedef {object} SheetDocument
  * @property {number} version of the last change; 0: none yet
  * @property {string} title
- * @property {Record<string, string>} cells text by cell, such as `B2`; cells that are not here are empty
- * @property {Comment[]} comments in the order in which they were made
+ * @property {Record<string, string>} cells text by cell, such as `B2`; missing cells are empty
+ * @property {Comment[]} comments in the order of their creation
  *
  * @typedef {object} Comment
  * @property {string} id
  * @property {string} text
- * @property {string} name of its author, as that client gave it
+ * @property {string} name of its author, as set by that client
  * @property {string} color
  * @property {number} at ms since 1970
- * @property {string} [cell] what it is about
+ * @property {string} [cell] the cell that it is about
  *
- * @typedef {object} Change one of `cells`, `comment` and `resolved` says what changed
+ * @typedef {object} Change exactly one of `cells`, `comment` and `resolved` is set
  * @property {number} version
- * @property {string} id the client's own id of what it asked for; tells it that this is its own
+ * @property {string} id the client's own id of the request, by which it recognizes its own changes
  * @property {string} by user id, from the gateway
  * @property {string} traceId
  * @property {Record<string, string>} [cells] texts by cell
  * @property {Comment} [comment] a new one
- * @property {string} [resolved] id of a comment that is gone
+ * @property {string} [resolved] id of a resolved comment
  *
- * @typedef {object} ClientEvent what a client asked for, and who it is
+ * @typedef {object} ClientEvent a client's request and its sender
  * @property {string} event one of EVENTS
  * @property {unknown} data
  * @property {string} uid
@@ -47,12 +47,12 @@ const MAX_COMMENTS = 200
  * @property {number} timestamp ms since 1970
  */
 
-/** What a client asked for can't be done; the document is as it was. */
+/** The request cannot be carried out; the document is unchanged. */
 export class Refusal extends Error {
   /**
    * @param {string} code for programs
    * @param {string} message for people
-   * @param {string} [id] of what was asked for, if it had one
+   * @param {string} [id] of the request, if it had one
    */
   constructor (code, message, id) {
     super(message)
@@ -67,11 +67,11 @@ const EVENTS = { 'sheet:edit': edit, 'sheet:comment': comment, 'sheet:resolve': 
 
 /**
  * @param {string | undefined} event
- * @returns {event is keyof typeof EVENTS} whether it is for documents of this kind
+ * @returns {event is keyof typeof EVENTS} whether the event is for documents of this kind
  */
 export const isDocumentEvent = (event) => event !== undefined && Object.hasOwn(EVENTS, event)
 
-/** @returns {SheetDocument} what a document is before its first change */
+/** @returns {SheetDocument} a document before its first change */
 export function createDocument () {
   return {
     version: 0,
@@ -89,12 +89,12 @@ export function createDocument () {
 }
 
 /**
- * Does what a client asked for.
+ * Carries out a client's request.
  *
- * @param {SheetDocument} document it is changed
+ * @param {SheetDocument} document modified in place
  * @param {ClientEvent} asked
- * @returns {Change} what to tell everyone
- * @throws {Refusal} and the document is as it was
+ * @returns {Change} to publish
+ * @throws {Refusal} the document is unchanged then
  */
 export function applyEvent (document, { event, data, uid, traceId, timestamp }) {
   if (!isDocumentEvent(event)) throw new Refusal('unknown_event', `there is no event ${event}`)

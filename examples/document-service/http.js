@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 
 /**
  * `GET /documents/:guid` answers `{ document, position }`: a page shows the document and opens it in inkcast from that
- * position, so that it gets whatever has happened since. Changes that it has already (of a version that is not higher)
- * may come again.
+ * position, to get all later records. Changes that the page has already (their version is not higher) may be sent
+ * again.
  *
  * @param {object} dependencies
  * @param {string} dependencies.host
@@ -28,7 +28,7 @@ export function createHttp ({ host, port, read, position, log }) {
   async function answer (method, url) {
     const guid = guidOf(url)
     if (method !== 'GET' || guid === undefined) return { status: 404, body: { error: 'not_found' } }
-    // the position first: what comes between the two is in the document and comes again, rather than never
+    // position first: a record between the two reads is in the document and sent again, rather than lost
     const at = await position(guid)
     return { status: 200, body: { document: await read(guid), position: at } }
   }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Pause before trying again, ms: grows from the first to the second. */
+/** Delay between retries, ms: grows from the first to the second. */
 const PAUSE = { min: 100, max: 5000 }
-/** Longest wait for an answer, ms. */
+/** Timeout of an answer, ms. */
 const TIMEOUT = 15_000
 
 /** @typedef {{ info: (message: string) => void, error: (message: string) => void }} Log */
@@ -13,7 +13,7 @@ const TIMEOUT = 15_000
  * @param {object} settings
  * @param {string} settings.url
  * @param {string} [settings.token] one of API_TOKENS
- * @param {AbortSignal} settings.signal ends all waiting
+ * @param {AbortSignal} settings.signal ends all waits
  * @param {Log} settings.log
  */
 export function createInkcast ({ url, token, signal, log }) {
@@ -28,11 +28,10 @@ export function createInkcast ({ url, token, signal, log }) {
 
   return {
     /**
-     * Tries until it is published, once, however often it was tried. What inkcast refuses for good is logged and given
-     * up.
+     * Retries until it is published, exactly once. A permanent refusal by inkcast is logged, and the record is dropped.
      *
      * @param {import('./service.js').Outgoing} outgoing
-     * @returns {Promise<void>} rejects when the signal says stop
+     * @returns {Promise<void>} rejects when the signal aborts
      */
     async publish ({ to, event, value, key, traceId, timestamp }) {
       const path =
@@ -64,7 +63,7 @@ export function createInkcast ({ url, token, signal, log }) {
 
     /**
      * @param {string} guid
-     * @returns {Promise<{ epoch: string, offset: number } | null>} where the document's log ends; null: it has none yet
+     * @returns {Promise<{ epoch: string, offset: number } | null>} end of the document's log; null: there is none yet
      */
     async position (guid) {
       const answer = await call(`/v1/documents/${encodeURIComponent(guid)}/position`)
@@ -82,7 +81,7 @@ async function readProblem (answer) {
     return null
   }
   const { error } = /** @type {any} */ (await answer.json().catch(() => ({})))
-  // who sets a wrong token sets it right, and what waits is not lost by it
+  // a wrong token can be corrected: retry, so that nothing is lost
   return {
     retryable: answer.status === 401 || (error?.retryable ?? answer.status >= 500),
     text: error?.code ?? `status ${answer.status}`

@@ -43,7 +43,7 @@ const uplink = createUplink({
 
 async function stop () {
   await http.stop()
-  // what is in work is ended; it comes again
+  // aborts work in progress; Kafka delivers it again
   stopping.abort(new Error('the service stops'))
   await uplink.stop()
 }

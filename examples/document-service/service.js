@@ -1,39 +1,39 @@
 import { applyEvent, createDocument, isDocumentEvent, Refusal } from './document.js'
 
 /**
- * Between the uplink and the documents: does what clients asked for, in order, and tells everyone.
+ * Connects the uplink with the documents: carries out the requests of clients in order, and publishes the changes.
  *
- * What makes it safe to stop at any point, and to get the same records again after that:
- *   1. a document is saved together with what is to be published about it (`outbox`) and how far the uplink was read
- *     for it (`read`), before anything is published;
- *   2. what is in the outbox is published under a key that was saved with it, so that trying again publishes it once
- *      (inkcast's Idempotency-Key);
+ * Why it is safe to stop at any point, and to receive the same records again after that:
+ *   1. a document is saved together with the records to publish about it (`outbox`) and the uplink's progress (`read`),
+ *     before anything is published;
+ *   2. records of the outbox are published under a key that was saved with them, so that a retry publishes them once
+ *     (inkcast's Idempotency-Key);
  *   3. the uplink is committed only after that.
  *
  * @typedef {import('./document.js').SheetDocument} SheetDocument
  *
  * @typedef {object} Stored
  * @property {SheetDocument} document
- * @property {Outgoing[]} outbox saved, and perhaps not published yet
- * @property {Record<string, number>} read the last sequence that was done, by source
+ * @property {Outgoing[]} outbox saved, and possibly not published yet
+ * @property {Record<string, number>} read the last sequence that is done, by source
  *
  * @typedef {object} UplinkMessage
  * @property {string} guid
  * @property {string} event
- * @property {string} uid who sent it, from the gateway
+ * @property {string} uid sender, from the gateway
  * @property {string} sid its connection
  * @property {string} traceId
  * @property {number} timestamp ms since 1970
  * @property {Uint8Array} value
- * @property {(value: Uint8Array) => unknown} decode throws if it can't be read
- * @property {{ source: string, sequence: number }} [origin] where it came from, if it may come again; sequences of a
- *   source grow
+ * @property {(value: Uint8Array) => unknown} decode throws if it cannot be read
+ * @property {{ source: string, sequence: number }} [origin] where it came from, if it may be delivered again; sequences
+ *   of a source increase
  *
  * @typedef {object} Outgoing
  * @property {{ guid: string } | { sid: string }} to everyone who has a document open, or one connection
  * @property {string} event
  * @property {object} value
- * @property {string} key publishing it twice under this key publishes it once
+ * @property {string} key a record that is published twice under this key is published once
  * @property {string} traceId
  * @property {number} timestamp ms since 1970
  *
@@ -42,24 +42,24 @@ import { applyEvent, createDocument, isDocumentEvent, Refusal } from './document
  * @property {(guid: string, stored: Stored) => Promise<void>} save
  */
 
-/** Documents of which it is remembered what was published; of the others the last is published again, under its key. */
+/** Documents whose last published key is remembered; for others the last record is published again, under its key. */
 const REMEMBERED = 10_000
 
 /**
  * @param {object} dependencies
  * @param {Store} dependencies.store
- * @param {(outgoing: Outgoing) => Promise<void>} dependencies.publish resolves when it is published; tries again by
- *   itself, rejects when that is of no use
+ * @param {(outgoing: Outgoing) => Promise<void>} dependencies.publish resolves when it is published; retries by itself,
+ *   and rejects when retries are useless
  * @param {() => string} dependencies.newKey
  */
 export function createService ({ store, publish, newKey }) {
   /** @type {Map<string, string>} the last key that was published by this process, by document */
   const published = new Map()
-  /** @type {Map<string, Promise<unknown>>} the last piece of work of each document that has some */
+  /** @type {Map<string, Promise<unknown>>} the last queued task, by document */
   const working = new Map()
 
   /**
-   * One piece of work per document at a time, in order.
+   * Runs one task per document at a time, in order.
    * @template T
    * @param {string} guid
    * @param {() => Promise<T>} work
@@ -80,8 +80,8 @@ export function createService ({ store, publish, newKey }) {
   const load = async (guid) => await store.load(guid) ?? { document: createDocument(), outbox: [], read: {} }
 
   /**
-   * What was published is not saved: that would be a second write for each change, and whatever is published again has
-   * its key.
+   * Publishes the outbox, and does not save that it is published: that would be a second write for each change, and a
+   * record that is published again has its key.
    * @param {string} guid
    * @param {Stored} stored
    */
@@ -95,13 +95,13 @@ export function createService ({ store, publish, newKey }) {
   }
 
   /**
-   * Changes of one call are published as one record: while it is on its way the next ones gather.
+   * Changes of one call are published as one record; later ones collect during the publication.
    * @param {string} guid
    * @param {UplinkMessage[]} messages
    */
   async function work (guid, messages) {
     const stored = await load(guid)
-    // what an earlier life of this process may have left
+    // a crash may have left an unpublished outbox
     await publishOutbox(guid, stored)
     stored.outbox = []
     const changes = []
@@ -143,8 +143,8 @@ export function createService ({ store, publish, newKey }) {
 
   return {
     /**
-     * @param {UplinkMessage[]} messages in their order; those that are not for documents are passed over
-     * @returns {Promise<void>} resolves when all of it is saved and published
+     * @param {UplinkMessage[]} messages in their order; messages for other documents are skipped
+     * @returns {Promise<void>} resolves when all are saved and published
      */
     async receive (messages) {
       /** @type {Map<string, UplinkMessage[]>} */
@@ -159,8 +159,8 @@ export function createService ({ store, publish, newKey }) {
     },
 
     /**
-     * The document as it is now. What it was told of meanwhile may not be published yet; who reads the position of the
-     * log **before** this has in the document whatever the log had then.
+     * The current document. Its latest changes may not be published yet. A caller that reads the position of the log
+     * **before** this call has all records up to that position in the document.
      *
      * @param {string} guid
      * @returns {Promise<SheetDocument>}

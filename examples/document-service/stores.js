@@ -5,14 +5,13 @@ import { join } from 'node:path'
 /** @typedef {import('./service.js').Store} Store */
 
 /**
- * Each document as a JSON file. A product has a database here; what the service needs of it is that a save is whole or
- * not there at all.
+ * Stores each document as a JSON file. A product has a database here; the service requires that a save is atomic.
  *
  * @param {{ directory: string }} settings
  * @returns {Store & { start: () => Promise<unknown> }}
  */
 export function createFileStore ({ directory }) {
-  // a guid may hold characters that a file's name may not
+  // a guid may contain characters that are not allowed in file names
   const fileOf = (/** @type {string} */ guid) =>
     join(directory, `${createHash('sha256').update(guid).digest('hex').slice(0, 32)}.json`)
   return {
@@ -30,7 +29,7 @@ export function createFileStore ({ directory }) {
       const handle = await open(`${file}.new`, 'w')
       try {
         await handle.writeFile(JSON.stringify({ guid, stored }))
-        await handle.datasync() // published is only what a power cut leaves there
+        await handle.datasync() // only a change that survives a power loss may be published
       } finally {
         await handle.close()
       }
@@ -40,9 +39,9 @@ export function createFileStore ({ directory }) {
 }
 
 /**
- * In memory, for trying out and for tests.
+ * A store in memory, for demos and tests.
  *
- * @param {{ max?: number }} [settings] documents it takes, default 1,000
+ * @param {{ max?: number }} [settings] maximum number of documents, default 1,000
  * @returns {Store}
  */
 export function createMemoryStore ({ max = 1000 } = {}) {

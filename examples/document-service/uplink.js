@@ -1,19 +1,16 @@
 import { decode as decodeMsgpack } from '@msgpack/msgpack'
 import kafkajs from 'kafkajs'
 
-/** Partitions that are worked on at the same time: one slow document holds up those of its partition only. */
+/** Partitions processed at the same time: a slow document delays only those of its partition. */
 const CONCURRENCY = 4
-/** Pause between two heartbeats while a batch is worked on, ms. */
+/** Interval of heartbeats while a batch is processed, ms. */
 const HEARTBEAT = 2000
-/**
- * Without a heartbeat for so long, Kafka gives the partitions of a member to others: so long a crash keeps its
- * documents waiting, ms.
- */
+/** Time without a heartbeat after which Kafka reassigns a member's partitions, ms: the delay after a crash. */
 const SESSION_TIMEOUT = 10_000
 
 /**
- * Reads what clients send: docs/kafka.md, "Uplink headers". A record's offset is committed when `receive` has resolved
- * for it, so after a crash some come again.
+ * Reads the messages of clients: docs/kafka.md, "Uplink headers". A record's offset is committed when `receive` has
+ * resolved for it, so some records are delivered again after a crash.
  *
  * @param {object} dependencies
  * @param {string[]} dependencies.brokers
@@ -23,7 +20,7 @@ const SESSION_TIMEOUT = 10_000
  * @param {import('./inkcast.js').Log} dependencies.log
  */
 export function createUplink ({ brokers, topic, groupId, receive, log }) {
-  // without end: a broker that is away comes back, and there is nothing else to do here
+  // retry without end: this service can do nothing without Kafka
   const kafka = new kafkajs.Kafka({
     clientId: 'document-service',
     brokers,
@@ -42,7 +39,7 @@ export function createUplink ({ brokers, topic, groupId, receive, log }) {
   })
 
   return {
-    /** @returns {Promise<void>} when it has partitions to read */
+    /** @returns {Promise<void>} resolves when it has partitions to read */
     async start () {
       const joined = new Promise((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve))
       await consumer.connect()
@@ -67,7 +64,7 @@ export function createUplink ({ brokers, topic, groupId, receive, log }) {
 /**
  * @param {import('kafkajs').KafkaMessage} message
  * @param {string} source
- * @returns {import('./service.js').UplinkMessage[]} empty for what is no message of a client about a document
+ * @returns {import('./service.js').UplinkMessage[]} empty if it is not a client's message about a document
  */
 function toMessage ({ headers = {}, value, offset }, source) {
   const header = (/** @type {string} */ name) => headers[name]?.toString()

@@ -1,6 +1,6 @@
 /**
- * A client that speaks msgpack: less to send, and binary as it is. JSON clients of the same document get binary as
- * attachments.
+ * A client that uses msgpack: fewer bytes, and binary without conversion. JSON clients of the same document receive
+ * binary as attachments.
  *
  *   npm install inkcast socket.io-client socket.io-msgpack-parser
  *   node examples/msgpack/client.js [URL of the gateway]
@@ -17,5 +17,5 @@ doc.on('stroke', ({ colour, points }) => {
   console.log(colour, new Float32Array(new Uint8Array(points).buffer))
   client.close()
 })
-// an ArrayBuffer: the parser of browsers takes a typed array for an object
+// an ArrayBuffer: the parser for browsers treats a typed array as an object
 await doc.send({ colour: 'red', points: new Float32Array([0.5, 1.5, 2.25]).buffer }, { event: 'stroke' })

@@ -1,6 +1,6 @@
 /**
- * Follows a document and prints its records. Where it is in the log is kept in a file, so that it goes on there after a
- * restart.
+ * Follows a document and prints its records. Its position in the log is stored in a file, so that the program resumes
+ * there after a restart.
  *
  *   node examples/node/follow.js GUID [URL of the gateway] [file for the position]
  */
@@ -15,16 +15,16 @@ client.on('state', (state, reason) => console.error(state, reason?.message ?? ''
 const doc = await client.open(guid, { position: load() })
 console.error(`${guid} is open`)
 doc.on('joined', ({ position }) => {
-  if (load() === null) save(position) // for the first time: what comes from now on is not to be missed
+  if (load() === null) save(position) // the first time: a restart must not miss records from here on
 })
 doc.on('message', (payload, { epoch, offset }) => {
   console.log(JSON.stringify({ offset, payload }))
-  // when it has been dealt with: what is lost in between comes again. doc.position would be ahead of what has arrived
-  // and waits
+  // save after processing: a record that a crash interrupts is sent again. doc.position would be ahead, because it
+  // includes records that are still held
   if (epoch !== undefined && offset !== undefined) save({ epoch, offset })
 })
 doc.on('resync', ({ position, reason }) => {
-  console.error(`what was missed is not in the log any more (${reason}): a service would read the document anew`)
+  console.error(`missed records are no longer in the log (${reason}): a service would read the document again`)
   save(position)
 })
 doc.on('closed', (error) => {

@@ -14,7 +14,8 @@ public class Producer {
     String guid = args[1];
     Map<String, Object> settings = Map.of("bootstrap.servers", brokers);
     try (var producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer())) {
-      // the key is the guid, so that a document's records keep their order; headers say what to do, the value is passed on as it is
+      // the key is the guid, so that a document's records keep their order; inkcast reads the headers only and passes
+      // the value on unchanged
       var record = new ProducerRecord<>("documents.downlink", guid, args[2]);
       record.headers().add("x-operator", "broadcast".getBytes());
       record.headers().add("x-guid", guid.getBytes());

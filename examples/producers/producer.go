@@ -21,7 +21,8 @@ func main() {
 	}
 	defer client.Close()
 
-	// the key is the guid, so that a document's records keep their order; headers say what to do, the value is passed on as it is
+	// the key is the guid, so that a document's records keep their order; inkcast reads the headers only and passes the
+	// value on unchanged
 	record := &kgo.Record{
 		Topic: "documents.downlink",
 		Key:   []byte(guid),

@@ -18,7 +18,8 @@ def done(error, message):
     print(f"partition {message.partition()}, offset {message.offset()}")
 
 
-# the key is the guid, so that a document's records keep their order; headers say what to do, the value is passed on as it is
+# the key is the guid, so that a document's records keep their order; inkcast reads the headers only and passes the
+# value on unchanged
 producer.produce(
     "documents.downlink",
     key=guid,

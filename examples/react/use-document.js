@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 
 /**
- * Opens a document while the component is there, and calls `onMessage` with each record.
+ * Opens a document while the component is mounted, and calls `onMessage` with each record.
  * @returns the document, null until it is open
  */
 export function useDocument (client, guid, onMessage) {
@@ -14,7 +14,7 @@ export function useDocument (client, guid, onMessage) {
       opened.on('message', (payload, meta) => newest.current(payload, meta))
       setDoc(opened)
     }, (error) => console.error(`${guid} cannot be opened: ${error.message}`))
-    return () => { opening.then((opened) => opened.close(), () => {}) } // also where it was not open yet
+    return () => { opening.then((opened) => opened.close(), () => {}) } // even if it is not open yet
   }, [client, guid])
   return doc?.guid === guid ? doc : null
 }
