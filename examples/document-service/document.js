@@ -118,7 +118,7 @@ function edit (document, { cells }, { id }) {
   for (const [cell, text] of entries) {
     if (!isCell(cell)) throw new Refusal('no_such_cell', 'there is no such cell', id)
     if (typeof text !== 'string') throw new Refusal('bad_data', 'the text of a cell must be a string', id)
-    if (text.length > LIMITS.text) throw new Refusal('too_long', `a cell takes ${LIMITS.text} characters`, id)
+    if (text.length > LIMITS.text) throw new Refusal('too_long', `a cell has at most ${LIMITS.text} characters`, id)
   }
   for (const [cell, text] of entries) {
     if (text === '') delete document.cells[cell]
@@ -140,7 +140,7 @@ function comment (document, { text, name, color, cell }, { id, timestamp }) {
     throw new Refusal('bad_data', 'color must be like #1d3557', id)
   if (cell !== undefined && !isCell(cell)) throw new Refusal('no_such_cell', 'there is no such cell', id)
   if (document.comments.some((other) => other.id === id))
-    throw new Refusal('bad_data', 'a comment with this id is there already', id)
+    throw new Refusal('bad_data', 'a comment with this id exists already', id)
   const made = { id, text, name, color, at: timestamp, ...(cell === undefined ? {} : { cell }) }
   document.comments.push(made)
   if (document.comments.length > MAX_COMMENTS) document.comments.shift()
@@ -154,7 +154,7 @@ function comment (document, { text, name, color, cell }, { id, timestamp }) {
  */
 function resolve (document, { comment }, { id }) {
   const index = document.comments.findIndex((other) => other.id === comment)
-  if (index === -1) throw new Refusal('no_such_comment', 'this comment is gone already', id)
+  if (index === -1) throw new Refusal('no_such_comment', 'this comment was resolved already', id)
   const [{ id: resolved }] = document.comments.splice(index, 1)
   return { resolved }
 }

@@ -3,15 +3,15 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sirv from 'sirv'
 
-/** Where pages find the client; without a bundler there is nobody who knows what `socket.io-client` means. */
+/** The module `/client/io.js` for pages: without a bundler they cannot resolve `socket.io-client`. */
 const LIBRARY = 'export { io } from \'./socket.io.esm.min.js\'\n'
 
 /**
- * The client for pages without a build step, in development only: `client/` as it is, with the bundles of
- * socket.io-client beside it. `import { connect } from '/client/index.js'`.
+ * Serves the client to pages without a build step, in development only: the files of `client/`, and the bundles of
+ * socket.io-client beside them. `import { connect } from '/client/index.js'`.
  *
- * @returns {(req: import('http').IncomingMessage, res: import('http').ServerResponse, next: () => void) => void} takes
- *   paths below /client
+ * @returns {(req: import('http').IncomingMessage, res: import('http').ServerResponse, next: () => void) => void}
+ *   handles paths below /client
  */
 export function createClientFiles () {
   const modules = sirv(fileURLToPath(new URL('../../client/', import.meta.url)), { dev: true })

@@ -1,14 +1,14 @@
 import { fetchJson } from '../common/fetch-json.js'
 
-/** For an answer, ms. */
+/** Timeout of an answer, ms. */
 const TIMEOUT = 10_000
 const MAX_BYTES = 1_048_576
 
 /**
- * Documents of the service in examples/document-service, where it runs as a program of its own.
+ * Loads documents from the service of examples/document-service, which runs as a separate program.
  *
  * @param {{ url: string }} settings
- * @returns {import('./embedded-documents.js').LoadDocument} rejects when the service is not there
+ * @returns {import('./embedded-documents.js').LoadDocument} rejects when the service is unavailable
  */
 export function createDocumentsOverHttp ({ url }) {
   const base = url.replace(/\/+$/, '')

@@ -5,11 +5,11 @@ import { newTraceId } from '../wire/headers.js'
 import { decodeMsgpack } from '../wire/msgpack.js'
 
 /**
- * What the demo page loads: a document, and where the log stood before it was read.
+ * The data that the demo page loads: a document, and the end of its log before it was read.
  * @typedef {object} LoadedDocument
  * @property {object} document
  * @property {import('../wire/position.js').Position | null} position
- * @property {boolean} [kept] false: nobody keeps the document, pages pass their changes on to each other
+ * @property {boolean} [kept] false: no service stores the document, pages exchange their changes directly
  */
 /** @typedef {(guid: string) => Promise<LoadedDocument>} LoadDocument */
 
@@ -17,11 +17,11 @@ import { decodeMsgpack } from '../wire/msgpack.js'
 const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
 
 /**
- * The document service of examples/document-service within this process, for the demo in embedded mode: it gets from
- * the uplink what is about its documents, everything else goes the way it would go without it.
+ * The document service of examples/document-service within this process, for the demo in embedded mode: it receives its
+ * own events from the uplink; all other records are passed on.
  *
  * @param {object} dependencies
- * @param {import('../uplink/contract.js').Uplink} dependencies.uplink where everything else goes
+ * @param {import('../uplink/contract.js').Uplink} dependencies.uplink for all other records
  * @param {Pick<import('../publish/publisher.js').Publisher, 'publish'>} dependencies.publisher
  * @param {Pick<import('../bus/contract.js').Bus, 'positions'>} dependencies.bus
  * @returns {{ uplink: import('../uplink/contract.js').Uplink, load: LoadDocument }}
@@ -66,7 +66,7 @@ export function createEmbeddedDocuments ({ uplink, publisher, bus }) {
 }
 
 /**
- * Where there is no document service: each page begins with the document as it was at first.
+ * Used without a document service: each page begins with the initial document.
  * @type {LoadDocument}
  */
 export const loadUnkept = async () => ({ document: createDocument(), position: null, kept: false })

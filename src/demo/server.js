@@ -4,17 +4,17 @@ import { isId } from '../wire/publication.js'
 import { createClientFiles } from './client-files.js'
 import { notFound } from '../engine/http.js'
 
-// `connect-src` names the schemes because browsers do not all take 'self' for a WebSocket to the same host
+// `connect-src` names the schemes because some browsers do not accept 'self' for a WebSocket to the same host
 const POLICY =
   'default-src \'self\'; connect-src \'self\' ws: wss:; img-src \'self\' data:; base-uri \'none\'; form-action \'self\'; frame-ancestors \'none\''
 
 /**
- * The demo page at `/`, the client it loads at `/client/`, and its documents at `/documents/`; in development only.
+ * Serves the demo page at `/`, its client at `/client/`, and its documents at `/documents/`; in development only.
  *
  * @param {object} options
- * @param {string} options.apiUrl where the page says to publish
- * @param {boolean} options.needsToken whether that needs a token
- * @param {(guid: string) => Promise<object>} options.loadDocument rejects when there is no service that has it
+ * @param {string} options.apiUrl URL of the api, shown on the page
+ * @param {boolean} options.needsToken whether the api needs a token
+ * @param {(guid: string) => Promise<object>} options.loadDocument rejects when the document service is unavailable
  * @param {import('../common/log.js').Log} options.log
  * @returns {import('http').RequestListener}
  */
@@ -30,7 +30,7 @@ export function createDemo ({ apiUrl, needsToken, loadDocument, log }) {
     try {
       json(res, 200, JSON.stringify(await loadDocument(guid)))
     } catch (error) {
-      log.debug({ err: error }, 'the document service does not answer')
+      log.debug({ err: error }, 'the document service does not respond')
       json(res, 503, '{"error":"unavailable"}')
     }
   }

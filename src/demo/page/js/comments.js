@@ -1,17 +1,17 @@
 import { arrange, byId, h } from './dom.js'
 
-/** Messages from outside that are shown beside the comments; the oldest go. */
+/** Maximum messages from outside that are shown with the comments; the oldest are dropped. */
 const MAX_MESSAGES = 20
 
 /**
- * Comments of the document, and what somebody published from outside.
+ * Comments of the document, and messages published from outside.
  *
  * @param {object} dependencies
  * @param {import('./model.js').Model} dependencies.model
  * @param {import('./me.js').Me} dependencies.me
  * @param {(event: string, data: object) => Promise<unknown>} dependencies.send
  * @param {() => string} dependencies.newId
- * @param {() => string | null} dependencies.selected what a comment is about
+ * @param {() => string | null} dependencies.selected the cell that a new comment is about
  * @param {(cell: string) => void} dependencies.onShow
  */
 export function createComments ({ model, me, send, newId, selected, onShow }) {
@@ -54,7 +54,7 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
     cell = chosen
     about.hidden = chosen === null
     about.textContent = chosen === null ? '' : `about ${chosen} ✕`
-    about.setAttribute('aria-label', `About cell ${chosen}; take that off`)
+    about.setAttribute('aria-label', `About cell ${chosen}; remove`)
   }
 
   /** @param {string} text */
@@ -123,7 +123,7 @@ export function createComments ({ model, me, send, newId, selected, onShow }) {
 
   return {
     /**
-     * A record that is no change of the document: somebody published to it directly.
+     * Shows a record that is not a change of the document, but was published to it directly.
      * @param {unknown} payload
      * @param {{ traceId?: string, offset?: number }} meta
      */

@@ -1,17 +1,17 @@
 import { byId, h, oncePerFrame, withPauses } from './dom.js'
 
-/** How long a pointer that does not move stays, ms. */
+/** Time after which an idle pointer disappears, ms. */
 const STAYS = 8000
-/** Between two signals of a moving pointer, ms: with few people, and for each of many. */
+/** Delay between two signals of a moving pointer, ms: minimum, and per person if there are many. */
 const PAUSE = 40
 const PAUSE_PER_PERSON = 4
-/** With more people than this, pointers have no names. */
+/** With more people than this, pointers are shown without names. */
 const CROWD = 15
-/** Selections are told again to who comes, together for those who come within this, ms. */
+/** Maximum delay before the selection is sent again to newcomers, ms; one signal serves all who come within it. */
 const TELL_AGAIN = 1500
 
 /**
- * Pointers and selections of the others, with their names. They are signals: passed on at once, kept nowhere.
+ * Pointers and selections of the others, with their names. They are signals: sent at once, never stored.
  *
  * @param {object} dependencies
  * @param {ReturnType<typeof import('./sheet.js').createSheet>} dependencies.sheet
@@ -24,7 +24,7 @@ export function createCursors ({ sheet, people, signal }) {
    * @typedef {{ x: number, y: number, at: number, pointer: { element: HTMLElement, name: HTMLElement } | null, cell:
    *   string | null }} Cursor
    */
-  /** @type {Map<string, Cursor>} by connection id; of no more than are here */
+  /** @type {Map<string, Cursor>} by connection id; bounded by the people present */
   const cursors = new Map()
   /** @type {Set<string>} */
   const moved = new Set()
@@ -56,7 +56,7 @@ export function createCursors ({ sheet, people, signal }) {
   }
 
   const draw = oncePerFrame(() => {
-    // before anything is written: in between, each reading would lay out the page anew
+    // read the size before any write: a read after a write would force another layout
     const { offsetWidth: width, offsetHeight: height } = sheet.table
     for (const connection of moved) {
       const cursor = cursors.get(connection)
@@ -128,7 +128,7 @@ export function createCursors ({ sheet, people, signal }) {
       select()
     },
 
-    /** Somebody came who does not know our selection. */
+    /** Sends the selection again, because a newcomer does not know it. */
     tellAgain () {
       if (selected === null || telling !== 0) return
       telling = setTimeout(() => {

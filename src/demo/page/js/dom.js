@@ -45,8 +45,8 @@ export function byId (id, type = /** @type {any} */ (HTMLElement)) {
 }
 
 /**
- * Makes a list hold these items in this order. What is there already is not touched: it would lose the focus, and begin
- * its animation anew.
+ * Makes a list contain these items in this order. Items in place are not touched: they would lose the focus and restart
+ * their animation.
  *
  * @param {Element} list
  * @param {Element[]} items
@@ -58,7 +58,7 @@ export function arrange (list, items) {
 }
 
 /**
- * Many changes, one drawing: calls at most once per frame.
+ * Combines many changes into one drawing: calls at most once per frame.
  * @param {() => void} draw
  * @returns {() => void}
  */
@@ -75,10 +75,10 @@ export function oncePerFrame (draw) {
 }
 
 /**
- * Calls at most once per pause, and always with the last arguments.
+ * Calls at most once per pause, always with the latest arguments.
  * @template {any[]} A
  * @param {(...args: A) => void} call
- * @param {() => number} pause ms, as it is at the time
+ * @param {() => number} pause current pause, ms
  * @returns {(...args: A) => void}
  */
 export function withPauses (call, pause) {

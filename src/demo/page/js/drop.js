@@ -1,11 +1,11 @@
 import { byId } from './dom.js'
 
-/** How long the page stays away, s. */
+/** Time without a connection, s. */
 const AWAY = 4
 
 /**
- * The button that cuts the connection and then counts what came after: every record has a number, so it can be shown
- * that none is missing.
+ * The button that cuts the connection and then counts the records of that time: every record has a number, so it can be
+ * shown that none is missing.
  *
  * @param {object} dependencies
  * @param {any} dependencies.client
@@ -30,15 +30,15 @@ export function createDrop ({ client, doc }) {
   function count (seconds) {
     story.dataset.result = 'away'
     story.textContent = seconds > 0
-      ? `Cut at record ${away?.from.offset}. Back in ${seconds} s: meanwhile, others go on.`
-      : 'Coming back…'
+      ? `Cut at record ${away?.from.offset}. Reconnecting in ${seconds} s, while others continue.`
+      : 'Reconnecting…'
     if (seconds > 0) timer = setTimeout(() => count(seconds - 1), 1000)
   }
 
   doc.on('resync', () =>
     end(
       'resynced',
-      'The gap was too long for the log, so the page has loaded the document again: nothing is missing either.'
+      'The gap was too long for the log, so the page has loaded the document again: nothing is missing.'
     )
   )
   doc.on('joined', (/** @type {{ position: { epoch: string, offset: number } }} */ { position }) => {
@@ -51,7 +51,7 @@ export function createDrop ({ client, doc }) {
     end(
       missed === 0 ? 'whole' : 'missed',
       due === 0
-        ? 'Back. Nothing happened meanwhile; bring in guests, or type in another tab, and try again.'
+        ? 'Back. There was no record meanwhile; bring in guests, or type in another tab, and try again.'
         : `Back: ${caught} ${caught === 1 ? 'record' : 'records'} caught up (${from.offset + 1} to ${position.offset}), ${missed} missed.`
     )
   })
@@ -67,7 +67,7 @@ export function createDrop ({ client, doc }) {
   }
 
   return {
-    /** @param {number | undefined} offset of a record that has come */
+    /** @param {number | undefined} offset of a received record */
     record (offset) { if (offset !== undefined) away?.seen.add(offset) }
   }
 }

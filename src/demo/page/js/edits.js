@@ -1,11 +1,11 @@
-/** How many cells go in one request; the document service takes no more. */
+/** Maximum cells per request; the document service accepts no more. */
 const AT_ONCE = 60
-/** Before what could not be sent is tried again, ms. */
+/** Delay before a failed request is sent again, ms. */
 const PAUSE = 1000
 
 /**
- * Sends what is typed, letter by letter: the first at once, and while it is on its way the next ones gather, so that a
- * slow connection gets fewer and larger requests rather than a queue.
+ * Sends typed text, letter by letter: the first letter at once; further ones collect during a request, so that a slow
+ * connection sends fewer and larger requests instead of a queue.
  *
  * @param {object} dependencies
  * @param {import('./model.js').Model} dependencies.model
@@ -29,7 +29,7 @@ export function createEdits ({ model, send, newId, onSent }) {
         try {
           await send('sheet:edit', { id, cells: Object.fromEntries(waiting.map(([cell, { text }]) => [cell, text])) })
         } catch (error) {
-          // perhaps it was taken: sending the same text again does no harm
+          // the request may have been accepted: sending the same text again does no harm
           for (const [, pending] of waiting) pending.id = null
           if (/** @type {any} */ (error).retryable !== true) return giveUp(waiting)
           await new Promise((resolve) => setTimeout(resolve, PAUSE))

@@ -1,12 +1,12 @@
 import { byId } from './dom.js'
 
-/** How many come with each click, and at most. */
+/** Guests per click, and at most. */
 const STEP = 3
 const MAX = 12
 
 /**
- * Guests who type, point and comment, each with a connection of its own, so that there is something to see for who is
- * alone. They live in a worker: what they do costs this page nothing but what it receives.
+ * Guests who type, point and comment, each with its own connection, so that a single visitor sees something. They run
+ * in a worker: they cost this page only the records that it receives.
  *
  * @param {{ guid: string }} settings
  */

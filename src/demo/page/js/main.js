@@ -19,7 +19,7 @@ const query = new URLSearchParams(location.search)
 const guid = query.get('document') || 'demo'
 const me = whoAmI()
 let requests = 0
-/** Says who asked for a change, and which one it was. A page that is loaded anew begins anew, so the time is in it. */
+/** Id of a request: its sender and a number. A reloaded page counts from the start, so the time is included. */
 const newId = () => `${me.id}:${Date.now().toString(36)}${(++requests).toString(36)}`
 const personOf = (/** @type {string} */ id) => id.slice(0, id.lastIndexOf(':'))
 
@@ -27,7 +27,7 @@ const personOf = (/** @type {string} */ id) => id.slice(0, id.lastIndexOf(':'))
 let link = null
 /** @type {string | null} */
 let lastCell = null
-/** What the others see of us. @type {Record<string, any>} */
+/** The presence state that others see. @type {Record<string, any>} */
 let state = { ...me }
 
 const model = new Model()
@@ -60,7 +60,7 @@ const stage = createStage({ model, people, signal, tell: (presenting) => setStat
 /** @param {Record<string, any>} change */
 function setState (change) {
   state = { ...state, ...change }
-  // told again with the next connection
+  // sent again with the next connection
   link?.doc.setState(JSON.parse(JSON.stringify(state))).catch(() => {})
 }
 
@@ -80,7 +80,7 @@ const settings = await fetch('/settings.json').then((answer) => answer.json())
 createTerminal({ guid, ...settings })
 createGuests({ guid })
 
-/** @param {string} text '' takes it away */
+/** @param {string} text '' hides the message */
 function tellProblem (text) {
   const problem = byId('problem')
   problem.hidden = text === ''
@@ -117,7 +117,7 @@ function arrived ({ offset }) {
 }
 
 doc.on('sheet:changes', ({ changes }, meta) => apply(changes, meta))
-// without a document service what others sent comes as it is
+// without a document service the events of others arrive unchanged
 doc.on('sheet:edit', ({ id, cells }, meta) => apply([{ id, cells }], meta))
 doc.on('sheet:comment', ({ id, text, name, color, cell }, meta) =>
   apply([{ id, comment: { id, text, name, color, cell, at: meta.ts } }], meta)
@@ -145,7 +145,7 @@ doc.on('presence', ({ joined }) => {
   people.update()
   if (joined.length > 0) cursors.tellAgain()
 })
-/** Why the join under way could not go on from where this page was. */
+/** Why the current join could not resume from this page's position. */
 let gap = ''
 doc.on('resync', ({ reason }) => {
   gap = ` (${reason})`

@@ -1,4 +1,4 @@
-/** Dark enough for white text (WCAG AA), and apart from each other. */
+/** Dark enough for white text (WCAG AA), and easy to tell apart. */
 export const COLORS = [
   '#b3202c',
   '#1f6f50',
@@ -31,7 +31,7 @@ const SECOND = ['Badger', 'Crane', 'Falcon', 'Fox', 'Heron', 'Lynx', 'Marten', '
 const KEY = 'inkcast demo me'
 
 /**
- * Who sits in front of this tab: kept over reloads, and another one in each tab, so that two tabs are two people.
+ * The person in this tab: kept over reloads, and different in each tab, so that two tabs are two people.
  *
  * @typedef {{ id: string, name: string, color: string }} Me
  * @returns {Me}
@@ -51,7 +51,7 @@ export function whoAmI () {
 
 /** @param {Me} me */
 export function keep (me) {
-  try { sessionStorage.setItem(KEY, JSON.stringify(me)) } catch {} // then it is forgotten with the page
+  try { sessionStorage.setItem(KEY, JSON.stringify(me)) } catch {} // without storage it lasts as long as the page
 }
 
 /** @returns {Me | null} */

@@ -1,6 +1,6 @@
 /**
- * The document as this page knows it: what the document service has confirmed, and on top of it what was typed here and
- * is on its way.
+ * The document as this page knows it: the state confirmed by the document service, and on top of it text that was typed
+ * here and is not confirmed yet.
  *
  * @typedef {{ id: string, text: string, name: string, color: string, at: number, cell?: string }} Comment
  * @typedef {{ version?: number, id: string, by?: string, cells?: Record<string, string>, comment?: Comment, resolved?:
@@ -16,7 +16,7 @@ export class Model extends EventTarget {
   comments = []
   /** @type {Map<string, Pending>} by cell */
   pending = new Map()
-  /** Changes that came again and were not applied twice. */
+  /** Changes that were received again and not applied twice. */
   duplicates = 0
 
   /** @param {{ version: number, title: string, cells: Record<string, string>, comments: Comment[] }} document */
@@ -25,13 +25,13 @@ export class Model extends EventTarget {
     this.title = title
     this.cells = new Map(Object.entries(cells))
     this.comments = comments
-    // what was sent is in there, or comes
+    // a request that was sent is in the document already, or its change will arrive
     for (const [cell, { id }] of this.pending) if (id !== null) this.pending.delete(cell)
     this.dispatchEvent(new Event('load'))
     this.dispatchEvent(new Event('comments'))
   }
 
-  /** @param {string} cell @returns {string} what is to be seen there */
+  /** @param {string} cell @returns {string} the text to show */
   text (cell) { return this.pending.get(cell)?.text ?? this.cells.get(cell) ?? '' }
 
   /** @param {string} cell @param {string} text typed here */
@@ -39,11 +39,11 @@ export class Model extends EventTarget {
 
   /**
    * @param {Change[]} changes
-   * @returns {boolean} false: one is missing before these, and the document has to be loaded again
+   * @returns {boolean} false: a change before these is missing, and the document has to be loaded again
    */
   apply (changes) {
     for (const change of changes) {
-      // without a version there is no document service, and what comes is what others did
+      // without a version there is no document service, and the change is another client's own event
       if (change.version !== undefined) {
         if (change.version <= this.version) {
           this.#confirm(change)
@@ -71,12 +71,12 @@ export class Model extends EventTarget {
       this.dispatchEvent(new CustomEvent('comments', { detail: { comment } }))
   }
 
-  /** @param {Change} change what was typed here is on its way no longer */
+  /** @param {Change} change text in it that was typed here is confirmed */
   #confirm ({ id, cells = {} }) {
     for (const cell of Object.keys(cells)) if (this.pending.get(cell)?.id === id) this.pending.delete(cell)
   }
 
-  /** What was asked for under this id was refused: what was confirmed is seen again. @param {string} id */
+  /** Handles the refusal of a request: the confirmed text is shown again. @param {string} id */
   refuse (id) {
     const cells = []
     for (const [cell, pending] of this.pending) {

@@ -1,10 +1,10 @@
 import { arrange, byId, h, oncePerFrame } from './dom.js'
 
-/** Avatars that are shown; the others are a number. */
+/** Maximum avatars; the others are shown as a number. */
 const SHOWN = 7
 
 /**
- * Who is here, from the presence of the document: each connection has told who sits there.
+ * The people present, from the presence of the document: each connection has published its person.
  *
  * @typedef {{ id: string, name: string, color: string, presenting?: { slide: number }, connection: string }} Person
  */
@@ -26,14 +26,14 @@ export class People extends EventTarget {
     this.draw = oncePerFrame(() => this.#draw())
   }
 
-  /** What the gateway says has changed. */
+  /** Applies a change of the presence. */
   update () {
     this.#byConnection.clear()
     // a user of several tabs is one member with several connections
     for (const { id: connection, state } of [...this.presence().values()].flatMap(
       (member) => member.connections ?? [member]
     )) {
-      // a state is whatever its client says: take from it only what fits
+      // clients can put anything into a state: use only valid fields
       if (typeof state?.id !== 'string' || typeof state.name !== 'string' || !/^#[0-9a-f]{6}$/.test(state.color))
         continue
       const { id, name, color, presenting } = state

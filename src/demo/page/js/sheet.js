@@ -6,13 +6,14 @@ const MAX_TEXT = 200
 const COLUMN_NAMES = ['task', 'owner', 'hours', 'status', 'note']
 
 /**
- * The sheet: a table of text fields, so that keyboards, screen readers and phones know what to do.
+ * The sheet: a table of text fields, which keyboards, screen readers and phones support.
  *
  * @param {object} dependencies
  * @param {import('./model.js').Model} dependencies.model
  * @param {(cell: string, text: string) => void} dependencies.onType
  * @param {(cell: string | null) => void} dependencies.onSelect
- * @param {(id: string) => string | undefined} dependencies.colorOf who asked for a change, by its id
+ * @param {(id: string) => string | undefined} dependencies.colorOf color of the person who requested a change, by its
+ *   id
  */
 export function createSheet ({ model, onType, onSelect, colorOf }) {
   /** @type {Map<string, HTMLInputElement>} */
@@ -93,7 +94,7 @@ export function createSheet ({ model, onType, onSelect, colorOf }) {
     const field = fields.get(cell)
     if (field === undefined) return
     const text = model.text(cell)
-    // setting the value would move the caret of who is typing there
+    // setting the value would move the caret of the person who types there
     if (field.value !== text) field.value = text
     dress(cell)
   }

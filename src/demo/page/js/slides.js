@@ -1,8 +1,7 @@
 import { h } from './dom.js'
 
 /**
- * What is presented: four slides, drawn from the document as it is at the moment, so that an edit shows on the slide as
- * well.
+ * The presentation: four slides, drawn from the current document, so that edits show on the slides as well.
  *
  * @typedef {object} Source
  * @property {import('./model.js').Model} model
@@ -74,7 +73,7 @@ function voices ({ model }) {
     { class: 'slide voices' },
     h('h2', {}, 'What people say'),
     ...(model.comments.length === 0
-      ? [h('p', {}, 'Nobody has said anything yet.')]
+      ? [h('p', {}, 'There are no comments yet.')]
       : model.comments
           .slice(-4)
           .reverse()
@@ -89,14 +88,14 @@ function voices ({ model }) {
 function route () {
   const stops = [
     ['A browser', 'doc:send'],
-    ['Gateway', 'who may, how much'],
+    ['Gateway', 'access and limits'],
     ['Kafka', 'documents.uplink'],
-    ['Document service', 'checks and keeps'],
+    ['Document service', 'checks and stores'],
     ['The log', 'offset + 1'],
     ['Everyone', 'one frame for all']
   ]
   return h('article', { class: 'slide route' },
-    h('h2', {}, 'The way of a change'),
+    h('h2', {}, 'The path of a change'),
     h('ol', {}, ...stops.map(([name, what]) => h('li', {}, h('strong', {}, name), h('span', {}, what)))),
-    h('p', {}, 'A client that was away says which offset it has, and gets the rest.'))
+    h('p', {}, 'A client that reconnects sends its offset and gets the rest.'))
 }

@@ -1,14 +1,14 @@
 import { byId, oncePerFrame, withPauses } from './dom.js'
 import { SLIDES } from './slides.js'
 
-/** How long a laser point that does not move stays, ms. */
+/** Time after which an idle laser point disappears, ms. */
 const LASER_STAYS = 1500
-/** Between two signals of the laser, ms. */
+/** Delay between two signals of the laser, ms. */
 const LASER_PAUSE = 33
 
 /**
- * Presenting and following. Who presents says so in the presence state, with the slide: whoever comes later sees it at
- * once, and when the presenter's connection ends for good, so does the presentation. The laser is a signal.
+ * Presenting and following. A presenter's slide is in the presence state: newcomers see it at once, and when the
+ * presenter's connection ends permanently, so does the presentation. The laser is a signal.
  *
  * @param {object} dependencies
  * @param {import('./model.js').Model} dependencies.model
@@ -21,12 +21,12 @@ export function createStage ({ model, people, tell, signal }) {
   const screen = byId('slide')
   const laser = byId('laser')
   /**
-   * What this page does: null, present, or follow somebody.
+   * The role of this page; null: neither presenting nor following.
    * @type {{ role: 'presenter' } | { role: 'follower', connection: string } | null}
    */
   let role = null
   let slide = 0
-  /** The slide that is on the screen. @type {number | null} */
+  /** Index of the shown slide. @type {number | null} */
   let drawn = null
   let laserTimer = 0
 
@@ -34,7 +34,7 @@ export function createStage ({ model, people, tell, signal }) {
     if (role === null) return
     const next = SLIDES[slide]({ model, people })
     if (slide !== drawn) next.classList.add('arriving')
-    // what has not changed is not read out again
+    // unchanged text must not be read aloud again
     else if (screen.firstElementChild?.textContent === next.textContent) return
     drawn = slide
     screen.replaceChildren(next)
@@ -76,7 +76,7 @@ export function createStage ({ model, people, tell, signal }) {
     offer()
   }
 
-  /** Somebody presents, and this page does not look. */
+  /** Offers to follow a presentation that this page does not show. */
   function offer () {
     const person = presenter()
     const banner = byId('presenting')
@@ -118,7 +118,7 @@ export function createStage ({ model, people, tell, signal }) {
   people.addEventListener('change', () => {
     const following = role?.role === 'follower' ? people.at(role.connection) : undefined
     if (role?.role === 'follower') {
-      // who presents may come back under another connection
+      // a presenter may reconnect with another connection id
       const now = presents(following) ? following : presenter()
       if (now === undefined) close()
       else {

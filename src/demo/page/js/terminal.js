@@ -1,7 +1,7 @@
 import { byId } from './dom.js'
 
 /**
- * The line that publishes from a terminal.
+ * The command that publishes from a terminal.
  *
  * @param {{ guid: string, apiUrl: string, needsToken: boolean }} settings
  */
@@ -16,7 +16,7 @@ export function createTerminal ({ guid, apiUrl, needsToken }) {
       await navigator.clipboard.writeText(line)
       button.textContent = 'Copied'
     } catch {
-      // pages without TLS may not write there: it is selected for the hand to copy
+      // pages without TLS may not write to the clipboard: select the text, to be copied by hand
       getSelection()?.selectAllChildren(code)
       button.textContent = 'Selected'
     }

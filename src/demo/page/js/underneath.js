@@ -1,11 +1,11 @@
 import { byId, oncePerFrame, svg } from './dom.js'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-/** Latencies that are kept, for the curve and the median. */
+/** Number of latencies kept for the curve and the median. */
 const KEPT = 60
-/** What takes longer was missed and comes out of the log, ms. */
+/** Longer latencies belong to missed records, which come from the log, ms. */
 const TOO_LONG = 2000
-/** Own changes whose echo is waited for. */
+/** Maximum own changes whose echo has not arrived. */
 const MAX_WAITING = 200
 
 /** @type {Record<string, string>} */
@@ -19,7 +19,7 @@ const SENTENCES = {
 }
 
 /**
- * What goes on beneath the page.
+ * The diagnostics panel.
  *
  * @param {object} dependencies
  * @param {import('./model.js').Model} dependencies.model
@@ -28,11 +28,11 @@ export function createUnderneath ({ model }) {
   /** @type {{ client: any, doc: any } | null} */
   let link = null
   /**
-   * @type {number[]} ms from a key to this screen: of own changes to their return, of others' by the clocks of both
-   *   machines
+   * @type {number[]} ms from keystroke to screen: for own changes until their echo, for those of others by the clocks
+   *   of both machines
    */
   const latencies = []
-  /** @type {Map<string, number>} when an own change was sent, by its id */
+  /** @type {Map<string, number>} send times of own changes, by id */
   const waiting = new Map()
   const counts = { records: 0, signals: 0 }
   let signalsBefore = 0
@@ -83,7 +83,7 @@ export function createUnderneath ({ model }) {
       link = opened
       draw()
     },
-    /** @param {string} how it joined last */
+    /** @param {string} how result of the last join */
     joined (how) {
       joined = how
       draw()
@@ -93,12 +93,12 @@ export function createUnderneath ({ model }) {
       if (waiting.size >= MAX_WAITING) waiting.delete(waiting.keys().next().value ?? '')
       waiting.set(id, at)
     },
-    /** @param {string} id of a change that has come @param {number} ts when it was sent, by the gateway's clock */
+    /** @param {string} id of a received change @param {number} ts send time by the gateway's clock */
     came (id, ts) {
       const at = waiting.get(id)
       waiting.delete(id)
       const latency = at === undefined ? Date.now() - ts : performance.now() - at
-      // what was missed comes later, and clocks differ: neither says how long it takes
+      // missed records arrive late, and clocks differ: neither is a latency
       if (latency < 0 || latency > TOO_LONG) return
       latencies.push(latency)
       if (latencies.length > KEPT) latencies.shift()
