@@ -79,8 +79,8 @@ export class Document {
   get guid () { return this.#membership.guid }
 
   /**
-   * Position of this client in the document's log. It is ahead of the listeners while records are held for them: what
-   * they have processed is the position of their last record (Meta) or `resync`.
+   * Position of this client in the document's log. It is ahead of the listeners while records are held for them: their
+   * own position is that of their last record (Meta) or `resync`.
    * @returns {import('./positions.js').Position | null}
    */
   get position () { return this.#membership.position && { ...this.#membership.position } }

@@ -1,3 +1,2 @@
-// The only import of a library, in a file of its own: where there is no bundler, a server can put another one in its
-// place.
+// The only import of a library, in a separate file, so that a server can replace it for pages without a bundler.
 export { io } from 'socket.io-client'

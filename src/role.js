@@ -19,7 +19,7 @@ import { createLog } from './common/log.js'
 import { createMetrics } from './metrics/metrics.js'
 import { timesWithPolls } from './process/socket-times.js'
 
-/** After this time outages are only logged, not printed as the reason why the start waits, s. */
+/** After this time outages are only logged, not printed as the reason for the delay of the start, s. */
 const START_TIME = 60
 
 /**

@@ -11,13 +11,13 @@ const MAX_BATCH = 500
  * @template T
  * @param {object} options
  * @param {ReadonlyMap<string, T>} options.items
- * @param {number} options.cycle each item is looked at once in this time, ms
+ * @param {number} options.cycle each item is compared once in this time, ms
  * @param {number} options.tick the work of a cycle is spread over ticks, ms
  * @param {(item: T) => boolean} options.isIdle called once per cycle; items that are not idle are not compared
  * @param {(idle: T[]) => Promise<(() => void)[]>} options.compare returns a function for each item that differs, called
  *   with the next tick; must not reject
  * @param {() => boolean} [options.isOpen] whether the store is available; default: always
- * @param {{ soon: boolean }} [options.wanted] soon: look at all items once, as soon as possible
+ * @param {{ soon: boolean }} [options.wanted] soon: compare all items once, as soon as possible
  * @param {import('./clock.js').Clock} options.clock
  * @param {AbortSignal} options.signal ends it
  */
@@ -26,9 +26,9 @@ export async function checkIdle ({
 }) {
   // a map iterator continues at its place when entries are added or removed
   let round = items.values()
-  /** Items to look at in this tick; with few items less than one in most ticks. */
+  /** Items to compare in this tick; with few items less than one in most ticks. */
   let turn = 0
-  /** Items left to look at after `wanted.soon`. */
+  /** Items left to compare after `wanted.soon`. */
   let hurry = 0
   /** @type {(() => void)[]} */
   let suspects = []

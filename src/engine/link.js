@@ -21,7 +21,7 @@
  * Property of a session that holds its owner, once its client is admitted.
  *
  * @typedef {object} Owner
- * @property {() => void} tellDraining tells the client that the worker is about to close its connection
+ * @property {() => void} tellDraining announces to the client that the worker is about to close its connection
  * @property {() => void} tooSlow closes the connection of a slow client
  * @property {(reason: string) => void} giveUp closes the connection, with a reason for the client
  */

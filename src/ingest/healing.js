@@ -73,7 +73,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
   /**
    * @param {string} source
    * @param {number} partition
-   * @returns {Promise<boolean>} false: reading goes on from the mark
+   * @returns {Promise<boolean>} false: reading continues from the mark
    */
   async function begin (source, partition) {
     const { generation, state, mark, age } = await store.look(source)
@@ -122,7 +122,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
      * @param {string} source
      * @param {import('../kafka/batch.js').ConsumedBatch} batch
      * @param {AbortSignal} signal
-     * @returns {Promise<boolean>} false: skip this batch, reading goes on at another offset
+     * @returns {Promise<boolean>} false: skip this batch, reading continues at another offset
      * @throws the signal's reason
      */
     async ready (source, batch, signal) {

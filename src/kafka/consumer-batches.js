@@ -13,7 +13,7 @@ const PAUSE_AFTER = 2000
  * @typedef {object} ActiveBatch
  * @property {number} partition
  * @property {number} since ms since 1970
- * @property {boolean} paused its delivery has returned, fetches go on
+ * @property {boolean} paused its delivery has returned, fetches continue
  * @property {() => void} outlast called when it takes longer than PAUSE_AFTER
  * @property {Ending} ending
  * @property {import('./contract.js').Delivery} delivery

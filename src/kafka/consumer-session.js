@@ -149,7 +149,7 @@ export function createSession ({
 
   /**
    * @param {import('./contract.js').Fetched} fetched
-   * @returns {Promise<boolean>} false: reading goes on at another offset, because the partition has lost its end
+   * @returns {Promise<boolean>} false: reading continues at another offset, because the partition has lost its end
    */
   async function goesOn (fetched) {
     const { partition, messages } = fetched

@@ -30,7 +30,7 @@ const STABLE = 60_000
  *   records of each partition that are not done
  * @param {import('./batch.js').LastReached} [dependencies.lastReached]
  * @param {(partition: number) => void} [dependencies.onLostEnd] called when a partition has lost records that were
- *   already read; reading goes on behind the loss
+ *   already read; reading continues behind the loss
  * @param {(error: unknown) => void} [dependencies.onFailure] called at each replacement
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
@@ -144,7 +144,7 @@ export function createConsumer ({
     },
 
     /**
-     * Commits an offset of an assigned partition and goes on there. To be called during a batch of that partition,
+     * Commits an offset of an assigned partition and continues there. To be called during a batch of that partition,
      * which ends with it.
      * @param {number} partition
      * @param {number} next

@@ -18,11 +18,11 @@
  *   `missing`: topics that did not exist; `created`: this call created them (false also when another process was
  *   faster). Rejects when Kafka is unavailable
  * @property {(topic: string) => Promise<string>} topicId id that Kafka gave the topic when it was created: a topic that
- *   was deleted and created again has another one. '' where brokers or driver cannot tell. Rejects when the topic does
- *   not exist or Kafka is unavailable
+ *   was deleted and created again has another one. '' where brokers or driver cannot report it. Rejects when the topic
+ *   does not exist or Kafka is unavailable
  * @property {(leader: { topic: string, partition: number, epoch: number }) => Promise<number | undefined>} epochEnd
  *   offset after the last record that the leader of this epoch wrote, as the partition is now (KIP-320). undefined
- *   where brokers or driver cannot tell. Rejects when Kafka is unavailable or the partition has no leader
+ *   where brokers or driver cannot report it. Rejects when Kafka is unavailable or the partition has no leader
  * @property {(options: { retries: number }) => Promise<Inspector>} inspect opens a connection of its own, which does
  *   not wait behind fetches. Rejects when Kafka is unavailable
  *
@@ -99,7 +99,7 @@
  * @property {string} offset
  * @property {string} timestamp ms since 1970
  * @property {{ leaderEpoch: number }} [batchContext] epoch of the leader that wrote it, -1 where the broker does not
- *   know; absent where the driver cannot tell
+ *   know; absent where the driver cannot report it
  * @property {Unreadable} [unreadable] the record stands for a whole batch that could not be decompressed or decoded.
  *   Its offset is that of the batch's last record, its value the bytes of the batch
  *

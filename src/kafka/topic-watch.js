@@ -60,7 +60,7 @@ export function createTopicWatch ({ kafka, settings: { topic, groupId }, onChang
   }
 
   return {
-    /** Topic id, '' where Kafka cannot tell. */
+    /** Topic id, '' where Kafka cannot report it. */
     get id () { return id },
 
     async start () {

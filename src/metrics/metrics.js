@@ -110,7 +110,7 @@ export const METRICS = Object.freeze({
   late_heartbeats: {
     type: 'counter',
     labels: [],
-    help: 'Pings answered after more than a quarter of the timeout; such a connection is pinged every second.',
+    help: 'Pings answered after more than a quarter of the timeout; the connection is then pinged every second.',
     worry: 'Grows faster than usual: a network, or this process, is overloaded.'
   },
   expired_connections: {

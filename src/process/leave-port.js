@@ -5,8 +5,8 @@ import net from 'node:net'
  * Stops accepting connections and keeps the open ones, even idle ones: a request may be on its way.
  *
  * Where node:cluster's primary accepts for its workers (PM2's daemon does), it passes connections to this process until
- * it knows of the stop; a connection on its way at our exit would hang until its client gives up. Node does not report
- * when the primary knows, but the primary answers in order: so send it a request.
+ * it knows of the stop; a connection on its way when this process exits would hang until its client gives up. Node does
+ * not report when the primary knows, but the primary answers in order: so send it a request.
  *
  * @param {import('http').Server | import('https').Server} server
  * @param {() => void} [onEnd] called when the last connection has ended

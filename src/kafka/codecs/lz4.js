@@ -132,7 +132,7 @@ function readBlock (source, at, end, output, start) {
  * @param {Buffer} target
  * @param {number} to
  * @param {number} length
- * @returns {number} where the target goes on
+ * @returns {number} end of the output in the target
  */
 export function append (source, from, target, to, length) {
   const end = to + length
@@ -148,7 +148,7 @@ export function append (source, from, target, to, length) {
  * @param {number} to
  * @param {number} distance
  * @param {number} length
- * @returns {number} where the target goes on
+ * @returns {number} end of the output in the target
  */
 export function repeat (target, to, distance, length) {
   const end = to + length

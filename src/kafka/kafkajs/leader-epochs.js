@@ -12,7 +12,7 @@ const CLOSE_TIMEOUT = 1000
  * @param {import('kafkajs').Kafka} kafka
  * @param {{ topic: string, partition: number, epoch: number }} leader
  * @returns {Promise<number | undefined>} offset after its last record; undefined where the brokers, or this version of
- *   kafkajs, cannot tell
+ *   kafkajs, cannot report it
  * @throws {Error} Kafka does not respond, or the partition has no leader at the moment
  */
 export async function fetchEpochEnd (kafka, { topic, partition, epoch }) {

@@ -6,7 +6,7 @@ import { createBudget } from '../codecs/budget.js'
  * Reads record batches (format 2, Kafka 0.11 and later): https://kafka.apache.org/documentation/#recordbatch
  *
  * It makes the same objects as kafkajs, in a sixth of the time. A batch that cannot be read becomes one
- * `UnreadableBatch`; kafkajs throws for the whole response, so that one such batch stops all partitions for good.
+ * `UnreadableBatch`; kafkajs throws for the whole response, so that one bad batch stops all partitions permanently.
  */
 
 /**

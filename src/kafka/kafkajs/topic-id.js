@@ -16,7 +16,7 @@ const CLOSE_TIMEOUT = 1000
  *
  * @param {import('kafkajs').Kafka} kafka
  * @param {string} topic
- * @returns {Promise<string>} '' where the brokers, or this version of kafkajs, cannot tell
+ * @returns {Promise<string>} '' where the brokers, or this version of kafkajs, cannot report it
  * @throws {Error} the topic does not exist, or Kafka does not respond
  */
 export async function fetchTopicId (kafka, topic) {
