@@ -219,7 +219,7 @@ export class Connection {
         if (this.state !== 'closed' && this.state !== 'refused') this.#unreachable(new Error(reason))
         return
       }
-      this.#pollingFirst = this.#engine.transport.name === 'polling' // it upgrades to WebSocket where possible
+      this.#pollingFirst = this.#engine.transport.name === 'polling' // polling upgrades to WebSocket where possible
       this.#failures = clock.monotonic() - this.#connectedAt < SHORT ? this.#failures : 0
       if (this.#farewell !== null) this.#refused(this.#farewell)
       else

@@ -70,7 +70,7 @@ export class Membership {
   constructor (guid, link, { position = null, state, presence = state !== undefined }) {
     this.guid = guid
     this.link = link
-    /** Its epoch is '' until the gateway has sent it. */
+    /** The epoch is '' until the gateway has sent it. */
     this.position = position && { ...position }
     this.#state = state
     this.#listed = presence
@@ -148,7 +148,7 @@ export class Membership {
     this.reject(error)
   }
 
-  /** Its entry in a handshake: position and presence. @returns {object | null} */
+  /** The document's entry in a handshake: position and presence. @returns {object | null} */
   get opening () {
     const opening = { ...this.position, ...this.#presenceFields() }
     return Object.keys(opening).length > 0 ? opening : null
@@ -232,7 +232,7 @@ export class Membership {
     this.#status = 'idle'
     this.presence.lost()
     if (this.position?.epoch === '') {
-      // its first join was in progress: records so far are useless, because others may precede those of the next join
+      // the first join was in progress: records so far are useless, because others may precede those of the next join
       this.position = null
       for (const document of this.#documents) document._forget()
     }

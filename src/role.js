@@ -234,7 +234,7 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
   process.on('SIGTERM', () => stopOnce('SIGTERM'))
   // a terminal signals every process of the group, but the launcher decides
   process.on('SIGINT', () => { if (!launcher.relaysHandles) stopOnce('SIGINT') })
-  // the same when the terminal is closed, which the launcher treats as a reload
+  // a closed terminal signals every process too; the launcher treats that as a reload
   if (launcher.relaysHandles) process.on('SIGHUP', () => {})
   process.on('disconnect', () => { if (!stopping) stopOnce('the launcher has gone') })
   // node:cluster would otherwise end this process at once on disconnect

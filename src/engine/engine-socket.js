@@ -165,7 +165,7 @@ export class EngineSocket extends EventEmitter {
     setImmediate(() => this.onClose('transport close'))
   }
 
-  /** As in Engine.IO for protocol 4. @param {Packet} packet received */
+  /** Handles a packet as Engine.IO does for protocol 4. @param {Packet} packet received */
   onPacket (packet) {
     if (this.readyState !== 'open') return
     this.emit('packet', packet)

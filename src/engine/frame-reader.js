@@ -47,7 +47,7 @@ export class FrameReader {
   #frame = null
   /** Length of that frame, bytes. */
   #due = 0
-  /** Its bytes that are unmasked and checked. */
+  /** Bytes of the frame that are unmasked and checked. */
   #clear = 0
   /** Check of a text that is received in pieces. @type {Utf8Prefix | null} */
   #utf8 = null

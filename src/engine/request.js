@@ -19,7 +19,7 @@ const PRINTABLE = /^[\t\r\n\x20-\x7e]*$/
 /** A bare line end. */
 const NOT_IN_LINE = /[\r\n]/
 const NOT_IN_URL = /\s/
-/** One of the options that a Connection header lists (RFC 9110, 7.6.1); `x-upgrade` is another one. */
+/** Option of a Connection header (a list, RFC 9110, 7.6.1); `x-upgrade` is another option. */
 const UPGRADE = /(?:^|,)[ \t]*upgrade[ \t]*(?:,|$)/i
 /** RFC 9110, 5.1 */
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/

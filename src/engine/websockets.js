@@ -20,7 +20,7 @@ const CLOSE = 8
 const GET_INFO = 0
 /** Memory of a piece of data besides its bytes. */
 const OVERHEAD = 128
-/** The same limit as in frame-reader.js. */
+/** Fragments of one message; the same limit as in frame-reader.js. */
 const MAX_FRAGMENTS = 1024
 /** Smallest expected piece of a message, bytes, and a minimum for the number of pieces. */
 const PIECE = 256
@@ -71,7 +71,7 @@ class BoundedReceiver extends Receiver {
   /** Called with a frame of a message. @param {(error?: Error | null) => void} done */
   dataMessage (done) {
     super.dataMessage(done)
-    // It was inflated meanwhile.
+    // The message was inflated meanwhile.
     if (/** @type {any} */ (this)._compressed) tell(this, sessionOf(this))
   }
 }

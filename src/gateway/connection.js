@@ -56,7 +56,7 @@ export class OpenDocument {
    * @type {import('../wire/position.js').Position | null}
    */
   sent = null
-  /** Its part in the document's presence. @type {import('../presence/membership.js').Membership | null} */
+  /** Its membership in the document's presence. @type {import('../presence/membership.js').Membership | null} */
   presence = null
 }
 

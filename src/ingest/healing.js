@@ -48,7 +48,7 @@ const MAX_STRAYS = 5
  * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createHealing ({ store, ends, rewind, clock, log }) {
-  /** By source, of assigned partitions. @type {Map<string, Healing>} */
+  /** Healing of assigned partitions by source. @type {Map<string, Healing>} */
   const sources = new Map()
 
   /** @param {string} source @param {Healing} healing @param {State} state */

@@ -79,7 +79,7 @@ export function createIngest ({
   const consumer = createConsumer({
     kafka,
     settings: { topic, groupId },
-    // also the gateways' topic: ingest alone creates topics, not a hundred gateways
+    // includes the gateways' topic: ingest alone creates topics, not a hundred gateways
     prepare: (signal) =>
       ensureTopics({
         kafka,
@@ -252,7 +252,7 @@ export function createIngest ({
   function forgetOthers (partitions) {
     const ours = new Set(partitions.map((partition) => sourceOf({ topic, topicId, partition })))
     marks.keep((source) => ours.has(source))
-    // also of partitions that are still assigned: another member may have had them in between
+    // includes partitions that are still assigned: another member may have had them in between
     healing.suspect()
     warnedOfPassed.clear()
     for (const partition of seen) {

@@ -121,7 +121,7 @@ export function createSession ({
   function onJoined ({ partitions, leader }) {
     joined = true
     lastPoll = clock.monotonic()
-    batches.abortAll() // of the previous assignment
+    batches.abortAll() // those of the previous assignment
     commits.reset()
     positions.clear()
     for (const partition of partitions) positions.set(partition, undefined)

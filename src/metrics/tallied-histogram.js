@@ -6,7 +6,7 @@ class Tally {
   constructor (bounds, labels) {
     this.bounds = bounds
     this.labels = labels
-    /** By bucket; values above all bounds are in the last one. */
+    /** Counts by bucket; values above all bounds are in the last one. */
     this.counts = new Float64Array(bounds.length + 1)
   }
 
@@ -26,11 +26,11 @@ class Tally {
  */
 export class TalliedHistogram {
   type = 'histogram'
-  /** By the text of the labels. @type {Map<string, Tally>} */
+  /** Tallies by the text of the labels. @type {Map<string, Tally>} */
   #tallies = new Map()
   #labelNames
   #bounds
-  /** Without labels. @type {Tally | undefined} */
+  /** The only tally of a histogram without labels. @type {Tally | undefined} */
   #only
 
   /**

@@ -80,7 +80,7 @@ async function exists (admin, topic) {
   } catch (error) {
     const { type } = /** @type {{ type?: string }} */ (error)
     if (type === 'UNKNOWN_TOPIC_OR_PARTITION') return false
-    // it exists, its leaders are being elected
+    // the topic exists, and its leaders are being elected
     if (type === 'LEADER_NOT_AVAILABLE') return true
     throw error
   }

@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url)
 const load = (path) => require(`kafkajs/src/${path}.js`)
 
 const DECODER = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js'
-/** Its users; kafkajs loads the one for the broker's version with the first fetch. */
+/** The modules that use it; kafkajs loads the one for the broker's version with the first fetch. */
 const USERS = [4, 5, 6, 7, 8, 9, 10, 11].map((version) => `kafkajs/src/protocol/requests/fetch/v${version}/response.js`)
 
 /**

@@ -62,7 +62,7 @@ import { FETCH, fetchRequests } from './fetch-protocol.js'
  * @property {ReturnType<typeof fetchRequests> | undefined} requestOf made with the first request
  */
 
-/** As in kafkajs: budget for the network beside the time for which a broker holds a request, ms. */
+/** Network time added to the time for which a broker holds a request, as in kafkajs, ms. */
 const NETWORK_DELAY = 100
 /** Connection of the pool for fetches: brokers hold them, and other requests would wait behind them. */
 const FETCH_CONNECTION = 1

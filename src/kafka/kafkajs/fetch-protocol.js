@@ -102,7 +102,7 @@ export function fetchRequests ({
  */
 export const fetchResponses = (decodeMessages) => async (payload) => {
   let at = 10
-  /** Made for the first batch that is compressed. @type {ReturnType<typeof createBudget> | undefined} */
+  /** Created for the first compressed batch. @type {ReturnType<typeof createBudget> | undefined} */
   let made
   const budget = () => made ??= createBudget()
   /** @type {FetchResponse} */

@@ -36,7 +36,7 @@ const CODEC_MASK = 0x07
 const LOG_APPEND_TIME = 0x08
 const TRANSACTIONAL = 0x10
 const CONTROL = 0x20
-/** By their number in a batch's attributes. */
+/** Decoders by their number in a batch's attributes. */
 const CODECS = [undefined, DECOMPRESS.gzip, DECOMPRESS.snappy, DECOMPRESS.lz4, DECOMPRESS.zstd]
 
 /**

@@ -3,7 +3,7 @@ import { mayHook } from '../../common/hook-switch.js'
 
 const require = createRequire(import.meta.url)
 
-/** As in kafkajs: delay of the check of pending requests without throttling, ms. */
+/** Delay of the check of pending requests without throttling, as in kafkajs, ms. */
 const CHECK_INTERVAL = 10
 /** Interval of timeout checks, ms; kafkajs checks every 100 ms, on every connection. */
 const TIMEOUT_CHECK_INTERVAL = 1000
