@@ -227,7 +227,7 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
   /** @param {string} reason */
   function stopOnce (reason) {
     if (!stopping) stop(reason).then(() => process.exit(0), () => process.exit(1))
-    // a connected parent kills this process itself if needed; after Ctrl-C it repeats the terminal's signal, so ignore it
+    // a connected parent kills this process if needed; after Ctrl-C it repeats the terminal's signal, so ignore it
     else if (!process.connected) process.exit(1)
   }
 
