@@ -12,7 +12,7 @@ import jwt from 'jsonwebtoken'
 import { Server } from 'socket.io'
 import { consumeRecords } from './records.js'
 
-const { REDIS_URL = '', AUTH_JWT_SECRET = '', JWT_KEY, KAFKA_BROKERS } = process.env
+const { REDIS_URL = '', AUTH_JWT_SECRET = '', JWT_KEY, KAFKA_BROKERS, EXTENSION } = process.env
 
 const pubClient = new Redis(REDIS_URL)
 const subClient = pubClient.duplicate()
@@ -40,5 +40,6 @@ io.on('connection', (socket) => {
   })
 })
 
+if (EXTENSION !== undefined) (await import(EXTENSION)).default({ io })
 if (KAFKA_BROKERS !== undefined) await consumeRecords(io, KAFKA_BROKERS.split(','))
 console.log(`Worker ${process.pid} started`)

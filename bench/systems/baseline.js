@@ -13,7 +13,7 @@ const FILE = fileURLToPath(new URL('../baseline/primary.js', import.meta.url))
  * @returns {Promise<import('./system.js').System>}
  */
 export async function startBaseline (
-  { workers, redisUrl, secret, kafkaBrokers, nodeArgs = [] },
+  { workers, redisUrl, secret, kafkaBrokers, nodeArgs = [], extension },
   { key = 'object' } = {}
 ) {
   const port = await freePort()
@@ -27,7 +27,8 @@ export async function startBaseline (
       REDIS_URL: redisUrl,
       AUTH_JWT_SECRET: secret,
       JWT_KEY: key,
-      KAFKA_BROKERS: kafkaBrokers
+      KAFKA_BROKERS: kafkaBrokers,
+      EXTENSION: extension
     },
     ready: (output) => {
       const started = output.match(/^Worker \d+ started$/gm)?.length ?? 0

@@ -13,7 +13,7 @@ const DEFAULT_FILE = fileURLToPath(new URL('../../cluster.js', import.meta.url))
  * @returns {Promise<import('./system.js').System>}
  */
 export async function startInkcast (
-  { workers, redisUrl, secret, kafkaBrokers, nodeArgs = [] },
+  { workers, redisUrl, secret, kafkaBrokers, nodeArgs = [], extension, env },
   { file = DEFAULT_FILE } = {}
 ) {
   const [port, apiPort, adminPort, grpcPort] = await freePorts(4)
@@ -34,7 +34,9 @@ export async function startInkcast (
       AUTH_JWT_SECRET: secret,
       LOG_LEVEL: 'warn',
       MAX_HANDSHAKES_PER_SECOND: '1000000',
-      DRAIN_TIMEOUT: '10000'
+      DRAIN_TIMEOUT: '10000',
+      EXTENSIONS: extension,
+      ...env
     },
     ready: async () => {
       const answer = await fetch(`http://${HOST}:${adminPort}/ready`)

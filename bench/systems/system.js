@@ -18,6 +18,8 @@ export const HOST = '127.0.0.1'
  * @property {string} secret of the tokens
  * @property {string} [kafkaBrokers]
  * @property {string[]} [nodeArgs] for every process of the system, such as --cpu-prof
+ * @property {string} [extension] file of an extension, which the baseline loads as well
+ * @property {Record<string, string>} [env] other settings of inkcast
  *
  * @typedef {object} System
  * @property {string} name

@@ -16,7 +16,8 @@ import { Adapter } from 'socket.io-adapter'
  */
 export function createRoomAdapter ({ publisher, subscriber }, settings) {
   const create = createShardedAdapter(publisher, subscriber, settings)
-  return (/** @type {any} */ namespace) => {
+  // Socket.IO calls it with `new`.
+  return function RoomAdapter (/** @type {any} */ namespace) {
     const adapter = create(namespace)
     const { serverCount } = Object.getPrototypeOf(adapter)
     // Callers of the adapter do not catch: with an unknown number of servers they wait until their timeout.
