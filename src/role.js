@@ -245,7 +245,7 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   })
-  // A defect, but not worth the connections of this process.
+  // A defect, but no reason to drop the connections of this process.
   process.on('unhandledRejection', (error) => {
     const extension = extensionRunning()
     if (extension !== undefined) extension.failed(error)

@@ -139,9 +139,9 @@ const PACKAGES = {
         without: 'All sessions are Engine.IO\'s own.'
       },
       {
-        part: '`conn.writeBuffer`, and another one after each handover to the transport',
+        part: '`conn.writeBuffer`, replaced after each handover to the transport',
         files: ['src/delivery/backlog.js', 'src/gateway/connection.js'],
-        without: 'Slow consumers cannot be told from others.',
+        without: 'Slow consumers cannot be detected.',
         required: true
       },
       {

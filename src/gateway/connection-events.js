@@ -83,7 +83,7 @@ export function createConnectionEvents ({
     remove(connection)
     const ended = endReason(connection, reason, drain.active)
     if (!(connection instanceof NamespaceConnection)) {
-      // a client that is told to go, or says goodbye, does not come back
+      // a client that was disconnected, or that left, is not expected back
       const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
       for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, context, lost)
       lifeCycle.disconnected(connection, ended)
@@ -97,14 +97,14 @@ export function createConnectionEvents ({
   }
 
   /**
-   * Closes a connection whose client is in no namespace any more. Stock clients close it themselves; others would keep
-   * it.
+   * Closes a connection whose client has left its last namespace. Stock clients close it themselves; others would keep
+   * it open.
    * @param {any} client Socket.IO's
    * @param {string} reason
    */
   function endWithoutNamespace (client, reason) {
     if (reason === 'client namespace disconnect') client.conn.close()
-    // An extension may have asked for that, or for the end of the namespace only.
+    // An extension may have disconnected the client, or the namespace only: check once it is done.
     else process.nextTick(() => { if (client.sockets.size === 0) client.conn.close() })
   }
 
@@ -123,7 +123,7 @@ export function createConnectionEvents ({
   }
 
   /**
-   * A client is connected to its first namespace, or to the main one.
+   * Called when a client is connected to its first namespace, or to the main one.
    * @param {import('./connection.js').Connection} connection
    * @returns {import('./handshake-auth.js').HandshakeDocuments | undefined} documents to open
    */
@@ -143,7 +143,7 @@ export function createConnectionEvents ({
     return documents
   }
 
-  /** The gateway refused an event before it was decoded. @param {any[]} args */
+  /** Answers an event that the gateway refused before decoding. @param {any[]} args */
   function onRefused (...args) {
     const acknowledge = args.at(-1)
     if (typeof acknowledge === 'function') acknowledge(args[0])
@@ -193,7 +193,7 @@ export function createConnectionEvents ({
       })
       watchDocumentRooms(io)
 
-      // Clients of these namespaces have the same limits; what they do there is for extensions.
+      // Clients of these namespaces have the same limits; extensions handle their events.
       io.on('new_namespace', (namespace) => {
         runFirst(namespace, handshake.namespaceMiddleware)
         namespace.prependListener('connection', (/** @type {any} */ socket) => {
@@ -210,7 +210,7 @@ export function createConnectionEvents ({
   }
 
   /**
-   * Sends a client away that was being admitted when the others were told.
+   * Sends a client away if its admission was in progress when the drain was announced.
    * @param {import('./connection.js').Connection} connection
    * @returns {boolean}
    */
@@ -222,8 +222,8 @@ export function createConnectionEvents ({
   }
 
   /**
-   * A document is a room, `doc:<guid>`. Who is taken out of the room by an extension, or by another server
-   * (`socketsLeave`), leaves the document.
+   * Each document has a room, `doc:<guid>`. A connection that an extension or another server removes from the room
+   * (`socketsLeave`) leaves the document.
    * @param {import('socket.io').Server} io
    */
   function watchDocumentRooms (io) {
@@ -233,7 +233,7 @@ export function createConnectionEvents ({
       const guid = room.slice('doc:'.length)
       const document = connection?.document(guid)
       if (connection === undefined || document === undefined) return
-      // At the end of a connection its rooms go first.
+      // A closing connection leaves its rooms first: wait for the close.
       process.nextTick(() => {
         if (!connection.open || connection.document(guid) !== document || connection.socket.rooms.has(room)) return
         leaveDocument(connection, guid, 'revoked', context)

@@ -28,9 +28,9 @@ export const kConnection = Symbol('connection')
  * @property {import('../delivery/outbox.js').Outbox} outbox
  * @property {Pick<import('../receipts/receipts.js').Receipts, 'acknowledge'>} receipts
  * @property {import('../delivery/backlogs.js').Backlogs} backlogs
- * @property {(connection: Connection, guid: string) => void} listMembers tells it who is present in a document
- * @property {(conn: any) => number} lastSeenOf when something was heard from an Engine.IO socket last, ms since 1970
- * @property {boolean} spliced whether Engine.IO takes frames that are made already (common/hooks.js)
+ * @property {(connection: Connection, guid: string) => void} listMembers sends it the members of a document
+ * @property {(conn: any) => number} lastSeenOf when an Engine.IO socket last received something, ms since 1970
+ * @property {boolean} spliced whether Engine.IO accepts prepared frames (common/hooks.js)
  */
 
 /** The queue was written before the outbox flushed it. @type {import('../wire/packet.js').EncodedMessage[]} */
@@ -70,7 +70,7 @@ export class Connection {
    */
   #queued = null
   #queuedBytes = 0
-  /** What waits, null while nothing does. @type {import('../delivery/backlog.js').Backlog | null} */
+  /** Null while nothing is queued. @type {import('../delivery/backlog.js').Backlog | null} */
   backlog = null
   /**
    * Its identity in open receipts; null until an acknowledgement is first requested from it.
@@ -168,8 +168,8 @@ export class Connection {
    * Writes a record, at the end of this turn or within the latency budget.
    * @param {import('../delivery/delivery.js').Delivery |
    *   import('../delivery/presence-delivery.js').PresenceDelivery} delivery
-   * @param {boolean} [anyway] however much waits
-   * @returns {false | void} false: too much waits already
+   * @param {boolean} [anyway] write regardless of the backlog
+   * @returns {false | void} false: the backlog is full
    */
   deliver (delivery, anyway = false) {
     const { conn, codec, context } = this

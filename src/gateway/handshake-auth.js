@@ -4,7 +4,7 @@ import { InkcastError } from '../common/errors.js'
 import { isId } from '../wire/publication.js'
 import { guid, isRecord, parseInput, position, state } from './handlers/input.js'
 
-/** As the argument of doc:join, without the guid, and with what a position is made of in place of it. */
+/** Like the argument of doc:join, without the guid, and with the fields of a position in place of `position`. */
 const opening = z
   .strictObject({ ...position.partial().shape, state: state.optional(), members: z.boolean().optional() })
   .refine(({ epoch, offset }) => (epoch === undefined) === (offset === undefined), 'epoch and offset go together')
@@ -15,8 +15,7 @@ const opening = z
   .nullable()
 
 /**
- * What a client sends with its CONNECT packet; fields of others pass, unseen. Its documents are left to
- * `readDocuments`.
+ * Auth data of the CONNECT packet; unknown fields are ignored. `readDocuments` checks its documents.
  */
 export const authSchema = z.object({
   token: z.string().nullish(),
@@ -27,12 +26,12 @@ export const authSchema = z.object({
 })
 
 /**
- * Every guid has a place in a Map, also one that means something to an object.
+ * A Map, because a guid may be a name that has a meaning in an object, like `__proto__`.
  * @typedef {Map<string, import('zod').output<typeof opening>>} HandshakeDocuments
  */
 
 /**
- * One by one, so that the first one that is wrong is the last one looked at.
+ * Stops at the first invalid document, to bound the cost of invalid input.
  * @param {Record<string, unknown>} documents
  * @returns {HandshakeDocuments}
  * @throws {InkcastError} bad_request
@@ -47,8 +46,8 @@ export function readDocuments (documents) {
 }
 
 /**
- * Whether it is an object with a valid token and client id at most, which the schema would pass as it is. Why: decision
- * 0008. Exported for tests: compared with the schema.
+ * Whether `auth` has at most a valid token and client id, so that the schema would return it unchanged. Why: decision
+ * 0008. Exported for tests, which compare it with the schema.
  * @param {any} auth
  * @returns {auth is { token?: string, client?: string, documents?: undefined }}
  */

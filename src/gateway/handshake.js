@@ -8,13 +8,13 @@ import { readAuth, readDocuments } from './handshake-auth.js'
 import { NamespaceConnection } from './namespace-connection.js'
 import { describeSocket } from './socket-data.js'
 
-/** Namespaces that one client may connect to. */
+/** Maximum namespaces per client. */
 const MAX_NAMESPACES = 100
 
 /**
  * The Socket.IO middlewares that admit a client, or refuse it with `err.data = { code, retryable, retryInMs? }`. They
- * run before those of extensions. The first namespace that a client connects to makes its Connection; the main one
- * replaces it by a connection that can open documents.
+ * run before those of extensions. The first namespace of a client creates its Connection; the main namespace replaces
+ * it by a connection that can open documents.
  *
  * @typedef {import('socket.io').Socket} Socket
  *
@@ -32,23 +32,23 @@ export function createHandshake ({
   authenticator, users, maxPerUser, newConnectionId, connectionContext, isDraining, metrics, log
 }) {
   /**
-   * Documents that a handshake names, until it is done.
+   * Documents of handshakes in progress.
    * @type {WeakMap<Connection, import('./handshake-auth.js').HandshakeDocuments>}
    */
   const openings = new WeakMap()
-  /** Connections of another namespace, by the one of the main namespace. @type {WeakMap<Connection, Connection>} */
+  /** Replaced connection of another namespace, by its successor. @type {WeakMap<Connection, Connection>} */
   const replaced = new WeakMap()
   /**
-   * Other namespaces that a client has, or connects to, by Engine.IO's socket.
+   * Namespaces besides the main one that a client is in or connects to, by Engine.IO's socket.
    * @type {WeakMap<object, Set<string>>}
    */
   const namespaces = new WeakMap()
   /**
-   * The first admission outside the main namespace, while it is under way.
+   * First admissions outside the main namespace that are in progress, by Engine.IO's socket.
    * @type {WeakMap<object, Promise<unknown>>}
    */
   const admitting = new WeakMap()
-  /** Clients of other namespaces, waiting for the main one. @type {Map<object, (() => void)[]>} */
+  /** Admissions to other namespaces that wait for the main one. @type {Map<object, (() => void)[]>} */
   const waiting = new Map()
 
   /** @this {any} Engine.IO's socket */
@@ -59,13 +59,13 @@ export function createHandshake ({
   /** @param {Socket} socket @throws {InkcastError} draining */
   function refuseWhileDraining (socket) {
     if (!isDraining()) return
-    // stock clients come back by themselves when the connection is lost, not when it is refused
+    // stock clients reconnect automatically after a lost connection, but not after a refused one
     ;/** @type {any} */ (socket.conn).close()
     throw new InkcastError('draining')
   }
 
   /**
-   * Registers the user of a connection that is about to be made.
+   * Registers the user of a new connection.
    * @param {Socket} socket
    * @param {string} uid
    */
@@ -90,7 +90,7 @@ export function createHandshake ({
     conn[kOwner] = connection
     const { decoder } = /** @type {any} */ (socket.client)
     decoder.connection = connection
-    // until it is connected, which a middleware of an extension may prevent
+    // removed when it is connected; a middleware of an extension may still refuse it
     conn.on('close', releaseUser)
   }
 
@@ -98,7 +98,7 @@ export function createHandshake ({
   async function admit (socket) {
     const { client, conn } = /** @type {any} */ (socket)
     const { decoder } = client
-    // Socket.IO would make a second connection of a CONNECT that comes while the first is under way
+    // Socket.IO would create a second connection for a CONNECT that arrives while the first is in progress
     if (decoder.taken) throw new InkcastError('bad_request', 'there is a connection already')
     decoder.taken = true
     try {
@@ -161,7 +161,7 @@ export function createHandshake ({
   }
 
   /**
-   * Admits a client that is in no namespace yet, unless another admission of it is under way: then waits for that.
+   * Admits a client that is in no namespace yet. If another admission of the client is in progress, waits for that one.
    * @param {Socket} socket
    * @param {import('../socketio/codec.js').Codec} codec
    */
@@ -190,7 +190,7 @@ export function createHandshake ({
     const { token, client } = readAuth(socket.handshake.auth)
     const identity = await authenticator.authenticate(token ?? undefined)
     await registerUser(socket, identity.uid)
-    // the main namespace was faster
+    // the main namespace has admitted the client meanwhile
     if (/** @type {any} */ (socket.conn)[kOwner] !== undefined) users.release(identity.uid)
     else own(new NamespaceConnection(socket, identity, codec, client ?? undefined, connectionContext))
   }
@@ -215,14 +215,14 @@ export function createHandshake ({
   }
 
   return {
-    /** Of the main namespace. */
+    /** The middleware of the main namespace. */
     middleware: middleware(admit),
 
-    /** Of all others. */
+    /** The middleware of all other namespaces. */
     namespaceMiddleware: middleware(admitToNamespace),
 
     /**
-     * From now on its user is released when it disconnects.
+     * Called when a client is connected: from here on the disconnect handler releases the user.
      * @param {Connection} connection
      * @returns {{ documents: import('./handshake-auth.js').HandshakeDocuments | undefined, replaces: Connection |
      *   undefined }} documents to open, and the connection that it replaces
@@ -234,7 +234,7 @@ export function createHandshake ({
       return { documents, replaces: replaced.get(connection) }
     },
 
-    /** A middleware of an extension refused a client that was admitted. @param {Socket} socket */
+    /** Undoes an admission when a middleware of an extension refuses the client. @param {Socket} socket */
     refused (socket) {
       const { conn, client, nsp } = /** @type {any} */ (socket)
       const { [kConnection]: connection } = /** @type {any} */ (socket)
@@ -246,7 +246,7 @@ export function createHandshake ({
       client.decoder.connection = conn[kOwner] = replaced.get(connection)
     },
 
-    /** A client may connect to a namespace again. @param {object} conn @param {string} name of the namespace */
+    /** Lets a client connect to a namespace again. @param {object} conn @param {string} name of the namespace */
     left (conn, name) { namespaces.get(conn)?.delete(name) }
   }
 }

@@ -73,7 +73,7 @@ export const createWorkerSessions = ({ config, worker, directory, ...dependencie
  * @property {any} adapter Socket.IO's
  * @property {() => Promise<void>} subscribed resolves when messages of other servers arrive
  * @property {(io: import('socket.io').Server) => import('../process/lifecycle.js').Part | undefined} listenToEmitters
- *   servers and emitters with EMITTER_KEY; undefined: it is not set
+ *   connects servers and emitters that use EMITTER_KEY; undefined: the setting is missing
  *
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis

@@ -50,10 +50,10 @@ const PACKET_OVERHEAD = 16_384
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
  * @param {() => string} dependencies.newId of sessions and connections
- * @param {import('./redis-parts.js').Rooms} [dependencies.rooms] Socket.IO's; default: of this worker alone
+ * @param {import('./redis-parts.js').Rooms} [dependencies.rooms] Socket.IO's; default: rooms of this worker only
  * @param {import('../extensions/extensions.js').Extensions} [dependencies.extensions] default: none
- * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] where workers put their
- *   parts of receipts together; default: this one is alone
+ * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] combines the parts of
+ *   receipts from all workers; default: this worker is the only one
  * @param {import('../peers/misrouted-requests.js').Strays} [dependencies.strays]
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback]
  *   handles requests that are not for Socket.IO

@@ -1,5 +1,5 @@
 /**
- * What extensions, and other servers through `fetchSockets`, see of a client in `socket.data`.
+ * Sets the fields of `socket.data` that extensions, and other servers through `fetchSockets`, may read.
  *
  * @param {{ data: any }} socket Socket.IO's
  * @param {Pick<import('./connection.js').Connection, 'identity' | 'client'>} connection

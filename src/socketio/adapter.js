@@ -20,13 +20,13 @@ export function createRoomAdapter ({ publisher, subscriber }, settings) {
   return function RoomAdapter (/** @type {any} */ namespace) {
     const adapter = create(namespace)
     const { serverCount } = Object.getPrototypeOf(adapter)
-    // Callers of the adapter do not catch: with an unknown number of servers they wait until their timeout.
+    // Callers of the adapter catch no errors: with an unknown number of servers they wait until their timeout.
     adapter.serverCount = () => serverCount.call(adapter).catch(() => Infinity)
     return adapter
   }
 }
 
-/** The adapter of a single server: there are no others for `serverSideEmit`. */
+/** The adapter of a single server: no other server answers `serverSideEmit`. */
 export class LoneAdapter extends Adapter {
   /** @override @param {any[]} packet its last element may be a callback */
   serverSideEmit (packet) {

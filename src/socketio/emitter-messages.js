@@ -3,12 +3,12 @@ import { LogLimit } from '../common/log-limit.js'
 import { decodeMsgpack } from '../wire/msgpack.js'
 
 /**
- * Messages of `@socket.io/redis-emitter`, and of Socket.IO servers with the classic Redis adapter, for the clients of
- * this worker. Each worker receives all of them. Requests that expect an answer are not answered.
+ * Handles messages of `@socket.io/redis-emitter`, and of Socket.IO servers with the classic Redis adapter, for the
+ * clients of this worker. Each worker receives all of them. Requests that expect an answer get none.
  * https://github.com/socketio/socket.io-redis-emitter (the format)
  */
 
-/** To listeners of the server; Namespace#emit sends to clients. */
+/** Emits to listeners of the server; Namespace#emit would send to clients. */
 const { emit: emitLocally } = new EventEmitter()
 
 /** Types of requests. */

@@ -77,8 +77,8 @@ export function forgetHandshake (socket) {
 }
 
 /**
- * Keeps of the handshake what extensions may read, without the token, and of the request what other namespaces of the
- * client need.
+ * Keeps the parts of the handshake that extensions may read, without the token, and the parts of the request that other
+ * namespaces of the client need.
  * @param {any} socket Socket.IO's
  */
 export function keepHandshake (socket) {
@@ -90,7 +90,7 @@ export function keepHandshake (socket) {
   if (conn.request !== null && !(conn.request instanceof KeptRequest)) conn.request = new KeptRequest(conn.request)
 }
 
-/** What is left of a request. */
+/** The kept part of a request. */
 class KeptRequest {
   /** @param {any} request Node's */
   constructor ({ headers, url, method, _query, socket }) {
@@ -103,7 +103,7 @@ class KeptRequest {
 }
 
 /**
- * Makes a middleware the first one of a namespace, also where a parent namespace has given it others.
+ * Makes a middleware the first one of a namespace, even if a parent namespace has given it others.
  * @param {any} namespace Socket.IO's
  * @param {Function} middleware
  */
