@@ -9,7 +9,7 @@ import { loadConfig } from '../../src/config/load.js'
 import { ERRORS } from '../../src/common/errors.js'
 import { METRICS } from '../../src/metrics/metrics.js'
 
-test('the generated pages are as the code has it (if not: npm run docs)', async () => {
+test('the generated pages match the code (if not: npm run docs)', async () => {
   assert.deepEqual(await outdated(), [])
 })
 
@@ -32,7 +32,7 @@ test('every setting, error and metric has a row', () => {
   }
 })
 
-test('no default of a secret is shown', () => {
+test('defaults of secrets are not shown', () => {
   const secrets = settings.filter(([, setting]) => setting.secret)
   assert.ok(secrets.length >= 4)
   for (const [name] of secrets) {
@@ -41,7 +41,7 @@ test('no default of a secret is shown', () => {
   }
 })
 
-test('.env.example sets nothing, and with every line turned on it is valid and means the defaults', (t) => {
+test('.env.example sets nothing, and with every line enabled it is valid and equals the defaults', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, '.env')

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-/** Files whose exports are looked at. */
+/** Folders whose exports are checked. */
 const EXPORTING = ['src']
 /** Their users; tests do not count. */
 const IMPORTING = ['cluster.js', 'src', 'examples', 'bench', 'scripts']

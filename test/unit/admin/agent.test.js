@@ -58,7 +58,7 @@ const processOf = (name, { cpu = 0, lag = 0, websocket = 0, polling = 0, notRead
   ]
 })
 
-test('the load is that of the gateway workers: all connections, the slowest event loop, the share of their cores', () => {
+test('the load is computed from the gateway workers: all connections, the slowest event loop, the share of their cores', () => {
   const before = sampleOf([processOf('gateway-0', { cpu: 10 }), processOf('gateway-1', { cpu: 20 })], 1000)
   const now = sampleOf(
     [
@@ -71,7 +71,7 @@ test('the load is that of the gateway workers: all connections, the slowest even
   assert.deepEqual(loadBetween(before, now), { cpu: 0.375, lag: 7, connections: 10 })
 })
 
-test('a worker that was started again does not count with the CPU time of the one before it', () => {
+test('a restarted worker does not count with the CPU time of its predecessor', () => {
   const before = sampleOf([processOf('gateway-0', { cpu: 1000 })], 0)
   assert.equal(loadBetween(before, sampleOf([processOf('gateway-0', { cpu: 1 })], 1000)).cpu, 0)
   assert.equal(
@@ -121,18 +121,18 @@ test('the agent answers one line and closes', async (t) => {
   assert.equal(await agent.ask(), 'ready up 75%\n')
 
   overview = {
-    processes: [processOf('gateway-0', { notReady: ['Redis is away'] })],
-    reasons: ['gateway: 0 of 2 ready', 'gateway-0: Redis\nis away']
+    processes: [processOf('gateway-0', { notReady: ['Redis is unavailable'] })],
+    reasons: ['gateway: 0 of 2 ready', 'gateway-0: Redis\nis unavailable']
   }
   agent.clock.advance(1000)
-  assert.equal(await agent.ask(), 'down #gateway: 0 of 2 ready, gateway-0: Redis is away\n')
+  assert.equal(await agent.ask(), 'down #gateway: 0 of 2 ready, gateway-0: Redis is unavailable\n')
 
   overview = { processes: [processOf('gateway-0', { notReady: ['stopping'] })], reasons: ['gateway: 0 of 2 ready'] }
   agent.clock.advance(1000)
   assert.equal(await agent.ask(), 'drain\n')
 })
 
-test('a launcher that stops drains before its processes are told', async (t) => {
+test('a stopping launcher reports a drain before its processes are stopped', async (t) => {
   const agent = await startAgent(t, async () => ({
     processes: [processOf('gateway-0'), processOf('launcher', { notReady: ['stopping'] })],
     reasons: []
@@ -148,7 +148,7 @@ test('a process that is being replaced does not drain the machine', async (t) =>
   assert.equal(await agent.ask(), 'ready up 100%\n')
 })
 
-test('CPU counts from the second look on, and not when the first was long ago', async (t) => {
+test('CPU counts from the second sample on, and not if the first one is old', async (t) => {
   let cpu = 0
   const agent = await startAgent(t, async () => ({ processes: [processOf('gateway-0', { cpu })], reasons: [] }))
   assert.equal(await agent.ask(), 'ready up 100%\n')
@@ -160,7 +160,7 @@ test('CPU counts from the second look on, and not when the first was long ago', 
   assert.equal(await agent.ask(), 'ready up 100%\n')
 })
 
-test('many balancers at once cost one look', async (t) => {
+test('concurrent balancers share one sample', async (t) => {
   let looks = 0
   const agent = await startAgent(t, async () => {
     looks++
@@ -173,7 +173,7 @@ test('many balancers at once cost one look', async (t) => {
   assert.equal(looks, 1)
 })
 
-test('without figures it says nothing, and HAProxy leaves things as they are', async (t) => {
+test('without figures the response is empty, and HAProxy changes nothing', async (t) => {
   const agent = await startAgent(t, () => Promise.reject(new Error('no directory')))
   assert.equal(await agent.ask(), '')
   assert.match(JSON.stringify(agent.lines), /load could not be read/)

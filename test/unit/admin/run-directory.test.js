@@ -8,10 +8,10 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { makeRunDirectory } from '../../../src/admin/run-directory.js'
 
-/** Listens, says so, and waits to be killed: its socket stays. */
+/** Listens, prints a line, and waits to be killed, so that its socket remains. */
 const LISTENER = 'require("node:net").createServer().listen(process.argv[1], () => console.log("there"))'
 
-test('what inkcasts that were killed have left behind goes at the next start, and nothing else', async (t) => {
+test('leftovers of killed inkcasts are removed at the next start, other files are not', async (t) => {
   const parent = mkdtempSync(path.join(tmpdir(), 'inkcast-run-'))
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const listener = spawn(process.execPath, ['-e', LISTENER, path.join(parent, 'killed.sock')], {
@@ -46,7 +46,7 @@ test('what inkcasts that were killed have left behind goes at the next start, an
   )
 })
 
-test('what another user has left behind stays, also when root starts', async (t) => {
+test('leftovers of another user stay, also when root starts', async (t) => {
   const parent = mkdtempSync(path.join(tmpdir(), 'inkcast-run-'))
   t.after(() => rmSync(parent, { recursive: true, force: true }))
   const ended = spawn(process.execPath, ['-e', ''])
@@ -65,6 +65,6 @@ test('what another user has left behind stays, also when root starts', async (t)
   assert.deepEqual(
     readdirSync(parent).sort(),
     [first, second, `inkcast-${ended.pid}-bbbbbb`].sort(),
-    'a link is nobody\'s directory'
+    'a link is not a run directory'
   )
 })

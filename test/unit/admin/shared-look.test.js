@@ -23,7 +23,7 @@ function scene (t) {
   }
 }
 
-test('all who ask at once share one look, those who come while it lasts the next one', async (t) => {
+test('concurrent requests share one look, and requests during it share the next one', async (t) => {
   const { looks, ask, pass } = scene(t)
   const first = Promise.all(Array.from({ length: 100 }, ask))
   await settle()
@@ -35,10 +35,10 @@ test('all who ask at once share one look, those who come while it lasts the next
   await pass(40)
   assert.equal(looks.length, 2)
   looks[1].resolve(2)
-  assert.deepEqual(new Set(await second), new Set([2]), 'an answer is never older than its question')
+  assert.deepEqual(new Set(await second), new Set([2]), 'a response is never older than its request')
 })
 
-test('looks take a fifth of the time at most, however many ask', async (t) => {
+test('looks take a fifth of the time at most, for any number of requests', async (t) => {
   const { looks, ask, pass } = scene(t)
   let passed = 0
   for (let i = 0; i < 20; i++) {
@@ -50,7 +50,7 @@ test('looks take a fifth of the time at most, however many ask', async (t) => {
   assert.ok(passed >= 900, `20 looks of 10 ms in ${passed} ms`)
 })
 
-test('a look that fails is the failure of those who asked, and of nobody else', async (t) => {
+test('a failing look fails its own requests only', async (t) => {
   const { looks, ask, pass } = scene(t)
   const failing = assert.rejects(ask(), /x/)
   await pass(1)

@@ -18,7 +18,7 @@ const limitOf = (perSecond) =>
   })
 const turn = () => new Promise((resolve) => { setImmediate(resolve) })
 
-test('of clients that come in one turn of the event loop some begin, and the others in the next turns, in order', async () => {
+test('of the clients in one turn of the event loop some start at once, and the others in the next turns, in order', async () => {
   const limit = limitOf(500)
   /** @type {number[]} */
   const begun = []
@@ -40,7 +40,7 @@ test('of clients that come in one turn of the event loop some begin, and the oth
   limit.stop()
 })
 
-test('a connection that does not wait for an answer before it asks again is ended, where it would have to wait', () => {
+test('a queued connection that sends another request without waiting for a response is closed', () => {
   const limit = limitOf(10)
   let ended = 0
   const polling = () => /** @type {any} */ (Object.assign(new EventEmitter(), { destroy: () => { ended++ } }))

@@ -10,7 +10,7 @@ const metrics = createMetrics({ processMetrics: false })
 const clock = manualClock()
 /** @type {InputLimits} */
 let inputLimits
-/** @type {string[]} names of sessions that were ended, in that order */
+/** @type {string[]} names of closed sessions, in order */
 let ended
 
 beforeEach(() => {
@@ -18,7 +18,7 @@ beforeEach(() => {
   ended = []
 })
 
-/** @param {string | number} name @param {number} [head] bytes @returns {any} a session that has begun */
+/** @param {string | number} name @param {number} [head] bytes @returns {any} a new session */
 function begin (name, head = 500) {
   const session = {
     readyState: 'open',
@@ -54,7 +54,7 @@ async function figures () {
 }
 
 describe('sessions whose clients are not admitted', () => {
-  test('are two seconds\' worth at most: the oldest is ended for the newest', async () => {
+  test('are two seconds\' worth at most: the oldest one is closed for the newest', async () => {
     for (let i = 0; i < 203; i++) begin(i)
     assert.deepEqual(ended, ['0', '1', '2'])
     const { sessions, early } = await figures()
@@ -66,7 +66,7 @@ describe('sessions whose clients are not admitted', () => {
     assert.deepEqual(ended, [])
     begin('large', 200 * 4096 - 49 * 14_000)
     assert.deepEqual(ended, ['0'])
-    // It is forgotten.
+    // the session is forgotten
     inputLimits.holds(first, -14_000)
     inputLimits.holds(first, 100)
     begin('more', 1)
@@ -74,7 +74,7 @@ describe('sessions whose clients are not admitted', () => {
     assert.equal((await figures()).early, 200 * 4096 - 14_000 + 1)
   })
 
-  test('may last 10 s, and leave nothing when they have ended', async () => {
+  test('may last 10 s, and leave nothing behind', async () => {
     begin('a')
     begin('b').terminate()
     clock.advance(9999)
@@ -88,7 +88,7 @@ describe('sessions whose clients are not admitted', () => {
     assert.deepEqual([sessions, early, late, cut.late], [0, 0, 0, 1])
   })
 
-  test('may send 64 KB in one message, 128 KB in all, and 100 frames', () => {
+  test('may send 64 KB in one message, 128 KB in total, and 100 frames', () => {
     const [bytes, frames, other] = [begin('bytes'), begin('frames'), begin('other')]
     assert.equal(bytes.maxBytes, EARLY_MESSAGE)
     for (let i = 0; i < 2; i++) inputLimits.received(bytes, 1, EARLY_MESSAGE)
@@ -104,11 +104,11 @@ describe('sessions whose clients are not admitted', () => {
   })
 })
 
-describe('messages of admitted clients of which a part has come', () => {
-  test('may be 64 MB together: the oldest goes, with its connection', async () => {
+describe('unfinished messages of admitted clients', () => {
+  test('may have 64 MB in total: the oldest one is dropped, with its connection', async () => {
     const sessions = Array.from({ length: 64 }, (_, i) => admit(begin(i)))
     for (const session of sessions) inputLimits.holds(session, MAX_BYTES)
-    // a message that is whole makes room, and its session's next one is younger
+    // a complete message makes room, and the next message of its session is younger
     inputLimits.holds(sessions[0], -MAX_BYTES)
     inputLimits.holds(sessions[0], MAX_BYTES)
     assert.deepEqual(ended, [])
@@ -126,7 +126,7 @@ describe('messages of admitted clients of which a part has come', () => {
     assert.equal((await figures()).late, 0)
   })
 
-  test('of a session that has ended count no more', async () => {
+  test('no longer count after the end of their session', async () => {
     const [told, untold] = [admit(begin('told')), admit(begin('untold'))]
     for (const session of [told, untold]) inputLimits.holds(session, 1000)
     told.terminate()

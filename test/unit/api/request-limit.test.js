@@ -4,7 +4,7 @@ import { createRequestLimit } from '../../../src/api/request-limit.js'
 
 const full = { code: 'unavailable', retryable: true }
 
-test('no more requests are in work than allowed, and one that ends makes room for another', () => {
+test('the number of pending requests is limited, and one that ends makes room for another', () => {
   const requestLimit = createRequestLimit({ maxRequests: 2, maxBytes: 100 })
   const permit = requestLimit.enter(0)
   requestLimit.enter(0)
@@ -14,7 +14,7 @@ test('no more requests are in work than allowed, and one that ends makes room fo
   assert.throws(() => requestLimit.enter(0), full)
 })
 
-test('no more bytes are in work than allowed', () => {
+test('the bytes of pending requests are limited', () => {
   const requestLimit = createRequestLimit({ maxRequests: 10, maxBytes: 100 })
   const permit = requestLimit.enter(60)
   assert.throws(() => requestLimit.enter(41), full)
@@ -24,7 +24,7 @@ test('no more bytes are in work than allowed', () => {
   requestLimit.enter(60)
 })
 
-test('a permit is free when everyone who holds it has let go, and only once', () => {
+test('a permit is free when all its holders have released it, and only once', () => {
   const requestLimit = createRequestLimit({ maxRequests: 1, maxBytes: 100 })
   const permit = requestLimit.enter(100)
   permit.hold()

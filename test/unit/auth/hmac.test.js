@@ -12,7 +12,7 @@ const ALGORITHMS = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' }
 /** @param {string} alg @param {string} key @param {string} input */
 const signed = (alg, key, input) => `${input}.${createHmac(ALGORITHMS[alg], key).update(input).digest('base64url')}`
 
-/** What the library says of a token: its claims, or undefined. @param {string} secret */
+/** Result of the library for a token: its claims, or undefined. @param {string} secret */
 function library (secret) {
   const verify = createVerifier({
     key: secret,
@@ -30,7 +30,7 @@ function library (secret) {
   }
 }
 
-test('tokens as issuers write them are read, with secrets shorter and longer than a block', () => {
+test('tokens of issuers are verified, with secrets shorter and longer than a block', () => {
   for (const secret of [
     'x'.repeat(32),
     'x'.repeat(63),
@@ -53,7 +53,7 @@ test('tokens as issuers write them are read, with secrets shorter and longer tha
   }
 })
 
-test('a payload of any length is read alike, up to the one that is left to the library', () => {
+test('payloads of all lengths are read, up to the one that is left to the library', () => {
   const read = createHmacReader(SECRET)
   for (let length = 0; length < 3200; length += 41) {
     const token = forgeToken({ sub: 'ada', padding: 'x'.repeat(length) })
@@ -63,7 +63,7 @@ test('a payload of any length is read alike, up to the one that is left to the l
   }
 })
 
-test('a token is for no other algorithm than the one that its header names', () => {
+test('a token is valid only for the algorithm in its header', () => {
   const read = createHmacReader(SECRET)
   for (const alg of Object.keys(ALGORITHMS)) {
     for (const other of Object.keys(ALGORITHMS)) {
@@ -75,17 +75,17 @@ test('a token is for no other algorithm than the one that its header names', () 
     assert.equal(read(forgeToken({ sub: 'ada' }, { header: { alg } })), undefined)
 })
 
-test('what is signed, but no object in JSON, is left to the library', () => {
+test('a signed payload other than a JSON object is left to the library', () => {
   const read = createHmacReader(SECRET)
   for (const claims of ['[]', 'null', '7', '"ada"', '{', '']) assert.equal(read(forgeToken(claims)), undefined, claims)
 })
 
-test('whatever is done to a token, it is read only where the library accepts it, and as the library does', () => {
+test('a changed token is read only if the library accepts it, and with the same result', () => {
   const read = createHmacReader(SECRET)
   const verify = library(SECRET)
   const random = seededRandom(7)
   const below = (/** @type {number} */ end) => Math.floor(random() * end)
-  // characters whose low byte is one of base64url's, and what lenient decoders pass over
+  // characters whose low byte is one of base64url's, and characters that lenient decoders skip
   const strange = ['A', 'b', '-', '_', '.', '=', '+', '/', ' ', '\n', '\u0000', 'é', 'Ł', '文', '🖋', '\ud800']
   let accepted = 0
   for (let i = 0; i < 4000; i++) {
@@ -109,7 +109,7 @@ test('whatever is done to a token, it is read only where the library accepts it,
   assert.ok(accepted > 1000)
 })
 
-test('a signature is not taken for a longer one that was compared before', async () => {
+test('a signature does not match a longer one that was compared before', async () => {
   const read = createHmacReader(SECRET)
   const token = await signToken({ sub: 'ada' })
   assert.ok(read(token))

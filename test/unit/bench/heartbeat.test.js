@@ -34,12 +34,12 @@ const good = {
   foundWithin: 80_000
 }
 
-test('a heartbeat that costs little, keeps the living and finds the dead in time is good enough', () => {
+test('a heartbeat with low costs that keeps living connections and detects dead ones in time passes', () => {
   assert.deepEqual(problemsOf([round(), round(good)]), [])
   assert.match(resultTables([round(), round(good)]), /wheel, 5 to 60 s .* 42\.5 %/)
 })
 
-test('each thing that is not is told', () => {
+test('each violated limit is reported', () => {
   for (const [bad, expected] of /** @type {[object, RegExp][]} */ ([
     [{ lost: 1 }, /1 living/],
     [{ cpu: 3.1 }, /2\.1 % of a core/],

@@ -4,7 +4,7 @@ import { documentOf, documentsOf, guidOf, recordsOf } from '../../../bench/job.j
 
 const range = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => i)
 
-test('the records of all documents are those of the job', () => {
+test('the records of all documents add up to the job', () => {
   const job = { base: 100, documents: 7, records: 24, perSecond: 0 }
   assert.deepEqual(range(9).map((i) => recordsOf(job, 99 + i)), [0, 4, 4, 4, 3, 3, 3, 3, 0])
 })
@@ -27,4 +27,4 @@ for (const membership of [
   })
 }
 
-test('a document is found again by its guid', () => assert.equal(documentOf(guidOf(712_345)), 712_345))
+test('a document follows from its guid', () => assert.equal(documentOf(guidOf(712_345)), 712_345))

@@ -9,7 +9,7 @@ const QUIET_MS = 300
 const packet = (document, sequence, meta = ',{"guid":"document-1"}') =>
   Buffer.from(`42["message",${valueOf(document, sequence, now())}${meta}]`)
 
-/** @param {number} records of document 1, which the client has */
+/** @param {number} records of document 1, which the client has open */
 function expecting (records) {
   const receiver = new Receiver()
   /** @type {import('../../../bench/client/websocket-client.js').Receiving} */
@@ -25,19 +25,19 @@ function expecting (records) {
   }
 }
 
-test('the message has 500 bytes, is JSON and keeps its numbers when it is decoded and encoded again', () => {
+test('the message has 500 bytes, is JSON and keeps its numbers when it is decoded and re-encoded', () => {
   const value = valueOf(42, 7, 123_456_789)
   const again = Buffer.from(`42["message",${JSON.stringify(JSON.parse(String(value)))},{}]`)
   assert.equal(packet(42, 7, '').length, MESSAGE_BYTES)
   assert.deepEqual(readRecord(again), { document: 42, sequence: 7, at: 123_456_789 })
 })
 
-test('other events are no records', () => {
+test('other events are not records', () => {
   assert.equal(readRecord(Buffer.from('42["gateway:draining",{"reconnectInMs":5}]')), null)
   assert.equal(readRecord(Buffer.from(`42["something",{"text":"${'x'.repeat(600)}"}]`)), null)
 })
 
-test('all that is expected arrives: nothing is wrong, and every latency is there', async () => {
+test('when everything arrives there is no fault, and every latency is recorded', async () => {
   const { receiver, expected, get } = expecting(3)
   assert.equal(expected, 3)
   const received = receiver.receive(QUIET_MS, () => {})
@@ -48,7 +48,7 @@ test('all that is expected arrives: nothing is wrong, and every latency is there
   assert.ok(latencies.every((latency) => latency >= 0 && latency < 1000), String(latencies))
 })
 
-test('what is missing, doubled or late is told apart', async () => {
+test('missing, duplicate and late records are distinguished', async () => {
   const { receiver, get } = expecting(6)
   get(1, 3, 2, 3, 6)
   const { missing, doubled, disordered, latencies } = await receiver.receive(QUIET_MS, () => {})
@@ -58,7 +58,7 @@ test('what is missing, doubled or late is told apart', async () => {
   )
 })
 
-test('documents that a client has not opened do not count', async () => {
+test('documents that a client has not joined do not count', async () => {
   const { receiver, client } = expecting(1)
   receiver.onEvent(packet(2, 1), client)
   const { missing, doubled } = await receiver.receive(QUIET_MS, () => {})

@@ -38,7 +38,7 @@ const round = (system, cpuUs, more) => ({
   members: [100, 10_000].map((members) => ({ members, delivered: delivered(cpuUs * 2) }))
 })
 
-test('rounds are averaged, their worst latency is told, and their losses are added up', () => {
+test('rounds are averaged, with their worst latency and the sum of their losses', () => {
   const [{ burst }] = summarize([
     round('inkcast', 4),
     round('inkcast', 6, { missing: 2, latency: { p50: 2, p99: 3, max: 9 } })
@@ -54,14 +54,14 @@ test('a limit is judged by the ratio to the baseline', () => {
   assert.deepEqual(at(7), [[0.35, false], [1, true]])
 })
 
-test('a single missing delivery is a fault, of whichever system', () => {
+test('a single missing delivery is a fault, for every system', () => {
   assert.deepEqual(faults(summarize([round('inkcast', 4), round('baseline', 20)])), [])
   assert.deepEqual(faults(summarize([round('inkcast', 4), round('baseline', 20, { missing: 1 })])), [
     'baseline: 1 deliveries are missing'
   ])
 })
 
-test('the report has the ratios, and a plot for each sweep that was run', () => {
+test('the report has the ratios, and a plot for each sweep', () => {
   const summary = summarize([round('inkcast', 5), round('baseline', 20)])
   const page = summaryTables(summary, judge(summary), ['a note'], (plot) => `${plot}.svg`)
   assert.match(page, /\| inkcast +\| +5\.00 .* 0\.25 /)

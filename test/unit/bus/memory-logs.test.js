@@ -11,7 +11,7 @@ function setUp (settings) {
 }
 
 describe('logs in memory', () => {
-  test('keep as many records as they may', () => {
+  test('keep records up to their limit', () => {
     const { logs } = setUp()
     const start = logs.open('a')
     for (let i = 0; i < 5; i++) logs.append('a', entry('a', i))
@@ -20,7 +20,7 @@ describe('logs in memory', () => {
     assert.equal(logs.bytes, 3)
   })
 
-  test('free records whose time is over, by the sweep and at a look', () => {
+  test('free expired records, by the sweep and on access', () => {
     const { clock, logs } = setUp()
     const start = logs.open('a')
     logs.append('a', entry('a', 1))
@@ -36,7 +36,7 @@ describe('logs in memory', () => {
     assert.equal(logs.end('b')?.offset, 1)
   })
 
-  test('a record that comes later keeps those before it', () => {
+  test('a later record keeps earlier ones', () => {
     const { clock, logs } = setUp()
     const start = logs.open('a')
     logs.append('a', entry('a', 1))
@@ -46,7 +46,7 @@ describe('logs in memory', () => {
     assert.equal(logs.read('a', start, 10).records.length, 2)
   })
 
-  test('forget the document that was not used for longest when there are too many', () => {
+  test('forget the least recently used document when there are too many', () => {
     const { logs } = setUp({ maxDocuments: 3 })
     const epochs = ['a', 'b', 'c'].map((guid) => logs.open(guid).epoch)
     logs.append('a', entry('a', 1))
@@ -59,7 +59,7 @@ describe('logs in memory', () => {
     assert.equal(logs.bytes, 1)
   })
 
-  test('stay within their bytes at the expense of the documents not used for longest', () => {
+  test('stay within their size limit by dropping the least recently used documents', () => {
     const { logs } = setUp({ maxBytes: 100 })
     const value = Buffer.alloc(30)
     const start = logs.open('b')
@@ -73,7 +73,7 @@ describe('logs in memory', () => {
     const { position } = logs.read('a', { epoch: '', offset: 0 }, 1)
     assert.equal(logs.read('a', { ...position, offset: 0 }, 10).gap, 'trimmed')
     assert.equal(logs.read('a', { ...position, offset: 1 }, 10).records.length, 1)
-    // one record alone may be larger than all that is allowed: it is not kept
+    // a single record above the limit is not kept
     logs.append('c', entry('c', 1, { value: Buffer.alloc(101) }))
     assert.equal(logs.bytes, 0)
     assert.equal(logs.end('c')?.offset, 1)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, Orders, orderName, readOrderName } from '../../../src/bus/orders.js'
 
-test('an order is news once, and again when it is given again', () => {
+test('an order is new once, and new again when it is repeated', () => {
   const orders = new Orders()
   assert.deepEqual(
     [
@@ -29,22 +29,22 @@ test('an order is news once, and again when it is given again', () => {
   assert.deepEqual([orders.revokedAt('ada', 'doc'), orders.of('ada'), orders.size], [0, [], 1])
 })
 
-test('every document has a name that no other order has', () => {
+test('every document has a distinct name among orders', () => {
   for (const guid of ['k', '*', 'r', 'doc'])
     assert.deepEqual(readOrderName(orderName({ operator: 'revoke', guid })), { operator: 'revoke', guid })
   assert.deepEqual(readOrderName(orderName({ operator: 'kick' })), { operator: 'kick' })
   assert.equal(readOrderName(EVERY_DOCUMENT), null)
 })
 
-test('of too many revokes the oldest close every document, rather than open theirs', () => {
+test('when there are too many revokes, the oldest close all documents rather than reopen theirs', () => {
   const orders = new Orders()
   for (let i = 0; i < MAX_ORDERS + 5; i++) orders.note('ada', `rdoc-${i}`, 1000 + i)
   assert.equal(orders.of('ada').length, MAX_ORDERS)
-  // six gave way to the newest of them
+  // six were merged into the newest of them
   assert.deepEqual([0, 5, 6, 'other'].map((i) => orders.revokedAt('ada', `doc-${i}`)), [1005, 1005, 1006, 1005])
 })
 
-test('users are bounded, the one ordered about longest ago goes; after seven days all are forgotten', () => {
+test('the number of users is limited, dropping the one with the oldest order; after seven days all are forgotten', () => {
   const orders = new Orders(2)
   orders.note('ada', 'k', 1)
   orders.note('ben', 'k', 2)

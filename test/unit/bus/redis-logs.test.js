@@ -19,7 +19,7 @@ function logsOf (away) {
   })
 }
 
-test('ends of logs are read although the node of others does not respond; of those nothing is known', async () => {
+test('ends of logs are read although the node of others does not respond, whose ends are unknown', async () => {
   const { ends } = logsOf(new Set([documentMeta('away')]))
   assert.deepEqual(await ends(['one', 'away', 'without a log']), [{ epoch: 'e', offset: 7 }, undefined, null])
   await assert.rejects(ends(['away']), /CLUSTERDOWN/)

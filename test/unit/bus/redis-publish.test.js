@@ -9,7 +9,7 @@ import { entry, plain, publication, range } from '../../contract/bus-fixture.js'
 const history = { size: 10, ttl: 60 }
 
 describe('publish over redis', () => {
-  test('bounds what is on its way', async () => {
+  test('limits pending publications', async () => {
     /** @type {(() => void)[]} */
     const answers = []
     const redis = /** @type {any} */ ({

@@ -6,7 +6,7 @@ import { createMetrics } from '../../../src/metrics/metrics.js'
 import { userOrders, userWorkers } from '../../../src/redis/keys.js'
 
 /**
- * Users with a Redis that notes calls.
+ * User routes over a Redis that records calls.
  * @param {{ isCluster?: boolean, failing?: boolean, ordered?: [number, ...string[]][] }} [options]
  */
 function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
@@ -39,7 +39,7 @@ function fixture ({ isCluster = false, failing = false, ordered = [] } = {}) {
 }
 
 describe('users of a worker in Redis', () => {
-  test('one who comes alone is sent with the turn of the event loop', async () => {
+  test('a single user is sent in the same turn of the event loop', async () => {
     const { calls, users } = fixture()
     const added = users.add('ada')
     await endOfTurn()
@@ -47,7 +47,7 @@ describe('users of a worker in Redis', () => {
     await added
   })
 
-  test('many that come in a storm share calls, each of 200 at most, and are all sent in their order', async () => {
+  test('users in a storm share calls of at most 200 each, and are all sent in order', async () => {
     const { calls, users } = fixture()
     await users.add('first')
     const changes = []
@@ -66,7 +66,7 @@ describe('users of a worker in Redis', () => {
     assert.deepEqual(sent, expected)
   })
 
-  test('of a cluster share a call with those of the same slot only', async () => {
+  test('in a cluster share a call only within a hash slot', async () => {
     const { calls, users } = fixture({ isCluster: true })
     await Promise.all(['ada', 'bob'].map((uid) => users.add(uid)))
     assert.deepEqual(
@@ -78,14 +78,14 @@ describe('users of a worker in Redis', () => {
     )
   })
 
-  test('are told what was ordered about them before they are there', async () => {
+  test('get orders from before their arrival', async () => {
     const { told, users } = fixture({ ordered: [[1, 'k', '1700000000000', 'rdoc', '1700000000001']] })
     const added = ['ada', 'bob'].map((uid) => users.add(uid))
     await added[1]
     assert.deepEqual(told, [['bob', [['k', 1_700_000_000_000], ['rdoc', 1_700_000_000_001]]]])
   })
 
-  test('that could not be sent are rejected, and not renewed', async () => {
+  test('that cannot be sent are rejected, and not renewed', async () => {
     const { calls, users } = fixture({ failing: true })
     const results = await Promise.allSettled(['ada', 'bob'].map((uid) => users.add(uid)))
     assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected'])

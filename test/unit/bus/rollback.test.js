@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { createRollback, hasLost } from '../../../src/bus/rollback.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
-/** @param {{ epoch: string, offset: number }} end that the log has when it is read */
+/** @param {{ epoch: string, offset: number }} end of the log when it is read */
 function setUp (end) {
   /** @type {string[]} */
   const happened = []
@@ -29,9 +29,9 @@ function setUp (end) {
 }
 
 describe('a log that has lost records', () => {
-  test('is reset when an offset comes live a second time, once however many follow', async () => {
+  test('is reset when an offset arrives live a second time, and only once', async () => {
     const { rollback, live, happened } = setUp({ epoch: 'e2', offset: 0 })
-    assert.equal(live(1), false, 'nothing of a document that is not subscribed is delivered')
+    assert.equal(live(1), false, 'records of an unsubscribed document are not delivered')
     rollback.subscribe('doc')
     assert.deepEqual([live(1), live(2), live(3)], [true, true, true])
     assert.deepEqual([live(2), live(3)], [false, false])
@@ -41,9 +41,9 @@ describe('a log that has lost records', () => {
     assert.equal(live(0, ''), true, 'ephemeral records have no offset')
   })
 
-  test('shows when its end lies before a live record or before an end that was read', () => {
+  test('is detected when its end is before a live record or before an end that was read', () => {
     const { rollback, live } = setUp({ epoch: 'e1', offset: 0 })
-    assert.equal(hasLost({ epoch: 'e1', offset: 1 }, rollback.knownOf('doc')), false, 'nothing is known')
+    assert.equal(hasLost({ epoch: 'e1', offset: 1 }, rollback.knownOf('doc')), false, 'no end is known')
     rollback.subscribe('doc')
     live(3)
     const lost = (/** @type {number} */ offset, epoch = 'e1') => hasLost({ epoch, offset }, rollback.knownOf('doc'))
@@ -54,7 +54,7 @@ describe('a log that has lost records', () => {
     assert.equal(lost(4), true, 'the furthest end counts')
   })
 
-  test('is looked at when an offset comes that was passed by an end that was read', async () => {
+  test('is checked when an offset arrives that is below an end that was read', async () => {
     for (const [end, expected] of /** @type {const} */ ([
       [{ epoch: 'e1', offset: 5 }, []],
       [{ epoch: 'e2', offset: 0 }, ['compare doc']]
@@ -68,7 +68,7 @@ describe('a log that has lost records', () => {
     }
   })
 
-  test('is still known when the document is subscribed again, and forgotten when it is left', () => {
+  test('is remembered through a new subscription, and forgotten when the document is left', () => {
     const { rollback, live } = setUp({ epoch: 'e1', offset: 0 })
     const first = rollback.subscribe('doc')
     live(3)

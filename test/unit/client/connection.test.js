@@ -10,7 +10,7 @@ function mockTime (t) {
 }
 
 /**
- * The next attempt is made then, and not a moment before.
+ * Checks that the next attempt is made between `earliest` and `latest`.
  * @param {import('node:test').TestContext} t
  * @param {import('../../helpers/scripted-socket.js').ScriptedSocket} socket
  * @param {number} earliest ms
@@ -25,7 +25,7 @@ function assertNextAttempt (t, socket, earliest, latest = earliest) {
 }
 
 describe('a connection that was lost', () => {
-  test('is made again after a pause that grows while it fails, and is short again once one has lasted', async (t) => {
+  test('is restored after a pause, which grows with failures and is short again after a connection has lasted', async (t) => {
     mockTime(t)
     t.mock.method(Math, 'random', () => 1)
     const { client, socket, states } = scriptedClient(t)
@@ -53,7 +53,7 @@ describe('a connection that was lost', () => {
     ])
   })
 
-  test('that never lasts counts as failing', (t) => {
+  test('that never lasts counts as a failure', (t) => {
     mockTime(t)
     t.mock.method(Math, 'random', () => 1)
     const { socket } = scriptedClient(t)
@@ -64,7 +64,7 @@ describe('a connection that was lost', () => {
     }
   })
 
-  test('is made again when a draining gateway says', (t) => {
+  test('is restored after the delay of a draining gateway', (t) => {
     mockTime(t)
     const { client, socket } = scriptedClient(t)
     socket.accepts()
@@ -76,7 +76,7 @@ describe('a connection that was lost', () => {
     assertNextAttempt(t, socket, 3210)
   })
 
-  test('is made again at once by connect(), and never after close()', (t) => {
+  test('is restored at once by connect(), and never after close()', (t) => {
     mockTime(t)
     const { client, socket, states } = scriptedClient(t)
     socket.accepts()
@@ -97,7 +97,7 @@ describe('a connection that was lost', () => {
     assert.deepEqual(states.slice(-2), ['reconnecting: disconnected', 'closed: closed'])
   })
 
-  test('connect() makes no second attempt beside one that is under way', async (t) => {
+  test('connect() makes no second attempt during a pending one', async (t) => {
     mockTime(t)
     const { client, socket } = scriptedClient(t)
     client.connect()
@@ -114,7 +114,7 @@ describe('a connection that was lost', () => {
     assert.deepEqual([socket.attempts.length, client.state], [2, 'connected'])
   })
 
-  test('is made again soon after the browser is online', (t) => {
+  test('is restored soon after the browser is online', (t) => {
     mockTime(t)
     /** @type {Map<string, Function>} */
     const listeners = new Map()
@@ -127,7 +127,7 @@ describe('a connection that was lost', () => {
     const { client, socket } = scriptedClient(t)
     listeners.get('online')?.()
     t.mock.timers.tick(1000)
-    assert.equal(socket.attempts.length, 1, 'one is under way')
+    assert.equal(socket.attempts.length, 1, 'one attempt is pending')
     socket.accepts()
     client.drop(50_000)
     listeners.get('online')?.()
@@ -139,7 +139,7 @@ describe('a connection that was lost', () => {
 })
 
 describe('an attempt', () => {
-  test('takes long polling after WebSocket failed, at once on a page that has no connection yet, and the other way round', (t) => {
+  test('uses long polling after WebSocket failed, at once on a page without a connection, and the other way round', (t) => {
     mockTime(t)
     const { socket, states } = scriptedClient(t)
     socket.fails()
@@ -154,7 +154,7 @@ describe('an attempt', () => {
     assert.deepEqual(states, ['connecting: unavailable'])
   })
 
-  test('begins with what was in use before: long polling goes over to WebSocket where it can', (t) => {
+  test('starts with the previous transport: long polling upgrades to WebSocket if possible', (t) => {
     mockTime(t)
     const { socket } = scriptedClient(t)
     socket.fails()
@@ -171,7 +171,7 @@ describe('an attempt', () => {
     assert.deepEqual(socket.attempts.map(([first]) => first), ['websocket', 'polling', 'polling', 'websocket'])
   })
 
-  test('keeps to the transports that it is given', (t) => {
+  test('uses the configured transports only', (t) => {
     mockTime(t)
     const { socket } = scriptedClient(t, { transports: ['polling'] })
     socket.fails()
@@ -179,7 +179,7 @@ describe('an attempt', () => {
     assert.deepEqual(socket.attempts, [['polling'], ['polling']])
   })
 
-  test('that is answered with 503 is followed by one when the answer says', (t) => {
+  test('that gets a 503 is followed by one after the delay in the response', (t) => {
     mockTime(t)
     const { socket } = scriptedClient(t)
     socket.fails({
@@ -188,7 +188,7 @@ describe('an attempt', () => {
     assertNextAttempt(t, socket, 5000, 6000)
   })
 
-  test('ends when nobody answers the handshake, or the transport is lost before', (t) => {
+  test('ends without a response to the handshake, or when the transport is lost before', (t) => {
     mockTime(t)
     const { socket } = scriptedClient(t)
     t.mock.timers.tick(30_000)
@@ -202,7 +202,7 @@ describe('an attempt', () => {
 })
 
 describe('a refusal', () => {
-  test('that may pass is followed by another attempt when the gateway says', (t) => {
+  test('that is temporary is followed by another attempt after the gateway\'s delay', (t) => {
     mockTime(t)
     const { socket, states } = scriptedClient(t)
     socket.refuses({ code: 'unavailable', retryable: true, retryInMs: 4000 })
@@ -213,7 +213,7 @@ describe('a refusal', () => {
     assert.deepEqual(states, ['connecting: unavailable'])
   })
 
-  test('for good is not followed by any, until connect() is called', async (t) => {
+  test('that is permanent is not followed by another attempt, until connect() is called', async (t) => {
     mockTime(t)
     const { client, socket, states } = scriptedClient(t)
     const opening = client.open('minutes')
@@ -228,7 +228,7 @@ describe('a refusal', () => {
     assert.deepEqual(states, ['refused: origin_refused', 'reconnecting', 'connected'])
   })
 
-  test('comes before a disconnection as well', (t) => {
+  test('may also precede a disconnection', (t) => {
     mockTime(t)
     const { client, socket } = scriptedClient(t)
     socket.accepts()
@@ -242,7 +242,7 @@ describe('a refusal', () => {
 })
 
 describe('a token', () => {
-  test('is asked for at each handshake, and again when the gateway did not take it, once', async (t) => {
+  test('is requested for each handshake, and once more after the gateway refused it', async (t) => {
     mockTime(t)
     /** @type {string[]} */
     const asked = []
@@ -268,7 +268,7 @@ describe('a token', () => {
     assert.equal(client.state, 'refused')
   })
 
-  test('that does not change is not tried again', (t) => {
+  test('that does not change is not sent again', (t) => {
     mockTime(t)
     const { client, socket } = scriptedClient(t, { token: 'fixed' })
     socket.refuses({ code: 'unauthorized', retryable: false })
@@ -286,7 +286,7 @@ describe('a token', () => {
     assert.deepEqual(socket.last('auth:refresh').argument, { token: 'for expiring' })
   })
 
-  test('that cannot be had is asked for again after a pause', async (t) => {
+  test('that is unavailable is requested again after a pause', async (t) => {
     mockTime(t)
     let asked = 0
     const { client, socket, states } = scriptedClient(t, { token: () => { throw new Error(`failure ${++asked}`) } })
@@ -308,7 +308,7 @@ describe('a page that the gateway refuses', () => {
   }
   const context = { status: 403, responseText: JSON.stringify(refusal) }
 
-  test('is told so with the long polling that follows a refused WebSocket, and goes on no longer', async (t) => {
+  test('gets the reason over long polling after a refused WebSocket, and stops retrying', async (t) => {
     mockTime(t)
     const { client, socket, states } = scriptedClient(t)
     const opening = assert.rejects(client.open('doc'), refusal)
@@ -326,7 +326,7 @@ describe('a page that the gateway refuses', () => {
     assert.equal(socket.attempts.length, 3)
   })
 
-  test('is none where something in between answers 403, or with an error that passes', (t) => {
+  test('is not assumed for a 403 of an intermediary, or for a temporary error', (t) => {
     mockTime(t)
     const { client, socket } = scriptedClient(t)
     for (const responseText of [
@@ -343,7 +343,7 @@ describe('a page that the gateway refuses', () => {
     }
   })
 
-  test('asks once, without a session, where it would use WebSocket only', async (t) => {
+  test('sends one request, without a session, if it uses WebSocket only', async (t) => {
     /** @type {string[]} */
     const asked = []
     t.mock.method(globalThis, 'fetch', async (/** @type {URL} */ url) => {

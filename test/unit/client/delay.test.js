@@ -23,12 +23,12 @@ test('pauses are spread over a range that doubles up to 15 s', () => {
   }
 })
 
-test('what the gateway says counts more', () => {
+test('the gateway\'s delay takes precedence', () => {
   assert.equal(delayBefore(7, 20), 20)
   assert.equal(delayBefore(7, 0), 0)
 })
 
-test('a hint is in the refusal, or in the answer to a request, spread within its second', () => {
+test('a hint is in the refusal, or in the response to a request, spread within its second', () => {
   assert.equal(hintOf(Object.assign(new Error(), { data: { retryInMs: 1234 } })), 1234)
   const answered = (/** @type {string | null} */ header) =>
     hintOf({ context: { status: 503, getResponseHeader: () => header } })

@@ -5,7 +5,7 @@ import { openDoc, scriptedClient, settle } from '../../helpers/scripted-socket.j
 const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
 
 /**
- * A client with one document that is joined, and what came of it.
+ * A client with one joined document, and the recorded events.
  * @param {import('node:test').TestContext} t
  * @param {import('../../../client/index.js').OpenOptions} [options]
  * @param {import('../../../client/index.js').ClientOptions} [clientOptions]
@@ -33,19 +33,19 @@ async function opened (t, options, clientOptions) {
 }
 
 describe('records', () => {
-  test('that came already are dropped; what has no offset is not', async (t) => {
+  test('that are duplicates are dropped; records without an offset are not', async (t) => {
     const { doc, seen, record } = await opened(t)
     record('old', 5)
     record('six', 6)
     record('six again', 6)
     record('signal', undefined)
-    record('eight', 8) // seven was not for us
+    record('eight', 8) // seven was not for this client
     record('seven', 7)
     assert.deepEqual(seen, ['six', 'signal', 'eight'])
     assert.deepEqual(doc.position, at(8))
   })
 
-  test('of the names of own events come under another, so that nobody plays the gateway', async (t) => {
+  test('with the name of an event of the client get another name, so that they cannot imitate the gateway', async (t) => {
     const { client, socket, doc, seen } = await opened(t)
     /** @type {any[]} */
     const others = []
@@ -58,7 +58,7 @@ describe('records', () => {
     assert.deepEqual(seen, [])
   })
 
-  test('for the user, the connection or everyone come to the client', async (t) => {
+  test('for the user, the connection or everyone arrive at the client', async (t) => {
     const { client, socket, seen } = await opened(t)
     /** @type {any[]} */
     const got = []
@@ -70,7 +70,7 @@ describe('records', () => {
     assert.deepEqual(seen, [])
   })
 
-  test('that arrive before anybody listens wait, bounded', async (t) => {
+  test('that arrive before there is a listener are queued, up to a limit', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     for (const [count, position] of /** @type {const} */ ([[3, at(0)], [10_001, at(0)], [10_001, null]])) {
       const { client, socket } = scriptedClient(t)
@@ -93,7 +93,7 @@ describe('records', () => {
     }
   })
 
-  test('are acknowledged by the listener, and one that this client sent by itself', async (t) => {
+  test('are acknowledged by the listener, and records of this client automatically', async (t) => {
     const { socket, doc, seen } = await opened(t)
     let acknowledged = 0
     doc.on('edit', (_payload, _meta, acknowledge) => { acknowledge?.() })
@@ -110,7 +110,7 @@ describe('records', () => {
     t.mock.method(globalThis, 'queueMicrotask', (/** @type {() => void} */ task) => {
       try { task() } catch (error) { thrown.push(error) }
     })
-    const failure = new Error('a mistake of the page')
+    const failure = new Error('an error of the page')
     doc.on('edit', () => { throw failure })
     doc.on('edit', () => { seen.push('edit') })
     socket.tells('edit', 'six', { guid: 'doc', offset: 6 })
@@ -121,7 +121,7 @@ describe('records', () => {
 })
 
 describe('a document over reconnects', () => {
-  test('is joined from where it was, once more by each handshake', async (t) => {
+  test('is joined again from its position, by each handshake', async (t) => {
     const { client, socket, seen, record, back } = await opened(t)
     record('six', 6)
     client.drop(1000)
@@ -136,7 +136,7 @@ describe('a document over reconnects', () => {
     assert.deepEqual(seen, ['six', 'seven', 'joined true'])
   })
 
-  test('goes on from where the gateway says after a resync', async (t) => {
+  test('continues from the gateway\'s position after a resync', async (t) => {
     const { client, socket, doc, seen, record, back } = await opened(t)
     client.drop(1000)
     back()
@@ -149,7 +149,7 @@ describe('a document over reconnects', () => {
     assert.deepEqual(doc.position, at(4, 'f'))
   })
 
-  test('forgets what came before its first join was answered, when that was lost', async (t) => {
+  test('drops records from before the response to its first join if that was lost', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     const { client, socket } = scriptedClient(t)
     const opening = client.open('doc')
@@ -161,12 +161,12 @@ describe('a document over reconnects', () => {
     assert.deepEqual(socket.handshakes[1].documents, { doc: null })
     socket.tells('doc:joined', { guid: 'doc', position: at(12), recovered: false })
     const doc = await opening
-    doc.on('message', () => assert.fail('it has no place'))
+    doc.on('message', () => assert.fail('it has no position'))
     t.mock.timers.tick(1)
     assert.deepEqual(doc.position, at(12))
   })
 
-  test('takes part in the presence again, with its state', async (t) => {
+  test('participates in the presence again, with its state', async (t) => {
     const { client, socket, doc, back } = await opened(t, { state: { colour: 'red' } })
     const changing = doc.setState({ colour: 'blue' })
     assert.deepEqual(socket.last('doc:state').argument, { guid: 'doc', state: { colour: 'blue' } })
@@ -180,7 +180,7 @@ describe('a document over reconnects', () => {
     )
   })
 
-  test('takes part in the presence only when somebody wants to, also later', async (t) => {
+  test('participates in the presence only on request, also later', async (t) => {
     const { client, socket, doc, back } = await opened(t)
     /** @type {any[]} */
     const told = []
@@ -225,7 +225,7 @@ describe('a document over reconnects', () => {
     assert.equal(doc.presence.count, 1)
   })
 
-  test('is closed when the gateway takes the client off, or refuses it then', async (t) => {
+  test('is closed when the gateway revokes or refuses it', async (t) => {
     const first = await opened(t)
     first.socket.tells('doc:revoked', { guid: 'doc' })
     assert.deepEqual(first.seen, ['closed forbidden'])
@@ -245,7 +245,7 @@ describe('a document over reconnects', () => {
     assert.deepEqual(second.socket.handshakes[2].documents, {})
   })
 
-  test('is asked for again where the refusal may pass', async (t) => {
+  test('is requested again after a temporary refusal', async (t) => {
     const { client, socket, seen, back } = await opened(t)
     client.drop(1000)
     back()
@@ -262,7 +262,7 @@ describe('a document over reconnects', () => {
 })
 
 describe('opening', () => {
-  test('a document that is open gives another one with listeners of its own, and says what that one misses', async (t) => {
+  test('an open document is shared by another one with listeners of its own, which learns what it missed', async (t) => {
     const { client, socket, doc, seen, record } = await opened(t)
     record('six', 6)
     const same = await client.open('doc', { position: at(6) })
@@ -284,9 +284,9 @@ describe('opening', () => {
     assert.deepEqual(seen, ['six'])
   })
 
-  test('a document that is being left waits, so that nothing of the old one gets into the new one', async (t) => {
+  test('reopening waits for a pending leave, so that no record of the old document reaches the new one', async (t) => {
     const { client, socket, doc, record } = await opened(t)
-    client.on('message', () => assert.fail('it is of a document'))
+    client.on('message', () => assert.fail('it belongs to a document'))
     doc.close()
     record('of the old one', 8)
     const opening = client.open('doc', { position: at(3) })
@@ -302,13 +302,13 @@ describe('opening', () => {
     assert.deepEqual(again.position, at(4))
   })
 
-  test('what can be no guid is refused here, as the gateway would refuse the handshake', async (t) => {
+  test('an invalid guid is refused locally, because the gateway would refuse the whole handshake', async (t) => {
     const { client } = await opened(t)
     for (const guid of ['', 'a\nb', 'x'.repeat(257), '世'.repeat(86), 7, undefined])
       await assert.rejects(client.open(/** @type {any} */ (guid)), { code: 'bad_request' })
   })
 
-  test('very many documents at once joins those that have no place in the handshake after it', async (t) => {
+  test('documents that do not fit into the handshake are joined after it', async (t) => {
     const { client, socket } = scriptedClient(t)
     for (let i = 0; i < 120; i++) client.open(`doc-${i}`).catch(() => {})
     socket.accepts()
@@ -340,7 +340,7 @@ describe('opening', () => {
 })
 
 describe('sending', () => {
-  test('waits for the join, and no longer than its time', async (t) => {
+  test('waits for the join, up to its timeout', async (t) => {
     const { client, socket, doc, back } = await opened(t)
     client.drop(60_000)
     const sent = doc.send('one', { event: 'edit' })
@@ -359,7 +359,7 @@ describe('sending', () => {
     assert.deepEqual(socket.last('doc:signal').argument, { guid: 'doc', event: 'cursor', data: 1 })
   })
 
-  test('is refused with the gateway\'s error, or with one that says nobody knows', async (t) => {
+  test('is refused with the gateway\'s error, or with one for an unknown outcome', async (t) => {
     const { client, socket, doc } = await opened(t)
     const refused = doc.send('x')
     socket
@@ -373,7 +373,7 @@ describe('sending', () => {
     assert.deepEqual(socket.sendBuffer, [])
   })
 
-  test('waits in no larger numbers than 1,000', async (t) => {
+  test('queues up to 1,000 messages', async (t) => {
     const { client, doc } = await opened(t)
     client.drop(60_000)
     const waiting = Array.from({ length: 1000 }, () => assert.rejects(doc.send('x'), { code: 'closed' }))
@@ -409,14 +409,14 @@ describe('a storage', () => {
     assert.equal(kept.items.size, 0)
   })
 
-  test('keeps them also when the page goes away with everything open', async (t) => {
+  test('keeps them also when the page closes with open documents', async (t) => {
     const kept = storage()
     const { client } = await opened(t, {}, { storage: kept })
     client.close()
     assert.equal(kept.items.size, 1)
   })
 
-  test('that is full, not allowed or not ours does no harm', async (t) => {
+  test('that is full, forbidden or used by others does no harm', async (t) => {
     const broken = () => { throw new Error('SecurityError') }
     const { record, seen } = await opened(t, {}, { storage: { getItem: broken, setItem: broken, removeItem: broken } })
     record('six', 6)

@@ -14,7 +14,7 @@ function deferred () {
 }
 
 /**
- * Rejections that nobody has caught, which would fail the test, until it ends.
+ * Catches unhandled rejections, which would fail the test, until its end.
  * @param {import('node:test').TestContext} t
  */
 function catchUnhandled (t) {
@@ -30,8 +30,8 @@ function catchUnhandled (t) {
   return caught
 }
 
-describe('what arrives while listeners of resync reload', () => {
-  test('waits until all of them are settled, also where one fails', async (t) => {
+describe('records that arrive while resync listeners reload', () => {
+  test('are queued until all of them are settled, also if one fails', async (t) => {
     const unhandled = catchUnhandled(t)
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     const { client, socket } = scriptedClient(t)
@@ -57,13 +57,13 @@ describe('what arrives while listeners of resync reload', () => {
     assert.deepEqual(
       unhandled.map((error) => /** @type {Error} */ (error).message),
       ['the first', 'the last'],
-      'the page is told of each'
+      'the page gets each of them'
     )
   })
 })
 
 describe('a record that waits for a listener', () => {
-  test('says where it is in the log, wherever the client itself is by then, also what came before the epoch was known', async (t) => {
+  test('has its own position, independent of the client\'s current one, also if it arrived before the epoch was known', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     for (const position of [null, at(5)]) {
       const { client, socket } = scriptedClient(t)
@@ -96,8 +96,8 @@ describe('a record that waits for a listener', () => {
   })
 })
 
-describe('the position that is kept over a reload of the page', () => {
-  test('is not ahead of what waits for a listener, nor of a resync that still loads', async (t) => {
+describe('the stored position across a reload of the page', () => {
+  test('is not ahead of queued records, nor of a pending resync', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     /** @type {Map<string, string>} */
     const kept = new Map()
@@ -110,7 +110,7 @@ describe('the position that is kept over a reload of the page', () => {
     const { client, socket } = scriptedClient(t, { storage })
     const doc = await openDoc({ client, socket }, at(5))
     socket.tells('message', 'six', { guid: 'doc', offset: 6 })
-    assert.equal(offset(), undefined, 'nobody listens yet')
+    assert.equal(offset(), undefined, 'there is no listener yet')
     doc.on('message', () => {})
     t.mock.timers.tick(1)
     assert.equal(offset(), 6)
@@ -124,7 +124,7 @@ describe('the position that is kept over a reload of the page', () => {
     assert.equal(offset(), 10)
     const other = await client.open('doc')
     socket.tells('message', 'eleven', { guid: 'doc', offset: 11 })
-    assert.equal(offset(), 10, 'the other one does not listen yet')
+    assert.equal(offset(), 10, 'the other one has no listener yet')
     other.on('message', () => {})
     t.mock.timers.tick(1)
     assert.equal(offset(), 11)

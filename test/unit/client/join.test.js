@@ -4,7 +4,7 @@ import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 const at = (/** @type {number} */ offset) => ({ epoch: 'e', offset })
 
-describe('a join that is not answered in time', () => {
+describe('a join without a response in time', () => {
   /** @param {import('node:test').TestContext} t */
   async function unanswered (t) {
     t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
@@ -16,7 +16,7 @@ describe('a join that is not answered in time', () => {
     return { ...scripted, opening }
   }
 
-  test('is asked for again from what has come meanwhile: the gateway may be at it, and sends nothing twice', async (t) => {
+  test('is repeated with the current position: the gateway may still be processing it, and sends no record twice', async (t) => {
     const { socket, opening } = await unanswered(t)
     socket.tells('message', 'six', { guid: 'doc', offset: 6 })
     t.mock.timers.tick(1000)
@@ -34,7 +34,7 @@ describe('a join that is not answered in time', () => {
     assert.deepEqual(doc.position, at(7))
   })
 
-  test('is left where the document is closed before it is asked for again', async (t) => {
+  test('is left if the document is closed before the retry', async (t) => {
     const { socket, opening } = await unanswered(t)
     t.mock.timers.tick(1000)
     socket.last('doc:join').answer({ ok: true, guid: 'doc', position: at(5), recovered: true })

@@ -4,7 +4,7 @@ import { openDoc, scriptedClient } from '../../helpers/scripted-socket.js'
 
 const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
 
-test('a document goes on from behind records that were not for this client', async (t) => {
+test('a document continues after records that were not for this client', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
   const { client, socket } = scriptedClient(t)
   const doc = await openDoc({ client, socket }, at(5))

@@ -8,7 +8,7 @@ const member = (/** @type {string} */ uid, more = {}) => ({ uid, id: `${uid}1`, 
 const update = (fields) => ({ from: 1, version: 2, count: 0, joined: [], left: [], changed: [], ...fields })
 const uids = (/** @type {{ uid: string }[]} */ members) => members.map(({ uid }) => uid)
 
-/** A presence, what it told, and what it asked for. */
+/** A presence, its events, and its requests. */
 function scripted () {
   /** @type {object[]} */
   const told = []
@@ -54,7 +54,7 @@ describe('presence', () => {
     assert.deepEqual(told[1], { joined: [], left: [], changed: ['ada'] })
   })
 
-  test('takes a diff that begins before what it has, and keeps who has come back within it', () => {
+  test('applies an overlapping diff, and keeps a member that returned within it', () => {
     const { presence, there } = scripted()
     presence.joined({ members: [member('ada'), member('bob')], count: 2, version: 5 })
     presence.apply(
@@ -72,7 +72,7 @@ describe('presence', () => {
     assert.equal(questions.length, 0)
   })
 
-  test('takes a list whatever its version: a store that lost everything may count from a lower one', () => {
+  test('accepts a list with any version: a store that lost everything may count from a lower one', () => {
     const { presence, there, questions } = scripted()
     presence.joined({ members: [member('ada')], count: 1, version: 5 })
     presence.apply(update({ from: 0, version: 5, members: [member('bob')], count: 1 }))
@@ -83,7 +83,7 @@ describe('presence', () => {
     assert.equal(questions.length, 0)
   })
 
-  test('takes a list in place of the answer that it is waiting for', async () => {
+  test('accepts a list in place of the pending response', async () => {
     const { presence, there, questions } = scripted()
     presence.joined({ members: [member('ada')], count: 1, version: 1 })
     presence.apply(update({ from: 2, version: 3, joined: [member('cy')], count: 2 }))
@@ -95,7 +95,7 @@ describe('presence', () => {
     assert.equal(questions.length, 1)
   })
 
-  test('asks for all members where a diff is missing, page by page, and applies those that came meanwhile', async () => {
+  test('requests all members page by page if a diff is missing, and applies diffs received in the meantime', async () => {
     const { presence, told, questions, there } = scripted()
     presence.joined({ members: [member('ada'), member('bob')], count: 2, version: 1 })
     presence.apply(update({ from: 2, version: 3, joined: [member('cy')] }))
@@ -114,7 +114,7 @@ describe('presence', () => {
     assert.equal(presence.members.count, 4)
   })
 
-  test('asks again after a question that failed, with the next diff', async () => {
+  test('repeats a failed request with the next diff', async () => {
     const { presence, questions, there } = scripted()
     presence.joined({ members: [], count: 0, version: 1 })
     presence.apply(update({ from: 8, version: 9 }))
@@ -126,7 +126,7 @@ describe('presence', () => {
     assert.deepEqual(there(), ['ada', 'bob'])
   })
 
-  test('takes no answer to a question of a lost connection, and keeps showing who was there until the next join', async () => {
+  test('ignores responses to requests of a lost connection, and keeps the members until the next join', async () => {
     const { presence, questions, there } = scripted()
     presence.joined({ members: [member('ada')], count: 1, version: 1 })
     presence.apply(update({ from: 8, version: 9 }))
@@ -138,7 +138,7 @@ describe('presence', () => {
     assert.deepEqual(there(), ['bob'])
   })
 
-  test('asks for the rest of a list that is longer than the answer to a join', async () => {
+  test('requests the rest of a list that does not fit into the response to a join', async () => {
     const { presence, questions, there } = scripted()
     presence.joined({ members: [member('ada')], count: 2, version: 1, cursor: 'ada' })
     assert.equal(questions[0].cursor, 'ada')
@@ -148,7 +148,7 @@ describe('presence', () => {
     assert.deepEqual(there(), ['ada', 'bob', 'cy'])
   })
 
-  test('is a list anew where the gateway tells one, and a number where there are too many', () => {
+  test('is replaced by a list from the gateway, and by a number if there are too many members', () => {
     const { presence, told, questions, there } = scripted()
     presence.joined({ members: [member('ada')], count: 1, version: 1 })
     presence.apply(update({ from: 0, version: 20, members: [member('bob'), member('cy')], count: 2 }))
@@ -164,7 +164,7 @@ describe('presence', () => {
     assert.equal(questions.length, 1)
   })
 
-  test('keeps no more diffs aside than there may be, and asks again', async () => {
+  test('queues diffs up to a limit, and then repeats its request', async () => {
     const { presence, questions, there } = scripted()
     presence.apply(update({ from: 1, version: 2 }))
     for (let i = 0; i <= 1000; i++) presence.apply(update({ from: 2 + i, version: 3 + i }))

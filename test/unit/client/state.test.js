@@ -5,7 +5,7 @@ import { openDoc, scriptedClient, settle } from '../../helpers/scripted-socket.j
 const at = (/** @type {number} */ offset) => ({ epoch: 'e', offset })
 
 /**
- * A client with one document that is joined at 5.
+ * A client with one document, joined at offset 5.
  * @param {import('node:test').TestContext} t
  * @param {import('../../../client/index.js').OpenOptions} [options]
  */
@@ -23,7 +23,7 @@ async function opened (t, options) {
 }
 
 describe('the state of a member', () => {
-  test('tells the state that was taken last: one that is refused is forgotten', async (t) => {
+  test('is the last accepted one: a refused state is dropped', async (t) => {
     for (const code of ['state_too_large', 'bad_request']) {
       const { client, socket, doc, back } = await opened(t, { state: { color: 'red' } })
       const refused = doc.setState({ color: 'x'.repeat(5000) })
@@ -35,7 +35,7 @@ describe('the state of a member', () => {
     }
   })
 
-  test('takes no part in the presence because of a state that was refused', async (t) => {
+  test('does not participate in the presence because of a refused state', async (t) => {
     const { client, socket, doc, back } = await opened(t)
     const refused = doc.setState({ color: 'x'.repeat(5000) })
     socket.last('doc:state').answer({ ok: false, error: { code: 'state_too_large', message: 'no', retryable: false } })
@@ -45,7 +45,7 @@ describe('the state of a member', () => {
     assert.deepEqual(socket.handshakes[1].documents, { doc: at(5) })
   })
 
-  test('keeps a later state when an earlier one is refused', async (t) => {
+  test('keeps a later value when an earlier one is refused', async (t) => {
     const { client, socket, doc, back } = await opened(t, { state: { color: 'red' } })
     const refused = doc.setState({ color: 'x'.repeat(5000) })
     const first = socket.last('doc:state')
@@ -73,7 +73,7 @@ describe('the state of a member', () => {
     assert.equal(doc.live, true)
   })
 
-  test('that is large is told after the handshake, of which a gateway takes little', async (t) => {
+  test('is sent after the handshake if it is large, because handshakes are limited', async (t) => {
     const { client, socket } = scriptedClient(t)
     const states = { one: 'x'.repeat(20_000), two: 'x'.repeat(20_000), three: 'x' }
     for (const [guid, text] of Object.entries(states)) client.open(guid, { state: { text } }).catch(() => {})

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Backoff, retry } from '../../../src/common/backoff.js'
 
-test('waits double from min to max, each between half and all of it', () => {
+test('delays double from min to max, each between half and the whole of it', () => {
   for (const [random, share] of /** @type {const} */ ([[() => 0, 0.5], [() => 0.5, 0.75]])) {
     const backoff = new Backoff({ min: 100, max: 1000, random })
     assert.deepEqual(
@@ -12,19 +12,19 @@ test('waits double from min to max, each between half and all of it', () => {
   }
 })
 
-test('after a reset it begins at min again, and tries are counted', () => {
+test('after a reset it starts at min again, and attempts are counted', () => {
   const backoff = new Backoff({ min: 100, random: () => 1 })
   assert.deepEqual([backoff.next(), backoff.next(), backoff.tries], [100, 200, 2])
   backoff.reset()
   assert.deepEqual([backoff.tries, backoff.next()], [0, 100])
 })
 
-test('a thousand tries are still below max', () => {
+test('a thousand attempts stay within max', () => {
   const backoff = new Backoff({ max: 5000, random: () => 1 })
   for (let i = 0; i < 1000; i++) assert.ok(backoff.next() <= 5000)
 })
 
-/** A clock whose sleeps the test sees, and which end at once. */
+/** A clock that records sleeps, which end at once. */
 function sleepless () {
   /** @type {number[]} */
   const slept = []
@@ -43,7 +43,7 @@ const failing = (/** @type {number} */ times) => {
   }
 }
 
-test('retry tries until it succeeds, waits in between and tells of each failure', async () => {
+test('retry repeats until success, with delays in between, and reports each failure', async () => {
   const clock = sleepless()
   const { attempt, tries } = failing(3)
   /** @type {unknown[]} */
@@ -69,9 +69,9 @@ test('retry gives up at once with an error that is not retryable', async () => {
   assert.equal(clock.slept.length, 2)
 })
 
-test('an abort ends retry with its reason, before a try, during one and while it waits', async () => {
+test('an abort ends retry with its reason, before an attempt, during one and during a delay', async () => {
   const reason = new Error('stopped')
-  const never = () => assert.fail('not to be tried')
+  const never = () => assert.fail('not to be called')
   await assert.rejects(retry(never, { signal: AbortSignal.abort(reason) }), reason)
 
   const during = new AbortController()
@@ -98,7 +98,7 @@ test('an abort ends retry with its reason, before a try, during one and while it
   )
 })
 
-test('a try that succeeds is a success, even if it was aborted meanwhile', async () => {
+test('a successful attempt counts as success, even if it was aborted in the meantime', async () => {
   const stopping = new AbortController()
   assert.equal(await retry(async () => { stopping.abort(); return 'done' }, { signal: stopping.signal }), 'done')
 })

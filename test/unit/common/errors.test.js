@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ERRORS, InkcastError, publicError } from '../../../src/common/errors.js'
 
-test('an error has what the table says, and its own message if it is given one', () => {
+test('an error has the values of the table, and its own message if there is one', () => {
   const error = new InkcastError('unavailable')
   assert.deepEqual(
     [error.name, error.code, error.message, error.retryable, error.status],
@@ -17,7 +17,7 @@ test('an error has what the table says, and its own message if it is given one',
   assert.ok(specific instanceof Error)
 })
 
-test('errors of the table show code, message and whether to try again; all others are internal and show nothing', () => {
+test('errors of the table show code, message and retryability; all others are internal and show nothing', () => {
   assert.deepEqual(publicError(new InkcastError('bad_value', 'not JSON', { cause: new Error('secret') })), {
     code: 'bad_value',
     message: 'not JSON',
@@ -36,7 +36,7 @@ test('errors of the table show code, message and whether to try again; all other
     assert.deepEqual(publicError(thrown), hidden)
 })
 
-test('every entry is complete: an error status, texts for the page, and 5xx exactly where trying again may help', () => {
+test('every entry is complete: an error status, texts for the page, and 5xx exactly if a retry may help', () => {
   for (const [code, { message, retryable, status, when }] of Object.entries(ERRORS)) {
     assert.match(code, /^[a-z]+(_[a-z0-9]+)*$/)
     assert.ok(Number.isInteger(status) && status >= 400 && status < 600, code)

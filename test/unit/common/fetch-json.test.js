@@ -5,14 +5,14 @@ import { httpService } from '../../helpers/http-service.js'
 
 const bounds = { timeout: 5000, maxBytes: 100, signal: new AbortController().signal }
 
-test('what is posted is JSON, and so is the answer', async (t) => {
+test('request and response are JSON', async (t) => {
   const { url, bodies } = await httpService(t, ({ method }) => ({ body: JSON.stringify({ method }) }))
   assert.deepEqual(await fetchJson(url, { ...bounds, post: { a: 1 } }), { method: 'POST' })
   assert.deepEqual(await fetchJson(url, bounds), { method: 'GET' })
   assert.deepEqual(bodies, ['{"a":1}', ''])
 })
 
-test('an answer that is late, too long, redirected, not 200 or not JSON is an error', async (t) => {
+test('a response that is late, too long, redirected, not 200 or not JSON is an error', async (t) => {
   let answer = { status: 200, body: '{}', headers: /** @type {Record<string, string>} */ ({}) }
   let wait = Promise.resolve()
   const { url } = await httpService(t, async ({ url }) => {

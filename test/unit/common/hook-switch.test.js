@@ -35,7 +35,7 @@ describe('the check of versions', () => {
       assert.equal(mayHook('kafkajs'), name !== 'kafkajs')
     })
 
-  test('the parts of one connection go together', () => {
+  test('the parts of one connection are switched together', () => {
     check({ versionOf: (one) => (one === 'ws' ? '99.0.0' : checked(one)) })
     assert.deepEqual(allowed(), ['@socket.io/redis-adapter', 'kafkajs', 'ioredis', 'node', 'socket.io-client'])
   })

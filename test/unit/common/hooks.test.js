@@ -5,7 +5,7 @@ import { Linter } from 'eslint'
 import { HOOKS } from '../../../src/common/hooks.js'
 
 const ROOT = new URL('../../../', import.meta.url)
-/** Of the Socket.IO protocol, and the name that JavaScript's own objects have. */
+/** Part of the Socket.IO protocol, and names of JavaScript's own. */
 const PUBLIC = new Set(['_placeholder', '__proto__', '__filename', '__dirname'])
 
 /** @type {{ file: string, text: string }[]} */
@@ -19,7 +19,7 @@ const sources = ['src', 'client'].flatMap((folder) =>
 /** @typedef {{ name: string, line: number }} Access */
 
 /**
- * Access to what a package, or Node, keeps to itself: names with an underscore, prototypes, symbols, files of packages.
+ * Access to private parts of a package or of Node: names with an underscore, prototypes, symbols, files of packages.
  * @param {string} text
  * @returns {Access[]}
  */
@@ -80,7 +80,7 @@ function privateAccess (text) {
 const isDeep = (value) => typeof value === 'string' &&
   HOOKS.some(({ package: name }) => value.startsWith(`${name}/`) && value !== `${name}/package.json`)
 
-/** @param {string} part @returns {string[]} what it has in backticks */
+/** @param {string} part @returns {string[]} the code in backticks */
 const quoted = (part) => [...part.matchAll(/`([^`]+)`/g)].map(([, text]) => text)
 /** @param {string} text @returns {string[]} */
 const words = (text) => text.match(/[\w$]+/g) ?? []
@@ -89,14 +89,14 @@ const has = (part, name) => quoted(part).some((text) => text === name || words(t
   quoted(part).some((text) => name.includes('/') && name.startsWith(text)) ||
   (name === 'prototype' && part.includes('prototype'))
 
-/** The client's own methods between its files. */
+/** Methods that the client's own files share. */
 const ownOfClient = new Set(
   sources
     .filter(({ file }) => file.startsWith('client/'))
     .flatMap(({ text }) => [...text.matchAll(/^ {2}(?:get |async )?(_\w+)\b/gm)].map(([, name]) => name))
 )
 
-/** @param {{ file: string, text: string }} source @returns {string[]} what the list does not have */
+/** @param {{ file: string, text: string }} source @returns {string[]} accesses that the list lacks */
 const unlisted = ({ file, text }) =>
   privateAccess(text)
     .filter(({ name }) => !PUBLIC.has(name) && !(file.startsWith('client/') && ownOfClient.has(name)))
@@ -108,7 +108,7 @@ describe('the list of private parts', () => {
     assert.deepEqual(sources.flatMap(unlisted), [])
   })
 
-  test('has nothing that its files no longer use', () => {
+  test('has no entry that its files no longer use', () => {
     const textOf = new Map(sources.map(({ file, text }) => [file, text]))
     const problems = HOOKS.flatMap(({ package: name, part, files }) => {
       const texts = files.map((file) => [file, textOf.get(file)])
@@ -135,13 +135,13 @@ describe('the list of private parts', () => {
     'a symbol': 'Object.getOwnPropertySymbols(kafka)',
     'a file of a package': 'require("kafkajs/src/secret")',
     'a file beside an entry': 'createRequire(entry)("./secret.js")',
-    'a module that is loaded': 'require.cache[path].exports = 1'
+    'a loaded module': 'require.cache[path].exports = 1'
   }))
-    test(`would miss ${what}`, () => {
+    test(`finds a missing entry for ${what}`, () => {
       assert.equal(unlisted({ file: 'src/elsewhere.js', text }).length, 1)
     })
 
-  test('allows what is our own', () => {
+  test('allows own code', () => {
     const text = 'class Own {}\nOwn.prototype.x = 1\nconst f = (_req, _) => Object.prototype.hasOwnProperty\nf.x_ = 1'
     assert.deepEqual(unlisted({ file: 'src/elsewhere.js', text }), [])
   })

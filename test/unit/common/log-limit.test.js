@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { LogLimit } from '../../../src/common/log-limit.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
-test('a line is due at once, and again after the interval or when the trouble is over', () => {
+test('a line is due at once, and again after the interval or after a recovery', () => {
   const clock = manualClock()
   const limit = new LogLimit({ interval: 1000, clock })
   assert.equal(limit.due(), true)
@@ -16,7 +16,7 @@ test('a line is due at once, and again after the interval or when the trouble is
   assert.equal(limit.due(), true)
 })
 
-test('by default a minute lies between two lines', () => {
+test('the default interval between two lines is a minute', () => {
   const clock = manualClock()
   const limit = new LogLimit({ clock })
   limit.due()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LruCache } from '../../../src/common/lru.js'
 
-test('the entry that was used longest ago goes when the cache is full', () => {
+test('the least recently used entry is removed when the cache is full', () => {
   const cache = new LruCache(3)
   for (const key of ['a', 'b', 'c']) cache.set(key, key, 100)
   cache.get('a', 0)
@@ -11,7 +11,7 @@ test('the entry that was used longest ago goes when the cache is full', () => {
   assert.equal(cache.size, 3)
 })
 
-test('setting a key again replaces it and takes no other\'s place', () => {
+test('setting a key again replaces its value and removes no other', () => {
   const cache = new LruCache(2)
   cache.set('a', 1, 100)
   cache.set('b', 2, 100)
@@ -19,7 +19,7 @@ test('setting a key again replaces it and takes no other\'s place', () => {
   assert.deepEqual([cache.get('a', 0), cache.get('b', 0)], [1, 3])
 })
 
-test('an entry is gone from the moment it expires', () => {
+test('an entry is missing from the moment it expires', () => {
   const cache = new LruCache(2)
   cache.set('a', 1, 100)
   assert.equal(cache.get('a', 99), 1)

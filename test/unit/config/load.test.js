@@ -33,7 +33,7 @@ function fileWith (t, text) {
   return file
 }
 
-test('with nothing set it is embedded, for this machine, and lets anybody in', () => {
+test('without settings it is embedded, for this machine, and without authentication', () => {
   const config = loadConfig({ env: {} })
   assert.deepEqual(
     [config.mode, config.production, config.auth.allowAnonymous, config.api.tokens],
@@ -63,7 +63,7 @@ test('the mode follows from the services', () => {
   )
 })
 
-test('every problem is told at once, each with the name of its setting', () => {
+test('all problems are reported at once, each with the name of its setting', () => {
   const problems = problemsOf({
     PORT: '65536',
     API_PORT: 'x',
@@ -100,7 +100,7 @@ test('every problem is told at once, each with the name of its setting', () => {
   assert.equal(problems.length, 12)
 })
 
-test('heartbeat tiers are read, and none promises more than clients are told', () => {
+test('heartbeat tiers are read, and none exceeds the advertised interval', () => {
   const settings = { HEARTBEAT_MAX: '25000', HEARTBEAT_TIMEOUT: '20000' }
   assert.deepEqual(
     loadConfig({ env: { ...settings, HEARTBEAT_TIERS: 'editors:1000:5000:5000, readers:25000:25000:20000' } }).heartbeat
@@ -141,33 +141,33 @@ test('heartbeat tiers are read, and none promises more than clients are told', (
   ])
 })
 
-test('no secret is quoted in a problem', () => {
+test('problems do not quote secrets', () => {
   const secrets = { AUTH_JWT_SECRET: 'hunter2', REDIS_URL: 'hunter2://:hunter2@localhost', API_TOKENS: 'hunter2' }
   const problems = problemsOf(secrets)
   assert.ok(problems.length >= 3)
   for (const problem of problems) assert.doesNotMatch(problem, /hunter2/)
 })
 
-test('an empty variable is as if it were not set', () => {
+test('an empty variable counts as not set', () => {
   assert.deepEqual(
     loadConfig({ env: { PORT: '', AUTH_JWT_SECRET: '', REDIS_URL: '', API_TOKENS: '' } }),
     loadConfig({ env: {} })
   )
 })
 
-test('settings may stand in a file, and the environment wins over it', (t) => {
+test('settings may be in a file, and the environment takes precedence', (t) => {
   const file = fileWith(t, '# a comment\nPORT=4000\nAPI_PORT="4001"\nNODE_ENV=development\n')
   const config = loadConfig({ env: { PORT: '5000', UNRELATED: 'x' }, file })
   assert.deepEqual([config.gateway.port, config.api.port], [5000, 4001])
 })
 
-test('a name in the file that is no setting is a problem, as is a file that is not there', (t) => {
+test('an unknown setting in the file is a problem, and so is a missing file', (t) => {
   const file = fileWith(t, 'PROT=4000\n')
   assert.deepEqual(problemsOf({}, file), [`PROT: no such setting (in ${file})`])
   assert.match(problemsOf({}, `${file}.missing`)[0], /^--config .*\.missing: ENOENT/)
 })
 
-test('production may be told by the file, and has stricter defaults and rules', (t) => {
+test('the file may set production, which has stricter defaults and rules', (t) => {
   const config = loadConfig({ env: PRODUCTION })
   assert.deepEqual([config.production, config.gateway.host, config.auth.allowAnonymous], [true, '0.0.0.0', false])
   assert.equal(loadConfig({ env: { ...PRODUCTION, HOST: '10.0.0.1' } }).gateway.host, '10.0.0.1')
@@ -186,21 +186,21 @@ test('production may be told by the file, and has stricter defaults and rules', 
   )
 })
 
-test('anonymous connections are allowed without being asked for only where no key is set', () => {
+test('anonymous connections are allowed by default only if no key is set', () => {
   assert.equal(loadConfig({ env: { AUTH_JWT_SECRET: SECRET } }).auth.allowAnonymous, false)
   assert.equal(loadConfig({ env: { AUTH_JWKS_URL: 'https://issuer.example/keys' } }).auth.allowAnonymous, false)
   assert.equal(loadConfig({ env: { AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: '1' } }).auth.allowAnonymous, true)
   assert.match(problemsOf({ AUTH_ALLOW_ANONYMOUS: 'false' })[0], /^AUTH_JWT_SECRET: set it/)
 })
 
-test('there is one kind of key, and a secret is long enough', () => {
+test('only one kind of key is allowed, and a secret must be long enough', () => {
   assert.deepEqual(problemsOf({ AUTH_JWT_SECRET: SECRET, AUTH_JWKS_URL: 'https://issuer.example' }), [
     'AUTH_JWT_SECRET, AUTH_JWKS_URL: set one of them'
   ])
   assert.match(problemsOf({ AUTH_JWT_SECRET: 'x'.repeat(31) })[0], /^AUTH_JWT_SECRET: must have at least 32 characters/)
 })
 
-test('nothing in the settings can be changed', () => {
+test('the settings are frozen', () => {
   const config = loadConfig({ env: { API_TOKENS: 'editor:0123456789abcdef', ALLOWED_ORIGINS: 'https://a.example' } })
   assert.ok(Object.isFrozen(config))
   for (const block of Object.values(config)) {

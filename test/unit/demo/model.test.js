@@ -22,13 +22,13 @@ test('changes are applied in the order of their versions, each once', () => {
   assert.deepEqual([model.version, model.text('A1'), model.text('B1'), model.duplicates], [4, 'y', 'z', 1])
 })
 
-test('where one is missing the document has to be loaded again, and is not changed before', () => {
+test('after a missing change the document has to be loaded again, and stays unchanged until then', () => {
   const model = modelWith({ A1: 'x' })
   assert.equal(model.apply([{ version: 5, id: 'b:1', cells: { A1: 'y' } }]), false)
   assert.deepEqual([model.version, model.text('A1')], [3, 'x'])
 })
 
-test('what is typed here stays until the service has confirmed it, whatever others write meanwhile', () => {
+test('own text stays until the service has confirmed it, regardless of changes by others', () => {
   const model = modelWith({ A1: 'x' })
   model.type('A1', 'mine')
   model.pending.set('A1', { id: 'me:1', text: 'mine' })
@@ -41,7 +41,7 @@ test('what is typed here stays until the service has confirmed it, whatever othe
   assert.deepEqual([model.text('A1'), model.pending.size], ['theirs again', 0])
 })
 
-test('a document that is loaded again has what was sent; what was not sent yet stays', () => {
+test('a reloaded document has the sent text; unsent text stays', () => {
   const model = modelWith()
   model.pending.set('A1', { id: 'me:1', text: 'sent' })
   model.type('B1', 'not sent')
@@ -49,7 +49,7 @@ test('a document that is loaded again has what was sent; what was not sent yet s
   assert.deepEqual([model.text('A1'), model.text('B1')], ['of the service', 'not sent'])
 })
 
-test('what is refused is seen no more', () => {
+test('refused text disappears', () => {
   const model = modelWith({ A1: 'x' })
   model.pending.set('A1', { id: 'me:1', text: 'too long' })
   /** @type {string[]} */
@@ -59,7 +59,7 @@ test('what is refused is seen no more', () => {
   assert.deepEqual([model.text('A1'), shown], ['x', ['A1']])
 })
 
-test('comments come and go', () => {
+test('comments are added and removed', () => {
   const model = modelWith()
   const comment = { id: 'c', text: 'hm', name: 'Ada', color: '#1d3557', at: 1 }
   model.apply([{ version: 4, id: 'b:1', comment }])
@@ -68,7 +68,7 @@ test('comments come and go', () => {
   assert.deepEqual(model.comments, [])
 })
 
-test('without a document service changes have no version and are taken as they come', () => {
+test('without a document service changes have no version and are applied as they arrive', () => {
   const model = modelWith()
   assert.equal(model.apply([{ id: 'b:1', cells: { A1: 'y' } }]), true)
   assert.deepEqual([model.version, model.text('A1')], [3, 'y'])
@@ -87,7 +87,7 @@ function startEdits (model) {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('letters that are typed while others are on their way go together', async () => {
+test('letters typed during a pending request are sent together', async () => {
   const model = modelWith()
   const { type, requests } = startEdits(model)
   type('A1', 'a')
@@ -103,7 +103,7 @@ test('letters that are typed while others are on their way go together', async (
   assert.equal(requests.length, 2)
 })
 
-test('what cannot be sent now is sent later, as it is then', async (t) => {
+test('text that cannot be sent is sent later, in its then current form', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const model = modelWith()
   const { type, requests } = startEdits(model)
@@ -116,7 +116,7 @@ test('what cannot be sent now is sent later, as it is then', async (t) => {
   assert.deepEqual(requests.map(({ data }) => data.cells), [{ A1: 'a' }, { A1: 'ab' }])
 })
 
-test('what the gateway does not take is given up', async () => {
+test('text that the gateway refuses is given up', async () => {
   const model = modelWith({ A1: 'x' })
   const { type, requests } = startEdits(model)
   type('A1', 'forbidden')

@@ -6,12 +6,12 @@ import { CloseCode } from '../../../src/engine/frame-reader.js'
 import { HEADER } from '../../../src/wire/headers.js'
 import { OPERATORS } from '../../../src/wire/publication.js'
 
-/** The names of the contract, in the code and on the pages that describe it: each name in one is in the other. */
+/** Names of the contract, in the code and on the pages that describe it: each name in one must be in the other. */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const EVENT = /'((?:doc|gateway|auth):[a-z]+)'/g
 
-/** Headers between processes of inkcast, and those of HTTP: no part of the contract with services. */
+/** Headers between processes of inkcast, and those of HTTP: not part of the contract with services. */
 const OTHER_HEADERS = ['x-inkcast-hop', 'x-inkcast-proof', 'x-content-type-options', 'x-forwarded-for']
 
 /** Headers that ingest writes. @type {(keyof typeof HEADER)[]} */
@@ -62,7 +62,7 @@ describe('events', () => {
     assert.deepEqual(listed.sort(), emitted)
   })
 
-  test('the client package sends and hears no others', () => {
+  test('the client package sends and handles no others', () => {
     const names = client.map(({ code }) => ({
       heard: found(code, /\.on\('((?:doc|gateway|auth):[a-z]+)'/g),
       named: found(code, EVENT)

@@ -7,7 +7,7 @@ import {
 /** @param {string} event @param {unknown} data */
 const asked = (event, data) => ({ event, data, uid: 'ada', traceId: 'trace', timestamp: 1000 })
 
-test('each change has the next version, and says who asked for it', () => {
+test('each change has the next version, and names its request', () => {
   const document = createDocument()
   const first = applyEvent(document, asked('sheet:edit', { id: 'a:1', cells: { B2: 'Grace', C2: '7' } }))
   assert.deepEqual(first, { version: 1, id: 'a:1', by: 'ada', traceId: 'trace', cells: { B2: 'Grace', C2: '7' } })
@@ -27,14 +27,14 @@ test('an empty text empties a cell', () => {
   assert.equal('A2' in document.cells, false)
 })
 
-test('the oldest comments go when there are too many', () => {
+test('the oldest comments are removed when there are too many', () => {
   const document = createDocument()
   for (let i = 0; i < 250; i++)
     applyEvent(document, asked('sheet:comment', { id: String(i), text: 'x', name: 'Ada', color: '#1d3557' }))
   assert.deepEqual([document.comments.length, document.comments[0].id, document.version], [200, '50', 250])
 })
 
-describe('what is not within the bounds is refused, and nothing has changed', () => {
+describe('changes outside the limits are refused, without an effect', () => {
   const comment = { id: '1', text: 'x', name: 'Ada', color: '#1d3557' }
   /** @type {[string, string, unknown, string][]} */
   const cases = [
@@ -49,10 +49,10 @@ describe('what is not within the bounds is refused, and nothing has changed', ()
       { id: '1', cells: Object.fromEntries(Array.from({ length: LIMITS.cellsAtOnce + 1 }, (_, i) => [`A${i}`, 'x'])) },
       'bad_data'
     ],
-    ['a cell that is not there', 'sheet:edit', { id: '1', cells: { A1: 'x', F1: 'x' } }, 'no_such_cell'],
-    ['a row that is not there', 'sheet:edit', { id: '1', cells: { A1: 'x', A13: 'x' } }, 'no_such_cell'],
+    ['an unknown cell', 'sheet:edit', { id: '1', cells: { A1: 'x', F1: 'x' } }, 'no_such_cell'],
+    ['an unknown row', 'sheet:edit', { id: '1', cells: { A1: 'x', A13: 'x' } }, 'no_such_cell'],
     [
-      'a cell named like something of an object',
+      'a cell named like an object\'s property',
       'sheet:edit',
       { id: '1', cells: JSON.parse('{"__proto__":"x"}') },
       'no_such_cell'
@@ -62,8 +62,8 @@ describe('what is not within the bounds is refused, and nothing has changed', ()
     ['an empty comment', 'sheet:comment', { ...comment, text: ' ' }, 'bad_data'],
     ['a long comment', 'sheet:comment', { ...comment, text: 'x'.repeat(LIMITS.comment + 1) }, 'bad_data'],
     ['no name', 'sheet:comment', { ...comment, name: '' }, 'bad_data'],
-    ['a color that is more than a color', 'sheet:comment', { ...comment, color: 'red;background:url(x)' }, 'bad_data'],
-    ['a comment about nothing', 'sheet:comment', { ...comment, cell: 'Z1' }, 'no_such_cell'],
+    ['a color with additional CSS', 'sheet:comment', { ...comment, color: 'red;background:url(x)' }, 'bad_data'],
+    ['a comment on an unknown cell', 'sheet:comment', { ...comment, cell: 'Z1' }, 'no_such_cell'],
     ['a comment that was resolved', 'sheet:resolve', { id: '1', comment: '2' }, 'no_such_comment'],
     ['another event', 'sheet:burn', { id: '1' }, 'unknown_event']
   ]
@@ -79,7 +79,7 @@ describe('what is not within the bounds is refused, and nothing has changed', ()
   }
 })
 
-test('a comment is taken once', () => {
+test('a comment is accepted once', () => {
   const document = createDocument()
   const comment = asked('sheet:comment', { id: '1', text: 'x', name: 'Ada', color: '#1d3557' })
   applyEvent(document, comment)
@@ -87,6 +87,6 @@ test('a comment is taken once', () => {
   assert.equal(document.comments.length, 1)
 })
 
-test('only its own events are its business', () => {
+test('other events are ignored', () => {
   assert.deepEqual(['sheet:edit', 'message', 'toString', undefined].map(isDocumentEvent), [true, false, false, false])
 })

@@ -46,7 +46,7 @@ function startService (dependencies) {
 const versions = (published) =>
   published.flatMap(({ value }) => /** @type {any} */ (value).changes ?? []).map(({ version }) => version)
 
-test('changes that come together are published together, with trace and time of the last', async () => {
+test('changes that arrive together are published together, with trace and time of the last one', async () => {
   const { receive, published, read } = startService()
   await receive([edit(0, 'a'), edit(1, 'b'), message(2, {}, { event: 'message' })])
   assert.equal(published.length, 1)
@@ -65,7 +65,7 @@ test('changes that come together are published together, with trace and time of 
   assert.equal((await read('plan')).cells.A2, 'b')
 })
 
-test('what is refused is told to its sender only, and holds up nothing', async () => {
+test('a refusal is reported to its sender only, and delays no other change', async () => {
   const { receive, published, read } = startService()
   await receive([edit(0, 'a'), edit(1, 'x'.repeat(1000)), { ...edit(2, ''), value: Buffer.from('{') }, edit(3, 'b')])
   assert.deepEqual(
@@ -84,21 +84,21 @@ test('what is refused is told to its sender only, and holds up nothing', async (
   assert.deepEqual([(await read('plan')).version, (await read('plan')).cells.A2], [2, 'b'])
 })
 
-test('a record that comes again changes nothing', async () => {
+test('a duplicate record changes nothing', async () => {
   const { receive, published } = startService()
   await receive([edit(0, 'a'), edit(1, 'b')])
   await receive([edit(0, 'a'), edit(1, 'b'), edit(2, 'c')])
   assert.deepEqual(versions(published), [1, 2, 3])
 })
 
-test('a source of its own has sequences of its own', async () => {
+test('each source has its own sequence', async () => {
   const { receive, published } = startService()
   await receive([edit(5, 'a')])
   await receive([edit(1, 'b', { origin: { source: 'uplink/1', sequence: 1 } }), edit(1, 'c', { origin: undefined })])
   assert.deepEqual(versions(published), [1, 2, 3])
 })
 
-test('what was saved and not published is published by the next life, under the same key', async () => {
+test('saved but unpublished changes are published after a restart, with the same key', async () => {
   const store = createMemoryStore()
   const before = startService({ store, publish: () => Promise.reject(new Error('the process ends here')) })
   await assert.rejects(before.receive([edit(0, 'a')]), /ends here/)
@@ -110,7 +110,7 @@ test('what was saved and not published is published by the next life, under the 
   assert.deepEqual(versions(after.published), [1, 2])
 })
 
-test('what could not be saved is not published, and can come again', async () => {
+test('a change that could not be saved is not published, and can be repeated', async () => {
   const memory = createMemoryStore()
   let full = true
   const store = {
@@ -148,14 +148,14 @@ test('documents do not wait for each other, and each keeps its order', async () 
   assert.deepEqual(published, ['quick 1', 'slow 1', 'slow 2'])
 })
 
-test('a memory store takes so many documents and no more', async () => {
+test('a memory store has a limit of documents', async () => {
   const { receive } = startService({ store: createMemoryStore({ max: 1 }) })
   await receive([edit(0, 'a')])
   await assert.rejects(receive([edit(1, 'a', { guid: 'another' })]), /1 documents already/)
   await receive([edit(2, 'b')])
 })
 
-test('files hold whatever a guid may be called, and are there for the next life', async (t) => {
+test('files work for any guid, and remain after a restart', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'inkcast-documents-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const store = createFileStore({ directory: join(directory, 'new') })

@@ -20,7 +20,7 @@ function accessWith (settings = {}) {
 }
 
 /**
- * The same grants in a short list and in a long one, which are looked through in different ways.
+ * The same grants in a short list and in a long one, which are searched in different ways.
  * @param {Grant[]} grants
  */
 function bothWays (grants) {
@@ -35,14 +35,14 @@ function bothWays (grants) {
   }
 }
 
-test('a grant is for exactly its document, and write includes reading', () => {
+test('a grant is for exactly one document, and write includes read', () => {
   const check = bothWays([{ guid: 'minutes', access: 'write' }, { guid: 'notes', access: 'read' }])
   assert.deepEqual([check('minutes', 'read'), check('minutes', 'write')], [true, true])
   assert.deepEqual([check('notes', 'read'), check('notes', 'write')], [true, false])
   for (const guid of ['minute', 'minutes2', 'Minutes', 'minutes*', '']) assert.equal(check(guid, 'read'), false, guid)
 })
 
-test('a grant that ends in * is for every document that begins like it', () => {
+test('a grant that ends in * is for every document with this prefix', () => {
   const check = bothWays([{ guid: 'team/*', access: 'read' }, { guid: 'team/a*', access: 'write' }])
   for (const guid of ['team/', 'team/b', 'team/b/c', 'team/*'])
     assert.deepEqual([check(guid, 'read'), check(guid, 'write')], [true, false], guid)
@@ -50,14 +50,14 @@ test('a grant that ends in * is for every document that begins like it', () => {
   for (const guid of ['team', 'teams/b', 'a/team/b']) assert.equal(check(guid, 'read'), false, guid)
 })
 
-test('a lone * is for every document, and a * elsewhere is only a character', () => {
+test('a single * is for every document, and a * elsewhere is an ordinary character', () => {
   const all = bothWays([{ guid: '*', access: 'read' }])
   assert.deepEqual([all('anything', 'read'), all('anything', 'write')], [true, false])
   const star = bothWays([{ guid: 'a*b', access: 'read' }])
   assert.deepEqual([star('a*b', 'read'), star('axb', 'read')], [true, false])
 })
 
-test('of two grants for one document the wider one holds, in either order', () => {
+test('of two grants for one document the wider one applies, in either order', () => {
   for (const order of [['read', 'write'], ['write', 'read']]) {
     assert.equal(
       bothWays(order.map((access) => /** @type {Grant} */ ({ guid: 'minutes', access })))('minutes', 'write'),
@@ -66,7 +66,7 @@ test('of two grants for one document the wider one holds, in either order', () =
   }
 })
 
-test('no grants allow nothing; without the claim everything is allowed where nobody is to be asked', () => {
+test('no grants allow nothing; without the claim everything is allowed if there is no access service', () => {
   const { access } = accessWith()
   assert.equal(access.check(identityWith([]), 'minutes', 'read'), false)
   assert.equal(access.check(identityWith(null), 'minutes', 'write'), true)
@@ -86,7 +86,7 @@ test('the access service is asked when the token has no documents claim, and onl
   assert.equal(service.requests, 2)
 })
 
-test('the same question asked at the same time is asked once, and its answer holds for 10 s', async (t) => {
+test('concurrent equal requests are sent once, and the response is cached for 10 s', async (t) => {
   let allow = true
   const service = await httpService(t, () => ({ body: JSON.stringify({ allow }) }))
   const { access, clock } = accessWith({ accessUrl: service.url })
@@ -102,7 +102,7 @@ test('the same question asked at the same time is asked once, and its answer hol
   assert.equal(service.requests, 2)
 })
 
-test('answers are kept apart by user, document and access', async (t) => {
+test('responses are cached by user, document and access', async (t) => {
   const service = await httpService(t, ({ body }) => ({
     body: JSON.stringify({ allow: JSON.parse(body).uid === 'ada' })
   }))
@@ -113,7 +113,7 @@ test('answers are kept apart by user, document and access', async (t) => {
   assert.equal(service.requests, 3)
 })
 
-test('whatever else the service answers lets nobody in, is retryable, and is not remembered', async (t) => {
+test('every other response of the service denies access, is retryable, and is not cached', async (t) => {
   let answer = { status: 200, body: '' }
   const service = await httpService(t, () => answer)
   const { access, lines } = accessWith({ accessUrl: service.url })
@@ -139,17 +139,17 @@ test('whatever else the service answers lets nobody in, is retryable, and is not
     )
   }
   assert.equal(service.requests, wrong.length)
-  assert.equal(lines.length, 1, 'one line in the log, not one per question')
+  assert.equal(lines.length, 1, 'one line in the log, not one per request')
   answer = { status: 200, body: '{"allow":true}' }
   assert.equal(await access.check(identityWith(null), 'minutes', 'read'), true)
 })
 
-test('a service that cannot be reached lets nobody in', async () => {
+test('an unreachable service denies access', async () => {
   const { access } = accessWith({ accessUrl: 'http://127.0.0.1:9/' })
   await assert.rejects(Promise.resolve(access.check(identityWith(null), 'minutes', 'read')), { code: 'unavailable' })
 })
 
-test('only so many questions are open at a time, and stop ends them', async (t) => {
+test('the number of pending requests is limited, and stop ends them', async (t) => {
   const service = await httpService(t, () => new Promise(() => {}))
   const { access } = accessWith({ accessUrl: service.url })
   const open = Array.from({ length: 200 }, (_, i) =>

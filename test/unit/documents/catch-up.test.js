@@ -10,7 +10,7 @@ import { createCatchUp } from '../../../src/documents/catch-up.js'
 import { createFeeds } from '../../../src/documents/feeds.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 
-/** A document with a member that takes everything and one that does not always. */
+/** A document with a member that accepts everything and one that can be full. */
 async function setUp () {
   const bus = new ScriptedBus()
   const { log, lines } = recordingLog()
@@ -37,7 +37,7 @@ const has = (member, count) =>
   )
 const at = (/** @type {number} */ offset) => ({ epoch: 'one', offset })
 
-describe('a member that cannot take a record', () => {
+describe('a member that cannot accept a record', () => {
   test('gets the rest from the log when it can, in order and once, and then live', async () => {
     const { bus, feeds, fast, slow, publish } = await setUp()
     publish(3)
@@ -57,7 +57,7 @@ describe('a member that cannot take a record', () => {
     assert.equal(bus.calls.length, length)
   })
 
-  test('again and again, misses nothing that comes meanwhile', async () => {
+  test('repeatedly, misses no record in between', async () => {
     const { slow, fast, publish } = await setUp()
     const { deliver } = slow
     let drain = () => {}
@@ -75,7 +75,7 @@ describe('a member that cannot take a record', () => {
     assert.deepEqual(slow.offsets, range(fast.offsets.length, 1))
   })
 
-  test('does not get what it is excepted from, then either', async () => {
+  test('does not get records that exclude it, after that either', async () => {
     const { slow, publish } = await setUp()
     const drain = slow.fill()
     publish(1)
@@ -86,7 +86,7 @@ describe('a member that cannot take a record', () => {
     assert.deepEqual(slow.offsets, [1, 3])
   })
 
-  test('is still offered what is in no log', async () => {
+  test('is still offered ephemeral records', async () => {
     const { feeds, fast, slow, publish } = await setUp()
     const drain = slow.fill()
     publish(1)
@@ -103,7 +103,7 @@ describe('a member that cannot take a record', () => {
     drain()
   })
 
-  test('is told to resync when the log no longer reaches back, and goes on from there', async () => {
+  test('gets a resync when the log no longer reaches back, and continues from there', async () => {
     for (const [lose, position, reason] of /** @type {const} */ ([
       [false, at(20), 'trimmed'],
       [true, { epoch: 'two', offset: 1 }, 'epoch']
@@ -142,7 +142,7 @@ describe('a member that cannot take a record', () => {
     assert.deepEqual(lines.filter(({ level }) => level === 'error'), [])
   })
 
-  test('waits for a log that cannot be read', async () => {
+  test('waits for an unreadable log', async () => {
     const { bus, slow, publish } = await setUp()
     const drain = slow.fill()
     publish(4)
@@ -153,7 +153,7 @@ describe('a member that cannot take a record', () => {
 })
 
 describe('a member that is behind with several documents', () => {
-  /** @param {Record<string, number>} failing how often the log of a document cannot be read */
+  /** @param {Record<string, number>} failing number of failed reads, by document */
   function setUp (failing = {}) {
     /** @type {string[]} */
     const pages = []
@@ -200,7 +200,7 @@ describe('a member that is behind with several documents', () => {
     }
   }
 
-  test('gets a page of each in turn', async () => {
+  test('gets one page of each in turn', async () => {
     const { pages, member, fallsBehind } = setUp()
     for (const guid of ['a', 'b', 'c']) fallsBehind(guid)
     await waitFor(() => member.behind === 0)
@@ -210,7 +210,7 @@ describe('a member that is behind with several documents', () => {
     assert.equal(pages.join(''), 'abcabcabcddd')
   })
 
-  test('does not wait with the others for one whose log cannot be read', async () => {
+  test('does not delay the others for one whose log cannot be read', async () => {
     const { pages, member, fallsBehind } = setUp({ a: 2 })
     for (const guid of ['a', 'b', 'c']) fallsBehind(guid)
     await waitFor(() => member.behind === 0)

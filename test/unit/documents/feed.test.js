@@ -58,7 +58,7 @@ const ephemeral = () => ({
 })
 
 describe('a feed', () => {
-  test('delivers what comes in order to all members, made once', async () => {
+  test('delivers records in order to all members, created once', async () => {
     const { bus, join, receive, deliveries } = setUp()
     const members = await Promise.all([join(), join(), join()])
     receive(...bus.appendMany(3))
@@ -67,7 +67,7 @@ describe('a feed', () => {
     assert.deepEqual(bus.calls, ['subscribe'])
   })
 
-  test('makes nothing where nobody is left, and keeps its place', async () => {
+  test('creates nothing without members, and keeps its position', async () => {
     const { bus, feed, join, receive, deliveries } = setUp()
     const member = await join()
     assert.equal(feed.remove(member), true)
@@ -77,7 +77,7 @@ describe('a feed', () => {
     assert.equal(feed.position.offset, 2)
   })
 
-  test('drops what it has had', async () => {
+  test('drops duplicates', async () => {
     const { bus, join, receive } = setUp()
     const member = await join()
     const [first, second] = bus.appendMany(2)
@@ -92,10 +92,10 @@ describe('a feed', () => {
     const records = bus.appendMany(6)
     receive(records[0], records[3])
     assert.deepEqual(member.offsets, [1])
-    // what comes meanwhile waits, in whatever order
+    // records that arrive in the meantime are queued, in any order
     receive(records[4], ephemeral(), records[5])
     await waitFor(() => member.offsets.length === 7)
-    // what has no place in the log waits for nothing
+    // records without an offset do not wait
     assert.deepEqual(member.offsets, [1, 0, 2, 3, 4, 5, 6])
     assert.deepEqual(bus.calls, ['subscribe', 'history 1'])
     assert.deepEqual(await repairs(), { repaired: 1 })
@@ -111,7 +111,7 @@ describe('a feed', () => {
     assert.deepEqual(bus.calls, ['subscribe', 'history 0', 'history 200', 'history 400'])
   })
 
-  test('sees a hole that opens while it fills another one', async () => {
+  test('detects a hole that opens while it fills another one', async () => {
     const { bus, join, receive } = setUp()
     const member = await join()
     const { waiting, release } = bus.hold('history')
@@ -122,7 +122,7 @@ describe('a feed', () => {
     await has(member, 6)
   })
 
-  test('tries again while the log cannot be read', async () => {
+  test('retries while the log cannot be read', async () => {
     const { bus, feed, join, receive, errors } = setUp()
     const member = await join()
     bus.fail('history', 2)
@@ -134,7 +134,7 @@ describe('a feed', () => {
     assert.equal(feed.closed, false)
   })
 
-  test('stops trying when it is closed', async () => {
+  test('stops retrying when it is closed', async () => {
     const { bus, feed, join, receive, lines } = setUp()
     const member = await join()
     bus.fail('history', Infinity)
@@ -149,7 +149,7 @@ describe('a feed', () => {
     assert.deepEqual(lines.filter(({ level }) => level !== 'debug'), [])
   })
 
-  test('delivers nothing that it reads after it was closed', async () => {
+  test('delivers nothing from a read that ends after it was closed', async () => {
     const { bus, feed, join, receive } = setUp()
     const member = await join()
     const { waiting, release } = bus.hold('history')
@@ -161,7 +161,7 @@ describe('a feed', () => {
     assert.deepEqual(member.offsets, [])
   })
 
-  test('tells everyone to resync, once, when another log began', async () => {
+  test('asks all members to resync, once, when another log began', async () => {
     const { bus, feed, join, receive, repairs } = setUp()
     const members = await Promise.all([join(), join()])
     receive(...bus.appendMany(5))
@@ -176,7 +176,7 @@ describe('a feed', () => {
     assert.deepEqual(await repairs(), { resync: 1 })
   })
 
-  test('tells everyone to resync when the hole is older than the log', async () => {
+  test('asks all members to resync when the hole is older than the log', async () => {
     const { bus, join, receive } = setUp()
     const member = await join()
     const records = bus.appendMany(10)
@@ -188,7 +188,7 @@ describe('a feed', () => {
     assert.deepEqual(member.offsets, [11])
   })
 
-  test('ignores what is late from a log that was lost', async () => {
+  test('ignores late records of a lost log', async () => {
     const { bus, feed, join, receive } = setUp()
     const [old] = bus.appendMany(1)
     bus.lose('two')
@@ -201,18 +201,18 @@ describe('a feed', () => {
     assert.deepEqual([member.resyncs, feed.position], [[], { epoch: 'two', offset: 1 }])
   })
 
-  test('keeps what comes while it opens', async () => {
+  test('keeps records that arrive while it opens', async () => {
     const { bus, feed, receive } = setUp()
     receive(...bus.appendMany(2))
     const { waiting, release } = bus.hold('subscribe')
     const opening = feed.open()
-    assert.equal(feed.open(), opening, 'everybody waits for the same')
+    assert.equal(feed.open(), opening, 'all callers wait for the same promise')
     await waitFor(() => waiting() === 1)
     const member = new FakeMember()
     receive(...bus.appendMany(3))
     release()
     await opening
-    // it was read at offset 2; what came after is there before anybody looks
+    // the subscription was read at offset 2; later records are applied before a member joins
     assert.equal(feed.position.offset, 5)
     feed.add(member, 5)
     receive(bus.append())
@@ -220,7 +220,7 @@ describe('a feed', () => {
     assert.deepEqual(bus.calls, ['subscribe'])
   })
 
-  test('reads what is too much to be kept from the log', async () => {
+  test('reads records that exceed its queue from the log', async () => {
     const { bus, feed, receive } = setUp()
     const { waiting, release } = bus.hold('subscribe')
     const opening = feed.open()
@@ -242,7 +242,7 @@ describe('a feed', () => {
     assert.deepEqual(member.offsets, range(1202, 1501))
   })
 
-  test('leaves out whom a record excepts, by connection and by client', async () => {
+  test('skips members that a record excludes, by connection and by client', async () => {
     const { bus, join, receive } = setUp()
     const [a, b, c] = await Promise.all([
       join(new FakeMember('a', 'one')),
@@ -258,7 +258,7 @@ describe('a feed', () => {
     assert.deepEqual([a.offsets, b.offsets, c.offsets], [[2, 3, 4], [1, 3, 4], [1, 3, 4]])
   })
 
-  test('tells a member that gets no record, because it wrote all of them, where it is', async () => {
+  test('reports the position to a member that gets no record because it wrote all of them', async () => {
     const { bus, join, receive } = setUp()
     const [author, reader] = await Promise.all([join(new FakeMember('a', 'one')), join(new FakeMember('b'))])
     for (let i = 0; i < 45; i++) receive(bus.append({ except: ['one'] }))
@@ -268,7 +268,7 @@ describe('a feed', () => {
     )
   })
 
-  test('gives nobody twice what they have read ahead', async () => {
+  test('does not repeat records that a member has read ahead', async () => {
     const { bus, feed, join, receive } = setUp()
     const behind = await join()
     const records = bus.appendMany(5)
@@ -276,7 +276,7 @@ describe('a feed', () => {
     receive(records[0], ephemeral(), records[1], records[2], records[3], records[4])
     assert.deepEqual(behind.offsets, [1, 0, 2, 3, 4, 5])
     assert.deepEqual(ahead.offsets, [0, 4, 5])
-    // not even if it leaves and comes back
+    // also not after it leaves and returns
     const later = bus.appendMany(2)
     feed.add(ahead, 7)
     feed.remove(ahead)
@@ -285,7 +285,7 @@ describe('a feed', () => {
     assert.deepEqual(ahead.offsets, [0, 4, 5, 6, 7])
   })
 
-  test('gives who has read ahead all of another log', async () => {
+  test('delivers all of another log to a member that has read ahead', async () => {
     const { bus, feed, join, receive } = setUp()
     bus.appendMany(10)
     const ahead = await join(new FakeMember(), 15)
@@ -310,13 +310,13 @@ describe('a feed', () => {
     await waitFor(() => member.resyncs.length === 1)
   })
 
-  test('compares itself again when it was just reading, because that may have been before', async () => {
+  test('compares itself again after a pending read, which may have been earlier', async () => {
     const { bus, feed, join, receive } = setUp()
     const member = await join()
     const { waiting, release } = bus.hold('history')
     receive(bus.appendMany(2)[1])
     await waitFor(() => waiting() === 1)
-    // missed, as live delivery is interrupted
+    // missed, because live delivery is interrupted
     bus.appendMany(2)
     feed.check({ epoch: 'one', offset: 0 })
     release()

@@ -38,7 +38,7 @@ describe('joining a document', () => {
     assert.deepEqual([position, seen, feeds.position('doc')], [START, START, at(1)])
   })
 
-  test('goes on from the position that a member has', async () => {
+  test('continues from a member\'s position', async () => {
     const { bus, join, publish, metrics } = setUp()
     await join(new FakeMember())
     publish(450)
@@ -50,7 +50,7 @@ describe('joining a document', () => {
     assert.equal((await metrics.replayed_records.get()).values[0].value, 430)
   })
 
-  test('asks the log nothing when nothing was missed', async () => {
+  test('does not read the log when nothing was missed', async () => {
     const { bus, join, publish } = setUp()
     await join(new FakeMember())
     publish(3)
@@ -61,7 +61,7 @@ describe('joining a document', () => {
     assert.deepEqual(member.offsets, [4])
   })
 
-  test('tells to resync when the log is another, no longer reaches back, or never was that long', async () => {
+  test('requests a resync when the log is another one, no longer reaches back, or is too short', async () => {
     const { bus, join, publish } = setUp()
     await join(new FakeMember())
     publish(10)
@@ -83,7 +83,7 @@ describe('joining a document', () => {
     assert.deepEqual(member.offsets, range(5, 6))
   })
 
-  test('leaves out what a member is excepted from, which is nothing it has missed', async () => {
+  test('skips records that exclude a member, which do not count as missed', async () => {
     const { bus, join } = setUp()
     bus.append({ except: ['me'] })
     bus.append()
@@ -93,7 +93,7 @@ describe('joining a document', () => {
     assert.deepEqual(member.offsets, [2])
   })
 
-  test('fails with `unavailable` when the bus does, and begins anew with the next one', async () => {
+  test('fails with `unavailable` when the bus does, and starts again with the next one', async () => {
     const { bus, feeds, join, publish } = setUp()
     bus.fail('subscribe', 1)
     const codes = await Promise.all([0, 1].map(() => join(new FakeMember()).catch(async (error) => {
@@ -111,7 +111,7 @@ describe('joining a document', () => {
     assert.deepEqual(member.offsets, [1])
   })
 
-  test('a second time says from where the member gets what comes', async () => {
+  test('a second time returns the position from which the member gets records', async () => {
     const { bus, feeds, join, publish } = setUp()
     const member = new FakeMember()
     await join(member)
@@ -123,7 +123,7 @@ describe('joining a document', () => {
     publish(1)
     /** @param {FakeMember} who @param {import('../../../src/wire/position.js').Position} since */
     const resume = (who, since) => feeds.resume('doc', who, since, () => true)
-    // one is behind, the other has read more of the log than has come live
+    // one member is behind, the other one has read further in the log than live delivery
     assert.deepEqual(await resume(member, at(3)), { position: at(3), recovered: true })
     assert.deepEqual(await resume(member, at(2)), { position: at(3), recovered: false })
     assert.deepEqual(member.resyncs, [{ ...at(3), reason: 'opened' }])
@@ -138,7 +138,7 @@ describe('joining a document', () => {
     await assert.rejects(resume(reader, at(7)))
   })
 
-  test('a second time knows what the member has read ahead of what has come live', async () => {
+  test('a second time includes records that the member has read ahead of live delivery', async () => {
     const { bus, feeds, join, publish } = setUp()
     await join(new FakeMember())
     publish(1)
@@ -150,7 +150,7 @@ describe('joining a document', () => {
     assert.deepEqual(member.resyncs, [{ ...at(3), reason: 'opened' }])
   })
 
-  test('is given up, and the feed closed, when nobody wants it any more', async () => {
+  test('is given up, and the feed closed, when it is no longer wanted', async () => {
     const { bus, feeds, join } = setUp()
     const { waiting, release } = bus.hold('subscribe')
     let wanted = true
@@ -168,8 +168,8 @@ describe('joining a document', () => {
   })
 })
 
-describe('a member that catches up', () => {
-  test('misses nothing and gets nothing twice while records go on coming', async () => {
+describe('a member that is catching up', () => {
+  test('misses no record and gets none twice while more records arrive', async () => {
     const { bus, join, publish } = setUp()
     const live = new FakeMember()
     await join(live)
@@ -186,7 +186,7 @@ describe('a member that catches up', () => {
     assert.deepEqual(late.offsets, range(595, 11))
   })
 
-  test('asks more and more slowly while the log has less than the live stream, and goes on when it has more', async () => {
+  test('reads at growing intervals while the log is behind the live stream, and continues when it is not', async () => {
     const { bus, join, publish, time } = setUp()
     await join(new FakeMember())
     publish(10)
@@ -202,7 +202,7 @@ describe('a member that catches up', () => {
       await waitFor(() => time.slept > 20_000, { message: 'time to pass' })
       const reads = bus.calls.filter((call) => call === 'history 5').length
       assert.equal(joined, false)
-      // from 100 ms on twice as long each time, at last 2.5 s or more
+      // the delay doubles from 100 ms up to 2.5 s or more
       assert.ok(reads <= 8 + time.slept / 2500, `${reads} reads in ${time.slept} ms`)
       bus.appendMany(5)
       assert.deepEqual(await joining, { position: at(10), recovered: true })
@@ -212,7 +212,7 @@ describe('a member that catches up', () => {
     }
   })
 
-  test('may be ahead of what has come live', async () => {
+  test('may be ahead of live delivery', async () => {
     const { bus, feeds, join } = setUp()
     await join(new FakeMember())
     const records = bus.appendMany(5)
@@ -224,7 +224,7 @@ describe('a member that catches up', () => {
     assert.deepEqual(ahead.offsets, range(6, 1))
   })
 
-  test('misses nothing of what the feed itself reads from the log at the same moment', async () => {
+  test('misses no record that the feed itself reads from the log at the same time', async () => {
     for (const memberFirst of [true, false]) {
       const { bus, feeds, join, publish } = setUp()
       const live = new FakeMember('live')
@@ -249,7 +249,7 @@ describe('a member that catches up', () => {
     }
   })
 
-  test('is told to resync when another log begins meanwhile', async () => {
+  test('gets a resync when another log begins in the meantime', async () => {
     const { bus, feeds, join, publish } = setUp()
     await join(new FakeMember())
     publish(300)
@@ -268,10 +268,10 @@ describe('a member that catches up', () => {
     await waitFor(() => late.offsets.at(-1) === 3)
     assert.deepEqual(late.resyncs.at(-1), { epoch: 'two', offset: 1, reason: 'epoch' })
     assert.deepEqual(late.offsets.slice(-2), [2, 3])
-    assert.ok(position.epoch === 'two' || late.resyncs.length === 2, 'the last word is the new log')
+    assert.ok(position.epoch === 'two' || late.resyncs.length === 2, 'it ends up on the new log')
   })
 
-  test('makes a feed look that does not know yet that its log was lost', async () => {
+  test('makes a feed detect that its log was lost', async () => {
     const { bus, feeds, join, publish } = setUp()
     const live = new FakeMember()
     await join(live)
@@ -288,7 +288,7 @@ describe('a member that catches up', () => {
     }
   })
 
-  test('is sent no more than it takes, and nothing once it has left', async () => {
+  test('is sent no more than it accepts, and nothing after it has left', async () => {
     const { bus, join, publish } = setUp()
     await join(new FakeMember())
     publish(20)
@@ -337,7 +337,7 @@ describe('documents whose live delivery was interrupted', () => {
     assert.ok(lines.every(({ level }) => level === 'debug'))
   })
 
-  test('are compared although the part of the bus that has others does not answer, and those when it does', async (t) => {
+  test('are compared although the bus does not respond for others, which are compared once it does', async (t) => {
     const { bus, feeds } = setUp()
     const [one, other] = [new FakeMember(), new FakeMember()]
     await feeds.join('there', one, undefined, () => true)
@@ -357,7 +357,7 @@ describe('documents whose live delivery was interrupted', () => {
     await waitFor(() => other.offsets.length === 2)
   })
 
-  test('are compared again when they are interrupted meanwhile', async () => {
+  test('are compared again when they are interrupted in the meantime', async () => {
     const { bus, feeds, join } = setUp()
     const member = new FakeMember()
     await join(member)
@@ -372,7 +372,7 @@ describe('documents whose live delivery was interrupted', () => {
     assert.equal(bus.calls.filter((call) => call === 'positions').length, 2)
   })
 
-  test('are not asked for when there are none, or all were left', async () => {
+  test('are not requested when there are none, or all were left', async () => {
     const { bus, feeds, join } = setUp()
     await feeds.check([])
     const member = new FakeMember()

@@ -6,11 +6,11 @@ import { feedsOnScriptedBus as setUp } from '../../helpers/feeds.js'
 import { FakeMember } from '../../helpers/scripted-bus.js'
 import { waitFor } from '../../helpers/wait.js'
 
-describe('documents where nothing happens', () => {
+describe('idle documents', () => {
   const losses = async (/** @type {ReturnType<typeof setUp>['metrics']} */ metrics) =>
     (await metrics.silent_losses.get()).values[0].value
 
-  test('get the last record that was lost on the way, though nothing follows it', async (t) => {
+  test('get a lost last record, although none follows it', async (t) => {
     const { bus, feeds, join, publish, metrics } = setUp()
     const member = new FakeMember()
     await join(member)
@@ -27,7 +27,7 @@ describe('documents where nothing happens', () => {
     assert.equal(await losses(metrics), 2)
   })
 
-  test('are not repaired for a record that is on its way', async (t) => {
+  test('are not repaired for a record in flight', async (t) => {
     const { bus, feeds, join, metrics } = setUp()
     const member = new FakeMember()
     await join(member)
@@ -45,7 +45,7 @@ describe('documents where nothing happens', () => {
     assert.ok(!bus.calls.some((call) => call.startsWith('history')))
   })
 
-  test('are asked for a few at a time, each once in a cycle, and not those that something came for', async (t) => {
+  test('are checked a few at a time, each once per cycle, except those with new records', async (t) => {
     const { bus, feeds } = setUp()
     for (let i = 0; i < 400; i++) await feeds.join(`d${i}`, new FakeMember(), undefined, () => true)
     bus.append()
@@ -68,7 +68,7 @@ describe('documents where nothing happens', () => {
     assert.deepEqual([cycle.length, new Set(cycle).size, cycle.includes('d7')], [399, 399, false])
   })
 
-  test('cost one question in a cycle when there is only one', async (t) => {
+  test('cost one request per cycle when there is only one', async (t) => {
     const { bus, feeds, time, join } = setUp()
     await join(new FakeMember())
     /** @type {number[]} */
@@ -83,12 +83,12 @@ describe('documents where nothing happens', () => {
     assert.deepEqual(askedAt.slice(0, 3).map((at) => at - askedAt[0]), [0, 4000, 8000])
   })
 
-  test('are found although the part of Redis that has others is away, also where it is alone in a question', async (t) => {
+  test('are found although the part of Redis with others is unavailable, also if a request is for that part only', async (t) => {
     const { bus, feeds } = setUp()
     /** @type {Map<string, FakeMember>} */
     const members = new Map(Array.from({ length: 40 }, (_, i) => [`d${i}`, new FakeMember()]))
     for (const [guid, member] of members) await feeds.join(guid, member, undefined, () => true)
-    // those that are asked for first, each in a question of its own
+    // the documents that are checked first, each in a request of its own
     const isAway = (/** @type {string} */ guid) => Number(guid.slice(1)) < 20
     let away = true
     bus.positions = async (/** @type {string[]} */ guids) => {
@@ -105,7 +105,7 @@ describe('documents where nothing happens', () => {
     await waitFor(() => got().length === 40, { message: got })
   })
 
-  test('are asked for again after Redis was away, and no more once the gateway stops', async () => {
+  test('are checked again after Redis was unavailable, and no longer once the gateway stops', async () => {
     const { bus, feeds, join, lines } = setUp()
     const member = new FakeMember()
     await join(member)

@@ -31,8 +31,8 @@ function setUp ({ count = 300, maxBytes = Infinity } = {}) {
   }
 }
 
-describe('what many clients have missed', () => {
-  test('is read once, and its frames are made once, for all that ask at the same time or soon after', async () => {
+describe('records that many clients have missed', () => {
+  test('are read once, with frames created once, for concurrent and directly following requests', async () => {
     const { bus, read, deliveries, metrics } = setUp()
     const { waiting, release } = bus.hold('history')
     const reading = Promise.all(range(2000).map((i) => read(100 + i % 50)))
@@ -52,7 +52,7 @@ describe('what many clients have missed', () => {
     )
   })
 
-  test('is read anew where what is kept does not reach, or is of another log than the live stream', async () => {
+  test('are read again if the cache does not reach back, or is of another log than the live stream', async () => {
     const { bus, read } = setUp({ count: 210 })
     assert.equal((await read(100)).offsets.length, 110)
     assert.deepEqual((await read(99)).offsets, range(111, 100))
@@ -63,7 +63,7 @@ describe('what many clients have missed', () => {
     assert.equal(bus.calls.length, 4)
   })
 
-  test('is forgotten after a moment', async () => {
+  test('are dropped from the cache after a moment', async () => {
     const { bus, read, metrics } = setUp()
     await read(250)
     const bytes = async () => {
@@ -76,7 +76,7 @@ describe('what many clients have missed', () => {
     assert.equal(bus.calls.length, 2)
   })
 
-  test('is asked for again by those whose position the log still reaches, though it was trimmed for the first', async () => {
+  test('are requested again for positions that the log still has, although it was trimmed for the first one', async () => {
     const { bus, read } = setUp()
     bus.trim(120)
     const answers = await Promise.all([read(100), read(100), read(130), read(131)])
@@ -88,7 +88,7 @@ describe('what many clients have missed', () => {
     assert.equal(bus.calls.length, 2)
   })
 
-  test('fails for all that wait for the same read, and is read anew by the next', async () => {
+  test('fail for all requests that wait for the same read, and are read again by the next one', async () => {
     const { bus, read } = setUp()
     bus.fail('history', 1)
     const results = await Promise.allSettled([read(1), read(2)])
@@ -96,7 +96,7 @@ describe('what many clients have missed', () => {
     assert.equal((await read(1)).offsets.length, 200)
   })
 
-  test('waits while too much of it is in flight', async () => {
+  test('wait while too many of them are in flight', async () => {
     const { bus, replays } = setUp({ maxBytes: 100_000 })
     const { waiting, release } = bus.hold('history')
     let read = 0
@@ -105,13 +105,13 @@ describe('what many clients have missed', () => {
     for (let i = 0; i < 5; i++) await turn()
     assert.equal(bus.calls.length, 16)
     release()
-    // more than may be has been read: until that is forgotten nothing more is
+    // the limit is exceeded: no further read before the cache is dropped
     await turn()
     assert.equal(bus.calls.length, 16)
     await waitFor(() => read === 20)
   })
 
-  test('is read under the same bounds for who takes little of it', async () => {
+  test('are read within the same limits for a client that accepts little', async () => {
     const { bus, replays, metrics } = setUp({ maxBytes: 100_000 })
     await replays.read('doc', at(0), 'one')
     let read = 0
@@ -132,7 +132,7 @@ describe('what many clients have missed', () => {
     assert.equal((await metrics.replay_bytes.get()).values[0].value, 0)
   })
 
-  test('is taken from what others have read by who takes little of it', async () => {
+  test('are taken from the reads of others by a client that accepts little', async () => {
     const { bus, replays, read } = setUp()
     await read(10)
     const { records } = await replays.read('doc', at(50), 'one', 8)
@@ -141,7 +141,7 @@ describe('what many clients have missed', () => {
   })
 })
 
-test('work that comes all at once is done a part in each turn of the event loop, in its order', async () => {
+test('work that arrives at once is spread over turns of the event loop, in order', async () => {
   const turns = new Turns(100)
   /** @type {number[]} */
   const done = []

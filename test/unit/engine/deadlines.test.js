@@ -5,7 +5,7 @@ import { Deadlines } from '../../../src/engine/deadlines.js'
 /** @returns {any} */
 const fake = () => ({ destroyed: false, destroy () { this.destroyed = true } })
 
-test('connections that take too long are ended, the others are not', () => {
+test('connections beyond their deadline are closed, others are not', () => {
   const deadlines = new Deadlines(10_000)
   const [first, kept, second] = [fake(), fake(), fake()]
   const begin = performance.now()
@@ -18,7 +18,7 @@ test('connections that take too long are ended, the others are not', () => {
   assert.deepEqual([first.destroyed, kept.destroyed, second.destroyed, deadlines.size], [true, false, true, 0])
 })
 
-test('where there are as many as may be, the oldest is ended for one more', () => {
+test('at the limit, the oldest connection is closed for a new one', () => {
   const deadlines = new Deadlines(10_000, 2)
   const sockets = [fake(), fake(), fake()]
   for (const socket of sockets) deadlines.add(socket)
@@ -28,7 +28,7 @@ test('where there are as many as may be, the oldest is ended for one more', () =
   deadlines.end()
 })
 
-test('all of them are ended at once when nothing is to be waited for any more', () => {
+test('end() closes all of them at once', () => {
   const deadlines = new Deadlines(10_000)
   const sockets = [fake(), fake()]
   for (const socket of sockets) deadlines.add(socket)

@@ -13,7 +13,7 @@ const CLOSES = [[], [3, 232], [3, 232, 0xe2, 0x82, 0xac], [3], [3, 237], [3, 232
 
 /** @typedef {{ fin?: boolean, rsv?: number, opcode: number, masked?: boolean, payload: Buffer }} Frame */
 
-/** As clients send them. @param {Frame} frame @param {Buffer} mask @returns {Buffer} */
+/** Encodes a client's frame. @param {Frame} frame @param {Buffer} mask @returns {Buffer} */
 function encode ({ fin = true, rsv = 0, opcode, masked = true, payload }, mask) {
   const length = Buffer.alloc(payload.length < 126 ? 1 : payload.length < 65536 ? 3 : 9)
   if (length.length === 1) length[0] = payload.length
@@ -54,7 +54,7 @@ function ours (chunks) {
   return seen
 }
 
-/** The same with the library. @param {Buffer[]} chunks */
+/** The same with ws. @param {Buffer[]} chunks */
 function libraries (chunks) {
   /** @type {unknown[]} */
   const seen = []
@@ -88,7 +88,7 @@ const text = (/** @type {string} */ payload, more = {}) =>
   encode({ opcode: 1, payload: Buffer.from(payload), ...more }, MASK)
 
 describe('frames of a client', () => {
-  test('are read as ws reads them, whatever they are and however they are cut', async () => {
+  test('are read as ws reads them, with any content and in any chunks', async () => {
     const random = {
       below: (
         (next) => (/** @type {number} */ limit) =>
@@ -136,7 +136,7 @@ describe('frames of a client', () => {
       await settled()
       const seen = ours(chunks)
       const last = /** @type {any} */ (seen.at(-1))
-      // ws looks at a text when all of it has come, and may find something else before
+      // ws checks a text when it is complete, and may find another error before
       const early = last?.error === CloseCode.INVALID_TEXT ? expected.splice(seen.length - 1, Infinity, last) : []
       assert.ok(early.every((later) => typeof later !== 'string' && !Buffer.isBuffer(later)), `round ${round}`)
       assert.deepEqual(
@@ -148,11 +148,11 @@ describe('frames of a client', () => {
       else if (last?.closed) kinds.closed++
       kinds.messages += seen.length
     }
-    // it has seen all of it
+    // the random cases cover all kinds
     assert.ok(kinds.messages > 200 && kinds.errors > 25 && kinds.closed > 8, JSON.stringify(kinds))
   })
 
-  test('that claim more than may come are refused before it comes', () => {
+  test('that announce more than the limit are refused before their content arrives', () => {
     for (const length of [MAX_PAYLOAD + 1, 2 ** 32 + 1, 2 ** 53]) {
       const header = Buffer.concat([Buffer.from([0x82, 0xff]), Buffer.alloc(8), MASK])
       header.writeBigUInt64BE(BigInt(length), 2)
@@ -160,7 +160,7 @@ describe('frames of a client', () => {
     }
   })
 
-  test('in a thousand pieces are one message, in more than 1,024 none', () => {
+  test('may split a message into a thousand fragments, but not into more than 1,024', () => {
     const pieces = (/** @type {number} */ count) =>
       Array.from({ length: count }, (_, i) =>
         encode({ opcode: i === 0 ? 1 : 0, fin: i === count - 1, payload: Buffer.from('é') }, MASK)
@@ -177,8 +177,8 @@ describe('frames of a client', () => {
     const before = process.memoryUsage().arrayBuffers
     for (const reader of readers) reader.read(Buffer.from(claims), 2 ** 20, sink)
     const taken = process.memoryUsage().arrayBuffers - before
-    assert.ok(taken < 2 ** 20, `${taken} bytes for 200 frames of which 16 bytes have come`)
-    // of a frame, and of a message in fragments
+    assert.ok(taken < 2 ** 20, `${taken} bytes for 200 frames with 16 received bytes each`)
+    // for a frame, and for a message in fragments
     const whole = encode({ opcode: 2, payload: Buffer.alloc(200_000, 7) }, MASK)
     for (const bytes of [
       whole,
@@ -196,7 +196,7 @@ describe('frames of a client', () => {
           ...sink,
           onMessage: (message) => messages.push(Buffer.from(message))
         })
-        assert.ok(reader.held <= 2 * (at + 777) + 1024 + 2 * 777, `${reader.held} bytes are held of ${at + 777}`)
+        assert.ok(reader.held <= 2 * (at + 777) + 1024 + 2 * 777, `${reader.held} bytes are held for ${at + 777}`)
         if (at > 100_000 && at < 190_000) assert.ok(reader.held > at - 10_000, `${reader.held} of ${at}`)
       }
       assert.equal(reader.held, 0)
@@ -204,7 +204,7 @@ describe('frames of a client', () => {
     }
   })
 
-  test('are counted where they are no message: pings, pongs and fragments', () => {
+  test('are counted if they are not a message: pings, pongs and fragments', () => {
     const sink = { onMessage () {}, onPing () {}, onCloseFrame () {} }
     const control = [
       encode({ opcode: 9, payload: Buffer.alloc(0) }, MASK),
@@ -221,7 +221,7 @@ describe('frames of a client', () => {
     assert.equal([...bytes].reduce((sum, byte) => sum + reader.read(Buffer.from([byte]), MAX_PAYLOAD, sink), 0), 7)
   })
 
-  test('may come byte by byte, several in one chunk, and after a message in pieces', () => {
+  test('may arrive byte by byte, several in one chunk, and after a fragmented message', () => {
     const bytes = Buffer.concat([
       text('one'),
       text('tw', { fin: false }),

@@ -23,7 +23,7 @@ const head = (fields, line = `GET ${URL} HTTP/1.1`) => `${[line, ...fields].join
 /** @param {string | Buffer} bytes */
 const read = (bytes) => readUpgrade(Buffer.from(/** @type {any} */ (bytes), 'latin1'), socket)
 
-/** The same request as Node parses it. @param {string} bytes @returns {Promise<http.IncomingMessage>} */
+/** The same request as parsed by Node. @param {string} bytes @returns {Promise<http.IncomingMessage>} */
 async function nodes (bytes) {
   const server = http.createServer()
   const upgrade = once(server, 'upgrade')
@@ -37,7 +37,7 @@ async function nodes (bytes) {
   return request
 }
 
-describe('the request that begins a WebSocket', () => {
+describe('the request that starts a WebSocket', () => {
   test('is read as Node reads it', async () => {
     const requests = [
       head(FIELDS),
@@ -58,7 +58,7 @@ describe('the request that begins a WebSocket', () => {
     ]
     for (const bytes of requests) {
       const expected = await nodes(bytes)
-      const { request, rest } = read(bytes) ?? assert.fail('it was not taken')
+      const { request, rest } = read(bytes) ?? assert.fail('the request was not accepted')
       assert.deepEqual(
         { method: request.method, url: request.url, httpVersion: request.httpVersion, headers: request.headers },
         {
@@ -74,11 +74,11 @@ describe('the request that begins a WebSocket', () => {
     }
   })
 
-  test('may be followed by more', () => {
+  test('may be followed by more bytes', () => {
     assert.equal(read(`${head(FIELDS)}more`)?.rest.toString(), 'more')
   })
 
-  test('is left to Node when anything about it is out of the ordinary', () => {
+  test('is left to Node when it is unusual in any way', () => {
     const others = [
       '',
       'GET',
@@ -113,7 +113,7 @@ describe('the request that begins a WebSocket', () => {
     for (const bytes of others) assert.equal(read(bytes), null, JSON.stringify(bytes.slice(0, 300)))
   })
 
-  test('is Engine.IO\'s where it asks for anything else than a new session on a WebSocket', () => {
+  test('is left to Engine.IO when it asks for anything but a new session on a WebSocket', () => {
     /** @param {string[]} fields @param {string} [url] */
     const begins = (fields, url = URL) =>
       beginsWebSocket((read(head(fields, `GET ${url} HTTP/1.1`)) ?? assert.fail('not read')).request)

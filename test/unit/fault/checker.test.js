@@ -17,7 +17,7 @@ const get = (checker, ...records) => records.map(([number, offset]) => checker.r
 /** @param {Checker} checker */
 const faultsOf = (checker) => checker.faults.map(({ fault }) => fault)
 
-test('what is complete and in order has no fault, from whatever number on', () => {
+test('complete and ordered records are without fault, from any first number', () => {
   const checker = joined()
   get(checker, [7, 1], [8, 2], [9, 3])
   assert.deepEqual(
@@ -26,7 +26,7 @@ test('what is complete and in order has no fault, from whatever number on', () =
   )
 })
 
-test('what comes again is dropped by its offset', () => {
+test('a duplicate is dropped by its offset', () => {
   const checker = joined()
   assert.deepEqual(get(checker, [1, 1], [2, 2], [1, 1], [2, 2], [3, 3]), [true, true, false, false, true])
   assert.deepEqual([checker.faults, checker.received, checker.repeated], [[], 3, 2])
@@ -41,13 +41,13 @@ test('a missing offset is a loss, and so is a missing number', () => {
   assert.deepEqual(faultsOf(never), ['lost'])
 })
 
-test('a number that comes twice is doubled, an earlier one out of order', () => {
+test('a repeated number is a duplicate, an earlier one is out of order', () => {
   const checker = joined()
   get(checker, [1, 1], [2, 2], [2, 3], [1, 4])
   assert.deepEqual(faultsOf(checker), ['doubled', 'disordered'])
 })
 
-test('a resync stands for what is between, and for nothing after it', () => {
+test('a resync replaces the records up to its position, and none after it', () => {
   const checker = joined()
   get(checker, [1, 1])
   checker.resync({ epoch: 'b', offset: 3 })
@@ -57,7 +57,7 @@ test('a resync stands for what is between, and for nothing after it', () => {
   assert.deepEqual(faultsOf(checker), ['lost'])
 })
 
-test('after a resync the next record is the one after its position, and none that was there before', () => {
+test('after a resync the next record is the one after its position, and earlier ones are dropped', () => {
   const later = joined()
   later.resync({ epoch: 'b', offset: 3 })
   get(later, [5, 5])
@@ -69,14 +69,14 @@ test('after a resync the next record is the one after its position, and none tha
   assert.deepEqual(faultsOf(again), ['doubled'])
 })
 
-test('a resync to what the client has is one too many', () => {
+test('a resync to a position that the client already has is unneeded', () => {
   const checker = joined()
   get(checker, [1, 1], [2, 2])
   checker.resync({ epoch: EPOCH, offset: 2 })
   assert.deepEqual(faultsOf(checker), ['unneeded resync'])
 })
 
-test('an answer to a join says more than the client has been sent: that is a loss', () => {
+test('a join response ahead of the delivered records is a loss', () => {
   const checker = joined()
   get(checker, [1, 1])
   checker.joined({ epoch: EPOCH, offset: 1 })
@@ -86,7 +86,7 @@ test('an answer to a join says more than the client has been sent: that is a los
   assert.deepEqual(faultsOf(checker), ['lost', 'lost'])
 })
 
-test('records may come before the answer to the first join', () => {
+test('records may arrive before the response to the first join', () => {
   const checker = new Checker()
   get(checker, [4, 4])
   assert.equal(checker.resumeFrom, null)

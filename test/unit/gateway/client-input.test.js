@@ -33,7 +33,7 @@ const IDS = [
 ]
 
 /**
- * Objects with some of these fields, and others now and then.
+ * Objects with some of these fields, and sometimes others.
  * @param {Record<string, unknown[]>} fields
  */
 function* objectsWith (fields) {
@@ -46,13 +46,13 @@ function* objectsWith (fields) {
       if (random() < 0.6) object[field] = values[Math.floor(random() * values.length)]
     if (random() < 0.1)
       object[['__proto__', 'constructor', 'other', ''][Math.floor(random() * 4)]] = randomValue(random, { depth: 1 })
-    // what JSON makes of it has `__proto__` as a field of its own
+    // JSON.parse makes `__proto__` an own field
     yield random() < 0.5 ? object : JSON.parse(JSON.stringify(object).replace('"other"', '"__proto__"'))
   }
 }
 
-describe('what is seen to be right at a glance', () => {
-  test('of a handshake is what the schema makes of it', () => {
+describe('input that passes the quick check', () => {
+  test('of a handshake equals the result of the schema', () => {
     let seen = 0
     for (const auth of objectsWith({ token: ['x', 'x', '', 7, null, {}], client: IDS })) {
       if (!isPlainAuth(auth)) continue
@@ -64,7 +64,7 @@ describe('what is seen to be right at a glance', () => {
     assert.ok(seen > 500)
   })
 
-  test('of a guid is what the schema of doc:join makes of it', () => {
+  test('of a guid equals the result of the schema of doc:join', () => {
     let seen = 0
     for (const input of objectsWith({ guid: IDS })) {
       if (!isGuidOnly(input)) continue
@@ -76,7 +76,7 @@ describe('what is seen to be right at a glance', () => {
     assert.ok(seen > 500)
   })
 
-  test('is what most clients send', () => {
+  test('includes the input of most clients', () => {
     for (const auth of [{}, { token: 'x' }, { token: 'x', client: 'tab' }]) assert.ok(isPlainAuth(auth))
     for (const auth of [{ token: null }, { documents: {} }, { more: 1 }, [], null, 'x']) assert.ok(!isPlainAuth(auth))
     assert.ok(isGuidOnly({ guid: 'minutes' }))
@@ -85,7 +85,7 @@ describe('what is seen to be right at a glance', () => {
   })
 })
 
-test('what a handshake says of a document cannot name another one', () => {
+test('an entry of a handshake cannot name another document', () => {
   assert.deepEqual(
     readDocuments({ minutes: { epoch: 'e', offset: 1 }, plan: null }),
     new Map([
@@ -98,10 +98,10 @@ test('what a handshake says of a document cannot name another one', () => {
   }
 })
 
-describe('what a client may make very large is not walked', () => {
-  const unseen = { get value () { return assert.fail('this was looked at') } }
+describe('input of unlimited size is not traversed', () => {
+  const unseen = { get value () { return assert.fail('this was read') } }
 
-  test('in the documents of a handshake, after the first that is wrong', () => {
+  test('in the documents of a handshake, after the first error', () => {
     assert.ok(authSchema.safeParse({ token: 'x', documents: unseen, other: unseen }).success)
     for (const [wrong, message] of /** @type {[object, RegExp][]} */ ([
       [{ 'a\nb': null }, /^documents\.a\nb: guid must be/],
@@ -112,7 +112,7 @@ describe('what a client may make very large is not walked', () => {
     ])) {
       const documents = Object.defineProperty({ plan: null, ...wrong }, 'last', {
         enumerable: true,
-        get: () => assert.fail('this was looked at')
+        get: () => assert.fail('this was read')
       })
       assert.throws(() => readDocuments(documents), { code: 'bad_request', message })
     }

@@ -12,7 +12,7 @@ import { settle } from '../../helpers/scripted-socket.js'
 const MAX_DOCUMENTS = 3
 
 /**
- * A connection with some documents open under the token `old`, which expires in 10 s. The test answers whether a token
+ * A connection with documents open under the token `old`, which expires in 10 s. The test decides whether a token
  * allows a document.
  * @param {import('node:test').TestContext} t
  * @param {...string} open
@@ -46,7 +46,7 @@ async function setUp (t, ...open) {
    * @type {Map<string, { resolve: (allowed: boolean) => void, reject: (error: Error) => void }>} by token and document
    */
   const asked = new Map()
-  /** @type {Promise<void> | undefined} what a join waits for after it was allowed */
+  /** @type {Promise<void> | undefined} delays joins after their check */
   let opening
   const context = /** @type {any} */ ({
     authenticator: { authenticate: (/** @type {string} */ token) => identities[token] },
@@ -79,7 +79,7 @@ async function setUp (t, ...open) {
     async answer (question, answer) {
       await settle()
       const { resolve, reject } =
-        asked.get(question) ?? assert.fail(`${question} was not asked, but ${[...asked.keys()]}`)
+        asked.get(question) ?? assert.fail(`${question} was not checked, only ${[...asked.keys()]}`)
       if (typeof answer === 'boolean') resolve(answer)
       else reject(answer)
       await settle()
@@ -90,7 +90,7 @@ async function setUp (t, ...open) {
 const UNAVAILABLE = new InkcastError('unavailable')
 
 describe('auth:refresh', () => {
-  test('changes nothing before every document was checked: one that cannot be leaves the old token in force until it ends', async (t) => {
+  test('changes nothing before every document was checked: if a check fails, the old token stays in force until it expires', async (t) => {
     const { connection, clock, told, expiry, identities, refresh, answer } = await setUp(t, 'a', 'b')
     const refreshed = assert.rejects(refresh('new'), { code: 'unavailable' })
     await answer('new a', false)
@@ -106,7 +106,7 @@ describe('auth:refresh', () => {
     assert.equal(connection.endCode, 'token_expired')
   })
 
-  test('leaves what the new token does not allow in the moment in which it comes into force', async (t) => {
+  test('leaves documents that the new token does not allow at the moment it takes effect', async (t) => {
     const { connection, told, identities, refresh, answer } = await setUp(t, 'a', 'b')
     const refreshed = refresh('new')
     await answer('new a', false)
@@ -118,7 +118,7 @@ describe('auth:refresh', () => {
     assert.deepEqual(told, [['doc:revoked', { guid: 'a' }]])
   })
 
-  test('checks also what is joined meanwhile, or still being joined, with the old token', async (t) => {
+  test('also checks documents that are joined, or being joined, with the old token in the meantime', async (t) => {
     const { connection, told, holdJoins, join, refresh, answer } = await setUp(t, 'a')
     const refreshed = refresh('new')
     await join('joined')
@@ -135,7 +135,7 @@ describe('auth:refresh', () => {
     assert.deepEqual(told, [['doc:revoked', { guid: 'joined' }], ['doc:revoked', { guid: 'joining' }]])
   })
 
-  test('is overtaken by another one that comes later, whichever is checked first', async (t) => {
+  test('is superseded by a later one, whichever is checked first', async (t) => {
     const { connection, identities, refresh, answer } = await setUp(t, 'a')
     const overtaken = assert.rejects(refresh('new'), { code: 'unavailable' })
     const refreshed = refresh('newer')
@@ -146,7 +146,7 @@ describe('auth:refresh', () => {
     assert.equal(connection.identity, identities.newer)
   })
 
-  test('of a connection that ends meanwhile changes nothing, and its end is not waited for again', async (t) => {
+  test('of a connection that ends in the meantime changes nothing, and its expiry is not tracked again', async (t) => {
     const { connection, clock, expiry, identities, refresh, answer } = await setUp(t, 'a')
     const refreshed = assert.rejects(refresh('new'), { code: 'unavailable' })
     await settle()
@@ -160,7 +160,7 @@ describe('auth:refresh', () => {
     assert.equal(connection.expiresIn, 0)
   })
 
-  test('ends where a client opens other documents all the time', async (t) => {
+  test('ends when a client keeps opening other documents', async (t) => {
     const { connection, identities, join, refresh, answer } = await setUp(t, '0')
     const refreshed = assert.rejects(refresh('new'), { code: 'rate_limited' })
     for (let i = 0; i < 2 * MAX_DOCUMENTS; i++) {
