@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { simulate } from './simulation.js'
 
-/** @param {number[]} times @param {number} from @returns {number[]} ms between one and the next */
+/** @param {number[]} times @param {number} from @returns {number[]} ms between consecutive times */
 const gaps = (times, from) => times.map((time, i) => time - (i === 0 ? from : times[i - 1]))
-/** @param {number} ms @returns {number} to a tenth of a second */
+/** @param {number} ms @returns {number} rounded to a tenth of a second */
 const about = (ms) => Math.round(ms / 100) * 100
 
 describe('the heartbeat', () => {
@@ -21,7 +21,7 @@ describe('the heartbeat', () => {
     }
   })
 
-  test('probes every second at once after a late answer, and starts anew when two probes were answered', async () => {
+  test('probes every second directly after a late answer, and starts again when two probes were answered', async () => {
     const simulation = simulate()
     let delay = 0
     simulation.onPing((conn) => { if (delay === 0) simulation.hear(conn) })
@@ -40,7 +40,7 @@ describe('the heartbeat', () => {
     assert.equal(await simulation.count('late_heartbeats'), 1)
   })
 
-  test('takes a late answer only for late, however often: nobody who answers in time is given up', () => {
+  test('tolerates any number of late answers: connections that answer in time are not closed', () => {
     const simulation = simulate()
     const conn = simulation.connect()
     for (let i = 0; i < 20; i++) {
@@ -52,7 +52,7 @@ describe('the heartbeat', () => {
     assert.deepEqual(simulation.expired, [])
   })
 
-  test('leaves a busy connection in peace as long as the advertised interval allows', () => {
+  test('does not ping a busy connection before the advertised interval requires it', () => {
     const simulation = simulate()
     simulation.onPing((conn) => simulation.hear(conn))
     const conn = simulation.connect()
@@ -64,7 +64,7 @@ describe('the heartbeat', () => {
     assert.deepEqual(gaps(conn.pings, begin).map(about), [24_500, 24_500, 24_500, 24_500])
   })
 
-  test('takes any packet for an answer', () => {
+  test('counts any packet as an answer', () => {
     const simulation = simulate()
     simulation.onPing((conn) => simulation.hear(conn, 'message'))
     const conn = simulation.connect()
@@ -73,11 +73,11 @@ describe('the heartbeat', () => {
     assert.equal(about(gaps(conn.pings, 0).at(-1) ?? 0), 24_500)
   })
 
-  test('gives up who does not answer, no sooner than the time-out after the ping', async () => {
+  test('closes connections without an answer, no sooner than the timeout after the ping', async () => {
     const simulation = simulate()
     const conn = simulation.connect()
     simulation.pass(60_000)
-    assert.equal(conn.pings.length, 1, 'a second ping would tell nothing')
+    assert.equal(conn.pings.length, 1, 'without a second ping')
     assert.ok(
       conn.expiredAt !== undefined &&
       conn.expiredAt - conn.pings[0] >= 20_000 &&
@@ -88,7 +88,7 @@ describe('the heartbeat', () => {
     assert.equal(conn.pings.length, 1)
   })
 
-  test('pings also who has not answered yet, before the advertised interval has passed', () => {
+  test('also pings connections that have not answered yet, before the advertised interval has passed', () => {
     const simulation = simulate({ min: 1000, max: 3000, timeout: 10_000 })
     const begin = simulation.now
     const conn = simulation.connect()
@@ -97,7 +97,7 @@ describe('the heartbeat', () => {
     assert.equal(about((conn.expiredAt ?? 0) - conn.pings[0]), 10_000)
   })
 
-  test('has figures of its own for each tier, from the moment it is known', () => {
+  test('has separate figures for each tier, from the moment it is known', () => {
     const simulation = simulate({ tiers: [{ name: 'editors', min: 1000, max: 3000, timeout: 2000 }] })
     const [editor, stranger, nobody] = [
       simulation.connect('editors'),
@@ -110,7 +110,7 @@ describe('the heartbeat', () => {
     assert.equal(about(editor.pings[0] - begin), 1000)
     assert.equal(about(gaps(editor.pings, begin).at(-1) ?? 0), 3000)
     assert.deepEqual(stranger.pings, nobody.pings)
-    // a new token may say something else
+    // a new token may have another tier
     nobody.tier = 'editors'
     simulation.pass(60_000)
     assert.equal(about(gaps(nobody.pings, begin).at(-1) ?? 0), 3000)
@@ -139,7 +139,7 @@ describe('the heartbeat', () => {
     assert.deepEqual(simulation.expired, conns)
   })
 
-  test('asks first whom it has neglected while the process stood still', () => {
+  test('pings connections first that it neglected while the process was blocked', () => {
     const simulation = simulate()
     const conn = simulation.connect()
     simulation.stall(300_000)
@@ -147,14 +147,14 @@ describe('the heartbeat', () => {
     assert.deepEqual([conn.pings.length, conn.expiredAt], [1, undefined])
   })
 
-  test('reads what arrived while the process stood still before it gives anybody up', async () => {
+  test('reads input that arrived while the process was blocked before it closes any connection', async () => {
     const simulation = simulate()
     const conn = simulation.connect()
     simulation.pass(5100)
     assert.equal(conn.pings.length, 1)
     simulation.stall(60_000)
     simulation.heartbeat.tick()
-    // input has its turn between a timer and an immediate
+    // input is processed between a timer and an immediate
     assert.equal(conn.expiredAt, undefined)
     simulation.hear(conn)
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
@@ -163,7 +163,7 @@ describe('the heartbeat', () => {
     assert.deepEqual([conn.pings.length, conn.expiredAt], [2, undefined])
   })
 
-  test('lets go of a connection that is closed, whatever it waits for', async () => {
+  test('releases a closed connection, in every state', async () => {
     const simulation = simulate()
     const [young, pinged, sending, unspoken] = [
       simulation.connect(),
@@ -183,7 +183,7 @@ describe('the heartbeat', () => {
     assert.deepEqual([young, pinged, sending, unspoken].map(({ pings }) => pings.length), [0, 1, 1, 0])
     assert.deepEqual(simulation.expired, [])
     assert.equal(await simulation.count('heartbeats'), 2)
-    // it was no longer in the wheel, where it would have been kept until its turn
+    // the connection was no longer in the wheel, which would have kept it until it was due
     const gone = simulation.connect()
     close(gone)
     simulation.heartbeat.forget(gone)
@@ -192,7 +192,7 @@ describe('the heartbeat', () => {
     assert.deepEqual(gone.pings, [])
   })
 
-  test('does not let go of a connection that only says goodbye: nobody else would end it', () => {
+  test('keeps a connection that has only sent a disconnect packet, because nothing else would close it', () => {
     const simulation = simulate()
     const conn = simulation.connect()
     conn.readyState = 'closing'
@@ -201,7 +201,7 @@ describe('the heartbeat', () => {
     assert.deepEqual(simulation.expired, [conn])
   })
 
-  test('measures the way to the client and back, and how long nothing came', async () => {
+  test('measures the round trip and the time without packets', async () => {
     const simulation = simulate()
     const conn = simulation.connect()
     simulation.pass(5000)

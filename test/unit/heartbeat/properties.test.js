@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { seededRandom } from '../../helpers/random.js'
 import { simulate } from './simulation.js'
 
-/** How late the heartbeat's own timer may be, ms: nothing can be promised for a process that stands still. */
+/** Maximum delay of the heartbeat's timer, ms: there are no guarantees for a blocked process. */
 const LAG = 150
 const SEEDS = 60
 const DURATION = 20 * 60_000
 
 /**
- * A client, its network, and the rules by which stock ones give up. Packets arrive in their order, each after a delay
- * of its own.
+ * A client, its network, and the rules by which stock clients give up. Packets arrive in order, each with its own
+ * delay.
  *
  * @param {ReturnType<typeof simulate>} simulation
  * @param {() => number} random
@@ -19,17 +19,17 @@ const DURATION = 20 * 60_000
 function createClient (simulation, random, { max, timeout }) {
   const conn = simulation.connect(['editors', 'readers', undefined][Math.floor(random() * 3)])
   const opened = simulation.now
-  // some never send anything of their own, some all the time
+  // some clients only send answers, some send all the time
   const chatter = random() < 0.5 ? 0 : random() * 0.02
   const slowness = random() < 0.5 ? 0.02 : 0.4
   const diesAt = random() < 0.4 ? opened + random() * DURATION : Infinity
   const client = { conn, opened, diesAt, gaveUp: '', seen: 0, lastHeard: opened }
-  /** Arrival at the client, ms. @type {number[]} */
+  /** Arrival times at the client, ms. @type {number[]} */
   const down = []
   /** @type {{ at: number, type: string }[]} arrival at the gateway */
   const up = []
   let [lastPing, lastSent, lastDown, lastUp] = [opened, opened, opened, opened]
-  // together within the time-out, with room for the timer, so that whoever lives answers in time
+  // the sum is within the timeout, with room for the timer, so that a living client answers in time
   const patience = (Math.min(timeout, 2000, ...conn.tier === undefined ? [] : [1000]) - 400) / 2
   const delay = () => random() < slowness ? random() * patience : random() * Math.min(50, patience)
 
@@ -75,7 +75,7 @@ function randomSettings (random) {
   return { max, timeout, min: between(1000, max), tiers: [tier('editors'), tier('readers')] }
 }
 
-test('whatever clients and networks do, pings are close enough, the living stay and the dead are found in time', () => {
+test('for random clients and networks, pings are frequent enough, living connections stay and dead ones are detected in time', () => {
   const seen = { pings: 0, dead: 0, living: 0 }
   for (let seed = 1; seed <= SEEDS; seed++) {
     const random = seededRandom(seed)
@@ -102,13 +102,13 @@ test('whatever clients and networks do, pings are close enough, the living stay 
       assert.equal(gaveUp, '', who)
       if (diesAt > end) {
         seen.living++
-        assert.equal(conn.expiredAt, undefined, `a living one was given up: ${who}`)
+        assert.equal(conn.expiredAt, undefined, `a living connection was closed: ${who}`)
       } else if (diesAt + settings.max + settings.timeout <= end) {
         seen.dead++
-        assert.ok(conn.expiredAt !== undefined && conn.expiredAt >= diesAt, `never found: ${who}`)
-        // what a dead client sent may still be on its way
+        assert.ok(conn.expiredAt !== undefined && conn.expiredAt >= diesAt, `never detected: ${who}`)
+        // packets of a dead client may still be in flight
         const found = conn.expiredAt - Math.max(diesAt, lastHeard)
-        assert.ok(found <= settings.max + settings.timeout, `found after ${found} ms: ${who}`)
+        assert.ok(found <= settings.max + settings.timeout, `detected after ${found} ms: ${who}`)
       }
     }
   }

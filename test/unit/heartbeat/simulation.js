@@ -2,16 +2,15 @@ import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createHeartbeat } from '../../../src/heartbeat/heartbeat.js'
 
 /**
- * A heartbeat over connections that are nothing but a record of what was done to them, in a time that the test makes
- * pass.
+ * A heartbeat with simulated time, over connections that only record its actions.
  *
  * @typedef {FakeConn} Conn
  */
 class FakeConn {
   readyState = 'open'
-  /** When it was pinged, ms. @type {number[]} */
+  /** Times of pings, ms. @type {number[]} */
   pings = []
-  /** When it was given up, ms. @type {number | undefined} */
+  /** Time when it was closed, ms. @type {number | undefined} */
   expiredAt
   /** @type {string | undefined} */
   tier
@@ -37,9 +36,9 @@ class FakeConn {
 export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = [] } = {}) {
   let now = 1000
   const metrics = createMetrics({ processMetrics: false })
-  /** @type {Conn[]} in their order */
+  /** @type {Conn[]} in order */
   const expired = []
-  /** What else happens with a ping. @type {(conn: Conn) => void} */
+  /** Further effect of a ping. @type {(conn: Conn) => void} */
   let onPing = () => {}
   const heartbeat = createHeartbeat({
     settings: { min, max, timeout, tiers },
@@ -78,10 +77,10 @@ export function simulate ({ min = 5000, max = 25_000, timeout = 20_000, tiers = 
     /** @param {Conn} conn */
     hear (conn, type = 'pong') { if (conn.readyState === 'open') heartbeat.heard(conn, type) },
 
-    /** Lets time pass without anything being done. @param {number} ms */
+    /** Lets time pass without activity. @param {number} ms */
     stall (ms) { now += ms },
 
-    /** @param {number} ms @param {number} [step] how often the heartbeat's timer fires, ms */
+    /** @param {number} ms @param {number} [step] interval of the heartbeat's timer, ms */
     pass (ms, step = 100) {
       for (const end = now + ms; now < end;) {
         now = Math.min(now + step, end)

@@ -19,7 +19,7 @@ function takeAll (wheel) {
 }
 
 describe('the timing wheel', () => {
-  test('gives out what is due, in its order, and only that', () => {
+  test('returns due entries only, in order', () => {
     /** @type {TimingWheel<Named>} */
     const wheel = new TimingWheel(10_000, 0)
     for (const [name, at] of /** @type {[string, number][]} */ ([
@@ -39,7 +39,7 @@ describe('the timing wheel', () => {
     assert.equal(wheel.advance(100_000), false)
   })
 
-  test('keeps what is due and was not taken before what becomes due later', () => {
+  test('keeps due entries that were not taken ahead of later ones', () => {
     /** @type {TimingWheel<Named>} */
     const wheel = new TimingWheel(1000, 0)
     for (const name of ['a', 'b', 'c']) wheel.put(new Named(name), 100)
@@ -50,7 +50,7 @@ describe('the timing wheel', () => {
     assert.deepEqual(takeAll(wheel), ['b', 'c', 'd'])
   })
 
-  test('forgets what is removed, due or not, and knows what is moved at its new place only', () => {
+  test('drops removed entries, due or not, and has moved ones at their new time only', () => {
     /** @type {TimingWheel<Named>} */
     const wheel = new TimingWheel(1000, 0)
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => new Named(name))
@@ -67,7 +67,7 @@ describe('the timing wheel', () => {
     assert.equal(wheel.advance(5000), false)
   })
 
-  test('loses nothing while it stands still for longer than its horizon', () => {
+  test('loses no entry when it is blocked for longer than its horizon', () => {
     /** @type {TimingWheel<Named>} */
     const wheel = new TimingWheel(1000, 0)
     for (let i = 1; i <= 10; i++) wheel.put(new Named(String(i)), i * 100)
@@ -78,7 +78,7 @@ describe('the timing wheel', () => {
     assert.deepEqual(takeAll(wheel), ['next'])
   })
 
-  test('agrees with a sorted list, whatever is done to it', () => {
+  test('agrees with a sorted list, for random operations', () => {
     for (let seed = 1; seed <= 50; seed++) {
       const random = seededRandom(seed)
       let now = Math.floor(random() * 1e6)

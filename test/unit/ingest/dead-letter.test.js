@@ -21,7 +21,7 @@ const letter = (more) => ({
   })
 })
 
-test('a dead letter is the record with its reason and origin', () => {
+test('a dead letter has the record, its reason and its origin', () => {
   assert.deepEqual(deadLetterRecord(letter(), false), {
     key: Buffer.from('k'),
     value: Buffer.from('{'),
@@ -46,7 +46,7 @@ test('headers of the record for reason and origin are overwritten', () => {
   })
 })
 
-test('truncated, it says so and keeps nothing that may be large', () => {
+test('a truncated one is marked, and keeps no part that may be large', () => {
   assert.deepEqual(deadLetterRecord(letter({ headers: { large: 'x'.repeat(1e6) } }), true), {
     key: null,
     value: null,
@@ -68,7 +68,7 @@ test('repeated headers are kept; values that cannot be written are left out', ()
   assert.deepEqual([headers.twice, headers.odd, headers.none], [['a', Buffer.from('b')], 'c', undefined])
 })
 
-test('a batch that could not be read names its first record and how many there are', () => {
+test('a batch that could not be read has its first record and the number of records', () => {
   const { headers } = deadLetterRecord(
     letter({ unreadable: { error: new Error(), firstOffset: '37', records: 5 } }),
     false

@@ -53,7 +53,7 @@ function lanesOver (publish) {
 const range = (/** @type {number} */ from, /** @type {number} */ to) =>
   Array.from({ length: to - from }, (_, i) => from + i)
 
-test('a lane is published in its order, in chunks of at most 64 records or 1 MB', async () => {
+test('a lane is published in order, in chunks of at most 64 records or 1 MB', async () => {
   const { run, told } = lanesOver(() => {})
   await run([range(0, 130).map((index) => routed(index))], never)
   assert.deepEqual(told.calls.map((call) => call.length), [64, 64, 2])
@@ -64,7 +64,7 @@ test('a lane is published in its order, in chunks of at most 64 records or 1 MB'
   assert.deepEqual(large.told.calls, [[0], [1], [2], [3], [4]])
 })
 
-test('a revoke is done before the records behind it are published', async () => {
+test('a revoke completes before the records that follow it are published', async () => {
   const { run, told } = lanesOver(() => {})
   await run(
     [range(0, 6).map((index) => routed(index, { operator: index === 0 || index === 3 ? 'revoke' : 'broadcast' }))],
@@ -86,7 +86,7 @@ test('at most 64 lanes are published at once', async () => {
   assert.equal(told.published.length, 300)
 })
 
-test('records that the bus does not accept are retried unchanged, and later ones wait', async () => {
+test('records that the bus rejects for now are retried unchanged, and later ones wait', async () => {
   const { run, told } = lanesOver((_indices, call) => {
     if (call >= 2 && call <= 20) throw new InkcastError(call % 2 ? 'timeout' : 'unavailable')
   })
@@ -96,7 +96,7 @@ test('records that the bus does not accept are retried unchanged, and later ones
   assert.equal(told.retries, 19)
 })
 
-test('a record that the bus can never take goes to the dead letters, alone', async () => {
+test('a record that the bus can never accept goes to the dead letters, alone', async () => {
   const { run, told } = lanesOver((indices) => {
     if (indices.includes(3)) throw new InkcastError('value_too_large')
   })
@@ -105,7 +105,7 @@ test('a record that the bus can never take goes to the dead letters, alone', asy
   assert.deepEqual(told.published, [0, 1, 2, 4, 5])
 })
 
-test('a record that meets a defect goes to the dead letters after some tries', async () => {
+test('a record that triggers a defect goes to the dead letters after some attempts', async () => {
   const { run, told } = lanesOver((indices) => {
     if (indices.includes(1)) throw new TypeError('undefined is not a function')
   })

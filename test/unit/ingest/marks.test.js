@@ -19,17 +19,17 @@ async function ready (store = createMemoryMarks()) {
   return { marks, store }
 }
 
-test('records below the mark were carried out at any age, those above it were not', async () => {
+test('records below the mark count as processed at any age, records above it do not', async () => {
   const { marks } = await ready({ ...createMemoryMarks(), read: async () => ['20.4'] })
   assert.deepEqual([marks.passesOver(at(20, 4), NOW), marks.passesOver(at(0, 1), NOW - WEEK)], [true, true])
   assert.deepEqual(
     [marks.passesOver(at(21, 4), NOW - WEEK), marks.passesOver(at(11, 5), NOW)],
     [false, false],
-    'late is not lost, and a later leader wrote something else'
+    'late records are not lost, and a later leader wrote other records'
   )
 })
 
-test('without a mark only recent records are carried out, also after a restart in the middle of the backlog', async () => {
+test('without a mark only recent records are processed, also after a restart within the backlog', async () => {
   const { marks, store } = await ready()
   assert.deepEqual([marks.passesOver(at(0, 1), NOW - WEEK), marks.passesOver(at(1, 1), NOW - 60_000)], [true, false])
   marks.done(at(0, 1), { timestamp: NOW - WEEK, last: false, generation: 'g' })
@@ -40,18 +40,18 @@ test('without a mark only recent records are carried out, also after a restart i
   assert.equal(next.marks.passesOver(at(3, 1), NOW - WEEK), false, 'the end was reached: later records are new')
 })
 
-test('a mark moves forward only, is stored, and read by the next member', async () => {
+test('a mark only moves forward, is stored, and read by the next member', async () => {
   const { marks, store } = await ready()
   marks.done(at(20, 4), { timestamp: NOW, last: false, generation: 'g' })
   marks.done(at(10, 4), { timestamp: NOW, last: false, generation: 'g' })
   await waitFor(async () => (await store.read(['t/0']))[0] === '20.4')
   marks.done(at(11, 5), { timestamp: NOW, last: false, generation: 'g' })
   marks.keep(() => false)
-  assert.equal((await store.read(['t/0']))[0], '11.5', 'stored before it is given up')
+  assert.equal((await store.read(['t/0']))[0], '11.5', 'stored before the partition is released')
   assert.deepEqual(await (await ready(store)).marks.read(['t/0', 't/1']), [{ sequence: 11, epoch: 5 }, undefined])
 })
 
-test('a store that fails is tried again', async () => {
+test('a failed store is retried', async () => {
   let failures = 3
   const inner = createMemoryMarks()
   const fail = () => { if (failures-- > 0) throw new Error('unavailable') }

@@ -11,17 +11,17 @@ function setUp () {
   return { clock, readiness, become: (/** @type {typeof now} */ status) => { now = status } }
 }
 
-test('an ingest that was never in its group is not ready, and says why', () => {
+test('an ingest that never joined its group is not ready, with a reason', () => {
   const { clock, readiness } = setUp()
   assert.equal(readiness.problem(), 'the consumer has not joined its group yet')
   clock.advance(REBALANCE_TIME)
   assert.equal(readiness.hasJoined(), false)
 })
 
-test('a rebalance right after the start, before any look at the readiness, is no problem', () => {
+test('a rebalance directly after the start, before the first check of the readiness, is no problem', () => {
   const { readiness, become } = setUp()
   become({ ready: true })
-  assert.equal(readiness.hasJoined(), true) // as the start sees it
+  assert.equal(readiness.hasJoined(), true) // as during the start
   become({ ready: false, reason: 'rebalancing' })
   assert.equal(readiness.problem(), null)
 })

@@ -18,7 +18,7 @@ const message = (offset, headers, value = '{}') =>
 /** @param {number} sequence @param {number} [epoch] */
 const at = (sequence, epoch) => ({ source: 'documents.downlink/3', sequence, epoch })
 
-test('records are sorted into lanes, in their order, with where they come from', () => {
+test('records are sorted into lanes, in order, with their origin', () => {
   const { lanes, refused } = route([
     message(7, { 'x-operator': 'broadcast', 'x-guid': 'a' }),
     message(8, { 'x-operator': 'user', 'x-uid': 'u' }),
@@ -56,7 +56,7 @@ test('the epoch of the leader that wrote a record goes with its offset', () => {
   assert.deepEqual(lanes.get('d:a')?.map(({ entry }) => entry.origin), [at(7, 0), at(7, 12), at(7)])
 })
 
-test('bad records are refused with their reason and keep nothing from the others', () => {
+test('bad records are refused with their reason and do not affect others', () => {
   const { lanes, refused } = route([
     message(0, {}),
     message(1, { 'x-operator': 'broadcast' }),
@@ -82,7 +82,7 @@ test('bad records are refused with their reason and keep nothing from the others
   assert.deepEqual(
     lanes.get('d:a')?.map(({ index }) => index),
     [2, 7],
-    'whose access is revoked gets nothing that comes later'
+    'whose access is revoked gets no later record'
   )
 })
 
@@ -95,7 +95,7 @@ test('a batch that could not be read is refused as one', () => {
   assert.match(String(refused[0].error.cause), /snappy/)
 })
 
-test('canaries are set aside', () => {
+test('canaries are separated', () => {
   const { lanes, refused, canaries } = route(
     [
       message(0, { 'x-operator': 'broadcast', 'x-guid': 'a' }),

@@ -18,7 +18,7 @@ async function watch (t) {
     partitions: [0, 1],
     kafka: true,
     redis: true,
-    /** Records that the consumer could read and has not. @type {number | undefined} */
+    /** Number of unread records that the consumer could read. @type {number | undefined} */
     readable: 1,
     /** The consumer's handling of a canary. @type {(sent: Sent) => void} */
     consume: ({ text }) => watchdog.arrived(text),
@@ -84,14 +84,14 @@ async function watch (t) {
   return { world, watchdog, pass, ages, now: () => now }
 }
 
-test('each assigned partition gets a canary per cycle, and there is no problem while they come back', async (t) => {
+test('each assigned partition gets a canary per cycle, and there is no problem while they return', async (t) => {
   const { world, watchdog, pass, ages } = await watch(t)
   await pass(60)
   assert.ok(world.sent.length >= 24 && world.sent.length <= 28, String(world.sent.length))
   assert.deepEqual([watchdog.problem(), world.replaced, await ages()], [undefined, [], { 0: 0, 1: 0 }])
 })
 
-test('a partition whose canaries do not come back: not ready, and the consumer is replaced, less and less often', async (t) => {
+test('when canaries of a partition do not return, ingest is not ready and the consumer is replaced, at growing intervals', async (t) => {
   const { world, watchdog, pass, ages } = await watch(t)
   await pass(20)
   world.consume = ({ partition, text }) => {
@@ -114,7 +114,7 @@ test('a partition whose canaries do not come back: not ready, and the consumer i
   assert.equal(watchdog.problem(), undefined)
 })
 
-test('an open transaction holds back a partition: nothing is wedged while the consumer has all that it can get', async (t) => {
+test('an open transaction holds back a partition: the consumer is not wedged while it has all readable records', async (t) => {
   const { world, watchdog, pass } = await watch(t)
   await pass(20)
   world.consume = ({ partition, text }) => {
@@ -123,7 +123,7 @@ test('an open transaction holds back a partition: nothing is wedged while the co
   world.readable = 0
   await pass(120)
   assert.deepEqual([watchdog.problem(), world.replaced], [undefined, []])
-  // the transaction has ended, and the consumer brings nothing nevertheless
+  // the transaction has ended, but the consumer still returns no record
   world.readable = 5
   await pass(30)
   assert.equal(world.replaced.length, 1)
@@ -134,7 +134,7 @@ test('while Kafka or Redis is unavailable, and soon after, no consumer is replac
   await pass(20)
   const { consume } = world
   for (const service of /** @type {const} */ (['kafka', 'redis'])) {
-    world.consume = () => {} // what Kafka has taken just before it went
+    world.consume = () => {} // canaries that Kafka accepted just before it became unavailable
     await pass(5)
     world[service] = false
     await pass(120)
@@ -170,7 +170,7 @@ test('a reassigned partition is forgotten, and its canaries return to their send
   watchdog.arrived('not a canary')
 })
 
-test('a canary says whose it is, and nothing else is taken for one', () => {
+test('a canary names its sender, and no other record counts as one', () => {
   const canary = { echo: 'aB-_9', partition: 12, sentAt: 1_700_000_000_000 }
   const { headers } = canaryRecord(canary)
   const message = /** @type {any} */ ({

@@ -63,7 +63,7 @@ test('the lag of each assigned partition is reported, from its progress or its c
   assert.deepEqual(told.lags.slice(0, 3), [[0, 10], [1, 5], [2, 10]])
 })
 
-test('a partition that has records and stands still is stuck; one that moves, is busy or has none is not', async (t) => {
+test('a partition with records but without progress is stuck; one with progress, a busy one or an empty one is not', async (t) => {
   let next = 0
   const told = monitor(t, {
     ends: () => [end(0, 1000), end(1, 1000), end(2, 1000), end(3, 7)],
@@ -80,7 +80,7 @@ test('a partition that has records and stands still is stuck; one that moves, is
   assert.ok(told.stuck.every(([partition, offset]) => partition === 0 && offset === 7))
 })
 
-test('it goes on after a failure, with a new connection', async (t) => {
+test('it continues after a failure, with a new connection', async (t) => {
   let fail = true
   const told = monitor(t, {
     ends: () => {

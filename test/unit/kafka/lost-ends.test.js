@@ -29,30 +29,30 @@ function lostEnds (endOf) {
   return { ends, find, asked, lost }
 }
 
-test('the broker is asked only when another leader wrote the next record, or offsets go back', async () => {
+test('the broker is queried only when another leader wrote the next record, or offsets go back', async () => {
   const { ends, find, asked, lost } = lostEnds(() => 20)
-  assert.equal(await find(0, 4), undefined, 'nothing was read before')
+  assert.equal(await find(0, 4), undefined, 'no record was read before')
   ends.done(3, { next: 20, epoch: 4 })
   assert.equal(await find(20, 4), undefined)
   assert.equal(await find(25, 4), undefined, 'compacted')
   assert.deepEqual(asked, [])
   assert.equal(await find(20, 5), undefined, 'an ordinary change of the leader')
-  assert.equal(await find(7, 4), undefined, 'offsets that were reset')
+  assert.equal(await find(7, 4), undefined, 'offsets were reset')
   assert.deepEqual([asked, lost], [[4, 4], []])
 })
 
-test('reading goes back to where the leader of the last record ends now, and is reported once', async () => {
+test('reading goes back to the current end of the last record\'s leader, and this is reported once', async () => {
   const { ends, find, asked, lost } = lostEnds(() => 11)
   ends.reset(new Map([[3, { next: 20, epoch: 4 }]]))
   assert.equal(await find(20, 6), 11, 'the new end has passed the old one already')
   assert.deepEqual(lost, [3])
-  assert.equal(await find(11, 6), undefined, 'it was gone back to')
+  assert.equal(await find(11, 6), undefined, 'reading went back to it')
   ends.done(3, { next: 12, epoch: 6 })
   assert.equal(await find(12, 6), undefined)
   assert.deepEqual([asked, lost], [[4, 4], [3]])
 })
 
-test('where the brokers cannot tell, or kafkajs read the records, nothing is assumed', async () => {
+test('without a response of the brokers, or for records that kafkajs read, no loss is assumed', async () => {
   const { ends, find, asked } = lostEnds(() => undefined)
   ends.done(3, { next: 20, epoch: 4 })
   assert.equal(await find(0, 5), undefined)
@@ -62,7 +62,7 @@ test('where the brokers cannot tell, or kafkajs read the records, nothing is ass
   assert.deepEqual(asked, [4])
 })
 
-test('a response of Kafka is read', () => {
+test('a response of Kafka is parsed', () => {
   const response = (/** @type {number} */ code, /** @type {bigint} */ end) => {
     const bytes = Buffer.alloc(4 + 4 + 2 + 5 + 4 + 18)
     bytes.writeInt32BE(1, 4)

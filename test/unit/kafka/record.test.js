@@ -49,14 +49,14 @@ test('headers decide everything; they may be text or bytes', () => {
   })
 })
 
-test('without x-timestamp the record\'s own time holds', () => {
+test('without x-timestamp the record\'s own time is used', () => {
   assert.equal(
     publicationFromMessage(messageOf({ headers: { 'x-operator': 'everyone' } })).timestamp,
     1_700_000_000_000
   )
 })
 
-test('of a header that occurs more than once the last one counts', () => {
+test('the last one of repeated headers counts', () => {
   assert.equal(
     publicationFromMessage(messageOf({ headers: { 'x-operator': 'broadcast', 'x-guid': ['a', Buffer.from('b')] } }))
       .guid,
@@ -69,15 +69,15 @@ test('a header that is not UTF-8 is refused with its name', () => {
   assert.throws(() => publicationFromMessage(message), { code: 'bad_header', message: 'x-guid is not valid UTF-8' })
 })
 
-test('headers that Object.prototype has are not found', () => {
+test('properties of Object.prototype do not count as headers', () => {
   assert.equal(publicationFromMessage(messageOf({ headers: { 'x-operator': 'everyone' } })).event, 'message')
 })
 
-test('a record without headers is of an unknown operator', () => {
+test('a record without headers has an unknown operator', () => {
   assert.throws(() => publicationFromMessage(messageOf({ headers: undefined })), { code: 'unknown_operator' })
 })
 
-test('the value is a copy, a tombstone\'s is empty', () => {
+test('the value is a copy; a tombstone\'s is empty', () => {
   const answer = Buffer.alloc(1 << 20, 'x')
   const { value } = publicationFromMessage(
     messageOf({ headers: { 'x-operator': 'everyone' }, value: answer.subarray(10, 13) })

@@ -10,7 +10,7 @@ function counterWith (labelNames) {
   return { counter, registry, values: async () => (await counter.get()).values }
 }
 
-test('what was counted by labels is there whenever somebody looks, together with what was added otherwise', async () => {
+test('counts by labels are in every output, together with other increments', async () => {
   const { counter, registry, values } = counterWith(['event', 'result'])
   assert.deepEqual(await values(), [])
   counter.count('doc:join', 'ok')
@@ -36,7 +36,7 @@ test('one label is enough', async () => {
   assert.match(await registry.metrics(), /^events_total\{result="ok"\} 1$/m)
 })
 
-test('a counter without labels counts as it always did', async () => {
+test('a counter without labels counts as usual', async () => {
   const { counter, values } = counterWith([])
   counter.inc()
   assert.deepEqual(await values(), [{ labels: {}, value: 1 }])

@@ -7,8 +7,8 @@ const BUCKETS = [0.5, 1, 4]
 
 /**
  * @param {(registry: Registry, kind: 'stock' | 'tallied') => void} use
- * @returns {Promise<{ text: string, merged: string }[]>} output of prom-client's histogram and of ours, of one process
- *   and merged over two
+ * @returns {Promise<{ text: string, merged: string }[]>} output of prom-client's histogram and of inkcast's, for one
+ *   process and merged over two
  */
 const both = (use) =>
   Promise.all((/** @type {const} */ (['stock', 'tallied'])).map(async (kind) => {
@@ -21,7 +21,7 @@ const both = (use) =>
     return { text, merged: await AggregatorRegistry.aggregate(two).metrics() }
   }))
 
-test('the output is that of prom-client, with labels in either form and without', async () => {
+test('the output equals that of prom-client, with labels in either form and without', async () => {
   const [stock, tallied] = await both((registry, kind) => {
     const Kind = kind === 'stock' ? Histogram : TalliedHistogram
     const labelled = new Kind({
@@ -44,7 +44,7 @@ test('the output is that of prom-client, with labels in either form and without'
   assert.match(tallied.merged, /stages_bucket\{le="4",stage="first",role="gateway"\} 8/)
 })
 
-test('each look has all values so far', async () => {
+test('each output has all values so far', async () => {
   const registry = new Registry()
   const histogram = new TalliedHistogram({ name: 'bytes', help: 'h', buckets: BUCKETS, registers: [registry] })
   for (const expected of [1, 2, 3]) {
@@ -56,7 +56,7 @@ test('each look has all values so far', async () => {
   }
 })
 
-test('a value that is no number is left out', async () => {
+test('a value other than a number is ignored', async () => {
   const registry = new Registry()
   const histogram = new TalliedHistogram({ name: 'bytes', help: 'h', buckets: BUCKETS, registers: [registry] })
   for (const value of [NaN, Infinity, 1]) histogram.observe(value)

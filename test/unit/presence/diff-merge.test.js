@@ -24,14 +24,14 @@ const diff = (version, fields = {}) => ({
 const member = (uid, id) => ({ uid, id })
 
 describe('diffs of one cycle', () => {
-  test('are told as one that leads from before the first to after the last', () => {
+  test('are merged to one from before the first to after the last', () => {
     const merge = new Merge(4)
     merge.add(diff(5, { joined: [member('a', '1')] }))
     merge.add(diff(6, { joined: [member('b', '2')], count: 7 }))
     assert.deepEqual([merge.from, merge.version, merge.count, [...merge.joined.keys()]], [4, 6, 7, ['a', 'b']])
   })
 
-  test('have each member once, as it is at the end', () => {
+  test('have each member once, in its final state', () => {
     const merge = new Merge(0)
     merge.add(diff(1, { joined: [member('came', '1')], changed: [member('changed', '2')] }))
     merge.add(diff(2, { changed: [member('came', '3'), member('changed', '4')] }))
@@ -41,7 +41,7 @@ describe('diffs of one cycle', () => {
     )
   })
 
-  test('tell who left, also of those whose coming was not told; who came back has changed', () => {
+  test('list members that left, also if their join was not published; a member that returned has changed', () => {
     const merge = new Merge(0)
     merge.add(diff(1, { joined: [member('a', '1')], changed: [member('b', '2')] }))
     merge.add(diff(2, { left: [{ uid: 'a', ids: ['1'] }, { uid: 'b', ids: ['2'] }, { uid: 'c', ids: ['3'] }] }))
@@ -50,7 +50,7 @@ describe('diffs of one cycle', () => {
     assert.deepEqual([[...merge.changed.keys()], [...merge.left.keys()]], [['c'], ['a', 'b']])
   })
 
-  test('tell the number alone, or the list, as soon as one of them does', () => {
+  test('have only the number, or the list, as soon as one of them does', () => {
     const merge = new Merge(0)
     merge.add(diff(1, { joined: [member('a', '1')] }))
     merge.add(diff(2, { kind: 'count', count: 600 }))
@@ -62,14 +62,14 @@ describe('diffs of one cycle', () => {
 })
 
 describe('the cycle', () => {
-  test('is as long as a room has members, so that all rooms cost the same', () => {
+  test('grows with the members of a room, so that all rooms cost the same', () => {
     for (const members of [25, 100, 1000, 1500]) assert.equal(members / pauseAfter(members), 0.5)
   })
 
-  test('has an end on both sides', () => {
+  test('has a minimum and a maximum', () => {
     assert.deepEqual([0, 1, 10].map((members) => pauseAfter(members)), [50, 50, 50])
     assert.equal(pauseAfter(100_000), 3000)
   })
 
-  test('is longer after much was told', () => { assert.equal(pauseAfter(1, 2 ** 20), 32_000) })
+  test('is longer after a large message', () => { assert.equal(pauseAfter(1, 2 ** 20), 32_000) })
 })

@@ -14,8 +14,8 @@ function deferred () {
 }
 
 /**
- * A store that only reads, over a Redis with one connection of worker 7, and where the first look at that worker's
- * documents waits, to fail.
+ * A read-only store, over a Redis with one connection of worker 7. The first read of that worker's documents waits
+ * until the test lets it fail.
  */
 async function setUp () {
   const connections = new Map([['ghost', '7.1']])
@@ -54,7 +54,7 @@ async function setUp () {
   return { store, connections, looked: looked.promise, fail: failing.resolve }
 }
 
-test('a worker that could not be forgotten may be forgotten by another one at once', async () => {
+test('after one worker failed to forget an ended one, another worker can do so at once', async () => {
   const { store, connections, fail } = await setUp()
   fail()
   await assert.rejects(store.forget(7, '7.1'), { code: 'unavailable' })
@@ -63,7 +63,7 @@ test('a worker that could not be forgotten may be forgotten by another one at on
   assert.deepEqual([...connections.keys()], [])
 })
 
-test('who makes sure that a worker is forgotten does not rely on another one that is at it', async () => {
+test('forgetting with "surely" does not rely on a pending attempt of another worker', async () => {
   const { store, connections, looked, fail } = await setUp()
   const another = assert.rejects(store.forget(7, '7.1'), { code: 'unavailable' })
   await looked

@@ -7,13 +7,13 @@ import { Room } from '../../../src/presence/room.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 
 /**
- * Two rooms of one document, on two workers with one store, in a time that the test moves. The store of the first can
- * be away, and lose what it should tell.
+ * Two rooms of one document, on two workers with one store, with manual time. The store of the first can be
+ * unavailable, and lose its messages.
  * @param {{ maxMembers?: number }} [settings]
  */
 async function setUp ({ maxMembers = 500 } = {}) {
   let time = 0
-  // versions begin with the time: after the store has lost everything they must be higher, however quick the test is
+  // versions start at the time: after the store has lost everything they must be higher, even in a fast test
   const hub = createMemoryPresenceHub({
     maxMembers,
     clock: {
@@ -80,7 +80,7 @@ async function setUp ({ maxMembers = 500 } = {}) {
   const [one, two] = [await worker(1), await worker(2)]
   return {
     one, two, hub,
-    /** Lets everything happen that is due. @param {number} [ms] */
+    /** Runs everything that is due. @param {number} [ms] */
     async pass (ms = 0) {
       time += ms
       for (let i = 0; i < 10; i++) {
@@ -98,7 +98,7 @@ const uidsJoined = (told) => told.flatMap(({ joined }) => joined.map((/** @type 
 const uidsOf = (members) => members?.map(({ uid }) => uid)
 
 describe('a room', () => {
-  test('writes what happens within a cycle at once, and tells it in one message', async () => {
+  test('writes the changes of a cycle at once, and publishes them in one message', async () => {
     const { one, two, pass } = await setUp()
     const watcher = two.join('watcher')
     await pass()
@@ -120,7 +120,7 @@ describe('a room', () => {
     for (let i = 1; i < watcher.told.length; i++) assert.equal(watcher.told[i].from, watcher.told[i - 1].version)
   })
 
-  test('is nothing but its members when nothing happens', async () => {
+  test('is quiet without changes', async () => {
     const { one, pass } = await setUp()
     one.join('ada')
     assert.equal(one.room.quiet, false)
@@ -129,7 +129,7 @@ describe('a room', () => {
     assert.equal(one.room.quiet, true)
   })
 
-  test('who comes and goes before it was written was never there', async () => {
+  test('a member that joins and leaves before it was written causes no event', async () => {
     const { one, two, pass } = await setUp()
     const watcher = two.join('watcher')
     await pass(1000)
@@ -142,7 +142,7 @@ describe('a room', () => {
     assert.equal(one.room.unused, true)
   })
 
-  test('who goes before it was written is not waited for any more, but others are', async () => {
+  test('a member that leaves before it was written is no longer waited for, but others are', async () => {
     const { one, pass } = await setUp()
     one.join('first')
     await pass()
@@ -166,7 +166,7 @@ describe('a room', () => {
     assert.deepEqual(settled, ['goer', 'stays', 'last'])
   })
 
-  test('reads the list and tells it when a diff is missing', async () => {
+  test('reads the list and publishes it when a diff is missing', async () => {
     const { one, two, pass } = await setUp()
     const watcher = two.join('watcher')
     await pass(1000)
@@ -185,7 +185,7 @@ describe('a room', () => {
     )
   })
 
-  test('goes on when the store is back, with what has happened meanwhile', async () => {
+  test('continues when the store is back, with the changes in between', async () => {
     const { one, two, pass } = await setUp()
     const watcher = two.join('watcher')
     const leaver = one.join('leaver')
@@ -202,7 +202,7 @@ describe('a room', () => {
     assert.deepEqual(watcher.told.at(-1).left, [leaver.participant.id])
   })
 
-  test('finds by comparing who has gone while the store was away, when they are very many', async () => {
+  test('finds by comparison very many members that left while the store was unavailable', async () => {
     const { one, two, pass } = await setUp({ maxMembers: 10_000 })
     const watcher = two.join('watcher')
     const many = Array.from({ length: 1500 }, (_, i) => one.join(`user-${i}`))
@@ -232,7 +232,7 @@ describe('a room', () => {
     assert.equal(watcher.told.at(-1).count, 2)
   })
 
-  test('who is there stays, whatever another worker has made of it', async () => {
+  test('a present member stays, even if another worker removed it', async () => {
     const { one, two, hub, pass } = await setUp()
     const watcher = two.join('watcher')
     const { participant } = one.join('ada')
@@ -240,7 +240,7 @@ describe('a room', () => {
     hub.update('doc', [{ op: '~', id: participant.id, uid: 'ada', client: '', body: '' }], 'x')
     await pass(1000)
     await pass(1000)
-    assert.deepEqual(one.control.updates, [['+'], ['=']], 'it is written again, once')
+    assert.deepEqual(one.control.updates, [['+'], ['=']], 'it is rewritten once')
     assert.deepEqual(
       watcher.told.map(({ joined, left, count }) => [uidsOf(joined), left, count]),
       [
@@ -251,7 +251,7 @@ describe('a room', () => {
     assert.deepEqual((await two.room.page()).members.map(({ uid }) => uid), ['ada', 'watcher'])
   })
 
-  test('reads the list once for all who join until members are told of something later', async () => {
+  test('reads the list once for all new members until the next change is published', async () => {
     const { one, two, pass } = await setUp()
     for (let i = 0; i < 30; i++) one.join(`user-${i}`)
     await pass(1000)

@@ -14,7 +14,7 @@ const codeOf = (state, maxBytes) => {
 }
 
 describe('a presence state', () => {
-  test('may have as many bytes of JSON as are allowed, whatever it is made of', () => {
+  test('may have up to the allowed number of bytes of JSON, with any content', () => {
     const random = seededRandom(5)
     const states = [
       {},
@@ -40,8 +40,8 @@ describe('a presence state', () => {
     assert.ok(checked > 50)
   })
 
-  test('that is too large is looked at no further than is allowed', () => {
-    const unseen = { get value () { return assert.fail('this was looked at') } }
+  test('that is too large is not read beyond the limit', () => {
+    const unseen = { get value () { return assert.fail('this was read') } }
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`field ${i}`, i]))
     for (const large of ['x'.repeat(100), Array(100).fill(1), Array(60).fill([]), many, { ['x'.repeat(100)]: 1 }]) {
       assert.equal(codeOf({ large, unseen }, 100), 'state_too_large')
@@ -49,7 +49,7 @@ describe('a presence state', () => {
     }
   })
 
-  test('is refused where it holds binary, or is nested deeper than the stack allows', () => {
+  test('is refused if it contains binary, or is nested deeper than the stack allows', () => {
     for (const bytes of [Buffer.from('x'), new ArrayBuffer(1)])
       assert.equal(codeOf({ in: [{ bytes }] }, 100), 'bad_request')
     const deep = JSON.parse(`{"deep":${'['.repeat(50_000)}${']'.repeat(50_000)}}`)

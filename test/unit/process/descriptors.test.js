@@ -3,13 +3,13 @@ import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { connectionsFor, descriptorLimit } from '../../../src/process/descriptors.js'
 
-test('the connections of a process leave descriptors for what it needs itself', () => {
+test('the connection limit of a process leaves descriptors for its own use', () => {
   assert.deepEqual([120, 1024, 65_536, 1_048_576].map(connectionsFor), [50, 908, 62_195, 996_083])
   assert.equal(connectionsFor(20), 1)
   assert.equal(connectionsFor(Infinity), 10_000_000)
 })
 
-test('the limit is the one that the process was started with', () => {
+test('the limit is that at the start of the process', () => {
   const module = new URL('../../../src/process/descriptors.js', import.meta.url).href
   const program = `import(${JSON.stringify(module)}).then(({ descriptorLimit }) => console.log(descriptorLimit()))`
   assert.equal(

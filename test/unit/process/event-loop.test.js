@@ -5,11 +5,11 @@ import { createMetrics } from '../../../src/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
-/** How long the loop stands still at a time, ms: more than a p99 that is worth a line. */
+/** Duration of each block of the loop, ms: above the p99 at which a warning is logged. */
 const STILL = 300
 
 /**
- * What the monitor says of a loop that stands still again and again.
+ * Returns the monitor's warning for a loop that is blocked repeatedly.
  * @param {import('node:test').TestContext} t
  * @param {() => { user: number, system: number }} [cpuUsage] of the process
  */
@@ -25,18 +25,18 @@ async function warningOf (t, cpuUsage) {
   t.after(() => monitor.stop())
   const cell = new Int32Array(new SharedArrayBuffer(4))
   await waitFor(() => {
-    // no CPU is used meanwhile
+    // blocks without using CPU
     Atomics.wait(cell, 0, 0, STILL)
     return lines.length > 0
   })
   return lines[0].text
 }
 
-test('a process whose loop is late because of what it computes is told to add workers', async (t) => {
-  // whether a busy machine lets the test compute is not what is tested
+test('a loop that is late because of its own work gets advice to add workers', async (t) => {
+  // independent of the CPU time that a busy machine gives to the test
   assert.match(await warningOf(t, () => ({ user: performance.now() * 1000, system: 0 })), /add workers or machines/)
 })
 
-test('a process whose loop is late because it gets no CPU is not', async (t) => {
+test('a loop that is late for lack of CPU does not', async (t) => {
   assert.match(await warningOf(t), /uses little CPU: other processes/)
 })

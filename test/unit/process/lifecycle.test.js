@@ -14,7 +14,7 @@ function created () {
   return { lifecycle: createLifecycle({ log }), lines, events, part }
 }
 
-test('parts are stopped in the opposite order, one after the other', async () => {
+test('parts are stopped in reverse order, one after the other', async () => {
   const { lifecycle, events, part } = created()
   await lifecycle.start('a', part('a'))
   lifecycle.onStop('b', part('b').stop)
@@ -30,7 +30,7 @@ test('start returns the part, and parts need neither start nor stop', async () =
   await lifecycle.stop()
 })
 
-test('a part that fails to stop is logged and keeps no other from stopping', async () => {
+test('a part that fails to stop is logged, and others are still stopped', async () => {
   const { lifecycle, events, lines, part } = created()
   await lifecycle.start('a', part('a'))
   await lifecycle.start('b', { stop: () => { throw new Error('stuck') } })
@@ -41,7 +41,7 @@ test('a part that fails to stop is logged and keeps no other from stopping', asy
   assert.match(lines[1].text, /stuck.*"part":"b"/s)
 })
 
-test('a part whose start fails is stopped as well, as it may own something', async () => {
+test('a part whose start fails is stopped as well, because it may own resources', async () => {
   const { lifecycle, events, part } = created()
   await lifecycle.start('a', part('a'))
   await assert.rejects(
@@ -52,7 +52,7 @@ test('a part whose start fails is stopped as well, as it may own something', asy
   assert.deepEqual(events, ['start a', 'stop b', 'stop a'])
 })
 
-test('everything is stopped once, and whoever asks again waits for it', async () => {
+test('everything is stopped once, and further calls wait for it', async () => {
   const { lifecycle, events, part } = created()
   await lifecycle.start('a', part('a'))
   lifecycle.stop()

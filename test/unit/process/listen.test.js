@@ -3,7 +3,7 @@ import net from 'node:net'
 import { test } from 'node:test'
 import { listen } from '../../../src/process/listen.js'
 
-test('resolves when the server accepts connections, and rejects when its port is taken', async (t) => {
+test('resolves when the server accepts connections, and rejects when its port is in use', async (t) => {
   const [first, second] = [net.createServer(), net.createServer()]
   t.after(() => first.close())
   await listen(first, { host: '127.0.0.1', port: 0 }, 16)

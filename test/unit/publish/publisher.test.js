@@ -6,7 +6,7 @@ import { createPublisher } from '../../../src/publish/publisher.js'
 
 const NOW = 1_800_000_000_000
 
-/** @param {(entries: import('../../../src/bus/contract.js').Entry[]) => void} [before] throws in place of publishing */
+/** @param {(entries: import('../../../src/bus/contract.js').Entry[]) => void} [before] throws instead of publishing */
 function setUp (before = () => {}) {
   /** @type {import('../../../src/bus/contract.js').Entry[][]} */
   const calls = []
@@ -55,7 +55,7 @@ test('a publication gets its defaults and its source, and is counted', async () 
   assert.deepEqual(await timed(), [1])
 })
 
-test('a publication that is refused never reaches the bus, and is counted with its error code', async () => {
+test('a refused publication never reaches the bus, and is counted with its error code', async () => {
   const { publisher, calls, counted } = setUp()
   const refused = (/** @type {object} */ fields) => publisher.publish(publication(fields), { source: 'client' })
   await assert.rejects(refused({ value: Buffer.alloc(11) }), { code: 'value_too_large' })
@@ -73,7 +73,7 @@ test('checked entries go to the bus in one call; a duplicate has no stage time',
   assert.deepEqual(await timed(), [2])
 })
 
-test('a call of the bus that fails counts nothing', async () => {
+test('a failing call of the bus counts nothing', async () => {
   const { publisher, counted } = setUp(() => { throw new InkcastError('unavailable') })
   await assert.rejects(publisher.publish(publication(), { source: 'client' }), { code: 'unavailable' })
   assert.deepEqual(await counted(), [])

@@ -26,7 +26,7 @@ export class FakeConnection {
 export const connections = (count) => Array.from({ length: count }, (_, i) => new FakeConnection(i))
 
 /**
- * The function of redis-receipts.js for workers of this process; the contract ring tests the real one against the same
+ * Simulates redis-receipts.js for workers of this process; the contract tests check the real one against the same
  * rules.
  */
 export class FakeParts {
@@ -41,7 +41,7 @@ export class FakeParts {
       /** @type {object | number} */ part,
       /** @type {boolean} */ announced
     ) => {
-      if (this.failing) throw new Error('redis is away')
+      if (this.failing) throw new Error('redis is unavailable')
       const parts = this.all.get(id) ?? new Map()
       if (announced && !parts.has(worker)) return []
       this.all.set(id, parts.set(worker, part))
@@ -53,7 +53,7 @@ export class FakeParts {
       announce: async (id, clients) => { await note(id, clients, false) },
       report: note,
       close: async (id) => {
-        if (this.failing) throw new Error('redis is away')
+        if (this.failing) throw new Error('redis is unavailable')
         const parts = this.all.get(id)
         this.all.delete(id)
         return [...parts?.values() ?? []]
@@ -75,7 +75,7 @@ export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
   const uplink = {
     failing: false,
     async send (/** @type {import('../../../src/uplink/contract.js').UplinkRecord} */ record) {
-      if (this.failing) throw new Error('kafka is away')
+      if (this.failing) throw new Error('kafka is unavailable')
       sent.push(record)
     }
   }
@@ -125,7 +125,7 @@ export function setUp ({ max = 100_000, parts, clock = manualClock() } = {}) {
   }
 }
 
-/** Waits for everything that was begun. */
+/** Waits for all started work. */
 export const turns = async () => { for (let i = 0; i < 20; i++) await Promise.resolve() }
 
 /** @param {Summary} summary */

@@ -68,7 +68,7 @@ describe('the receipt of a record', () => {
     assert.deepEqual([p50, p99], [null, null])
   })
 
-  test('names its target as the record does', async () => {
+  test('has the same target as the record', async () => {
     const { deliver, acknowledge, summaries, sent } = setUp()
     const [member] = connections(1)
     for (const fields of /** @type {const} */ ([
@@ -89,7 +89,7 @@ describe('the receipt of a record', () => {
     )
   })
 
-  test('counts each member once, only those that were asked, and none after the time-out', async () => {
+  test('counts each member once, only requested ones, and none after the timeout', async () => {
     const { deliver, acknowledge, pass, summaries, counted } = setUp()
     const [first, second, stranger, never] = connections(4)
     const other = deliver([stranger])
@@ -111,7 +111,7 @@ describe('the receipt of a record', () => {
     assert.deepEqual(await counted(), { acknowledged: 1, missing: 2, stray: 5 }, 'the id 5 is Socket.IO\'s own')
   })
 
-  test('has a member that disconnected as missing, also if it comes back under another connection and answers', async () => {
+  test('lists a disconnected member as missing, also if it acknowledges after a reconnect', async () => {
     const { deliver, acknowledge, pass, summaries } = setUp()
     const members = connections(2)
     const receipt = deliver(members)
@@ -134,7 +134,7 @@ describe('the receipt of a record', () => {
     assert.deepEqual([sent.length, receipts.pending], [0, 0])
   })
 
-  test('names 100 members at most and counts the others', async () => {
+  test('lists 100 members at most and counts the others', async () => {
     const { deliver, pass, summaries } = setUp()
     deliver(connections(250))
     pass(TIMEOUT + TICK)
@@ -145,7 +145,7 @@ describe('the receipt of a record', () => {
     )
   })
 
-  test('has p50 and p99 within 3 %, in whatever order members joined and answered', async () => {
+  test('has p50 and p99 within 3 %, for any order of joins and acknowledgements', async () => {
     const { clock, deliver, acknowledge, summaries } = setUp()
     const members = connections(2000)
     deliver([...members].sort(() => Math.random() - 0.5))
@@ -163,7 +163,7 @@ describe('the receipt of a record', () => {
       assert.ok(Math.abs(Number(told) / Number(real) - 1) < 0.03, `${told}, not ${real}`)
   })
 
-  test('ends with the worker', async () => {
+  test('ends together with the worker', async () => {
     const { receipts, deliver, acknowledge, summaries } = setUp()
     const members = connections(2)
     acknowledge(members[0], deliver(members))
@@ -172,8 +172,8 @@ describe('the receipt of a record', () => {
   })
 })
 
-describe('however many receipts are pending', () => {
-  test('at the limit no member is asked, the summary says so, and later they are asked again', async () => {
+describe('the limit of pending receipts', () => {
+  test('at the limit no acknowledgement is requested, which the summary shows, and later they are requested again', async () => {
     const { receipts, deliver, acknowledge, pass, summaries, counted } = setUp({ max: 3 })
     const members = connections(3)
     const asked = deliver(members)
@@ -206,7 +206,7 @@ describe('however many receipts are pending', () => {
     const { receipts, uplink, deliver, acknowledge, counted } = setUp()
     uplink.failing = true
     const [member] = connections(1)
-    // this clock does not sleep, which ends the trying
+    // this clock does not sleep, which ends the retries
     acknowledge(member, deliver([member]))
     assert.equal(receipts.pending, 1)
     await waitFor(() => receipts.pending === 0)

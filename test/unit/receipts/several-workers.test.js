@@ -26,7 +26,7 @@ describe('a record that reaches several workers', () => {
     }
   }
 
-  test('has one summary, told by the last', async () => {
+  test('has one summary, sent by the last one', async () => {
     const { workers, sent, pass, parts } = setUpWorkers(3)
     const members = connections(5)
     const receipts = [
@@ -61,7 +61,7 @@ describe('a record that reaches several workers', () => {
     assert.deepEqual(workers.map(({ receipts }) => receipts.pending), [0, 0, 0])
   })
 
-  test('is sent no earlier than the record has reached all workers, also if the first have all acknowledgements by then', async () => {
+  test('is sent only after the record has reached all workers, even if the first ones have all acknowledgements', async () => {
     const { workers, sent, pass } = setUpWorkers(2)
     const [one, other] = connections(2)
     workers[0].acknowledge(one, workers[0].deliver([one], {}, 'r1'))
@@ -77,7 +77,7 @@ describe('a record that reaches several workers', () => {
     )
   })
 
-  test('is sent without the worker that died, whose members are counted anyway', async () => {
+  test('is sent without a dead worker, whose members are still counted', async () => {
     const { workers, sent, pass } = setUpWorkers(3)
     const members = connections(6)
     workers.forEach((worker, i) => worker.deliver(members.slice(2 * i, 2 * i + 2), {}, 'r1'))
@@ -89,12 +89,12 @@ describe('a record that reaches several workers', () => {
     assert.equal(sent().length, 1)
     const [summary] = sent()
     assert.deepEqual([summary.delivered, summary.acknowledged, summary.missing.length, summary.more], [6, 0, 4, 2])
-    // it had only stood still: its members are counted already
+    // the worker was only blocked: its members are counted already
     await pass(0, workers)
     assert.equal(sent().length, 1)
   })
 
-  test('has no part of a worker that Redis did not hear of in time twice', async () => {
+  test('does not count the part of a late worker twice', async () => {
     const { workers, sent, pass, parts } = setUpWorkers(2)
     const members = connections(2)
     workers[0].deliver([members[0]], {}, 'r1')
@@ -104,12 +104,12 @@ describe('a record that reaches several workers', () => {
     await turns()
     parts.failing = false
     await pass(TIMEOUT + TICK)
-    // A late worker sends its part alone: the two add up.
+    // a late worker sends its part separately, and the two add up
     assert.equal(sent().reduce((sum, { delivered }) => sum + delivered, 0), 2)
     sent().forEach(assertAddsUp)
   })
 
-  test('is counted as unreported by each worker that cannot hand over its part, or cannot see the outcome', async () => {
+  test('is counted as unreported by each worker that cannot store its part, or does not know the outcome', async () => {
     const { workers, sent, pass, parts } = setUpWorkers(3)
     const members = connections(6)
     workers.forEach((worker, i) => worker.deliver(members.slice(0, 2 * i + 1), {}, 'r1'))
@@ -130,7 +130,7 @@ describe('a record that reaches several workers', () => {
     )
   })
 
-  test('adds up, whichever members acknowledge and in any order', async () => {
+  test('adds up, for any members and order of acknowledgements', async () => {
     const { workers, sent, pass, parts } = setUpWorkers(4)
     const members = workers.map(() => connections(50))
     let acknowledged = 0
@@ -150,7 +150,7 @@ describe('a record that reaches several workers', () => {
     assert.equal(sent().reduce((sum, summary) => sum + summary.acknowledged, 0), acknowledged)
   })
 
-  test('is sent at once by the only worker that a connection can be on', async () => {
+  test('is sent at once by the only worker that can have the connection', async () => {
     const { workers, sent } = setUpWorkers(1)
     const [member] = connections(1)
     workers[0].acknowledge(member, workers[0].deliver([member], { operator: 'socket', sid: member.id }, 'r1'))

@@ -7,7 +7,7 @@ import { createChannels } from '../../../src/redis/channels.js'
 
 const log = createLog({ level: 'silent', pretty: false, role: 'test' })
 
-/** As much of an ioredis client as a subscriber needs; the test answers its commands. */
+/** The part of an ioredis client that a subscriber uses; the test responds to its commands. */
 class FakeRedis extends EventEmitter {
   status = 'wait'
   /** @type {{ command: string, answer: (error?: Error) => void }[]} */
@@ -76,7 +76,7 @@ async function isSettled (promise) {
 }
 
 describe('channels', () => {
-  test('of one turn go out in one command, and resolve when it is answered', async () => {
+  test('of one turn are sent in one command, and resolve with its response', async () => {
     const { channels, nodes: { a } } = setUp()
     const first = channels.subscribe('x', () => {})
     await turn()
@@ -89,7 +89,7 @@ describe('channels', () => {
     await Promise.all([first, second])
   })
 
-  test('of a cluster go out in one command per slot', async () => {
+  test('of a cluster are sent in one command per hash slot', async () => {
     const { channels, nodes: { a } } = setUp({ single: false })
     const all = Promise.all(['{t}1', '{t}2', '{u}1'].map((channel) => channels.subscribe(channel, () => {})))
     await turn()
@@ -100,7 +100,7 @@ describe('channels', () => {
     await all
   })
 
-  test('that are left and wanted again within a turn are not touched', async () => {
+  test('that are left and needed again within a turn are not changed', async () => {
     const { channels, nodes: { a } } = setUp()
     const subscribed = channels.subscribe('x', () => {})
     await turn()
@@ -123,7 +123,7 @@ describe('channels', () => {
     await again
   })
 
-  test('an answer from before the connection was lost confirms nothing', async () => {
+  test('a response from before a reconnect confirms nothing', async () => {
     const { channels, nodes: { a } } = setUp()
     const subscribed = channels.subscribe('x', () => {})
     await turn()
@@ -139,7 +139,7 @@ describe('channels', () => {
     await subscribed
   })
 
-  test('that were live and are again are told together, those that never were are not', async () => {
+  test('that were live and are restored are reported together, others are not', async () => {
     const { channels, nodes: { a } } = setUp()
     /** @type {string[][]} */
     const told = []
@@ -168,7 +168,7 @@ describe('channels', () => {
     assert.deepEqual(told, [['x', 'y']])
   })
 
-  test('that move are asked for at the new node, and the old one has no say any more', async () => {
+  test('that move are subscribed at the new node, and messages of the old one are ignored', async () => {
     const { channels, nodes: { a, b }, move } = setUp({ single: false })
     /** @type {string[]} */
     const got = []
@@ -191,7 +191,7 @@ describe('channels', () => {
     assert.deepEqual(got, ['one', 'three'])
   })
 
-  test('that are refused are asked for one by one, until they are had', async () => {
+  test('that are refused are requested one by one, until they succeed', async () => {
     const { channels, nodes: { a } } = setUp()
     const subscribed = Promise.all([channels.subscribe('x', () => {}), channels.subscribe('y', () => {})])
     await turn()
@@ -216,7 +216,7 @@ describe('channels', () => {
     a.bring('never subscribed', 'text')
   })
 
-  test('wait on as long as answers come, and no longer', async () => {
+  test('wait while data arrives, and no longer', async () => {
     const { channels, nodes: { a } } = setUp({ patience: { answer: 300, more: 100 } })
     const started = performance.now()
     const waiting = channels.subscribe('x', () => {})
@@ -229,7 +229,7 @@ describe('channels', () => {
     await assert.rejects(channels.subscribe('y', () => {}), { code: 'unavailable' })
   })
 
-  test('stop ends what waits', async () => {
+  test('stop rejects pending subscriptions', async () => {
     const { channels } = setUp()
     const waiting = channels.subscribe('x', () => {})
     channels.stop()

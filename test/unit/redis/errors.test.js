@@ -8,7 +8,7 @@ const error = (message, name = 'ReplyError') =>
   Object.assign(new Error(message), { name, command: { name: 'evalsha', args: ['secret'] } })
 
 describe('errors of redis', () => {
-  test('that come and go are unavailable', () => {
+  test('that are temporary are unavailable', () => {
     for (const message of [
       'LOADING Redis is loading',
       'OOM command not allowed',
@@ -31,7 +31,7 @@ describe('errors of redis', () => {
     }
   })
 
-  test('about permissions are unavailable: they may be given back', () => {
+  test('about permissions are unavailable: they may be granted again', () => {
     for (const message of [
       'NOPERM this user has no permissions',
       'NOAUTH Authentication required.',
@@ -43,7 +43,7 @@ describe('errors of redis', () => {
     }
   })
 
-  test('that stay are internal', () => {
+  test('that are permanent are internal', () => {
     for (const message of [
       'WRONGTYPE Operation against a key',
       'ERR wrong number of arguments',
@@ -54,7 +54,7 @@ describe('errors of redis', () => {
     assert.equal(toInkcastError('thrown').code, 'internal')
   })
 
-  test('are all retryable, keep their cause without its arguments, and leave our own alone', () => {
+  test('are all retryable, keep their cause without its arguments, and errors of inkcast stay unchanged', () => {
     const mapped = toInkcastError(error('OOM'))
     assert.ok(mapped.retryable)
     assert.deepEqual(/** @type {any} */ (mapped.cause).command, { name: 'evalsha' })
@@ -63,7 +63,7 @@ describe('errors of redis', () => {
     assert.equal(toInkcastError(own), own)
   })
 
-  test('at the door are recognised', () => {
+  test('at login are recognized', () => {
     for (const message of [
       'WRONGPASS invalid username-password pair',
       'NOAUTH Authentication required.',

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { groupBySlot, hashSlot, slotIn } from '../../../src/redis/hash-slot.js'
 
 describe('hash slots of Redis Cluster', () => {
-  test('items of one slot share a group, in their order, up to the limit', () => {
+  test('items of one hash slot share a group, in order, up to the limit', () => {
     const items = ['a1', 'b1', 'a2', 'a3', 'b2', 'a4']
     const slotOf = (/** @type {string} */ item) => item.charCodeAt(0)
     assert.deepEqual(groupBySlot(items, slotOf), [['a1', 'a2', 'a3', 'a4'], ['b1', 'b2']])

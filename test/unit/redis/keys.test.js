@@ -27,14 +27,14 @@ const GUIDS = [
 ]
 
 describe('keys', () => {
-  test('what belongs to one document lies in one slot', () => {
+  test('keys of one document are in one hash slot', () => {
     for (const guid of GUIDS) {
       assert.equal(hashSlot(documentLog(guid)), hashSlot(documentChannel(guid)), guid)
       assert.equal(hashSlot(documentMeta(guid)), hashSlot(documentChannel(guid)), guid)
     }
   })
 
-  test('no two names are the same, whatever braces and colons a guid or uid holds', () => {
+  test('all names are distinct, with any braces and colons in a guid or uid', () => {
     const names = GUIDS.flatMap((id) => [documentLog(id), documentMeta(id), documentChannel(id), userWorkers(id)])
     names.push(EVERYONE_CHANNEL, workerChannel(0), workerChannel(1), workerChannel(11))
     assert.equal(new Set(names).size, names.length)
@@ -46,7 +46,7 @@ describe('keys', () => {
     assert.equal(userWorkers('u'), 'inkcast:{u:u}:workers')
   })
 
-  test('documents spread over the slots', () => {
+  test('documents are spread over the hash slots', () => {
     const slots = new Set(Array.from({ length: 1000 }, (_, i) => hashSlot(documentChannel(`document-${i}`)) >> 10))
     assert.equal(slots.size, 16)
   })
@@ -54,7 +54,7 @@ describe('keys', () => {
 
 describe('slots', () => {
   test('are those of the cluster specification', () => {
-    // 0x31C3 is the check value of CRC16 XMODEM; the others were asked from CLUSTER KEYSLOT
+    // 0x31C3 is the check value of CRC16 XMODEM; the others come from CLUSTER KEYSLOT
     for (const [key, slot] of /** @type {[string, number][]} */ ([
       ['123456789', 0x31c3],
       ['', 0],

@@ -12,7 +12,7 @@ function setUp () {
 const refusal = (message, name = 'evalsha') =>
   Object.assign(new Error(message), { name: 'ReplyError', command: { name } })
 
-test('what Redis refuses its user is told until it is refused no more, and logged once a minute', () => {
+test('commands that Redis refuses are reported until they succeed again, and logged once a minute', () => {
   const { clock, lines, refusals } = setUp()
   assert.equal(refusals.reason, null)
   for (let i = 0; i < 8; i++) {
@@ -33,7 +33,7 @@ test('what Redis refuses its user is told until it is refused no more, and logge
   assert.equal(refusals.reason, null)
 })
 
-test('other errors, and what is only asked where it may be, are no refusals', () => {
+test('other errors, and refused optional commands, do not count', () => {
   const { lines, refusals } = setUp()
   for (const error of [
     refusal('LOADING Redis is loading'),

@@ -11,7 +11,7 @@ const serverThatSays = (answer) => ({ info: async () => {
 } })
 
 describe('the check of the server', () => {
-  test('refuses what is older than 7 and says which it is', async () => {
+  test('refuses versions before 7, with the version in the error', async () => {
     await assert.rejects(
       checkServer(serverThatSays('# Server\r\nredis_version:6.2.14\r\nredis_mode:standalone\r\n'), log),
       /7 or later .* this is 6\.2\.14/
@@ -25,14 +25,14 @@ describe('the check of the server', () => {
     }
   })
 
-  test('refuses a node of a cluster where a single server was named', async () => {
+  test('refuses a cluster node in place of a single server', async () => {
     await assert.rejects(
       checkServer(serverThatSays('redis_version:7.2.0\r\nredis_mode:cluster\r\n'), log),
       /node of Redis Cluster/
     )
   })
 
-  test('lets pass a server that does not let us ask', async () => {
+  test('accepts a server that denies the check', async () => {
     await checkServer(serverThatSays(new Error('NOPERM this user has no permissions to run the \'info\' command')), log)
   })
 })

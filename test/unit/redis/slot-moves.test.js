@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSlotMoves, generationIn } from '../../../src/redis/slot-moves.js'
 
-/** Two nodes, of which the first has all slots. */
+/** Two nodes, of which the first has all hash slots. */
 function cluster () {
   /** @type {Map<string, string | undefined>} */
   const generations = new Map([['a', 'ga'], ['b', 'gb']])
@@ -17,13 +17,13 @@ function cluster () {
   return { moves, generations, moved, refreshes: () => refreshes }
 }
 
-/** Looked at until a slot's place counts. @param {ReturnType<typeof cluster>} nodes */
+/** Polls until a slot's node is known. @param {ReturnType<typeof cluster>} nodes */
 async function lookedAt (nodes) {
   await nodes.moves.look()
   await nodes.moves.look()
 }
 
-test('a slot that was seen on another node, after both were known, has moved: before and after the cluster is looked at again', async () => {
+test('a slot seen on another node, after both were known, has moved: before and after the next look at the cluster', async () => {
   const nodes = cluster()
   await lookedAt(nodes)
   assert.equal(nodes.refreshes(), 1)
@@ -36,7 +36,7 @@ test('a slot that was seen on another node, after both were known, has moved: be
   assert.equal(await nodes.moves.of(7, 'gb', 'ga'), 'gb>ga')
 })
 
-test('a slot that was always where it is has not moved, and the first look alone says nothing', async () => {
+test('a slot that stays on its node has not moved, and the first look alone proves nothing', async () => {
   const nodes = cluster()
   await nodes.moves.look()
   assert.equal(await nodes.moves.of(7, 'ga', 'gb'), '')
@@ -45,7 +45,7 @@ test('a slot that was always where it is has not moved, and the first look alone
   assert.equal(await nodes.moves.of(7, 'other', 'gb'), '')
 })
 
-test('a node of another generation than before proves nothing, whichever of the two it is', async () => {
+test('a node with another generation than before proves nothing, for either of the two', async () => {
   const nodes = cluster()
   await lookedAt(nodes)
   assert.equal(await nodes.moves.of(7, 'ga', 'gb2'), '')
@@ -55,7 +55,7 @@ test('a node of another generation than before proves nothing, whichever of the 
   assert.equal(await nodes.moves.of(7, 'ga', 'gb'), '')
 })
 
-test('a node that was connected to again is asked again', async () => {
+test('a node is checked again after a reconnect', async () => {
   const nodes = cluster()
   await lookedAt(nodes)
   nodes.moves.forget('b')

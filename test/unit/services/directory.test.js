@@ -8,8 +8,8 @@ import { makeDirectory, removeDirectory } from '../../services/directory.js'
 const MODULE = new URL('../../services/directory.js', import.meta.url).href
 
 /**
- * A process that makes a directory and is killed.
- * @param {string} temporary where temporary files are, for it
+ * Runs a process that creates a directory and is killed.
+ * @param {string} temporary its directory for temporary files
  * @param {string} args of makeDirectory
  */
 function makeAndDie (temporary, args) {
@@ -27,14 +27,14 @@ function makeAndDie (temporary, args) {
   return { pid, directory: stdout }
 }
 
-test('directories whose maker was killed are removed with the next one, and nobody else\'s', (t) => {
+test('directories whose creator was killed are removed with the next one, and no others', (t) => {
   const temporary = makeDirectory('directory-test')
   t.after(() => removeDirectory(temporary))
   const killed = makeAndDie(temporary, '"killed"')
   assert.ok(existsSync(killed.directory), killed.directory)
   const others = [
     `inkcast-living-${process.pid}-aB3dE6`,
-    `inkcast-${killed.pid}-aB3dE6`, // inkcast looks after its run directories itself
+    `inkcast-${killed.pid}-aB3dE6`, // inkcast removes its run directories itself
     `inkcast-kept-${killed.pid}`,
     `somebody-else-${killed.pid}-aB3dE6`
   ]

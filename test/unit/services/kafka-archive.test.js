@@ -28,7 +28,7 @@ function setUp (t) {
   }
 }
 
-test('an archive is made once for each Java, however many ask for it at once', async (t) => {
+test('an archive is created once for each Java, also with concurrent requests', async (t) => {
   const { ensure, state, files } = setUp(t)
   const [one, two] = await Promise.all([ensure(), ensure()])
   assert.equal(one, two)
@@ -39,7 +39,7 @@ test('an archive is made once for each Java, however many ask for it at once', a
   assert.equal(files().length, 2)
 })
 
-test('where none can be made it goes without, and leaves nothing behind', async (t) => {
+test('if none can be created brokers start without it, and nothing is left behind', async (t) => {
   const { ensure, state, files } = setUp(t)
   state.fails = true
   assert.equal(await ensure(), undefined)

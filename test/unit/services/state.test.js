@@ -32,14 +32,14 @@ function withEnv (t, variables) {
   for (const [name, value] of Object.entries(variables)) if (value === undefined) delete process.env[name]
 }
 
-/** @returns {Promise<number>} of a process that has ended */
+/** @returns {Promise<number>} pid of a process that has ended */
 async function deadPid () {
   const child = spawn('true')
   await once(child, 'exit')
   return Number(child.pid)
 }
 
-test('a pid is told from the process that had it before', async () => {
+test('a pid is distinguished from its previous process', async () => {
   const own = identify(process.pid)
   assert.ok(own)
   assert.equal(isAlive(own), true)
@@ -47,7 +47,7 @@ test('a pid is told from the process that had it before', async () => {
   assert.equal(identify(await deadPid()), undefined)
 })
 
-test('a process that is not the one meant is not ended', async (t) => {
+test('another process with the same pid is not ended', async (t) => {
   const child = spawn('sleep', ['600'])
   t.after(() => child.kill('SIGKILL'))
   const identity = identify(Number(child.pid))
@@ -58,7 +58,7 @@ test('a process that is not the one meant is not ended', async (t) => {
   assert.equal(isAlive(identity), false)
 })
 
-test('a lock lets one in at a time', async (t) => {
+test('a lock has one owner at a time', async (t) => {
   const file = join(scratch(t), 'lock')
   let inside = 0
   let most = 0
@@ -71,14 +71,14 @@ test('a lock lets one in at a time', async (t) => {
   assert.equal(existsSync(file), false)
 })
 
-test('a lock is given back when the work fails, and taken over from an owner that died', async (t) => {
+test('a lock is released when the work fails, and taken over from a dead owner', async (t) => {
   const file = join(scratch(t), 'lock')
   await assert.rejects(withLock(file, async () => { throw new Error('work') }), /work/)
   writeFileSync(file, JSON.stringify({ pid: await deadPid(), began: 'earlier' }))
   assert.equal(await withLock(file, async () => 'in'), 'in')
 })
 
-test('a lock whose owner is busy is not waited for forever', async (t) => {
+test('waiting for a busy owner has a timeout', async (t) => {
   const file = join(scratch(t), 'lock')
   await withLock(file, () =>
     assert.rejects(
@@ -88,7 +88,7 @@ test('a lock whose owner is busy is not waited for forever', async (t) => {
   )
 })
 
-test('free ports are free, different, and below those of outgoing connections', async () => {
+test('free ports are free, different, and below the range of outgoing connections', async () => {
   const ports = await freePorts(20)
   assert.equal(new Set(ports).size, 20)
   assert.ok(Math.max(...ports) < 32768)
@@ -98,7 +98,7 @@ test('free ports are free, different, and below those of outgoing connections', 
   server.close()
 })
 
-test('only what still runs with all its processes counts as running', async (t) => {
+test('only services whose processes all run count as running', async (t) => {
   withEnv(t, { INKCAST_SERVICES_DIR: join(scratch(t), 'services') })
   assert.deepEqual(readState(), {})
   const own = identify(process.pid)
@@ -115,7 +115,7 @@ test('only what still runs with all its processes counts as running', async (t) 
   assert.deepEqual(Object.keys(readState()), ['cluster'])
 })
 
-test('tests find the services in the environment, else in the state, else hear what to do', async (t) => {
+test('tests find the services in the environment, else in the state, else get an error with instructions', async (t) => {
   withEnv(t, {
     INKCAST_SERVICES_DIR: scratch(t),
     REDIS_URL: 'redis://env',
@@ -134,7 +134,7 @@ test('tests find the services in the environment, else in the state, else hear w
 })
 
 /**
- * A PATH with nothing but these programs, each printing what is given.
+ * A PATH with only these programs, each printing the given text.
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} programs
  */
@@ -167,7 +167,7 @@ test('only the missing programs are installed', async (t) => {
   assert.deepEqual(installed, [['redis-server']])
 })
 
-test('where nothing may be installed the error names everything that is missing or too old', async (t) => {
+test('if nothing may be installed the error names everything that is missing or too old', async (t) => {
   withPrograms(t, { java: 'openjdk version "11.0.20" 2023-07-18' })
   const install = async () => assert.fail('installed')
   await assert.rejects(
@@ -185,7 +185,7 @@ test('where nothing may be installed the error names everything that is missing 
   await assert.rejects(ensureInstalled(['java'], { mayInstall: () => false, install }), /found version 1/)
 })
 
-test('two downloads of the Kafka jars at once are one, and a failed one is never used', async (t) => {
+test('concurrent downloads of the Kafka jars share one, and a failed one is never used', async (t) => {
   const cache = join(scratch(t), 'cache')
   withPrograms(t, { java: JAVA_17, mvn: 'Apache Maven 3.8.7' })
   t.mock.method(console, 'error', () => {})

@@ -6,7 +6,7 @@ import { thisMachine } from '../../../src/workers/worker-lease.js'
 
 const MODULE = new URL('../../../src/workers/worker-lease.js', import.meta.url).href
 
-/** What another process takes for its machine. @param {string[]} command in front of it */
+/** Machine id as seen by another process. @param {string[]} command prefix */
 async function machineOf (command) {
   const [program, ...args] = [
     ...command,
@@ -18,7 +18,7 @@ async function machineOf (command) {
   return (await promisify(execFile)(program, args)).stdout
 }
 
-test('processes of one machine agree about it', async () => {
+test('processes of one machine have the same id', async () => {
   assert.equal(await machineOf([]), thisMachine())
 })
 
@@ -32,7 +32,7 @@ const mayNot =
       )
 
 test(
-  'a container that has the name of its host is a machine of its own: their processes cannot see each other',
+  'a container with its host\'s name is a separate machine, because their processes cannot see each other',
   { skip: mayNot },
   async () => {
     assert.notEqual(await machineOf(container), thisMachine())

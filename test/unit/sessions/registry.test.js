@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { isHeld } from '../../helpers/held.js'
 import { GRACE, cluster } from './sessions-fixture.js'
 
-describe('the business services are told', () => {
-  test('of the first and the last connection of a user, and of the first and the last that has a document open', async () => {
+describe('events for the business services', () => {
+  test('report the first and last connection of a user, and the first and last with a document open', async () => {
     const { one, clock, told } = cluster()
     const tab = one.connect('ada', ['a'])
     const other = one.connect('ada', ['a', 'b'])
@@ -23,7 +23,7 @@ describe('the business services are told', () => {
     ])
   })
 
-  test('which connection it was, and when', async () => {
+  test('have the connection and the time', async () => {
     const { one, clock, records, rounds } = cluster()
     const began = clock.now()
     const tab = one.connect('ada', ['a'])
@@ -46,7 +46,7 @@ describe('the business services are told', () => {
     assert.equal(found.vacated.sid, undefined)
   })
 
-  test('when it is time, and with the time of day, also where the clock of the machine is set meanwhile', async () => {
+  test('are sent on time, with the wall-clock time, also if the clock is set', async () => {
     const { one, clock, records, rounds, told } = cluster()
     const tab = one.connect('ada', ['a'])
     await told()
@@ -74,7 +74,7 @@ describe('the business services are told', () => {
     ])
   })
 
-  test('at once of a document that is left on purpose', async () => {
+  test('report a deliberate leave of a document at once', async () => {
     const { one, told } = cluster()
     const tab = one.connect('ada', ['a', 'b'])
     await told()
@@ -86,7 +86,7 @@ describe('the business services are told', () => {
     assert.deepEqual(await told(), ['joined ada a'])
   })
 
-  test('nothing of who comes back within the grace, here or on another worker, and by whom the document stays open', async () => {
+  test('do not report users that return within the grace, on this or another worker, nor their documents', async () => {
     const { one, two, clock, told } = cluster()
     const first = one.connect('ada', ['a'])
     await told()
@@ -111,14 +111,14 @@ describe('the business services are told', () => {
     assert.deepEqual(await told(), ['left bob a closed', 'offline bob closed', 'vacated a'])
   })
 
-  test('nothing of who is gone before the first round', async () => {
+  test('do not report users that left before the first round', async () => {
     const { one, told } = cluster()
     const tab = one.connect('ada', ['a'])
     tab.leave('a')
     assert.deepEqual(await told(), ['online ada'])
   })
 
-  test('once the uplink is back, of what is still so and of what was not told before', async () => {
+  test('report the net change once the uplink is back, and events that were not sent before', async () => {
     const { one, state, clock, told } = cluster()
     const staying = one.connect('ada', ['a'])
     await told()
@@ -138,7 +138,7 @@ describe('the business services are told', () => {
     assert.deepEqual((await told()).sort(), ['joined bob a', 'left ada a closed', 'offline ada closed', 'online bob'])
   })
 
-  test('again where it is not known whether they heard it', async () => {
+  test('are repeated if the outcome is unknown', async () => {
     const { one, state, clock, told } = cluster()
     state.uplinkAway = 'timeout'
     one.connect('ada')
@@ -151,7 +151,7 @@ describe('the business services are told', () => {
 })
 
 describe('the store', () => {
-  test('knows sessions with their documents, and who was seen when, a minute old at most', async () => {
+  test('has sessions with their documents, and times of last contact, at most a minute old', async () => {
     const { one, two, store, clock, rounds } = cluster()
     const began = clock.now()
     const tab = one.connect('ada', ['a'])
@@ -176,7 +176,7 @@ describe('the store', () => {
     assert.deepEqual((await store.sessions('ada')).map(({ worker }) => worker), [2])
   })
 
-  test('has users in a document until the last connection of each has left it', async () => {
+  test('has a user in a document until the user\'s last connection has left it', async () => {
     const { one, two, store, clock, rounds } = cluster()
     const tabs = Array.from({ length: 10 }, (_, i) => [one, two][i % 2].connect(`user-${i % 4}`, ['a']))
     const held = async () => {
@@ -192,7 +192,7 @@ describe('the store', () => {
     assert.deepEqual(await held(), [true, false, false, true, true])
   })
 
-  test('is asked for a change of a document only when its first member comes and its last one goes', async () => {
+  test('gets a change of a document only for its first and its last member', async () => {
     const { one, store, rounds } = cluster()
     /** @type {string[]} */
     const asked = []
@@ -213,7 +213,7 @@ describe('the store', () => {
     assert.deepEqual(new Set(asked), new Set(['bob/a -', 'bob/a =']))
   })
 
-  test('hears of everything when it is back, and nobody is told twice', async () => {
+  test('gets all changes when it is back, without duplicate events', async () => {
     const { one, store, state, clock, told } = cluster()
     const ada = one.connect('ada', ['a'])
     await told()
@@ -230,7 +230,7 @@ describe('the store', () => {
     )
   })
 
-  test('that has lost everything is told again, and the services are not', async () => {
+  test('that has lost everything is written again, without new events', async () => {
     const { one, store, told, clock } = cluster()
     const tabs = [one.connect('ada', ['a']), one.connect('bob', ['a', 'b'])]
     await told()
@@ -266,13 +266,13 @@ describe('the store', () => {
     ])
   })
 
-  test('has nothing left of users who have gone', async () => {
+  test('has no state of users that have left', async () => {
     const { one, store, clock, told } = cluster()
     for (let i = 0; i < 100; i++) one.connect(`user-${i}`, ['a', `doc-${i}`]).end()
     await told()
     clock.advance(GRACE + 1)
     await told()
-    for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
+    for await (const page of store.users('1.1000')) assert.fail(`${page.length} users remain`)
     one.sessions.lost()
     await told()
     for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are kept by the worker`)

@@ -8,7 +8,7 @@ import { recordingLog } from '../../helpers/recording-log.js'
 
 export const GRACE = 5000
 
-/** Some workers on one store, with an uplink that may be away. */
+/** Some workers with one store, and an uplink that can be unavailable. */
 export function cluster () {
   const clock = manualClock(1_700_000_000_000)
   const { log } = recordingLog()
@@ -23,7 +23,7 @@ export function cluster () {
       if (state.uplinkAway === 'timeout') throw new InkcastError('timeout')
     }
   }
-  /** The store, which may be away for workers. @type {any} */
+  /** The store, which can be unavailable for workers. @type {any} */
   const reached = new Proxy(store, {
     get: (target, name) =>
       state.storeAway
@@ -96,14 +96,14 @@ export function cluster () {
   }
 
   const workers = [worker(1), worker(2)]
-  /** Everything that is to be brought and told is. */
+  /** Completes all pending writes and events. */
   async function rounds () {
     for (let i = 0; i < 8; i++) {
       for (const { sessions } of workers) await sessions.run()
       await new Promise((resolve) => { setImmediate(resolve) })
     }
   }
-  /** @returns {Promise<string[]>} what was told since the last call */
+  /** @returns {Promise<string[]>} events since the last call */
   async function told () {
     await rounds()
     return records

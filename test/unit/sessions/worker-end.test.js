@@ -5,14 +5,14 @@ import { isHeld } from '../../helpers/held.js'
 import { GRACE, cluster } from './sessions-fixture.js'
 
 describe('a worker that has ended', () => {
-  test('is cleaned up: each of its users is told to be offline once, and each of its documents to be vacated', async () => {
+  test('is cleaned up: one offline event for each of its users, and one vacated event for each of its documents', async () => {
     const { one, two, store, told } = cluster()
     for (let i = 0; i < 1000; i++) one.connect(`user-${i}`, [`doc-${i % 10}`])
     two.connect('user-0', ['doc-0', 'doc-1'])
     const gone = one.connect('gone', ['doc-0'])
     await told()
     gone.end('timeout')
-    // still held, for the grace
+    // still held during the grace
     await told()
     await one.clean()
     const events = await told()
@@ -56,12 +56,12 @@ describe('a worker that has ended', () => {
     assert.deepEqual([events.length, new Set(events).size], [41, 41])
   })
 
-  test('writes nothing under its old name when it goes on: nobody would clean that up', async () => {
+  test('does not write under its old name when it continues, because that would never be cleaned up', async () => {
     const { one, store, state, told } = cluster()
     one.connect('ada', ['a'])
     await told()
     await one.clean()
-    // it stood still for longer than its lease, and has not renewed it yet
+    // it was blocked for longer than its lease, which is not renewed yet
     state.held = false
     one.connect('bob', ['a'])
     assert.deepEqual(await told(), ['left ada a worker_gone', 'offline ada worker_gone', 'vacated a'])
@@ -73,7 +73,7 @@ describe('a worker that has ended', () => {
     for await (const page of store.users('1.1000')) assert.fail(`${page.length} users are left`)
   })
 
-  test('and lives after all goes on as another: its users are there again', async () => {
+  test('but is still alive continues as a new incarnation, with its users registered again', async () => {
     const { one, store, clock, told } = cluster()
     const ada = one.connect('ada', ['a'])
     const bob = one.connect('bob', ['a'])

@@ -10,14 +10,14 @@ import { randomValue, seededRandom } from '../../helpers/random.js'
 const Decoder = decoderFor(0)
 
 /**
- * What comes of a connection's messages: the packets, and whether the decoder refused to go on.
+ * Decodes a connection's messages: the packets, and whether the decoder failed.
  * @param {any} decoder
  * @param {(string | Buffer)[]} messages
  */
 function decodeAll (decoder, messages) {
   /** @type {any[]} */
   const packets = []
-  // before what it refers to is changed
+  // copied before referenced data is changed
   decoder.on('decoded', (/** @type {any} */ packet) => packets.push(structuredClone(packet)))
   try {
     for (const message of messages) decoder.add(message)
@@ -89,7 +89,7 @@ const MESSAGES = [
 ]
 
 describe('the decoder', () => {
-  test('reads each message as Socket.IO\'s does, or refuses it as that does', () => {
+  test('reads or refuses each message like Socket.IO\'s decoder', () => {
     for (const message of MESSAGES) {
       const [own, stock] = [new Decoder(), new json.Decoder()].map((decoder) =>
         decodeAll(decoder, [HELLO, message])
@@ -98,7 +98,7 @@ describe('the decoder', () => {
     }
   })
 
-  test('reads any messages in any order as Socket.IO\'s does, with attachments between them', () => {
+  test('reads any messages in any order like Socket.IO\'s decoder, with attachments in between', () => {
     const random = seededRandom(3)
     const encoder = new json.Encoder()
     const pick = (/** @type {any[]} */ list) => list[Math.floor(random() * list.length)]
@@ -144,7 +144,7 @@ describe('the decoder', () => {
     assert.equal(packets.length, 4)
   })
 
-  test('has one shape in all gateways, so what was compiled for one is good for the next', () => {
+  test('has one object shape in all gateways, so that compiled code is reused', () => {
     const [few, many] = [new (decoderFor(1))(), new (decoderFor(100))()]
     assert.equal(Object.getPrototypeOf(few), Object.getPrototypeOf(many))
     const packet = JSON.stringify({ token: 'x', documents: Array.from({ length: 1500 }, () => 0) })
@@ -152,7 +152,7 @@ describe('the decoder', () => {
     assert.equal(decodeAll(many, [`0${packet}`]).packets[0].data.token, 'x')
   })
 
-  test('tells nobody any more once its listener was taken off', () => {
+  test('emits nothing after its listener was removed', () => {
     const decoder = /** @type {any} */ (new Decoder())
     const heard = () => assert.fail('heard')
     decoder.on('decoded', heard)
@@ -161,7 +161,7 @@ describe('the decoder', () => {
   })
 })
 
-describe('a client that was let in', () => {
+describe('an admitted client', () => {
   const msgpack = (/** @type {any} */ packet) => /** @type {any} */ (new msgpackParser.Encoder().encode(packet))[0]
   const LONG = 'x'.repeat(2000)
 
@@ -202,7 +202,7 @@ describe('a client that was let in', () => {
     }
   ) => ({ known: name === kRefused, code, event, id, ...rest })
 
-  test('and sends too much is answered without decoding it', () => {
+  test('that sends too much is answered without decoding it', () => {
     // none of these could be decoded
     const { packets, add } = decoderOf({}, HELLO)
     add('27["doc:send",{{')
@@ -226,7 +226,7 @@ describe('a client that was let in', () => {
     assert.throws(() => add('2["a"]'), /attachment/)
   })
 
-  test('and sends too much in a namespace of an extension is answered there, without decoding it', () => {
+  test('that sends too much in a namespace of an extension is answered there, without decoding it', () => {
     const json = decoderOf({}, HELLO)
     json.add('2/chat,7["say",{{')
     const binary = decoderOf({}, msgpack({ type: 0, nsp: '/', data: {} }))
@@ -238,7 +238,7 @@ describe('a client that was let in', () => {
     ))
   })
 
-  test('and nests a large value too deep is answered without decoding it', () => {
+  test('that nests a large value too deep is answered without decoding it', () => {
     const { packets, add } = decoderOf({ mayHandle: () => true, overworked: false }, HELLO)
     const deep = '['.repeat(20_000)
     // none of these could be decoded
@@ -258,13 +258,13 @@ describe('a client that was let in', () => {
     assert.deepEqual(packets.map(({ data }) => data), [['doc:signal', ...flat]])
   })
 
-  test('and sends too much is answered without decoding it, with msgpack', () => {
+  test('that sends too much is answered without decoding it, with msgpack', () => {
     const { packets, add } = decoderOf({}, msgpack({ type: 0, nsp: '/', data: {} }))
     for (const id of [undefined, 0, 127, 128, 255, 256, 65_536, 2 ** 40]) {
       add(msgpack({ type: 2, nsp: '/', data: ['doc:send', { data: LONG }], id }))
       add(msgpack({ id, data: ['doc:send', 1], type: 2, nsp: '/' }))
     }
-    // the whole cannot be decoded
+    // the whole message cannot be decoded
     const broken = msgpack({ id: 7, type: 2, nsp: '/', data: ['doc:send', { data: LONG }] })
     broken[broken.length - LONG.length - 10] = 0xc1
     add(broken)
@@ -272,7 +272,7 @@ describe('a client that was let in', () => {
     assert.deepEqual(ids, [undefined, 0, 127, 128, 255, 256, 65_536, 2 ** 40].flatMap((id) => [id, id]).concat(7))
   })
 
-  test('and has cost too much may acknowledge receipts, which are counted and not decoded, and is cut off for large packets of other types', () => {
+  test('that has used too much CPU may acknowledge receipts, which are counted and not decoded, and is disconnected for large packets of other types', () => {
     /** @type {number[]} */
     const acknowledged = []
     let cutOff = 0
@@ -299,7 +299,7 @@ describe('a client that was let in', () => {
     )
   })
 
-  test('is charged for what its large packets take', () => {
+  test('is charged for the CPU time of its large packets', () => {
     const { packets, decoded, add } = decoderOf({ mayHandle: () => true, overworked: false }, HELLO)
     for (let i = 0; i < 100; i++) add('27["doc:send",{}]')
     assert.equal(decoded.times, 0)
@@ -311,7 +311,7 @@ describe('a client that was let in', () => {
     assert.equal(packets.length, 101)
   })
 
-  test('may send fifty thousand values with msgpack, and is told when there are more', () => {
+  test('may send fifty thousand values with msgpack, and gets an error for more', () => {
     const { packets, add } = decoderOf(
       { mayHandle: () => true, overworked: false },
       msgpack({ type: 0, nsp: '/', data: {} })

@@ -20,7 +20,7 @@ const EVERYTHING = publicationWith({
   value: Buffer.from([0, 0xff, 0xc1])
 })
 
-test('a publication is the same after it was put in an envelope and taken out', () => {
+test('a publication is the same after encoding and decoding', () => {
   for (const publication of [
     publicationWith(),
     EVERYTHING,
@@ -33,18 +33,18 @@ test('a publication is the same after it was put in an envelope and taken out', 
   }
 })
 
-test('every field of a publication is one that the test above covers', () => {
+test('the test above covers every field of a publication', () => {
   const decoded = decodeEnvelope(encodeEnvelope(EVERYTHING, 1)).publication
   assert.deepEqual(Object.entries(decoded).filter(([, value]) => value === undefined), [])
 })
 
-test('what is default takes no room', () => {
+test('defaults take no space', () => {
   const { value } = publicationWith()
   const envelope = encodeEnvelope(publicationWith(), 1_700_000_000_000)
-  assert.ok(envelope.length - value.length < 100, `${envelope.length - value.length} bytes beside the value`)
+  assert.ok(envelope.length - value.length < 100, `${envelope.length - value.length} bytes in addition to the value`)
 })
 
-test('a value that is a slice of something larger is copied, and one that was taken out is not', () => {
+test('a value that is a slice of a larger buffer is copied, and a decoded one is not', () => {
   const whole = Buffer.from('before{"a":1}after')
   const envelope = encodeEnvelope(publicationWith({ value: whole.subarray(6, 13) }), 1)
   whole.fill(0)
@@ -53,7 +53,7 @@ test('a value that is a slice of something larger is copied, and one that was ta
   assert.equal(value.buffer, envelope.buffer)
 })
 
-test('what is not an envelope of this version is an error', () => {
+test('input other than an envelope of this version is an error', () => {
   const envelope = encodeEnvelope(publicationWith(), 1)
   const headEnd = 4 + envelope.readUInt32BE(0)
   for (const length of [0, 1, 3, 4, 10, headEnd - 1])

@@ -12,7 +12,7 @@ const read = (headers) => publicationFromHeaders((name) => headers[name], VALUE,
 /** @param {Record<string, string>} more */
 const broadcast = (more) => read({ 'x-operator': 'broadcast', 'x-guid': 'minutes', ...more })
 
-test('what has no header has its default', () => {
+test('a field without a header has its default', () => {
   const { traceId, ...publication } = broadcast({})
   assert.match(traceId, /^[0-9a-f]{32}$/)
   assert.deepEqual(publication, {
@@ -57,7 +57,7 @@ test('a publication is the same after it was written to headers and read again',
   }
 })
 
-test('the operator must be one there is', () => {
+test('the operator must be known', () => {
   assert.throws(() => read({}), { code: 'unknown_operator', message: 'x-operator is missing' })
   for (const operator of ['', 'BROADCAST', 'broadcast ', 'toString'])
     assert.throws(() => read({ 'x-operator': operator }), { code: 'unknown_operator', message: 'unknown x-operator' })
@@ -94,7 +94,7 @@ test('the trace id is x-trace-id, else that of traceparent, else a new one', () 
   assert.notEqual(newTraceId(), newTraceId())
 })
 
-test('a traceparent that is not one is passed over, as its specification asks', () => {
+test('an invalid traceparent is ignored, as its specification requires', () => {
   // https://www.w3.org/TR/trace-context/#traceparent-header: all zeros and version ff are not valid
   for (const traceparent of [
     '',

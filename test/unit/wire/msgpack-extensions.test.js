@@ -6,7 +6,7 @@ import { decodeMsgpack } from '../../../src/wire/msgpack.js'
 import { withoutArrayBuffers, withStandardDates } from '../../../src/wire/msgpack-extensions.js'
 
 /**
- * What msgpack clients of Socket.IO encode and decode with.
+ * Encoder and decoder of Socket.IO's msgpack clients.
  * @type {{ encode: (value: unknown) => Buffer, decode: (bytes: Uint8Array) => unknown }}
  */
 const notepack = createRequire(createRequire(import.meta.url).resolve('socket.io-msgpack-parser'))('notepack.io')
@@ -15,7 +15,7 @@ const DATES = [0, 1, -1, 1_700_000_000_123, -62_135_596_800_000, 8.64e15, -8.64e
   (ms) => new Date(ms)
 )
 
-test('Dates of stock clients stay what they are to them, are timestamps to services and text in JSON', () => {
+test('Dates of stock clients stay Dates for them, are timestamps for services and text in JSON', () => {
   const value = { at: DATES, in: [{ date: DATES[3], missing: undefined }], text: 'x' }
   const sent = withoutArrayBuffers(notepack.encode(value))
   assert.deepEqual(notepack.decode(sent), value)
@@ -27,13 +27,13 @@ test('Dates of stock clients stay what they are to them, are timestamps to servi
   )
 })
 
-test('a Date that JavaScript cannot hold is nothing', () => {
+test('a Date that JavaScript cannot represent becomes null', () => {
   const bytes = Buffer.from('d7007fffffffffffffff', 'hex')
   assert.equal(decode(withStandardDates(bytes)), null)
   assert.equal(JSON.stringify(decodeMsgpack(bytes)), 'null')
 })
 
-test('ArrayBuffers become binary, of any length, beside other extensions and whatever looks like one', () => {
+test('ArrayBuffers become binary, of any length, beside other extensions and similar bytes', () => {
   for (const length of [0, 1, 8, 255, 256, 65_535, 65_536]) {
     const { buffer } = new Uint8Array(length).fill(0xc7)
     const value = { a: [buffer, 'Ç\u0000', DATES[3]], b: { buffer } }
@@ -46,7 +46,7 @@ test('ArrayBuffers become binary, of any length, beside other extensions and wha
   }
 })
 
-test('extensions of other types, and timestamps, stay as they came', () => {
+test('extensions of other types, and timestamps, stay unchanged', () => {
   for (const length of [0, 1, 2, 4, 8, 16, 17, 300, 70_000]) {
     for (const type of [5, 127, -2]) {
       const bytes = Buffer.from(encode([new ExtData(type, new Uint8Array(length)), new Date(1500)]))
@@ -56,7 +56,7 @@ test('extensions of other types, and timestamps, stay as they came', () => {
   }
 })
 
-test('what has no extensions is copied, and not looked at twice', () => {
+test('a value without extensions is copied, and not read twice', () => {
   const bytes = Buffer.from(encode({ a: ['d7', -41, Buffer.from([0xd7, 0, 0xc7, 1, 0]), 0.5, 2 ** 40] }))
   const copy = withoutArrayBuffers(bytes)
   assert.deepEqual(copy, bytes)

@@ -8,7 +8,7 @@ import { checkValue } from '../../../src/wire/value.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
 
 /**
- * What msgpack clients of Socket.IO encode with.
+ * Encoder of Socket.IO's msgpack clients.
  * @type {{ encode: (value: unknown) => Buffer, decode: (bytes: Uint8Array) => unknown }}
  */
 const notepack = createRequire(createRequire(import.meta.url).resolve('socket.io-msgpack-parser'))('notepack.io')
@@ -20,7 +20,7 @@ const check = (/** @type {Buffer} */ value, maxDepth = 256) => checkMsgpack(valu
 /** @param {unknown} value @param {number} levels */
 const nested = (value, levels) => { for (let i = 0; i < levels; i++) value = [value]; return value }
 
-test('whatever the two encoders make passes, and nothing that is shorter or longer does', () => {
+test('all output of the two encoders passes, and is refused if it is shorter or longer', () => {
   const random = seededRandom(SEED)
   const others = [
     Buffer.alloc(0),
@@ -69,7 +69,7 @@ test('bytes changed at random are refused by an error of the table, or can be de
   assert.ok(refused > 300, `${refused} refused`)
 })
 
-test('random bytes are refused by an error of the table, and none takes long', () => {
+test('random bytes are refused by an error of the table, and quickly', () => {
   const random = seededRandom(SEED)
   const begun = performance.now()
   for (let i = 0; i < 20_000; i++) {
@@ -85,8 +85,8 @@ test('random bytes are refused by an error of the table, and none takes long', (
   assert.ok(performance.now() - begun < 10_000)
 })
 
-test('every first byte is read as the specification has it', () => {
-  // a value that begins with this byte, followed by as many zeros as it takes; -1: never a value
+test('every first byte is read as in the specification', () => {
+  // a value that starts with this byte, followed by the required number of zeros; -1: never a value
   const needs = (/** @type {number} */ type) => {
     if (type <= 0x7f || type >= 0xe0) return 0
     if (type <= 0x8f) return (type & 15) * 2
@@ -119,14 +119,14 @@ test('strings must be UTF-8, also as keys; binary data need not be', () => {
   check(bytes(0xd4, 5, 0xff))
 })
 
-test('lengths beyond the bytes are refused before anything is made of them', () => {
+test('lengths beyond the bytes are refused before anything is allocated', () => {
   for (const type of [0xdd, 0xdf, 0xdb, 0xc6, 0xc9])
     assert.throws(() => check(bytes(type, 0xff, 0xff, 0xff, 0xff, 1)), { code: 'bad_value', message: /ends too early/ })
   assert.throws(() => check(bytes(0x92, 0xdd, 0, 0, 0, 2, 1)), { code: 'bad_value' })
   assert.throws(() => check(bytes()), { code: 'bad_value' })
 })
 
-test('nesting is allowed to the limit and not beyond, and empty lists at the end count for nothing', () => {
+test('nesting is allowed to the limit and not beyond, and trailing empty lists do not count', () => {
   check(encodeMsgpack(nested(1, 256)))
   assert.throws(() => check(encodeMsgpack(nested(1, 257))), { code: 'bad_value', message: /deeper than 256/ })
   check(encodeMsgpack(nested([], 256)))
@@ -190,7 +190,7 @@ test('only strings and whole numbers are keys of maps, at every depth', () => {
   }
   const around = [
     (/** @type {Buffer} */ key) => [bytes(0x81), key, bytes(1)],
-    // the second key, after a value that is a map and a list
+    // the second key, after a value of a map and a list
     (/** @type {Buffer} */ key) => [bytes(0x82, 1, 0x82, 1, 0x91, 0x90, 2, 0x81, 1, 0x90), key, bytes(0x80)],
     (/** @type {Buffer} */ key) => [bytes(0x93, 0xc0, 0xdf, 0, 0, 0, 2, 1, 0x90), key, bytes(0x90, 0x80)],
     (/** @type {Buffer} */ key) => [bytes(0x81, 1, 0x81, 1, 0x81), key, bytes(0x90)]
@@ -203,12 +203,12 @@ test('only strings and whole numbers are keys of maps, at every depth', () => {
         { code: 'bad_value', message: /neither a string nor a whole number/ },
         key.toString('hex')
       )
-    // where no key is, they are values
+    // in other places than keys, they are values
     for (const value of keys.refused) check(Buffer.concat([bytes(0x82, 1), value, bytes(2, 0x91), value]))
   }
 })
 
-test('a list that is the key of a key of a key is refused for its first bytes', () => {
+test('a list nested in keys of keys is refused by its first bytes', () => {
   const nestedKeys = Buffer.concat([
     Buffer.concat(Array(1000).fill(bytes(0x81, 0x91))),
     bytes(0xa1, 0x61),
@@ -224,7 +224,7 @@ test('the values of a message are counted with their keys, before they are read'
   assert.throws(() => count(list(1001), 1000), { code: 'bad_value', message: /more than 1000 values/ })
   count(encodeMsgpack({ a: 1, b: [1, 2] }), 6)
   assert.throws(() => count(encodeMsgpack({ a: 1, b: [1, 2] }), 5), { code: 'bad_value' })
-  // what a list claims to hold is enough
+  // the announced length of a list suffices
   assert.throws(() => count(Buffer.concat([bytes(0xdd, 0, 0x10, 0, 0), Buffer.alloc(2 ** 20, 0xc1)]), 1000), {
     message: /more than 1000 values/
   })
@@ -235,7 +235,7 @@ test('extensions pass, with data of any kind', () => {
     check(Buffer.from(encode(new ExtData(5, new Uint8Array(length).fill(0xc1)))))
 })
 
-test('a timestamp has one of three lengths: a decoder that believes so would read on behind another one', () => {
+test('a timestamp has one of three lengths: decoders that rely on this would misread another one', () => {
   for (const [type, length] of [[0xc7, 4], [0xc7, 8], [0xc7, 12], [0xd6, 4], [0xd7, 8]]) {
     check(Buffer.concat([type === 0xc7 ? bytes(type, length, 0xff) : bytes(type, 0xff), Buffer.alloc(length)]))
   }
@@ -252,14 +252,14 @@ test('a timestamp has one of three lengths: a decoder that believes so would rea
     assert.throws(() => check(Buffer.concat([bytes(0x91, type, 0xff), Buffer.alloc(length)])), { message: /timestamp/ })
 })
 
-test('decoding gives back what was encoded, and refuses what is not one value', () => {
+test('decoding returns the encoded value, and refuses input other than one value', () => {
   const value = { a: [1, -1.5, 'ü', null, true, { b: Buffer.from([0, 255]) }] }
   assert.deepEqual(decodeMsgpack(encodeMsgpack(value)), value)
   for (const broken of [bytes(), bytes(0xc1), bytes(0x91), bytes(1, 1)])
     assert.throws(() => decodeMsgpack(broken), { name: 'InkcastError', code: 'bad_value' })
 })
 
-test('half a surrogate pair becomes U+FFFD, in values and keys of any length, and whole ones stay', () => {
+test('half a surrogate pair becomes U+FFFD, in values and keys of any length, and complete ones stay', () => {
   for (const length of [0, 1, 10, 49, 50, 51, 300]) {
     const rest = 'x'.repeat(length)
     const texts = [

@@ -42,7 +42,7 @@ test('an unknown operator is refused', () => {
   }
 })
 
-test('a target that is no id is refused, also where the operator does not need it', () => {
+test('an invalid target is refused, also if the operator does not need it', () => {
   for (const target of /** @type {const} */ (['guid', 'uid', 'sid'])) {
     for (const id of ['', 'a\nb', 'x'.repeat(257), 7]) {
       assert.throws(() => check({ operator: 'everyone', [target]: id }), {
@@ -53,7 +53,7 @@ test('a target that is no id is refused, also where the operator does not need i
   }
 })
 
-test('reserved event names are refused, and names that only look like them are not', () => {
+test('reserved event names are refused, but similar names are accepted', () => {
   for (const event of [...SOCKET_IO_EVENTS, 'doc:join', 'doc:', 'gateway:draining', 'auth:refresh', 'auth:x']) {
     assert.equal(isReservedEvent(event), true)
     assert.throws(() => check({ event }), { code: 'reserved_event' }, event)
@@ -73,7 +73,7 @@ test('reserved event names are refused, and names that only look like them are n
   for (const event of ['', 'a\u0000b', 'x'.repeat(257)]) assert.throws(() => check({ event }), { code: 'bad_header' })
 })
 
-test('a value may be as large as allowed and no larger, whatever the operator', () => {
+test('the size of a value is limited, for every operator', () => {
   check({ value: Buffer.from('1'.repeat(100)) })
   for (const operator of /** @type {const} */ (['broadcast', 'kick'])) {
     assert.throws(() => check({ operator, uid: 'ada', value: Buffer.from('1'.repeat(101)) }), {
@@ -83,7 +83,7 @@ test('a value may be as large as allowed and no larger, whatever the operator', 
   }
 })
 
-test('the value is checked, except where it reaches nobody', () => {
+test('the value is checked, except if it is not delivered', () => {
   const broken = { value: Buffer.from('{'), uid: 'ada' }
   for (const operator of /** @type {const} */ (['broadcast', 'user', 'everyone']))
     assert.throws(() => check({ operator, ...broken }), { code: 'bad_value' })
@@ -123,15 +123,15 @@ test('an id has 1 to 256 bytes of UTF-8 and no control characters', () => {
     assert.equal(isId(id), false, String(id))
 })
 
-test('half a surrogate pair is no id: encoded, it would be the same bytes as another one', () => {
+test('half a surrogate pair is not an id: it would be encoded to the same bytes as another one', () => {
   assert.equal(Buffer.from('a\ud800').toString(), Buffer.from('a\ufffd').toString())
   for (const id of ['a\ud800', '\udc00b', '\udc00\ud800']) assert.equal(isId(id), false)
 })
 
-test('publications that must keep their order are of one lane, others of another', () => {
+test('publications that must keep their order share a lane, others do not', () => {
   const lane = (/** @type {Partial<Publication>} */ more) => laneOf(publicationWith({ guid: undefined, ...more }))
   assert.equal(lane({ operator: 'broadcast', guid: 'a' }), lane({ operator: 'broadcast', guid: 'a', uid: 'ada' }))
-  // a user's records, and what ends it
+  // a user's records, and a kick
   assert.equal(lane({ operator: 'user', uid: 'ada' }), lane({ operator: 'kick', uid: 'ada' }))
   assert.equal(lane({ operator: 'user', uid: 'ada' }), lane({ operator: 'revoke', uid: 'ada', guid: 'a' }))
   assert.equal(lane({ operator: 'socket', sid: 's1' }), lane({ operator: 'kick', sid: 's1' }))

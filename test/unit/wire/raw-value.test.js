@@ -5,7 +5,7 @@ import { encode } from '@msgpack/msgpack'
 import { rawValue, rememberPacket } from '../../../src/wire/raw-value.js'
 import { randomValue, seededRandom } from '../../helpers/random.js'
 
-/** What msgpack clients of Socket.IO encode with. @type {{ encode: (value: unknown) => Buffer }} */
+/** Encoder of Socket.IO's msgpack clients. @type {{ encode: (value: unknown) => Buffer }} */
 const notepack = createRequire(createRequire(import.meta.url).resolve('socket.io-msgpack-parser'))('notepack.io')
 
 /** @param {string} packet @returns {string | undefined} */
@@ -15,7 +15,7 @@ function rawOf (packet) {
   return /** @type {string | undefined} */ (rawValue(args[1].data))
 }
 
-test('the data of an event is found in its JSON as it was written', () => {
+test('the data of an event is found unchanged in its JSON', () => {
   for (const [packet, data] of [
     ['2["e",{"data":{"a":1}}]', '{"a":1}'],
     ['2["e",{"guid":"data","data":[],"event":"x"}]', '[]'],
@@ -24,7 +24,7 @@ test('the data of an event is found in its JSON as it was written', () => {
       '[ "\\"]", {"}":"{"} , 1.0e2 ]'
     ],
     ['2["[\\\\",{"a":"\\\\\\"","b":-1e5,"c":null,"data":{"d":"\\\\"}}]', '{"d":"\\\\"}'],
-    // the last one counts, however it is written
+    // the last one counts, in any notation
     ['2["e",{"data":[1],"d\\u0061ta":[2]}]', '[2]'],
     ['2["e",{"data":[1],"data":[2],"dat\\\\a":[3]}]', '[2]'],
     [`2["e",{"data":${'['.repeat(256)}${']'.repeat(256)}}]`, '['.repeat(256) + ']'.repeat(256)]
@@ -32,7 +32,7 @@ test('the data of an event is found in its JSON as it was written', () => {
     assert.equal(rawOf(packet), data, packet)
 })
 
-test('what is nested too deep, no object, or was not remembered is not found', () => {
+test('data that is nested too deep, is not an object, or was not kept is not found', () => {
   assert.equal(rawOf(`2["e",{"data":${'['.repeat(257)}${']'.repeat(257)}}]`), undefined)
   assert.equal(rawOf('2["e",{"data":"text"}]'), undefined)
   for (const packet of [
@@ -48,7 +48,7 @@ test('what is nested too deep, no object, or was not remembered is not found', (
   assert.equal(rawValue(undefined), undefined)
 })
 
-test('whatever a client sends is found, in JSON and in msgpack', () => {
+test('all data of clients is found, in JSON and in msgpack', () => {
   const random = seededRandom(7)
   for (let i = 0; i < 200; i++) {
     const data = [randomValue(random, { depth: 3, others: [true, '"\\', '{"data":[1]}'] })]

@@ -50,10 +50,10 @@ describe('session ids', () => {
     const randoms = Array.from({ length: 64 }, () => next().slice(11))
     assert.ok(fills >= 1)
     assert.equal(new Set(randoms).size, 64, 'no byte is used twice')
-    assert.ok(randoms.every((random) => new Set(random).size === 1), 'no byte is left out')
+    assert.ok(randoms.every((random) => new Set(random).size === 1), 'every byte is used')
   })
 
-  test('use all 64 digits in every random place about equally', () => {
+  test('use all 64 digits at every random position about equally', () => {
     const next = createSessionIds(0)
     const counts = Array.from({ length: 9 }, () => new Map())
     for (let i = 0; i < 20_000; i++) {
@@ -63,12 +63,12 @@ describe('session ids', () => {
     }
     for (const count of counts) {
       assert.equal(count.size, 64)
-      // 312.5 expected each, standard deviation 17.5: eight of them away is a broken generator
+      // 312.5 expected each, standard deviation 17.5: a deviation of eight times that means a broken generator
       for (const times of count.values()) assert.ok(times > 172 && times < 453, `${times} times`)
     }
   })
 
-  test('what is none is recognised', () => {
+  test('invalid ids are recognized', () => {
     for (const wrong of [
       '',
       'abc',

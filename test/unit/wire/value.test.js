@@ -7,7 +7,7 @@ import { randomValue, seededRandom } from '../../helpers/random.js'
 const SEED = Number(process.env.TEST_SEED ?? 20_262)
 const json = (/** @type {string | Buffer} */ text) => checkValue(Buffer.from(text), 'application/json')
 
-test('any JSON text passes, with whatever white space and escapes', () => {
+test('any JSON text passes, with any white space and escapes', () => {
   for (const text of [
     '1',
     '""',
@@ -27,7 +27,7 @@ test('any JSON text passes, with whatever white space and escapes', () => {
   for (let i = 0; i < 300; i++) json(JSON.stringify(randomValue(random), null, i % 3))
 })
 
-test('what is not exactly one JSON text is refused', () => {
+test('input other than exactly one JSON text is refused', () => {
   for (const text of [
     '',
     ' ',
@@ -53,7 +53,7 @@ test('what is not exactly one JSON text is refused', () => {
   }
 })
 
-test('bytes that are not UTF-8 are refused, wherever they stand', () => {
+test('bytes that are not UTF-8 are refused, at any position', () => {
   for (const bytes of [
     [0x22, 0xff, 0x22],
     [0x22, 0xc3, 0x22],
@@ -66,7 +66,7 @@ test('bytes that are not UTF-8 are refused, wherever they stand', () => {
   }
 })
 
-test('JSON may be nested 256 levels deep; brackets in strings are none', () => {
+test('JSON may be nested 256 levels deep; brackets in strings do not count', () => {
   const nested = (/** @type {number} */ levels, open = '[', close = ']') =>
     open.repeat(levels) + '1' + close.repeat(levels)
   json(nested(256))
@@ -97,7 +97,7 @@ test('JSON texts with bytes changed at random are refused by an error of the tab
   }
 })
 
-test('msgpack that a client of the other codec could not be given is refused', () => {
+test('msgpack that cannot be converted for a JSON client is refused', () => {
   const check = (/** @type {number[]} */ ...bytes) => checkValue(Buffer.from(bytes), 'application/msgpack')
   check(0x81, 0xa1, 0x61, 1)
   for (const bytes of [

@@ -4,7 +4,7 @@ import { createTakenNumbers } from '../../../src/workers/taken-numbers.js'
 import { MAX_WORKERS } from '../../../src/wire/session-id.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 
-test('numbers that clients make up cost Redis one question in a tenth of a second, and a new worker is found after that', async () => {
+test('invented numbers of clients cost one Redis request per 0.1 s, after which a new worker is found', async () => {
   const clock = manualClock()
   let numbers = ['7', '1023']
   let asked = 0
@@ -31,7 +31,7 @@ test('numbers that clients make up cost Redis one question in a tenth of a secon
   assert.deepEqual([await found(), asked], [[8], 2])
 })
 
-test('while Redis is away that is said to all who ask, and it is asked again', async () => {
+test('while Redis is unavailable all requests fail, and later ones try again', async () => {
   const clock = manualClock()
   let away = true
   const taken = createTakenNumbers({

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fetchResponses } from '../../../../src/kafka/kafkajs/fetch-protocol.js'
 import { createBudget } from '../../../../src/kafka/codecs/budget.js'
 
-/** A decompression that the test ends. */
+/** A decompression that the test completes. */
 function manual () {
   const calls = { count: 0, resolve: (/** @type {Buffer} */ _plain) => {}, reject: (/** @type {Error} */ _error) => {} }
   return {
@@ -20,7 +20,7 @@ function manual () {
 /** @param {string} text */
 const batch = (text) => Buffer.from(text)
 
-test('a batch that takes long is left for the next response, which finds it done', async () => {
+test('a slow batch is left for the next response, by which it is done', async () => {
   const { calls, decompress } = manual()
   assert.equal(await createBudget(1).decompress(decompress, batch('slow')), undefined)
   assert.equal(await createBudget(1).decompress(decompress, batch('slow')), undefined)
@@ -29,7 +29,7 @@ test('a batch that takes long is left for the next response, which finds it done
   assert.equal(calls.count, 1)
 })
 
-test('so is its error, and then it is tried again', async () => {
+test('the error of a slow batch is left for the next response too, after which it is retried', async () => {
   const { calls, decompress } = manual()
   assert.equal(await createBudget(1).decompress(decompress, batch('bad')), undefined)
   calls.reject(new Error('corrupt'))
@@ -40,7 +40,7 @@ test('so is its error, and then it is tried again', async () => {
   await createBudget(1).decompress(decompress, batch('bad'))
 })
 
-test('all batches of a response share its time, and one that is ready needs none', async () => {
+test('all batches of a response share its time limit, and finished ones need none', async () => {
   const { calls, decompress } = manual()
   const budget = createBudget(20)
   const names = ['a', 'b', 'c']
@@ -49,7 +49,7 @@ test('all batches of a response share its time, and one that is ready needs none
   assert.equal(calls.count, 3)
 })
 
-test('no more than 16 are under way at once; others are not begun', async () => {
+test('at most 16 run at once; others are not started', async () => {
   const budget = createBudget(0)
   /** @type {ReturnType<typeof manual>[]} */
   const all = []
@@ -59,12 +59,12 @@ test('no more than 16 are under way at once; others are not begun', async () => 
     assert.equal(await budget.decompress(one.decompress, batch(`many ${i}`)), undefined)
   }
   const begun = all.filter(({ calls }) => calls.count === 1)
-  assert.ok(begun.length <= 16 && begun.length >= 13, `${begun.length}, besides those of the test before`)
+  assert.ok(begun.length <= 16 && begun.length >= 13, `${begun.length}, besides those of the previous test`)
   begun.forEach(({ calls }) => calls.resolve(Buffer.alloc(0)))
   await Promise.all(all.map(({ decompress }, i) => createBudget(0).decompress(decompress, batch(`many ${i}`))))
 })
 
-test('a partition whose batch is not ready is not in the response, and the others are', async () => {
+test('a response leaves out partitions whose batch is not ready, and has the others', async () => {
   const partition = (/** @type {number} */ number, /** @type {string} */ records) => {
     const bytes = Buffer.alloc(42 + records.length)
     bytes.writeInt32BE(number, 0)

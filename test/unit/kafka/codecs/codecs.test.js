@@ -25,7 +25,7 @@ const snappy = Buffer.from(SNAPPY, 'base64')
 const lz4 = Buffer.from(LZ4, 'base64')
 const zstd = Buffer.from(ZSTD, 'base64')
 
-/** @param {Buffer[]} blocks as snappy-java frames them */
+/** @param {Buffer[]} blocks framed as by snappy-java */
 const xerial = (...blocks) => Buffer.concat([
   Buffer.from('82534e41505059000000000100000001', 'hex'),
   ...blocks.flatMap((block) => [int32(block.length), block])
@@ -57,7 +57,7 @@ for (const [name, decompress, sample] of SAMPLES) {
       assert.equal((await decompress(sample)).toString(), TEXT)
     })
 
-    test('ends with an error where it is cut off', async () => {
+    test('ends with an error when it is truncated', async () => {
       for (let length = 0; length < sample.length; length += 7) {
         const result = await decompress(sample.subarray(0, length)).catch((error) => error)
         assert.ok(
@@ -88,7 +88,7 @@ test('several snappy blocks and several lz4 frames are one value', async () => {
   assert.equal((await DECOMPRESS.lz4(Buffer.concat([lz4, lz4]))).toString(), TEXT + TEXT)
 })
 
-test('lz4 reads blocks that are stored as they are, blocks that look back, and skips frames of others', async () => {
+test('lz4 reads uncompressed blocks and blocks that look back, and skips other frames', async () => {
   const frame = (/** @type {number} */ flags, /** @type {string[]} */ ...blocks) =>
     Buffer.from(`04224d18${flags.toString(16)}4000${blocks.join('')}00000000`, 'hex')
   const stored = '03000080' + '616263' // "abc"
@@ -118,7 +118,7 @@ describe('a bomb', () => {
   test('in snappy is refused by its declared length', () =>
     small(DECOMPRESS.snappy(Buffer.from('ffffffff0f' + 'fe0100'.repeat(10), 'hex'), LIMIT)))
   test('in lz4 is refused', () => {
-    // one literal, then a match whose length goes on and on
+    // one literal, then a match with an endless length
     const block = Buffer.concat([
       Buffer.from('1f61', 'hex'),
       Buffer.from('0100', 'hex'),
@@ -132,7 +132,7 @@ describe('a bomb', () => {
       DECOMPRESS.lz4(Buffer.concat([Buffer.from('04224d18604000', 'hex'), size, block, Buffer.alloc(4)]), LIMIT)
     )
   })
-  test('in zstd is refused, be it in its blocks or its window', async () => {
+  test('in zstd is refused, in its blocks and in its window', async () => {
     // a frame without a size: window 1 MB, 1,000 blocks of 128 KB that repeat one byte, the last one marked
     const block = (/** @type {boolean} */ last) =>
       Buffer.from([
@@ -155,11 +155,11 @@ describe('a bomb', () => {
   })
 })
 
-describe('zstd in JavaScript has a bound for its work', () => {
+describe('zstd in JavaScript has a work limit', () => {
   const { user } = process.cpuUsage()
   const cpu = () => (process.cpuUsage().user - user) / 1e6
 
-  test('thousands of empty frames are refused before the first window is made', () => {
+  test('thousands of empty frames are refused before the first window is allocated', () => {
     const frame = (/** @type {string} */ window) => Buffer.from(`28b52ffd00${window}010000`, 'hex')
     const before = cpu()
     assert.throws(
@@ -182,7 +182,7 @@ describe('zstd in JavaScript has a bound for its work', () => {
   /** One block of 32,038 sequences that repeat 65,539 bytes each: seconds to minutes. */
   const slow = Buffer.from('28b52ffd00807d0000' + '00fd2654000034' + '0102030405060780', 'hex')
 
-  test('a few bytes that would take minutes end with the time limit, and later batches do not wait for them', async () => {
+  test('a few bytes that would take minutes end at the time limit, and do not delay later batches', async () => {
     const decompress = createZstdThreads({ timeout: 1000 })
     /** @type {string[]} */
     const ended = []
@@ -194,7 +194,7 @@ describe('zstd in JavaScript has a bound for its work', () => {
     assert.equal((await decompress(zstd, 2 ** 26)).toString(), TEXT)
   })
 
-  test('where all threads are busy with such bytes, others wait no longer than the time limit', async () => {
+  test('when all threads are busy with such bytes, others wait no longer than the time limit', async () => {
     const decompress = createZstdThreads({ timeout: 1000, threads: 1 })
     const refused = assert.rejects(decompress(slow, 2 ** 26), /longer than 1000 ms/)
     assert.equal((await decompress(zstd, 2 ** 26)).toString(), TEXT)

@@ -20,7 +20,7 @@ test('an unreachable Kafka is reported with its address and the cause, at any lo
   })
   const ended = assert.rejects(kafka.producer().connect())
   await waitFor(() => told.length > 0)
-  settings.brokers.length = 0 // without brokers kafkajs tries no longer
+  settings.brokers.length = 0 // without brokers kafkajs stops retrying
   await ended
   assert.deepEqual(
     [...new Set(told)],

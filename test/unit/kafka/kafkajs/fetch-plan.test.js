@@ -112,7 +112,7 @@ function openGroup ({ answer = () => [] } = {}) {
   return { group, seen, connection, fetch: () => /** @type {Promise<any[]>} */ (fetch.call(group, 1)) }
 }
 
-test('the first fetch is that of kafkajs, and the next ones request the same partitions', async () => {
+test('the first fetch is kafkajs\'s own, and the next ones request the same partitions', async () => {
   const { seen, fetch } = openGroup()
   await fetch()
   assert.deepEqual([seen.stock, seen.asked.length], [1, 0])
@@ -125,7 +125,7 @@ test('the first fetch is that of kafkajs, and the next ones request the same par
     assert.ok(text.includes(part), text)
 })
 
-describe('kafkajs fetches where', () => {
+describe('kafkajs fetches by itself when', () => {
   /** @type {Record<string, (group: any, connection: any) => void>} */
   const changes = {
     'metadata is new': ({ cluster }) => {
@@ -134,7 +134,7 @@ describe('kafkajs fetches where', () => {
     'metadata is too old': ({ cluster }) => {
       cluster.brokerPool.metadataExpireAt = Date.now() - 1
     },
-    'the group has given it other partitions': ({ subscriptionState }) => {
+    'the group has assigned other partitions': ({ subscriptionState }) => {
       subscriptionState.assignedPartitionsByTopic = { [TOPIC]: { topic: TOPIC, partitions: [0] } }
     },
     'it has joined its group again': (group) => {
@@ -143,10 +143,10 @@ describe('kafkajs fetches where', () => {
     'a partition is paused': ({ subscriptionState }) => {
       subscriptionState.subscriptionStatesByTopic[TOPIC] = { paused: new Set([1]), pauseAll: false }
     },
-    'a partition is to be read from elsewhere': ({ seekOffset }) => {
+    'a partition has a new position': ({ seekOffset }) => {
       seekOffset.set('["documents",0]', '0')
     },
-    'an offset has to be asked for': ({ offsetManager }) => {
+    'an offset has to be requested': ({ offsetManager }) => {
       delete offsetManager.committed[TOPIC][1]
     },
     'another replica is nearer': (group) => {
@@ -186,7 +186,7 @@ test('a batch equals that of kafkajs', async () => {
   assert.deepEqual([own.messages.length, own.lastOffset()], [2, '5'])
 })
 
-test('records before the requested offset are left out', async () => {
+test('records before the requested offset are skipped', async () => {
   const { fetch } = openGroup({
     answer: () => [partitionOf({ messages: [messageOf('1'), messageOf('2'), messageOf('3')] })]
   })
@@ -195,7 +195,7 @@ test('records before the requested offset are left out', async () => {
   assert.deepEqual(messages.map((/** @type {{ offset: string }} */ { offset }) => offset), ['3'])
 })
 
-test('a partition that was paused, or is to be read from elsewhere, while its records were on their way has none', async () => {
+test('a partition that was paused, or got a new position, while its records were in flight has none', async () => {
   const { group, fetch } = openGroup({
     answer: () => {
       group.subscriptionState.subscriptionStatesByTopic[TOPIC] = { paused: new Set([0]), pauseAll: false }
@@ -209,7 +209,7 @@ test('a partition that was paused, or is to be read from elsewhere, while its re
   )
 })
 
-test('a fetch that fails is for kafkajs to recover from, and the next one is its own', async () => {
+test('kafkajs recovers from a failed fetch, and the next one is its own', async () => {
   const { seen, fetch } = openGroup({ answer: () => { throw new Error('the broker is gone') } })
   await fetch()
   assert.deepEqual(await fetch(), [])

@@ -22,7 +22,7 @@ const ASKED = {
   rackId: ''
 }
 
-test('a request is that of kafkajs, byte by byte', async () => {
+test('a request equals that of kafkajs, byte by byte', async () => {
   const offsets = [0, 4711, 2 ** 32 + 5, 2 ** 45]
   const order = [2, 3, 0, 1]
   const { partitions, topic, maxBytesPerPartition, clientId, ...rest } = ASKED
@@ -65,7 +65,7 @@ const responseOf = (samples) => new Encoder().writeInt32(15).writeInt16(0).write
 
 const decode = fetchResponses(async (payload, at, end) => /** @type {any} */ (payload.subarray(at + 4, end).toString()))
 
-test('a response is read as kafkajs reads it, but for partitions that have nothing to say', async () => {
+test('a response is read as kafkajs reads it, except for partitions without content', async () => {
   const samples = [
     { partition: 3, high: '12' },
     { partition: 1, high: '9007199254740993', aborted: [['4294967296', '5'], ['-1', '6']] },

@@ -57,7 +57,7 @@ function compressed (batch, codec, compress) {
   return whole
 }
 
-/** @param {any[]} messages what matters of them, with headers as text */
+/** @param {any[]} messages reduced to their relevant fields, with headers as text */
 const plain = (messages) =>
   messages.map(({ offset, timestamp, key, value, headers, isControlRecord, batchContext, attributes, magicByte }) => ({
     offset, timestamp, key, value, isControlRecord, attributes, magicByte,
@@ -91,7 +91,7 @@ describe('record batches are read as kafkajs reads them', () => {
     assert.deepEqual(plain(await readRecordBatches(bytes)), plain(await stock(new Decoder(whole))))
   })
 
-  test('with the epoch of the leader that wrote each batch, which kafkajs passes over', async () => {
+  test('with the epoch of the leader that wrote each batch, which kafkajs ignores', async () => {
     const epochs = [0, 7, 2 ** 31 - 1, -1]
     const batches = await Promise.all(epochs.map(async (epoch) => {
       const batch = Buffer.from(await batchOf(SAMPLES.slice(0, 1)))
@@ -106,7 +106,7 @@ describe('record batches are read as kafkajs reads them', () => {
     ])
   })
 
-  test('the last one cut off', async () => {
+  test('with a truncated last one', async () => {
     const bytes = Buffer.concat([await batchOf(SAMPLES), await batchOf(SAMPLES, { firstOffset: 4 })])
     for (const length of [bytes.length - 1, bytes.length / 2 + 70, bytes.length / 2 + 20]) {
       assert.equal((await readRecordBatches(bytes.subarray(0, length))).length, SAMPLES.length)
@@ -129,7 +129,7 @@ describe('record batches are read as kafkajs reads them', () => {
   })
 })
 
-test('compressed batches that become too much at once are left for the next time, but never all of them', async () => {
+test('compressed batches above the limit are left for the next call, but never all of them', async () => {
   const batch = compressed(await batchOf([{ value: Buffer.alloc(MAX_BYTES - 1000) }]), 1, (records) =>
     zlib.gzipSync(records)
   )
@@ -145,7 +145,7 @@ test('compressed batches that become too much at once are left for the next time
   assert.deepEqual(
     (await readRecordBatches(Buffer.concat([empty, empty, batches[2]]))).map(({ offset }) => offset),
     ['2'],
-    'nothing of those before it is kept'
+    'memory of earlier ones is released'
   )
 })
 
@@ -155,7 +155,7 @@ describe('headers', () => {
     assert.deepEqual({ ...headers }, {})
   })
 
-  test('of one name take a time that grows with how many there are', async () => {
+  test('of one name take time in proportion to their number', async () => {
     const values = Array.from({ length: 20_000 }, () => 'v')
     const batch = await batchOf([{ value: '', headers: { twice: values } }])
     const begin = process.cpuUsage()
@@ -165,7 +165,7 @@ describe('headers', () => {
     assert.ok(user + system < 1_000_000, `${user + system} us`)
   })
 
-  test('no name of a header is special', async () => {
+  test('header names are never special', async () => {
     const [message] = await readRecordBatches(
       await batchOf([{ value: '', headers: { constructor: 'a', toString: 'b', ['__proto__']: 'c' } }])
     )
@@ -191,7 +191,7 @@ async function withNullHeader () {
   return batch
 }
 
-describe('a batch that cannot be read is one message in its place', () => {
+describe('a batch that cannot be read is replaced by one message', () => {
   /** @param {Buffer} bad @param {RegExp} reason @param {number} records */
   async function between (bad, reason, records) {
     const bytes = Buffer.concat([await batchOf(SAMPLES), bad, await batchOf(SAMPLES, { firstOffset: 4 + records })])
@@ -224,7 +224,7 @@ describe('a batch that cannot be read is one message in its place', () => {
     await between(bomb, /gzip: it decompresses to more than 67108864 bytes/, 4)
   })
 
-  test('when a record is not as long as it says', async () => {
+  test('when a record has a wrong length', async () => {
     const batch = await batchOf([{ value: 'v' }], { firstOffset: 4 })
     for (const [at, value] of [[61, 100], [61, 4], [65, 126], [68, 200]]) {
       const corrupt = Buffer.from(batch)
@@ -246,7 +246,7 @@ test('a batch of more records than a call can have arguments is read', async () 
   assert.equal((await readRecordBatches(await batchOf(samples))).length, samples.length)
 })
 
-test('bytes that are no batch are an error: the beginning of the next one is unknown', async () => {
+test('bytes other than a batch are an error: the start of the next one is unknown', async () => {
   const bytes = Buffer.concat([await batchOf(SAMPLES), Buffer.alloc(100)])
   await assert.rejects(readRecordBatches(bytes), /no valid header/)
 })

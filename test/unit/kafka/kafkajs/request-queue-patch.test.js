@@ -5,7 +5,7 @@ import { applyPatch } from '../../../../src/kafka/kafkajs/request-queue-patch.js
 
 const load = createRequire(import.meta.url)
 
-/** @returns {any} the class as it comes, not shared with other tests */
+/** @returns {any} an unpatched class, not shared with other tests */
 function freshRequestQueue () {
   const path = load.resolve('kafkajs/src/network/requestQueue')
   delete load.cache[path]
@@ -37,7 +37,7 @@ const push = (queue, correlationId, sendRequest) =>
     requestTimeout: null
   })
 
-test('an idle queue sets no timer, where the stock one sets one each millisecond', (t) => {
+test('an idle queue sets no timer, while the stock one sets one each millisecond', (t) => {
   const timers = () => {
     const set = mock.method(globalThis, 'setTimeout')
     try {
@@ -59,7 +59,7 @@ test('an idle queue sets no timer, where the stock one sets one each millisecond
   assert.equal(timers(), 0)
 })
 
-test('a throttled request is sent when the throttling ends', async () => {
+test('a throttled request is sent when throttling ends', async () => {
   const RequestQueue = freshRequestQueue()
   applyPatch(RequestQueue)
   const queue = queueOf(RequestQueue)
@@ -70,7 +70,7 @@ test('a throttled request is sent when the throttling ends', async () => {
   assert.ok(waited >= 115, `sent after ${waited} ms`)
 })
 
-test('a request beyond the limit of those in flight is sent when one is answered', () => {
+test('a request above the in-flight limit is sent when another one is answered', () => {
   const RequestQueue = freshRequestQueue()
   applyPatch(RequestQueue)
   const queue = queueOf(RequestQueue, { maxInFlightRequests: 1 })
@@ -103,7 +103,7 @@ test('a request that is not answered times out', async () => {
   assert.equal(error.name, 'KafkaJSRequestTimeoutError')
 })
 
-test('a queue that works differently is left as it is', () => {
+test('a queue that works differently is not patched', () => {
   class Other {
     /** @type {unknown[]} */
     pending = []
