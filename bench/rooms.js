@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * What an emit to a room costs: `npm run bench:rooms`, two minutes.
+ * Cost of an emit to a room: `npm run bench:rooms`, two minutes.
  */
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
@@ -23,16 +23,16 @@ const options = readOptions(
     workers: { type: 'string', default: '2' },
     save: { type: 'boolean', default: true }
   },
-  `What an emit to a room costs: inkcast and the baseline run the same handlers, in turn
+  `Cost of an emit to a room: inkcast and the baseline run the same handlers, alternating
 
   node bench/rooms.js [options]
 
   --rounds N    rounds per system (3)
   --members N   members of the room, on all workers (100)
-  --emits N     emits that are measured (2000)
+  --emits N     measured emits (2000)
   --rate N      emits per second (200)
   --workers N   workers (2)
-  --no-save     keep no results`
+  --no-save     save no results`
 )
 const [members, emits, perSecond, workers] = [options.members, options.emits, options.rate, options.workers].map(Number)
 const secret = randomBytes(32).toString('hex')
@@ -74,7 +74,7 @@ const table = markdownTable(
 const page = `# Rooms, ${where.date.slice(0, 10)}
 
 An emit to a room of ${members} members on ${workers} workers, ${perSecond} a second, 230 bytes each; CPU of all server
-processes. inkcast takes ${ratio} of the baseline.
+processes. inkcast uses ${ratio} of the baseline.
 
 ${table}
 
@@ -82,4 +82,4 @@ ${table}
 before the run. ${Object.entries(where.versions).map(([name, version]) => `${name} ${version}`).join(', ')}.
 `
 console.log(`\n${page}`)
-if (options.save) console.log(`kept in ${saveResults('rooms', { ...where, options, rounds }, () => page).join(' and ')}`)
+if (options.save) console.log(`saved to ${saveResults('rooms', { ...where, options, rounds }, () => page).join(' and ')}`)

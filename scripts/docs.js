@@ -121,7 +121,7 @@ function hooks () {
   return page('Private parts', 'src/common/hooks.js', [
     'Every private part of a library or of Node that inkcast uses. Versions are checked at the start of each process: with another version of a package its optional parts are off, and the log says so. ' +
     'Those of Socket.IO, Engine.IO, ws and their parsers and adapter meet in one connection and are switched together; the self-test at the start tries them with real clients, and switches them off if one fails. ' +
-    'Parts of Node are tried or looked for where they are used, whatever its version. `PRIVATE_HOOKS=false` ([configuration](configuration.md)) turns off all optional parts. ' +
+    'Parts of Node are checked where they are used, for any version of it. `PRIVATE_HOOKS=false` ([configuration](configuration.md)) turns off all optional parts. ' +
     'Without them behavior is the same, with more CPU and memory.',
     ...[...packages].map(([name, version]) =>
       [

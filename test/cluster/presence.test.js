@@ -65,7 +65,7 @@ test(
     closed.disconnect()
     await waitFor(() => told.some(({ left }) => left.includes(closedId)), {
       timeout: 20_000,
-      message: 'the tab to be gone'
+      message: 'the tab to leave'
     })
     assert.equal(told.at(-1).count, clients.length - 1)
 

@@ -89,8 +89,8 @@ describe('redis cluster', () => {
     )
   )
 
-  test('the old master comes back as a replica', { timeout: TIMEOUT }, () =>
-    scene.fault('Redis Cluster: the old master comes back as a replica', async () => {
+  test('the old master returns as a replica', { timeout: TIMEOUT }, () =>
+    scene.fault('Redis Cluster: the old master returns as a replica', async () => {
       await nodes.nodes[0].restart()
       await waitFor(async () => /role:slave[^]*master_link_status:up/.test(await clients[0].info('replication')), {
         timeout: 60_000,

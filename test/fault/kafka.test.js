@@ -48,7 +48,7 @@ describe('kafka', () => {
         await admin.deleteTopics({ topics: [TOPIC] })
         await waitFor(async () => !(await admin.listTopics()).includes(TOPIC), {
           timeout: 20_000,
-          message: 'the topic to be gone'
+          message: 'the topic to be deleted'
         })
         await waitFor(
           async () =>

@@ -70,7 +70,7 @@ function adminOf (url) {
 /** In every other round the workers are killed as well. @param {number} round */
 const workersToo = (round) => round % 2 === 1
 
-describe('a Redis that comes back without its last writes', () => {
+describe('a Redis that returns without its last writes', () => {
   test('power loss', { timeout: TIMEOUT }, async () => {
     const server = await startRedis({
       args: ['--appendonly', 'yes', '--appendfsync', 'everysec', '--auto-aof-rewrite-percentage', '0']

@@ -169,7 +169,7 @@ describe('every event of a client', () => {
   })
 })
 
-describe('what clients send', () => {
+describe('data of clients', () => {
   test('reaches the other codec unchanged, with the event and the sender', async () => {
     const values = [
       null,

@@ -19,7 +19,7 @@ async function setUp ({ maxMembers = 500 } = {}) {
     clock: {
       now: () => 1e12 + time,
       monotonic: () => time,
-      sleep: () => Promise.reject(new Error('nobody sleeps here'))
+      sleep: () => Promise.reject(new Error('this clock does not sleep'))
     }
   })
   /** @param {number} workerNumber */
