@@ -11,7 +11,7 @@ import { createPeerListener } from './peers/peer-listener.js'
 import { testHooks } from './rehearsal/self-test.js'
 import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
-import { createStrays } from './peers/misrouted-requests.js'
+import { createMisroutedRequests } from './peers/misrouted-requests.js'
 import { QUICK, THOROUGH, warmUp } from './rehearsal/warm-up.js'
 import { createLoopbackUplink } from './uplink/loopback.js'
 import { createKafkajs } from './kafka/kafkajs/driver.js'
@@ -90,7 +90,7 @@ async function composeGateway ({
   })
   const cleanUp = createCleaning({ store: sessionStore, uplink, log, clock })
   const taken = createTakenNumbers({ redis, clock })
-  const strays = createStrays({
+  const misrouted = createMisroutedRequests({
     workerNumber: lease.number,
     secret: () => lease.secrets[0],
     findRoute: async (number) => {
@@ -108,7 +108,7 @@ async function composeGateway ({
     log,
     clock
   })
-  lifecycle.onStop('strays', () => strays.stop())
+  lifecycle.onStop('misrouted requests', () => misrouted.stop())
 
   const authenticator = await lifecycle.start(
     'authenticator',
@@ -128,7 +128,7 @@ async function composeGateway ({
     extensions: createExtensions({ config, services: { ...parts, sessionStore, metrics, log, clock } }),
     newId: createSessionIds(lease.number),
     hooked,
-    strays,
+    misrouted,
     fallback: config.production
       ? undefined
       : createDemo({

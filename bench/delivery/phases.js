@@ -55,7 +55,7 @@ const DOCUMENTS_BASE = 700_000
 const WORKERS = new Set(['gateway', 'worker'])
 
 /**
- * @param {import('./systems.js').Entry} entry
+ * @param {import('./systems.js').SystemUnderTest} entry
  * @param {PhaseName[]} phases
  * @param {Scale} scale
  * @param {string[]} nodeArgs for every process of the system
@@ -196,7 +196,7 @@ async function join (session, membership) {
 /**
  * Measures the memory of idle connections, all on one worker of a system that has just started.
  *
- * @param {import('./systems.js').Entry} entry
+ * @param {import('./systems.js').SystemUnderTest} entry
  * @param {Scale} scale
  * @param {string[]} nodeArgs
  * @param {OnPhase} onPhase

@@ -58,7 +58,7 @@ const WARM = { wanted: 3, tries: 20 }
 const NOBODYS = { base: 900_000, documents: 90 }
 
 /**
- * @param {import('./systems.js').Entry} entry
+ * @param {import('./systems.js').SystemUnderTest} entry
  * @param {object} options
  * @param {number} options.workers
  * @param {number} options.connections maximum

@@ -11,7 +11,7 @@ import { startInkcast } from '../systems/inkcast.js'
 export const PHASES = ['connect', 'burst', 'single', 'steady', 'idle', 'members', 'documents', 'memory']
 
 /**
- * @typedef {object} Entry
+ * @typedef {object} SystemUnderTest
  * @property {import('../systems/system.js').StartSystem} start
  * @property {'websocket' | 'bare'} clients
  * @property {boolean} services whether it gets Redis and Kafka
@@ -19,7 +19,7 @@ export const PHASES = ['connect', 'burst', 'single', 'steady', 'idle', 'members'
  * @property {() => string | null} [missing] reason why it can't run here
  */
 
-/** @type {Record<string, Entry>} */
+/** @type {Record<string, SystemUnderTest>} */
 export const SYSTEMS = {
   inkcast: { start: startInkcast, clients: 'websocket', services: true, phases: PHASES },
   baseline: { start: startBaseline, clients: 'websocket', services: true, phases: PHASES },

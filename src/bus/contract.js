@@ -19,7 +19,7 @@ import { laneOf } from '../wire/publication.js'
  * key that the log has seen within `ttl` also makes an entry a duplicate, with or without an origin. Ephemeral
  * publications and publications without a document have no log and are not deduplicated.
  *
- * @typedef {object} Entry
+ * @typedef {object} PublishEntry
  * @property {Publication} publication
  * @property {import('./origin.js').Origin} [origin] for a Kafka record: its partition, leader epoch and offset. The
  *   number of sources of a document is the number of partitions that its key was in; the log remembers each
@@ -73,18 +73,18 @@ import { laneOf } from '../wire/publication.js'
  * @property {(handlers?: BusHandlers) => Promise<void>} start resolves when publications reach this process; without
  *   handlers the bus only publishes
  * @property {() => Promise<void>} stop
- * @property {(entries: Entry[]) => Promise<Published[]>} publish entries must all be of one lane (`laneOf`, otherwise a
- *   TypeError); they are appended and delivered in their order, and a later one never without the earlier ones. Two
- *   calls keep their order if the second one starts after the first one has resolved. Rejects with a retryable
- *   InkcastError: `unavailable` if nothing was published, `timeout` if the outcome is unknown (retry with the same
- *   entries: the log takes entries with an origin once, others possibly twice), `internal` if the backend refused the
- *   entries. Takes 3 s at most when the backend hangs. A kick or revoke is published when each worker concerned has it,
- *   except workers known to have ended; `unavailable` if a worker does not listen for 2.5 s: it carries the order out
+ * @property {(entries: PublishEntry[]) => Promise<Published[]>} publish entries must all be of one lane (`laneOf`,
+ *   otherwise a TypeError); they are appended and delivered in their order, and a later one never without the
+ *   earlier ones. Two calls keep their order if the second one starts after the first one has resolved. Rejects with a
+ *   retryable InkcastError: `unavailable` if nothing was published, `timeout` if the outcome is unknown (retry with the
+ *   same entries: the log takes entries with an origin once, others possibly twice), `internal` if the backend refused
+ *   the entries. Takes 3 s at most when the backend hangs. A kick or revoke is published when each worker concerned has
+ *   it, except workers known to have ended; `unavailable` if a worker does not listen for 2.5 s: it carries the order out
  *   when it listens again
  * @property {(guid: string) => Promise<Position>} subscribe resolves as soon as records of the document are delivered
  *   live, with the end of its log (read after the subscription, so there is no gap between them). A document without a
  *   log gets one. Subscriptions are a set, not a count. Of `subscribe` and `unsubscribe` the last call decides,
- *   whatever the order of the replies; an earlier call may reject with `unavailable`. A rejected call has no effect
+ *   regardless of the order of replies; an earlier call may reject with `unavailable`. A rejected call has no effect
  * @property {(guid: string) => Promise<void>} unsubscribe ends delivery of the document's records with the call
  * @property {(guid: string, since: Position, limit: number) => Promise<History>} history
  * @property {(guids: string[]) => Promise<(Position | null | undefined)[]>} positions ends of logs, in one round trip
@@ -111,7 +111,7 @@ export const IDEMPOTENCY = Object.freeze({ ttl: 900, keys: 10_000 })
 /**
  * Checks that a batch has one target: a bus keeps the order within a lane only.
  *
- * @param {Entry[]} entries at least one
+ * @param {PublishEntry[]} entries at least one
  * @returns {Publication} the first one: its target is the target of all
  * @throws {TypeError} entries of several lanes, a mistake of the caller
  */

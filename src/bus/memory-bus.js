@@ -14,7 +14,7 @@ import { orderName, Orders } from './orders.js'
  *
  * @typedef {import('./contract.js').Bus} Bus
  * @typedef {import('./contract.js').BusHandlers} BusHandlers
- * @typedef {import('./contract.js').Entry} Entry
+ * @typedef {import('./contract.js').PublishEntry} PublishEntry
  * @typedef {import('./contract.js').Published} Published
  *
  * @typedef {object} Attached
@@ -144,7 +144,7 @@ export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = syst
     if (!running) throw new InkcastError('unavailable', 'the bus is stopped')
   }
 
-  /** @param {Entry} entry @returns {Published} */
+  /** @param {PublishEntry} entry @returns {Published} */
   function toDocument (entry) {
     const { publication } = entry
     const guid = /** @type {string} */ (publication.guid)
@@ -157,7 +157,7 @@ export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = syst
     return { position, duplicate: record === null }
   }
 
-  /** @param {Entry} entry @returns {Published} */
+  /** @param {PublishEntry} entry @returns {Published} */
   function toWorkers ({ publication }) {
     const { operator, uid, sid } = publication
     const now = clock.now()

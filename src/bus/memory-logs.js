@@ -7,7 +7,7 @@ import { isCovered } from './origin.js'
  * seconds after the last one. The position of a document outlives its records.
  *
  * @typedef {import('./contract.js').BusRecord} BusRecord
- * @typedef {import('./contract.js').Entry} Entry
+ * @typedef {import('./contract.js').PublishEntry} PublishEntry
  * @typedef {import('../wire/position.js').Position} Position
  *
  * @typedef {object} DocumentLog
@@ -90,7 +90,7 @@ export function createMemoryLogs ({
   return {
     /**
      * @param {string} guid
-     * @param {Entry} entry
+     * @param {PublishEntry} entry
      * @returns {{ position: Position, record: BusRecord | null }} null for a duplicate
      */
     append (guid, { publication, origin }) {

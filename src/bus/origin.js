@@ -4,8 +4,8 @@
  * @typedef {object} Origin for a Kafka record: its partition, leader epoch and offset
  * @property {string} source
  * @property {number} sequence
- * @property {number} [epoch] of the leader that wrote it (KIP-101). A later epoch is newer whatever its sequence: a
- *   partition that lost its end assigns the same offsets to other records. If either epoch is unknown, the sequence
+ * @property {number} [epoch] of the leader that wrote it (KIP-101). A later epoch is newer regardless of its sequence:
+ *   a partition that lost its end assigns the same offsets to other records. If either epoch is unknown, the sequence
  *   alone decides
  * @property {string} [healed] the generation of Redis (decision 0094) for which ingest re-reads the source, from the
  *   first record that Redis may have lost; '': unknown, then publishing may fail and `isUnhealed` tells why. undefined:

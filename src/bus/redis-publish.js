@@ -15,10 +15,10 @@ import { encodeDirect } from './redis-payload.js'
 /**
  * The publishing half of the Redis bus.
  *
- * @typedef {import('./contract.js').Entry} Entry
+ * @typedef {import('./contract.js').PublishEntry} PublishEntry
  * @typedef {import('./contract.js').Published} Published
  *
- * @typedef {{ entry: Entry, envelope: Buffer }} Encoded
+ * @typedef {{ entry: PublishEntry, envelope: Buffer }} Encoded
  */
 
 /** Maximum size of one call: a script blocks Redis for all other clients, so a long batch is split. */
@@ -119,7 +119,7 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
   }
 
   /**
-   * @param {Entry[]} entries of one lane
+   * @param {PublishEntry[]} entries of one lane
    * @returns {Promise<Published[]>}
    */
   return async function publish (entries) {

@@ -13,7 +13,7 @@ const CONNECTION = [
 ]
 
 /**
- * Packages whose version is checked, with the checked one. Node's parts are tested where they are used, whatever its
+ * Packages whose version is checked, with the checked one. Node's parts are tested where they are used, in every
  * version; socket.io-client is installed elsewhere.
  */
 const CHECKED = new Map(

@@ -19,7 +19,7 @@ const METHODS = ['GET', 'POST', 'OPTIONS']
  * Passes requests on to the workers that own their sessions. False: no worker owns the session.
  *
  * @typedef {object} MisroutedRequests
- * @property {(sid: string | undefined) => boolean} isStray whether another worker owns the session
+ * @property {(sid: string | undefined) => boolean} isMisrouted whether another worker owns the session
  * @property {(sid: string, req: any, res: any) => Promise<boolean>} request
  * @property {(sid: string, req: any, socket: any, head: Buffer) => Promise<boolean>} upgrade
  */
@@ -51,10 +51,11 @@ export class Engine extends EngineServer {
    * @param {(session: any, frames: number) => void} options.onFrames called for received frames that are not
    *   packets: WebSocket pings, pongs and fragments
    * @param {(session: any) => void} options.onEnded called when a session has ended; may be called again
-   * @param {MisroutedRequests} [options.strays] absent with one worker
+   * @param {MisroutedRequests} [options.misrouted] absent with one worker
    */
   constructor ({
-    newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, inputLimits, onFrames, onEnded, strays
+    newSessionId, origins, maxBytes, heartbeat, compress, hooked, handshakeLimit, inputLimits, onFrames, onEnded,
+    misrouted
   }) {
     super({
       pingInterval: heartbeat.max,
@@ -97,7 +98,7 @@ export class Engine extends EngineServer {
     this.inputLimits = inputLimits
     this.onFrames = onFrames
     this.onEnded = onEnded
-    this.strays = strays
+    this.misrouted = misrouted
   }
 
   /** @override */
@@ -200,8 +201,8 @@ export class Engine extends EngineServer {
     const sid = sidOf(req)
     if (sid === undefined && req.method === 'GET')
       return this.handshakeLimit.enter(req.socket, res, () => super.handleRequest(req, res), req)
-    if (!this.strays?.isStray(sid)) return super.handleRequest(req, res)
-    this.strays.request(/** @type {string} */ (sid), req, res).then(
+    if (!this.misrouted?.isMisrouted(sid)) return super.handleRequest(req, res)
+    this.misrouted.request(/** @type {string} */ (sid), req, res).then(
       (forwarded) => {
         if (!forwarded) super.handleRequest(req, res)
       },
@@ -279,8 +280,8 @@ export class Engine extends EngineServer {
       if (this.#hooked) deferAddress(socket)
       return this.handshakeLimit.enter(socket, undefined, () => super.handleUpgrade(req, socket, head), req)
     }
-    if (!this.strays?.isStray(sid)) return super.handleUpgrade(req, socket, head)
-    this.strays.upgrade(/** @type {string} */ (sid), req, socket, head).then(
+    if (!this.misrouted?.isMisrouted(sid)) return super.handleUpgrade(req, socket, head)
+    this.misrouted.upgrade(/** @type {string} */ (sid), req, socket, head).then(
       (forwarded) => {
         if (!forwarded) super.handleUpgrade(req, socket, head)
       },

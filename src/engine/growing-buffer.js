@@ -3,8 +3,8 @@ const FIRST = 1024
 const NOTHING = Buffer.alloc(0)
 
 /**
- * A buffer for bytes that are received in pieces. It allocates at most twice the bytes received, whatever length was
- * announced: V8 schedules garbage collection by the capacity of buffers, not by their content.
+ * A buffer for bytes that are received in pieces. It allocates at most twice the bytes received, regardless of the
+ * announced length: V8 schedules garbage collection by the capacity of buffers, not by their content.
  */
 export class Growing {
   #buffer = NOTHING

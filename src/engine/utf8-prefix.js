@@ -21,7 +21,7 @@ export class Utf8Prefix {
    * @param {Buffer} bytes
    * @param {number} start
    * @param {number} end of the next piece
-   * @returns {boolean} false: invalid, whatever follows
+   * @returns {boolean} false: invalid with any continuation
    */
   put (bytes, start, end) {
     let at = start

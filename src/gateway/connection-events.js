@@ -18,7 +18,7 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {object} dependencies
  * @param {import('./handlers/dispatch.js').HandlerContext} dependencies.context
  * @param {import('./directory.js').Directory} dependencies.directory
- * @param {ReturnType<typeof import('./local-users.js').createUsers>} dependencies.users
+ * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
  * @param {ReturnType<typeof import('../heartbeat/heartbeat.js').createHeartbeat> | null} dependencies.heartbeat
  * @param {import('../admission/input-limits.js').InputLimits} dependencies.inputLimits
  * @param {Pick<import('./drain.js').Drain, 'active'>} dependencies.drain

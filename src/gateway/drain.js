@@ -28,12 +28,12 @@ const IDLE_GRACE = 500
  * @param {() => import('./public-port.js').Server} dependencies.server listens on the port
  * @param {() => number} dependencies.sessions open Engine.IO sessions; other workers may still forward requests of
  *   polling sessions
- * @param {Pick<import('../peers/misrouted-requests.js').Strays, 'releaseAll'>} [dependencies.strays]
+ * @param {Pick<import('../peers/misrouted-requests.js').MisroutedRequests, 'releaseAll'>} [dependencies.misrouted]
  * @param {boolean} dependencies.alone whether no other process takes over the port
  * @param {number} dependencies.timeout DRAIN_TIMEOUT, ms
  * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
  */
-export function createDrain ({ directory, port, server, sessions, strays, alone, timeout, clock }) {
+export function createDrain ({ directory, port, server, sessions, misrouted, alone, timeout, clock }) {
   let active = false
   let begun = 0
   let portLeft = false
@@ -71,7 +71,7 @@ export function createDrain ({ directory, port, server, sessions, strays, alone,
 
     /** Waits until all sessions are closed, including those whose connect was in progress. */
     async finish () {
-      const releasing = setInterval(() => strays?.releaseAll(), PAUSE)
+      const releasing = setInterval(() => misrouted?.releaseAll(), PAUSE)
       const end = clock.monotonic() + Math.min(this.remaining, alone ? IDLE_GRACE : Math.min(GRACE, timeout / 2))
       while ((sessions() > 0 || !(portLeft || alone)) && clock.monotonic() < end) {
         if (clock.monotonic() > begun + IDLE_GRACE) server().closeIdleConnections()

@@ -20,7 +20,7 @@ const MAX_NAMESPACES = 100
  *
  * @param {object} dependencies
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
- * @param {ReturnType<typeof import('./local-users.js').createUsers>} dependencies.users
+ * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
  * @param {number} dependencies.maxPerUser connections; 0: any number
  * @param {() => string} dependencies.newConnectionId
  * @param {import('./connection.js').ConnectionContext} dependencies.connectionContext

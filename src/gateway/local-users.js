@@ -8,7 +8,7 @@
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  */
-export function createUsers ({ bus, orders, metrics, log }) {
+export function createLocalUsers ({ bus, orders, metrics, log }) {
   /** @type {Map<string, { count: number, ready: Promise<void> | null }>} bounded by the number of connections */
   const users = new Map()
 

@@ -24,7 +24,7 @@ import { createDrain } from './drain.js'
 import { createExpiry } from './expiry.js'
 import { createHandshake } from './handshake.js'
 import { LifeCycle } from './life-cycle.js'
-import { createUsers } from './local-users.js'
+import { createLocalUsers } from './local-users.js'
 import { Outbox } from '../delivery/outbox.js'
 import { PresenceDelivery } from '../delivery/presence-delivery.js'
 import { createPublicPort } from './public-port.js'
@@ -54,7 +54,7 @@ const PACKET_OVERHEAD = 16_384
  * @param {import('../extensions/extensions.js').Extensions} [dependencies.extensions] default: none
  * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] combines the parts of
  *   receipts from all workers; default: this worker is the only one
- * @param {import('../peers/misrouted-requests.js').Strays} [dependencies.strays]
+ * @param {import('../peers/misrouted-requests.js').MisroutedRequests} [dependencies.misrouted]
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback]
  *   handles requests that are not for Socket.IO
  * @param {import('./public-port.js').PublicPort} [dependencies.publicPort] default: HOST and PORT
@@ -67,7 +67,7 @@ const PACKET_OVERHEAD = 16_384
  */
 export function createGateway ({
   config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, hooked, rooms,
-  extensions, receiptParts, strays,
+  extensions, receiptParts, misrouted,
   fallback = notFound,
   publicPort = createPublicPort(config.gateway),
   alone = false,
@@ -90,7 +90,7 @@ export function createGateway ({
     createDelivery: (guid, payload) => new PresenceDelivery(guid, payload),
     metrics, log, clock
   })
-  const users = createUsers({ bus, orders: access.orders, metrics, log })
+  const users = createLocalUsers({ bus, orders: access.orders, metrics, log })
   const userCommands = createUserCommands({
     directory, feeds, receipts, lifeCycle, presence, users,
     orders: access.orders
@@ -105,7 +105,7 @@ export function createGateway ({
     : null
 
   const drain = createDrain({
-    directory, strays, alone, clock,
+    directory, misrouted, alone, clock,
     port: publicPort,
     server: () => httpServer,
     sessions: () => engine.clientsCount,
@@ -135,7 +135,7 @@ export function createGateway ({
   }
   const engine = new Engine({
     newSessionId: newId,
-    origins, maxBytes, hooked, handshakeLimit, inputLimits, strays,
+    origins, maxBytes, hooked, handshakeLimit, inputLimits, misrouted,
     heartbeat: config.heartbeat,
     compress: hooked && config.delivery.compressFrom > 0,
     onFrames: (conn, frames) => events.count(conn, frames, 0),

@@ -13,7 +13,7 @@ import { leaveDocument } from './handlers/leave.js'
  * @param {import('../receipts/receipts.js').Receipts} dependencies.receipts
  * @param {import('./life-cycle.js').LifeCycle} dependencies.lifeCycle
  * @param {ReturnType<typeof import('../presence/presence.js').createPresence>} dependencies.presence
- * @param {Pick<ReturnType<typeof import('./local-users.js').createUsers>, 'has'>} dependencies.users
+ * @param {Pick<ReturnType<typeof import('./local-users.js').createLocalUsers>, 'has'>} dependencies.users
  * @param {import('../bus/orders.js').Orders} dependencies.orders
  */
 export function createUserCommands ({ directory, feeds, receipts, lifeCycle, presence, users, orders }) {

@@ -1,4 +1,4 @@
-import { Entry } from './wheel.js'
+import { WheelEntry } from './wheel.js'
 
 /**
  * Decides when a connection is pinged, and when it is given up. Numbers only: no clock, no connection.
@@ -25,7 +25,7 @@ const LATE = 1 / 4
 const MARGIN = 500
 
 /** Heartbeat state of one connection, kept small: four numbers and its links in the wheel. */
-export class Beat extends Entry {
+export class Beat extends WheelEntry {
   /** The first ping that was not answered yet, ms; -1: there is none. */
   awaited = -1
   /** Answers in time on the way from the shortest interval to the longest; below 0: that many probes to go. */

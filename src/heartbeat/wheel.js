@@ -6,22 +6,22 @@
 /** Length of a bucket, ms: an entry is due at most this much late. */
 export const TICK = 100
 
-export class Entry {
+export class WheelEntry {
   // linked to itself: in no list
-  /** @type {Entry} */
+  /** @type {WheelEntry} */
   previous = this
-  /** @type {Entry} */
+  /** @type {WheelEntry} */
   next = this
 }
 
-/** @param {Entry} entry */
+/** @param {WheelEntry} entry */
 function unlink (entry) {
   entry.previous.next = entry.next
   entry.next.previous = entry.previous
   entry.previous = entry.next = entry
 }
 
-/** @param {Entry} list its head @param {Entry} entry in no list */
+/** @param {WheelEntry} list its head @param {WheelEntry} entry in no list */
 function append (list, entry) {
   const last = list.previous
   last.next = list.previous = entry
@@ -29,7 +29,7 @@ function append (list, entry) {
   entry.next = list
 }
 
-/** @param {Entry} list @param {Entry} others empty afterwards */
+/** @param {WheelEntry} list @param {WheelEntry} others empty afterwards */
 function appendAll (list, others) {
   const { next: first, previous: last } = others
   if (first === others) return
@@ -40,10 +40,10 @@ function appendAll (list, others) {
   list.previous = last
 }
 
-/** @template {Entry} E */
+/** @template {WheelEntry} E */
 export class TimingWheel {
   #buckets
-  #due = new Entry()
+  #due = new WheelEntry()
   #done
 
   /**
@@ -51,7 +51,7 @@ export class TimingWheel {
    * @param {number} now ms
    */
   constructor (horizon, now) {
-    this.#buckets = Array.from({ length: Math.ceil(horizon / TICK) + 2 }, () => new Entry())
+    this.#buckets = Array.from({ length: Math.ceil(horizon / TICK) + 2 }, () => new WheelEntry())
     this.#done = Math.floor(now / TICK)
   }
 

@@ -29,13 +29,13 @@ import { leaderEpochOf } from '../kafka/record.js'
  * @property {number} next in state 'begun', the offset after the last record that is done
  * @property {number} until offset at which it is done
  * @property {number | undefined} epoch of the partition's leader; another leader may have written other records
- * @property {number} strays number of batches that did not follow the previous one
+ * @property {number} jumps number of batches that did not follow the previous one
  */
 
 /** Maximum age of a mark, s: idempotency keys are not kept longer (MARGIN in publish-4.lua). */
 const MAX_AGE = 300
-/** After more strays the consumer does not follow `rewind`, and healing fails. */
-const MAX_STRAYS = 5
+/** After more jumps the consumer does not follow `rewind`, and healing fails. */
+const MAX_JUMPS = 5
 
 /**
  * @param {object} dependencies
@@ -78,7 +78,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
   async function begin (source, partition) {
     const { generation, state, mark, age } = await store.look(source)
     /** @type {Healing} */
-    const healing = { generation, state: 'failed', next: 0, until: 0, epoch: undefined, strays: 0 }
+    const healing = { generation, state: 'failed', next: 0, until: 0, epoch: undefined, jumps: 0 }
     if (state === 'done' || state === 'failed') {
       sources.set(source, { ...healing, state })
       return true
@@ -107,7 +107,7 @@ export function createHealing ({ store, ends, rewind, clock, log }) {
     if (healing === undefined) return begin(source, partition)
     if (healing.state !== 'begun') return true
     if (!contiguous) {
-      if (++healing.strays > MAX_STRAYS) await giveUp(source, healing, 'the consumer reads at other offsets')
+      if (++healing.jumps > MAX_JUMPS) await giveUp(source, healing, 'the consumer reads at other offsets')
       else await rewind(partition, healing.next)
       return healing.state !== 'begun'
     }

@@ -7,7 +7,7 @@ import { canaryOf } from './canary.js'
  * A record on its way through ingest.
  * @typedef {object} Routed
  * @property {number} index its place in the batch
- * @property {import('../bus/contract.js').Entry} entry
+ * @property {import('../bus/contract.js').PublishEntry} entry
  */
 
 /**

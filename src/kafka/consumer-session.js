@@ -9,7 +9,7 @@ import { createTopicWatch } from './topic-watch.js'
 /**
  * One life of a consumer, from its connection until it fails or is stopped.
  *
- * @typedef {object} Session
+ * @typedef {object} ConsumerSession
  * @property {(error: unknown) => void} fail ends it as if the consumer had failed with this error
  * @property {(partition: number, next: number) => Promise<void>} rewind see createConsumer
  * @property {(signal: AbortSignal) => Promise<void>} run until the signal aborts; rejects when the consumer fails
@@ -41,7 +41,7 @@ const COMMIT_TIMEOUT = 2000
  * @param {(where: string) => boolean} dependencies.onStuck returns whether to replace the consumer
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
- * @returns {Session}
+ * @returns {ConsumerSession}
  */
 export function createSession ({
   kafka,

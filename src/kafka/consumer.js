@@ -43,7 +43,7 @@ export function createConsumer ({
   clock = systemClock
 }) {
   const stopping = new AbortController()
-  /** @type {import('./consumer-session.js').Session | undefined} */
+  /** @type {import('./consumer-session.js').ConsumerSession | undefined} */
   let session
   /** @type {Promise<void> | undefined} */
   let running

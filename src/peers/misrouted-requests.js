@@ -12,7 +12,7 @@ import { PROOF_HEADER, proofFor } from './request-proof.js'
  * with its connection where the launcher supports it; everything else is forwarded to the owner's private listener, or
  * over TCP to its peer listener on another machine.
  *
- * @typedef {ReturnType<typeof createStrays>} Strays
+ * @typedef {ReturnType<typeof createMisroutedRequests>} MisroutedRequests
  *
  * @typedef {object} Route to an owner
  * @property {boolean} handover whether the launcher hands connections over to it
@@ -61,7 +61,7 @@ const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
  * @param {number} [dependencies.lastWords] timeout for a client to read the owner's last bytes and to close, ms; the
  *   same as after a WebSocket close
  */
-export function createStrays ({ workerNumber, findRoute, secret, metrics, log, clock, lastWords = 30_000 }) {
+export function createMisroutedRequests ({ workerNumber, findRoute, secret, metrics, log, clock, lastWords = 30_000 }) {
   const agents = {
     path: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME }),
     host: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: PEER_IDLE_TIME })
@@ -155,7 +155,7 @@ export function createStrays ({ workerNumber, findRoute, secret, metrics, log, c
 
   return {
     /** @param {string | undefined} sid @returns {boolean} whether another worker owns the session */
-    isStray (sid) {
+    isMisrouted (sid) {
       if (sid === undefined) return false
       const owner = workerOfSid(sid)
       return owner !== undefined && owner !== workerNumber

@@ -21,7 +21,7 @@
  * `=` its state; adds the connection if it is missing;
  * `-` it left on purpose; `~` it was lost.
  *
- * @typedef {object} Change
+ * @typedef {object} PresenceChange
  * @property {'+' | '=' | '-' | '~'} op
  * @property {string} id connection id
  * @property {string} uid
@@ -68,8 +68,8 @@
  * @property {() => Promise<void>} stop
  * @property {(guid: string) => Promise<void>} watch resolves when diffs of the document are delivered, until `unwatch`
  * @property {(guid: string) => void} unwatch
- * @property {(guid: string, changes: Change[]) => Promise<void>} update applies changes of this worker's connections,
- *   all or none. After a rejection the outcome is unknown: the same changes may be applied again
+ * @property {(guid: string, changes: PresenceChange[]) => Promise<void>} update applies changes of this worker's
+ *   connections, all or none. After a rejection the outcome is unknown: the same changes may be applied again
  * @property {(guid: string, query: { after?: string, limit: number }) => Promise<Page>} page the members after a uid;
  *   fewer than `limit` if their states are large
  * @property {(guids: string[]) => Promise<(number | null)[]>} versions null: no members, as far as the store knows

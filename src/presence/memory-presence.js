@@ -6,15 +6,15 @@ import { makeMember } from './member-view.js'
 /**
  * The presence store of the embedded mode: within one process.
  *
- * @typedef {import('./contract.js').Change} Change
+ * @typedef {import('./contract.js').PresenceChange} PresenceChange
  * @typedef {import('./contract.js').Diff} Diff
  * @typedef {import('./contract.js').Member} Member
- * @typedef {{ id: string, uid: string, client: string, body: string, incarnation: string }} Entry
+ * @typedef {{ id: string, uid: string, client: string, body: string, incarnation: string }} PresenceEntry
  * @typedef {{ incarnation: string, watched: Set<string>, tell: (guid: string, diff: Diff) => void }} Attached
  */
 
 class Document {
-  /** @type {Map<string, Entry>} by connection id */
+  /** @type {Map<string, PresenceEntry>} by connection id */
   entries = new Map()
   /** @type {Map<string, Set<string>>} connections by user */
   users = new Map()
@@ -25,7 +25,7 @@ class Document {
   /** @param {number} version */
   constructor (version) { this.version = version }
 
-  /** @param {Entry} entry */
+  /** @param {PresenceEntry} entry */
   set (entry) {
     this.entries.set(entry.id, entry)
     const ids = this.users.get(entry.uid)
@@ -34,7 +34,7 @@ class Document {
     this.sorted = null
   }
 
-  /** @param {Entry} entry */
+  /** @param {PresenceEntry} entry */
   delete ({ id, uid }) {
     this.entries.delete(id)
     const ids = /** @type {Set<string>} */ (this.users.get(uid))
@@ -49,7 +49,7 @@ class Document {
     const entries = [.../** @type {Set<string>} */ (this.users.get(uid))]
       .sort()
       .slice(0, MAX_CONNECTIONS)
-      .map((id) => /** @type {Entry} */ (this.entries.get(id)))
+      .map((id) => /** @type {PresenceEntry} */ (this.entries.get(id)))
     return {
       member: makeMember(uid, entries.map(({ id, body }) => [id, JSON.parse(body)])),
       bytes: entries.reduce((sum, { body }) => sum + body.length, 0)
@@ -96,7 +96,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
 
   /**
    * @param {string} guid
-   * @param {Change[]} changes
+   * @param {PresenceChange[]} changes
    * @param {string} incarnation of the worker that has these connections
    */
   function update (guid, changes, incarnation) {
@@ -114,7 +114,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
       if (user === undefined) touched.set(uid, user = { before: document.users.has(uid), gone: [] })
       return user
     }
-    /** @param {Entry} entry */
+    /** @param {PresenceEntry} entry */
     const remove = (entry) => {
       touch(entry.uid).gone.push(entry.id)
       document.delete(entry)
@@ -132,7 +132,7 @@ export function createMemoryPresenceHub ({ maxMembers, clock = systemClock }) {
       touch(uid)
       if (op === '+' && client !== '') {
         for (const other of [...document.users.get(uid) ?? []]) {
-          const theirs = /** @type {Entry} */ (document.entries.get(other))
+          const theirs = /** @type {PresenceEntry} */ (document.entries.get(other))
           if (other !== id && theirs.client === client) remove(theirs)
         }
       }
@@ -199,7 +199,7 @@ export function createMemoryPresence ({ hub, workerNumber, incarnation = '' }) {
   /** @type {Attached} */
   const self = { incarnation, watched: new Set(), tell: (guid, diff) => handlers?.onDiff(guid, diff) }
 
-  /** @param {(entry: Entry) => boolean} isLost */
+  /** @param {(entry: PresenceEntry) => boolean} isLost */
   function lose (isLost) {
     for (const [guid, document] of documents) {
       const lost = [...document.entries.values()].filter(isLost)

@@ -14,7 +14,7 @@ import { makeMember } from './member-view.js'
  * for the worker that cleans up after its death.
  *
  * @typedef {import('./contract.js').PresenceStore} PresenceStore
- * @typedef {import('./contract.js').Change} Change
+ * @typedef {import('./contract.js').PresenceChange} PresenceChange
  */
 
 /** Expiry of documents, s; the idle check renews it long before. */
@@ -111,7 +111,7 @@ export function createRedisPresence ({
     }))
   }
 
-  /** @param {string} guid @param {Change[]} changes */
+  /** @param {string} guid @param {PresenceChange[]} changes */
   async function change (guid, changes) {
     await scripts.presence(documentPresence(guid), [
       maxMembers,

@@ -7,7 +7,7 @@ import { diffPayload, listPayload } from './event-payload.js'
  * A document's members on one worker. Changes of the members are written to the store, and diffs of the store are sent
  * to the members, both in batches (pacing.js). A quiet room takes a few words of memory.
  *
- * @typedef {import('./contract.js').Change} Change
+ * @typedef {import('./contract.js').PresenceChange} PresenceChange
  * @typedef {import('./contract.js').Diff} Diff
  * @typedef {import('./contract.js').Page} Page
  * @typedef {import('./membership.js').Participant} Participant
@@ -42,7 +42,7 @@ export const READS = 3
 
 /** State of a room with work to do. */
 class Busy {
-  /** Changes to write, by connection id. @type {Map<string, Change>} */
+  /** Changes to write, by connection id. @type {Map<string, PresenceChange>} */
   pending = new Map()
   writing = false
   writeAt = 0
@@ -142,7 +142,7 @@ export class Room {
     this.#change(id, { op, id, uid, client: '', body: '' })
   }
 
-  /** @param {string} id @param {Change} change */
+  /** @param {string} id @param {PresenceChange} change */
   #change (id, change) {
     const busy = this.#work()
     const { pending } = busy

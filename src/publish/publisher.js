@@ -7,7 +7,7 @@ import { checkPublication, OPERATORS } from '../wire/publication.js'
  * loopback uplink and the demo's documents. It counts results and measures the time since the producer.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
- * @typedef {import('../bus/contract.js').Entry} Entry
+ * @typedef {import('../bus/contract.js').PublishEntry} PublishEntry
  * @typedef {import('../bus/contract.js').Published} Published
  *
  * @typedef {Omit<Publication, 'except' | 'ephemeral' | 'receipt' | 'source'> & Partial<Pick<Publication, 'except' |
@@ -35,7 +35,7 @@ export function createPublisher ({ bus, limits, metrics, clock = systemClock }) 
    * Publishes entries that `checkPublication` has accepted, in one call of the bus. A failed call is not counted: its
    * outcome may be unknown, and callers retry it.
    *
-   * @param {Entry[]} entries of one lane (`laneOf`)
+   * @param {PublishEntry[]} entries of one lane (`laneOf`)
    * @returns {Promise<Published[]>} rejects with the error of the bus
    */
   async function publishChecked (entries) {

@@ -1,4 +1,4 @@
-import { Entry } from '../heartbeat/wheel.js'
+import { WheelEntry } from '../heartbeat/wheel.js'
 import { latencyCode, MAX_MISSING } from './summary.js'
 
 /**
@@ -32,7 +32,7 @@ export class Receiver {
 /**
  * The receipt of one record on this worker: the members asked and their latencies. Nine bytes for each member.
  */
-export class Receipt extends Entry {
+export class Receipt extends WheelEntry {
   /** @type {Receiver[] | null} */
   #members = null
   #sorted = true

@@ -5,7 +5,7 @@ import { groupBySlot, hashSlot } from './hash-slot.js'
 /**
  * The state of one sharded channel, with helpers for many of them.
  *
- * @typedef {object} Entry
+ * @typedef {object} ChannelEntry
  * @property {string} channel
  * @property {number} slot
  * @property {(payload: Buffer) => void} onMessage
@@ -30,7 +30,7 @@ const CHANNELS_PER_COMMAND = 500
  */
 export const PATIENCE = Object.freeze({ answer: ANSWER_TIMEOUT, more: 1000 })
 
-/** @param {string} channel @param {(payload: Buffer) => void} onMessage @returns {Entry} */
+/** @param {string} channel @param {(payload: Buffer) => void} onMessage @returns {ChannelEntry} */
 export const createEntry = (channel, onMessage) => ({
   channel,
   slot: hashSlot(channel),
@@ -45,7 +45,7 @@ export const createEntry = (channel, onMessage) => ({
 })
 
 /**
- * @param {Entry} entry
+ * @param {ChannelEntry} entry
  * @param {typeof PATIENCE} patience
  * @returns {Promise<void>} settled by its waiter, or rejected when it has no connection, or a silent one, for longer
  *   than `patience`
@@ -84,9 +84,9 @@ export function wait (entry, patience) {
 
 /**
  * Entries that may share a command: all of them, or with Redis Cluster those of one hash slot.
- * @param {Entry[]} entries
+ * @param {ChannelEntry[]} entries
  * @param {boolean} single whether there is a single Redis
- * @returns {Entry[][]}
+ * @returns {ChannelEntry[][]}
  */
 export const group = (entries, single) => [
   ...entries.filter(({ alone }) => alone).map((entry) => [entry]),

@@ -11,7 +11,7 @@ import { SubscriberConnection } from './subscriber-connection.js'
  *
  * (ioredis has this too, for Redis Cluster: `shardedSubscribers`. It gives up on a channel whose SSUBSCRIBE fails
  * during a failover, does not report resubscribed channels, and counts all channels with every subscribe.)
- * @typedef {import('./channel-entry.js').Entry} Entry
+ * @typedef {import('./channel-entry.js').ChannelEntry} ChannelEntry
  */
 
 /**
@@ -23,11 +23,11 @@ import { SubscriberConnection } from './subscriber-connection.js'
  * @param {{ answer: number, more: number }} [dependencies.patience] see PATIENCE
  */
 export function createChannels ({ topology, name, onRejected = () => {}, log, patience = PATIENCE }) {
-  /** @type {Map<string, Entry>} wanted channels, and those to unsubscribe with the next flush */
+  /** @type {Map<string, ChannelEntry>} wanted channels, and those to unsubscribe with the next flush */
   const entries = new Map()
   /** @type {Map<string, SubscriberConnection>} by node */
   const connections = new Map()
-  /** @type {Set<Entry>} */
+  /** @type {Set<ChannelEntry>} */
   const dirty = new Set()
   /** @type {((channels: string[]) => void)[]} */
   const restoredListeners = []
@@ -84,7 +84,7 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
       connection.close()
       for (const entry of entries.values()) if (entry.connection === connection) drop(entry)
     }
-    /** @type {Map<SubscriberConnection, Entry[]>} */
+    /** @type {Map<SubscriberConnection, ChannelEntry[]>} */
     const left = new Map()
     for (const entry of entries.values()) {
       const { connection } = entry
@@ -96,13 +96,13 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
     for (const [connection, moved] of left) send(connection, [], moved)
   })
 
-  /** @param {Entry} entry */
+  /** @param {ChannelEntry} entry */
   function mark (entry) {
     dirty.add(entry)
     if (!stopped) flushing ??= setImmediate(flush)
   }
 
-  /** Notes that the channel is no longer subscribed. @param {Entry} entry */
+  /** Notes that the channel is no longer subscribed. @param {ChannelEntry} entry */
   function drop (entry) {
     entry.connection = null
     entry.batch = null
@@ -113,9 +113,9 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
   /** Sends the changes of one turn of the event loop together. */
   function flush () {
     flushing = undefined
-    /** @type {Map<SubscriberConnection, Entry[]>} */
+    /** @type {Map<SubscriberConnection, ChannelEntry[]>} */
     const joining = new Map()
-    /** @type {Map<SubscriberConnection, Entry[]>} */
+    /** @type {Map<SubscriberConnection, ChannelEntry[]>} */
     const leaving = new Map()
     for (const entry of dirty) {
       if (!entry.wanted) {
@@ -147,8 +147,8 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
 
   /**
    * @param {SubscriberConnection} connection
-   * @param {Entry[]} joining
-   * @param {Entry[]} leaving
+   * @param {ChannelEntry[]} joining
+   * @param {ChannelEntry[]} leaving
    */
   function send (connection, joining, leaving) {
     const batch = {}
@@ -178,7 +178,7 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
   }
 
   /**
-   * @param {Entry[]} members
+   * @param {ChannelEntry[]} members
    * @param {object} batch
    * @param {Error | null} error
    */

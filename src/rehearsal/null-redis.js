@@ -13,13 +13,13 @@ import { createRedis } from '../redis/client.js'
  */
 export function createNullRedis ({ urls, log }) {
   if (!mayHook('ioredis')) throw new Error('private parts of ioredis are off')
-  const redis = createRedis({ urls, name: 'nobody', log })
+  const redis = createRedis({ urls, name: 'warm-up', log })
   const client = /** @type {any} */ (redis.client)
   /** @type {Record<string, (args: any[]) => unknown>} by the SHA of a script */
   const answers = {
     [client.scriptsSet.inkcast_open.sha]: () => ['nothing', '0'],
     [client.scriptsSet.inkcast_users.sha]: () => [],
-    [client.scriptsSet.inkcast_hold.sha]: holdForNobody
+    [client.scriptsSet.inkcast_hold.sha]: holdNothing
   }
   const socket = {}
   client.sendCommand = (/** @type {any} */ command) => {
@@ -36,7 +36,7 @@ export function createNullRedis ({ urls, log }) {
  * The response of hold-n.lua when there are no other holders.
  * @param {any[]} args number of keys, keys, holder, whether there are services, changes
  */
-function holdForNobody ([count, ...rest]) {
+function holdNothing ([count, ...rest]) {
   const [services, ...changes] = rest.slice(Number(count) + 1)
   return changes.map(([op, told]) => {
     const held = op === '+' ? '1' : '0'

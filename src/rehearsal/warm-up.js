@@ -171,9 +171,9 @@ const UPGRADES = HEADERS.map((headers) =>
 const CLAIMS = [
   (exp) => ({ exp }),
   (exp) => ({ iat: exp - LIFETIME, exp }),
-  (exp) => ({ name: 'Somebody', iat: exp - LIFETIME, exp }),
-  (exp) => ({ iss: 'somebody', aud: 'somewhere', iat: exp - LIFETIME, exp, name: 'Somebody' }),
-  () => ({ name: 'Somebody' })
+  (exp) => ({ name: 'Person', iat: exp - LIFETIME, exp }),
+  (exp) => ({ iss: 'person', aud: 'somewhere', iat: exp - LIFETIME, exp, name: 'Person' }),
+  () => ({ name: 'Person' })
 ]
 
 /**

@@ -6,7 +6,7 @@ import { incarnationName } from '../workers/worker-watch.js'
  * members and documents without another holder, and deletes the worker's table of users. Each step may run twice: a
  * repeated release changes nothing, and a confirmed event is not sent again.
  *
- * @typedef {import('./contract.js').Change} Change
+ * @typedef {import('./contract.js').HoldingChange} HoldingChange
  * @typedef {import('./events.js').Happening} Happening
  */
 
@@ -26,7 +26,7 @@ const REASON = 'worker_gone'
 export function createCleaning ({ store, uplink, log, clock }) {
   /**
    * @param {string} name of the incarnation
-   * @param {{ change: Change, happening: Happening }[]} entries its holdings
+   * @param {{ change: HoldingChange, happening: Happening }[]} entries its holdings
    * @throws the first error of store or uplink, after confirming the events sent until then
    */
   async function letGo (name, entries) {
@@ -68,7 +68,7 @@ export function createCleaning ({ store, uplink, log, clock }) {
     let users = 0
     for await (const page of store.users(name)) {
       signal.throwIfAborted()
-      /** @type {{ change: Change, happening: Happening }[]} */
+      /** @type {{ change: HoldingChange, happening: Happening }[]} */
       const entries = []
       for (const [uid, { sessions, away, end }] of page) {
         const last = sessions.at(-1)

@@ -21,8 +21,8 @@
  * @property {{ sid: string, reason: string, at: number }} [end] the user's last connection, if all have ended; at: ms
  *   since 1970
  *
- * @typedef {object} Change of one holding by one holder. With a uid only, of a user; with a guid only, of a document;
- *   with both, of a user in a document
+ * @typedef {object} HoldingChange of one holding by one holder. With a uid only, of a user; with a guid only, of a
+ *   document; with both, of a user in a document
  * @property {string} [uid]
  * @property {string} [guid]
  * @property {'+' | '-' | '='} op held from now on; no longer held; unchanged
@@ -37,9 +37,9 @@
  *   deletes the user
  * @property {(incarnation: string, at: number) => Promise<void>} seen all its written sessions were heard from at this
  *   time, ms since 1970, or later
- * @property {(incarnation: string, changes: Change[]) => Promise<Told[]>} hold applies changes in their order; may be
- *   repeated. Resolves for each change with the state that the holder must report to the services; until it confirms
- *   the report (`told`), no other holder reports anything about this holding. Always '' without services
+ * @property {(incarnation: string, changes: HoldingChange[]) => Promise<Told[]>} hold applies changes in their order;
+ *   may be repeated. Resolves for each change with the state that the holder must report to the services; until it
+ *   confirms the report (`told`), no other holder reports anything about this holding. Always '' without services
  * @property {(incarnation: string) => AsyncIterable<[uid: string, user: UserSessions][]>} users of an incarnation, page
  *   by page; a user may occur twice
  * @property {(incarnation: string) => Promise<void>} forget deletes its users

@@ -16,7 +16,7 @@ export const BUSY = 16
 /** The report of this state to the services must be confirmed to the store. */
 export const TOLD_HELD = 32
 export const TOLD_FREE = 64
-/** The state in the store is unknown: it is written again, whatever was written before. */
+/** The state in the store is unknown: it is written again in any case. */
 export const UNSURE = 128
 /** Of a user: the sessions in the store are outdated. */
 export const DIRTY = 256
@@ -62,7 +62,7 @@ export class Holding {
     )
   }
 
-  /** @returns {import('./contract.js').Change} to write to the store */
+  /** @returns {import('./contract.js').HoldingChange} to write to the store */
   change () {
     const { uid, guid, flags } = this
     const wanted = (flags & WANTED) !== 0

@@ -6,7 +6,7 @@ import { asSeen } from './user-encoding.js'
  * @typedef {import('./contract.js').UserSessions} UserSessions
  * @typedef {import('./contract.js').Told} Told
  *
- * @typedef {object} Entry of a user, a user in a document or a document
+ * @typedef {object} StoredHolding of a user, a user in a document or a document
  * @property {Told} told
  * @property {string} teller
  * @property {Set<string>} holders
@@ -22,15 +22,15 @@ export function createMemorySessions ({ services = true } = {}) {
   const workers = new Map()
   /** By incarnation. @type {Map<string, number>} */
   const seen = new Map()
-  /** By user; bounded by the number of connections. @type {Map<string, Entry>} */
+  /** By user; bounded by the number of connections. @type {Map<string, StoredHolding>} */
   const users = new Map()
   /**
    * By document and user, '' for the document itself; bounded by the open documents of connections.
-   * @type {Map<string, Map<string, Entry>>}
+   * @type {Map<string, Map<string, StoredHolding>>}
    */
   const documents = new Map()
 
-  /** @param {string} incarnation @param {import('./contract.js').Change} change @returns {Told} */
+  /** @param {string} incarnation @param {import('./contract.js').HoldingChange} change @returns {Told} */
   function holdOne (incarnation, { uid = '', guid, op, told }) {
     const table = guid === undefined ? users : documents.get(guid) ?? new Map()
     const known = table.get(uid)

@@ -18,7 +18,7 @@ const SEEN = ''
 const NOTHING = '.'
 
 /**
- * @typedef {import('./contract.js').Change} Change
+ * @typedef {import('./contract.js').HoldingChange} HoldingChange
  * @typedef {import('./contract.js').Told} Told
  */
 
@@ -36,7 +36,7 @@ export function createRedisSessions ({ redis, services = true }) {
 
   /**
    * @param {string} incarnation
-   * @param {Change[]} changes of one call
+   * @param {HoldingChange[]} changes of one call
    * @returns {Promise<Told[]>}
    */
   async function holdSome (incarnation, changes) {
@@ -76,7 +76,7 @@ export function createRedisSessions ({ redis, services = true }) {
       const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(change)), HOLD_BATCH)
       const answers = await Promise.all(calls.map((call) => holdSome(incarnation, call)))
       if (calls.length === 1) return answers[0]
-      /** @type {Map<Change, Told>} */
+      /** @type {Map<HoldingChange, Told>} */
       const told = new Map(calls.flatMap((call, i) => call.map((change, j) => [change, answers[i][j]])))
       return changes.map((change) => /** @type {Told} */ (told.get(change)))
     },
@@ -116,11 +116,11 @@ export function createRedisSessions ({ redis, services = true }) {
   return withInkcastErrors(store)
 }
 
-/** @param {Change} change @returns {string} the hash of its entry */
+/** @param {HoldingChange} change @returns {string} the hash of its entry */
 const holdersKey = ({ uid, guid }) =>
   guid === undefined ? userHolders(/** @type {string} */ (uid)) : documentHolders(guid)
 
-/** @param {Change} change @returns {string} as hold-n.lua reads it */
+/** @param {HoldingChange} change @returns {string} as hold-n.lua reads it */
 function encodeChange ({ uid, guid, op, told }) {
   const start = op + (told === '' ? NOTHING : told)
   return guid !== undefined && uid !== undefined ? `${start}:${uid}` : start

@@ -37,7 +37,7 @@ const STOP_TIME = 2000
 const ON_PURPOSE = new Set(['left', 'revoked'])
 
 /** A document with members on this worker, including those within the grace. */
-class OpenDocument extends Holding {
+class HeldDocument extends Holding {
   /** Number of held users in it. */
   members = 0
 }
@@ -65,7 +65,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
   let name = incarnationName(number, incarnation)
   /** Bounded by the number of open connections and of those ended within the grace. @type {Map<string, Holding>} */
   const users = new Map()
-  /** Bounded likewise. @type {Map<string, OpenDocument>} */
+  /** Bounded likewise. @type {Map<string, HeldDocument>} */
   const documents = new Map()
   /** Users whose sessions in the store are outdated, each once. @type {Holding[]} */
   let dirty = []
@@ -136,7 +136,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     member.next = user.next
     user.next = member
     let document = documents.get(guid)
-    if (document === undefined) documents.set(guid, document = new OpenDocument(undefined, guid))
+    if (document === undefined) documents.set(guid, document = new HeldDocument(undefined, guid))
     if (document.members++ === 0) {
       document.flags |= WANTED
       sync.enqueue(document)
@@ -160,7 +160,7 @@ export function createSessions ({ store, uplink, worker, connectionsOf, metrics,
     while (before.next !== holding) before = /** @type {Holding} */ (before.next)
     before.next = holding.next
     touch(user)
-    const document = /** @type {OpenDocument} */ (documents.get(guid))
+    const document = /** @type {HeldDocument} */ (documents.get(guid))
     if (--document.members === 0) release(document)
   }
 

@@ -149,10 +149,10 @@ test(
     await everyKindWorks(t, { url, machines: [first, second], options: await asUser() })
     for (const machine of [first, second]) {
       const metrics = await machine.metrics()
-      const strays = (/** @type {string} */ result) =>
+      const misroutedTotal = (/** @type {string} */ result) =>
         sum(metrics, 'inkcast_stray_requests_total', `result="${result}"`)
-      assert.ok(strays('forwarded') > 0, 'requests reached a machine other than their session\'s')
-      assert.deepEqual({ failed: strays('failed'), unknown: strays('unknown') }, { failed: 0, unknown: 0 })
+      assert.ok(misroutedTotal('forwarded') > 0, 'requests reached a machine other than their session\'s')
+      assert.deepEqual({ failed: misroutedTotal('failed'), unknown: misroutedTotal('unknown') }, { failed: 0, unknown: 0 })
     }
   }
 )

@@ -17,7 +17,7 @@ const REDIS_URL = await ownRedisUrl(fileScope())
 const UNKNOWN = { status: 400, text: '{"code":1,"message":"Session ID unknown"}' }
 
 /** @param {Cluster} cluster @param {string} result @returns {Promise<number>} */
-const strays = async (cluster, result) =>
+const misroutedTotal = async (cluster, result) =>
   sum(await cluster.metrics(), 'inkcast_stray_requests_total', `result="${result}"`)
 
 /**
@@ -49,7 +49,7 @@ for (const workers of [2, 3]) {
 
     test('one kept-alive connection carries the sessions of all workers', { timeout: 90_000 }, async (t) => {
       const connections = await oneToEach(t, cluster.url, workers)
-      const forwarded = await strays(cluster, 'forwarded')
+      const forwarded = await misroutedTotal(cluster, 'forwarded')
       const sids = await Promise.all(connections.map((connection) => connection.handshake()))
       assert.equal(new Set(sids.map(workerOf)).size, workers)
       const [connection] = connections
@@ -68,7 +68,7 @@ for (const workers of [2, 3]) {
         }
       }
       assert.equal(connection.connections, 1)
-      assert.equal(await strays(cluster, 'forwarded') - forwarded, (workers - 1) * 12)
+      assert.equal(await misroutedTotal(cluster, 'forwarded') - forwarded, (workers - 1) * 12)
     })
 
     test(
@@ -111,7 +111,7 @@ for (const workers of [2, 3]) {
       async (t) => {
         const [owner] = await oneToEach(t, cluster.url, 1)
         for (const late of [false, true]) {
-          const before = await strays(cluster, 'handed_over')
+          const before = await misroutedTotal(cluster, 'handed_over')
           const sid = await connected(owner)
           const other = await rawConnection(t, cluster.url, (worker) => worker !== owner.worker)
           const polled = owner.poll(sid)
@@ -128,9 +128,9 @@ for (const workers of [2, 3]) {
           assert.equal((await polled).text, '6', 'the pending poll is released')
           other.write(Buffer.concat([textFrame('5'), textFrame('427["doc:join",{"guid":"handed-over"}]')]))
           await other.until((text) => text.includes('437[{"ok":true'), 'the answer over WebSocket')
-          assert.equal((await strays(cluster, 'handed_over')) - before, 1)
+          assert.equal((await misroutedTotal(cluster, 'handed_over')) - before, 1)
         }
-        assert.equal(await strays(cluster, 'failed'), 0)
+        assert.equal(await misroutedTotal(cluster, 'failed'), 0)
       }
     )
 
@@ -157,7 +157,7 @@ for (const workers of [2, 3]) {
     )
 
     test('each worker answers unknown sessions as Engine.IO does', { timeout: 90_000 }, async (t) => {
-      const unknown = await strays(cluster, 'unknown')
+      const unknown = await misroutedTotal(cluster, 'unknown')
       const nobody = `_${'A'.repeat(19)}`
       const connections = await oneToEach(t, cluster.url, workers)
       for (const connection of connections) {
@@ -170,8 +170,8 @@ for (const workers of [2, 3]) {
         raw.write(upgradeRequest(nobody))
         assert.match(await raw.end(), /^HTTP\/1.1 400 Bad Request\r\n[^]*Session ID unknown$/)
       }
-      assert.equal(await strays(cluster, 'unknown') - unknown, 3 * workers)
-      assert.equal(await strays(cluster, 'failed'), 0)
+      assert.equal(await misroutedTotal(cluster, 'unknown') - unknown, 3 * workers)
+      assert.equal(await misroutedTotal(cluster, 'failed'), 0)
     })
 
     test(

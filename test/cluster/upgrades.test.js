@@ -17,7 +17,7 @@ const REDIS_URL = await ownRedisUrl(fileScope())
 const CLIENTS = Number(process.env.STRAY_CLIENTS ?? 1000)
 
 /** @param {Cluster} cluster @param {string} result @returns {Promise<number>} */
-const strays = async (cluster, result) =>
+const misroutedTotal = async (cluster, result) =>
   sum(await cluster.metrics(), 'inkcast_stray_requests_total', `result="${result}"`)
 
 describe('TLS', () => {
@@ -54,24 +54,24 @@ describe('TLS', () => {
   }
 
   test('an upgrade cannot be handed over, and is forwarded with all its bytes', { timeout: 90_000 }, async (t) => {
-    const forwarded = await strays(cluster, 'forwarded')
+    const forwarded = await misroutedTotal(cluster, 'forwarded')
     const { other } = await tunnelled(t)
     other.write(textFrame(`421["doc:signal",{"guid":"none","event":"x","data":"${'y'.repeat(60_000)}"}]`))
     await other.until((text) => text.includes('431[{"ok":false'), 'the answer over WebSocket')
-    assert.equal(await strays(cluster, 'forwarded') - forwarded, 1)
-    assert.equal(await strays(cluster, 'handed_over'), 0)
+    assert.equal(await misroutedTotal(cluster, 'forwarded') - forwarded, 1)
+    assert.equal(await misroutedTotal(cluster, 'handed_over'), 0)
   })
 
   test('stock clients that upgrade work', { timeout: 90_000 }, async (t) => {
-    const forwarded = await strays(cluster, 'forwarded')
+    const forwarded = await misroutedTotal(cluster, 'forwarded')
     // until one client had requests at both workers
     await waitFor(async () => {
       await Promise.all(
         Array.from({ length: 16 }, () => upgraded(t, cluster.url, { ca: readFileSync(file('cert.pem')) }))
       )
-      return await strays(cluster, 'forwarded') > forwarded
-    }, { timeout: 20_000, message: 'a stray' })
-    assert.equal(await strays(cluster, 'handed_over'), 0)
+      return await misroutedTotal(cluster, 'forwarded') > forwarded
+    }, { timeout: 20_000, message: 'a misrouted request' })
+    assert.equal(await misroutedTotal(cluster, 'handed_over'), 0)
   })
 
   test(
@@ -137,10 +137,10 @@ test(
       })
     )
     assert.deepEqual(failures, [])
-    assert.ok((await strays(cluster, 'handed_over')) > CLIENTS / 10)
-    assert.ok((await strays(cluster, 'forwarded')) > CLIENTS / 10)
-    assert.equal(await strays(cluster, 'failed'), 0)
-    assert.equal(await strays(cluster, 'unknown'), 0)
+    assert.ok((await misroutedTotal(cluster, 'handed_over')) > CLIENTS / 10)
+    assert.ok((await misroutedTotal(cluster, 'forwarded')) > CLIENTS / 10)
+    assert.equal(await misroutedTotal(cluster, 'failed'), 0)
+    assert.equal(await misroutedTotal(cluster, 'unknown'), 0)
     await waitFor(async () => /^inkcast_connections\{.*transport="websocket".*\} 0$/m.test(await cluster.metrics()), {
       timeout: 10_000,
       message: 'all connections to end'

@@ -12,7 +12,7 @@ import { fresh } from './bus-fixture.js'
  *
  * @typedef {import('../../src/presence/contract.js').PresenceStore} PresenceStore
  * @typedef {import('../../src/presence/contract.js').Diff} Diff
- * @typedef {import('../../src/presence/contract.js').Change} Change
+ * @typedef {import('../../src/presence/contract.js').PresenceChange} PresenceChange
  *
  * @typedef {object} StoreOptions
  * @property {number} [workerNumber]
@@ -64,12 +64,12 @@ export function presenceContract (name, open) {
       return diffs(guid)[count - 1]
     }
     /**
-     * @param {Change['op']} op
+     * @param {PresenceChange['op']} op
      * @param {string} uid
      * @param {string} id
      * @param {object} [state]
      * @param {string} [client]
-     * @returns {Change}
+     * @returns {PresenceChange}
      */
     const change = (op, uid, id, state, client = '') => ({
       op, id, uid, client,

@@ -14,7 +14,7 @@ import { kafkaBrokers } from './env.js'
 import { recordingLog } from './recording-log.js'
 import { waitFor } from './wait.js'
 
-/** @typedef {import('../../src/bus/contract.js').Entry} Entry */
+/** @typedef {import('../../src/bus/contract.js').PublishEntry} PublishEntry */
 /** @typedef {Awaited<ReturnType<typeof testKafka>>} TestKafka */
 
 /**
@@ -147,18 +147,19 @@ export function recordingBus () {
   })
   inner.start()
   const bus = {
-    /** @type {Entry[]} publications without duplicates */
+    /** @type {PublishEntry[]} publications without duplicates */
     published: [],
     duplicates: 0,
     calls: 0,
-    /** @type {(entries: Entry[], call: number) => void | Promise<void>} throws instead of publishing */
+    /** @type {(entries: PublishEntry[], call: number) => void | Promise<void>} throws instead of publishing */
     before: () => {},
     /**
-     * @type {(entries: Entry[], call: number) => void | Promise<void>} throws after publishing: the outcome is unknown
+     * @type {(entries: PublishEntry[], call: number) => void | Promise<void>} throws after publishing: the outcome is
+     *   unknown
      */
     after: () => {},
 
-    /** @param {Entry[]} entries */
+    /** @param {PublishEntry[]} entries */
     async publish (entries) {
       const call = ++bus.calls
       await bus.before(entries, call)

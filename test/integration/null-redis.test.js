@@ -21,7 +21,7 @@ for (const { name, urlsOf, services } of scenes) {
     t.after(() => real.stop())
     const nothing = createNullRedis({ urls, log })
     const id = randomUUID()
-    /** @type {import('../../src/sessions/contract.js').Change[][]} */
+    /** @type {import('../../src/sessions/contract.js').HoldingChange[][]} */
     const steps = [
       [
         { uid: id, guid: undefined, op: '+', told: '' },

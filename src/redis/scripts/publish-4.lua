@@ -107,7 +107,7 @@ local function remember (key)
   redis.call('EXPIRE', keys, ARGV[5] + MARGIN)
 end
 
--- A later leader epoch is newer whatever its offset: the partition may have lost its end. Earlier versions store
+-- A later leader epoch is newer regardless of its offset: the partition may have lost its end. Earlier versions store
 -- sequences without an epoch, and compare with tonumber, for which the epoch is a fraction: then the offset alone
 -- decides.
 local function isCovered (sequence, last)

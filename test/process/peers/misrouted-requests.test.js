@@ -8,7 +8,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isProven } from '../../../src/peers/request-proof.js'
-import { createStrays } from '../../../src/peers/misrouted-requests.js'
+import { createMisroutedRequests } from '../../../src/peers/misrouted-requests.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { createSessionIds } from '../../../src/wire/session-id.js'
 import { manualClock } from '../../helpers/manual-clock.js'
@@ -29,7 +29,7 @@ const newSid = createSessionIds(OWNER)
 async function startWorker (t, findRoute) {
   const metrics = createMetrics({ processMetrics: false })
   const clock = manualClock()
-  const strays = createStrays({
+  const misrouted = createMisroutedRequests({
     workerNumber: 1,
     findRoute,
     secret: () => 'secret',
@@ -49,20 +49,20 @@ async function startWorker (t, findRoute) {
     new URLSearchParams(req.url?.split('?')[1]).get('sid') ?? ''
   server.on('request', (req, res) => {
     pending++
-    strays.request(sidOf(req), req, res).then((passed) => {
+    misrouted.request(sidOf(req), req, res).then((passed) => {
       pending--
       if (!passed) res.writeHead(404).end('no owner')
     })
   })
   server.on('upgrade', (req, socket, head) =>
-    strays.upgrade(sidOf(req), req, /** @type {import('net').Socket} */ (socket), head).then((passed) => {
+    misrouted.upgrade(sidOf(req), req, /** @type {import('net').Socket} */ (socket), head).then((passed) => {
       if (!passed) socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
     })
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
-    strays.stop()
+    misrouted.stop()
     server.close()
     server.closeAllConnections()
   })
@@ -94,7 +94,7 @@ async function startWorker (t, findRoute) {
  * @param {boolean} [tcp]
  */
 async function startOwner (t, answer, tcp = false) {
-  const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-stray-'))
+  const folder = mkdtempSync(path.join(tmpdir(), 'inkcast-misrouted-'))
   const file = path.join(folder, 'owner.sock')
   const server = http.createServer(answer)
   if (tcp) server.listen(0, '127.0.0.1')

@@ -84,11 +84,11 @@ describe('headers', () => {
   })
 
   test('are named in one table of the code', () => {
-    const strays = server
+    const undocumented = server
       .filter(({ file }) => file !== 'src/wire/headers.js')
       .flatMap(({ file, code }) => found(code, /'(x-[a-z-]+)'/g).map((name) => ({ file, name })))
       .filter(({ name }) => !OTHER_HEADERS.includes(name))
-    assert.deepEqual(strays, [])
+    assert.deepEqual(undocumented, [])
   })
 
   test('that a publisher may send have a row each, and every operator is in the row of x-operator', () => {

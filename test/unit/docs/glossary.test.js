@@ -13,11 +13,11 @@ const firstCells = (text) =>
     .map(([, cell]) => cell)
     .filter((cell) => cell !== 'term' && cell !== 'not' && !/^-+$/.test(cell))
 
-/** Words of prose without a noun (whoever does …), and the folders of src whose comments and texts are free of them. */
+/** Words of prose without a noun (whoever does …), of which all comments and texts are free. */
 const VAGUE = ['whoever', 'whatever', 'somebody', 'nobody', 'anew']
-const PLAIN = [
-  'admin', 'api', 'auth', 'config', 'documents', 'heartbeat', 'launcher', 'presence', 'process', 'receipts', 'wire'
-]
+const PLAIN = readdirSync(`${ROOT}src`, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
 
 /** Files that have a replaced word because others named it: interfaces of libraries, names of the contract. */
 const KEPT = /** @type {Record<string, string[]>} */ ({})

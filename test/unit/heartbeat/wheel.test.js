@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { seededRandom } from '../../helpers/random.js'
-import { Entry, TICK, TimingWheel } from '../../../src/heartbeat/wheel.js'
+import { WheelEntry, TICK, TimingWheel } from '../../../src/heartbeat/wheel.js'
 
-class Named extends Entry {
+class Named extends WheelEntry {
   /** @param {string} name */
   constructor (name) {
     super()

@@ -6,9 +6,12 @@ import { createPublisher } from '../../../src/publish/publisher.js'
 
 const NOW = 1_800_000_000_000
 
-/** @param {(entries: import('../../../src/bus/contract.js').Entry[]) => void} [before] throws instead of publishing */
+/**
+ * @param {(entries: import('../../../src/bus/contract.js').PublishEntry[]) => void} [before] throws in place of
+ *   publishing
+ */
 function setUp (before = () => {}) {
-  /** @type {import('../../../src/bus/contract.js').Entry[][]} */
+  /** @type {import('../../../src/bus/contract.js').PublishEntry[][]} */
   const calls = []
   const metrics = createMetrics({ processMetrics: false })
   const publisher = createPublisher({
