@@ -79,8 +79,8 @@ import { laneOf } from '../wire/publication.js'
  *   retryable InkcastError: `unavailable` if nothing was published, `timeout` if the outcome is unknown (retry with the
  *   same entries: the log takes entries with an origin once, others possibly twice), `internal` if the backend refused
  *   the entries. Takes 3 s at most when the backend hangs. A kick or revoke is published when each worker concerned has
- *   it, except workers known to have ended; `unavailable` if a worker does not listen for 2.5 s: it carries the order out
- *   when it listens again
+ *   it, except workers known to have ended; `unavailable` if a worker does not listen for 2.5 s: it carries the order
+ *   out when it listens again
  * @property {(guid: string) => Promise<Position>} subscribe resolves as soon as records of the document are delivered
  *   live, with the end of its log (read after the subscription, so there is no gap between them). A document without a
  *   log gets one. Subscriptions are a set, not a count. Of `subscribe` and `unsubscribe` the last call decides,

@@ -47,7 +47,7 @@ export function readDocuments (documents) {
 
 /**
  * Whether `auth` has at most a valid token and client id, so that the schema would return it unchanged. Why: decision
- * 0008. Exported for tests, which compare it with the schema.
+ * 0008. Exported for tests: compared with the schema.
  * @param {any} auth
  * @returns {auth is { token?: string, client?: string, documents?: undefined }}
  */
