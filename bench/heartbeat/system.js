@@ -14,7 +14,7 @@ export const KINDS = {
   'wheel, 5 to 60 s': { ownTimers: false, min: 5000, max: 60_000 },
   'wheel, 25 s': { ownTimers: false, min: 25_000, max: 25_000 }
 }
-/** In ms. */
+/** Heartbeat timeout, ms. */
 export const TIMEOUT = 20_000
 
 /** @typedef {{ heapUsed: number, rss: number, delayMs: number }} Probe bytes, ms */

@@ -50,7 +50,7 @@ export async function startProxy (port) {
   return {
     port: own,
     stop,
-    /** Drops the next response of the server and closes its connection. */
+    /** Drops responses of the server and closes their connections, until `heal`. */
     loseAnswers () { losing = true },
     /** Stalls both directions without closing connections. */
     hang () {

@@ -209,7 +209,7 @@ describe('a worker number', () => {
     'is renewed at once when Redis is back after more than the lease time, and is not held until then',
     { timeout: 90_000 },
     async (t) => {
-      // renewed every 2 s: the renewal must not be what reconnects to Redis
+      // renewed every 2 s only: a regular renewal must not be what restores the lease
       const { lease } = await claim(t, { leaseTime: 6000 })
       assert.equal(lease.held, true)
       await server.kill()

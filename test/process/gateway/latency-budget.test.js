@@ -57,7 +57,7 @@ describe('the latency budget', () => {
       server.gateway.bus.publish([entry('a', /** @type {string} */ (text))])
       await delay(5)
     }
-    // otherwise the budget would not have ended by then, and there would be no write
+    // writes during the call itself: the budget alone would not write by then
     const writesAfter = (/** @type {() => void} */ make) => {
       const before = writes.count
       make()

@@ -40,7 +40,7 @@ test('when there are too many revokes, the oldest close all documents rather tha
   const orders = new Orders()
   for (let i = 0; i < MAX_ORDERS + 5; i++) orders.note('ada', `rdoc-${i}`, 1000 + i)
   assert.equal(orders.of('ada').length, MAX_ORDERS)
-  // six were merged into the newest of them
+  // the oldest six were merged, with the newest of their times
   assert.deepEqual([0, 5, 6, 'other'].map((i) => orders.revokedAt('ada', `doc-${i}`)), [1005, 1005, 1006, 1005])
 })
 
