@@ -76,7 +76,7 @@ module.exports = {
       severity: 'error',
       comment: 'people start from them: they need no file outside',
       from: { path: '^examples/' },
-      to: { path: '^(src|test)/|^client/(?!index\\.js)' }
+      to: { path: '^src/(?!extensions/extension\\.js)|^test/|^client/(?!index\\.js)' }
     },
     {
       name: 'client-stands-alone',

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const FOLDERS = ['', 'docs', 'docs/decisions', 'examples', 'examples/document-service', 'deploy', 'bench']
+const FOLDERS = ['', 'docs', 'docs/decisions', 'examples', 'examples/document-service', 'examples/rooms', 'deploy', 'bench']
 
 /** @typedef {{ file: string, line: number, language: string, code: string }} CodeBlock */
 

@@ -6,7 +6,9 @@ import { dirname, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { transform } from 'esbuild'
 import { connect } from 'inkcast/client'
+import { io } from 'socket.io-client'
 import { loadConfig } from '../../../src/config/load.js'
 import { codeBlocks, commandsOf, pages, runBlock } from '../../helpers/code-blocks.js'
 import { startEmbedded } from '../../helpers/embedded.js'
@@ -141,6 +143,35 @@ const SCENARIOS = {
     listener('without', {})
     listener('with', {}, () => applied.push('acknowledged'))
     assert.deepEqual(applied, ['without', 'with', 'acknowledged'])
+  },
+
+  'docs/extensions.md: publish({ guid, data': async (code, t) => {
+    const [one, two] = await withExtension(t, code)
+    const said = new Promise((resolve) => two.on('said', resolve))
+    two.emit('join', 'lobby')
+    const published = await one.timeout(5000).emitWithAck('save', 'minutes', { line: 1 })
+    assert.deepEqual([published.position.offset, published.duplicate], [1, false])
+    one.emit('say', 'lobby', 'hello')
+    const { text, by } = /** @type {any} */ (await said)
+    assert.equal(text, 'hello')
+    assert.match(by, /^anonymous:/)
+  },
+
+  'docs/migrate-from-socketio.md: setupWorker(io)': async (code) => {
+    await transform(code)
+  },
+
+  'docs/migrate-from-socketio.md: export default ({ io })': async (code, t) => {
+    const [one, two] = await withExtension(t, code)
+    const received = new Promise((resolve) => two.on('message', resolve))
+    two.emit('join', 'lobby')
+    await new Promise((resolve) => two.once('connect', () => resolve(undefined)))
+    // events of one client keep their order; those of two do not
+    await waitFor(async () => {
+      one.emit('message', { room: 'lobby', text: 'hello' })
+      return Promise.race([received, new Promise((resolve) => setTimeout(resolve, 100, false))])
+    })
+    assert.equal(/** @type {any} */ (await received).text, 'hello')
   }
 }
 
@@ -156,6 +187,22 @@ const record = {
   timestamp: 0,
   contentType: 'application/json',
   value: Buffer.from('0')
+}
+
+/**
+ * A gateway with an extension from a code block, and clients of it.
+ * @param {import('node:test').TestContext} t
+ * @param {string} code
+ */
+async function withExtension (t, code) {
+  const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'chat.mjs')
+  writeFileSync(file, code.replace('\'inkcast\'', `'${import.meta.resolve('inkcast')}'`))
+  const { url } = await startEmbedded(t, { EXTENSIONS: file })
+  const clients = [1, 2].map(() => io(url, { transports: ['websocket'], forceNew: true }))
+  t.after(() => clients.forEach((client) => client.disconnect()))
+  return clients
 }
 
 describe('JavaScript', () => {
@@ -216,6 +263,12 @@ const COMMANDS = [
       assert.ok(existsSync(`${ROOT}docker-compose.yml`))
     }
   ],
+  [
+    /^python3 -m http\.server \d+ --directory (?<folder>[\w/]+)$/,
+    (folder) => {
+      assert.ok(existsSync(ROOT + folder), `there is no ${folder}`)
+    }
+  ],
   [/^kill -HUP /, () => {}]
 ]
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
@@ -223,7 +276,9 @@ const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
 describe('commands', () => {
   for (const { file, line, code } of of('sh')) {
     test(`${file}:${line} can run`, async () => {
-      for (const command of commandsOf(code)) {
+      for (const written of commandsOf(code)) {
+        const [, settings, command] = /** @type {RegExpExecArray} */ (/^((?:[A-Z_]+=\S+ )*)(.*)$/.exec(written))
+        loadConfig({ env: Object.fromEntries(settings.trim().split(' ').map((setting) => setting.split('='))) })
         if (command.startsWith('curl ')) {
           await promisify(execFile)('sh', [
             '-ec',

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import msgpack from 'socket.io-msgpack-parser'
+import { io } from 'socket.io-client'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { waitFor } from '../../helpers/wait.js'
 import { spawnGuarded } from '../../services/guard.js'
@@ -89,4 +91,43 @@ describe('the examples', () => {
   test('producers: Go is well formed', { skip: onPath('gofmt') ? false : 'there is no gofmt' }, () => {
     assert.equal(execFileSync('gofmt', ['-l', '-e', join(EXAMPLES, 'producers', 'producer.go')]).toString(), '')
   })
+})
+
+describe('the example of rooms', () => {
+  for (const namespace of ['/', '/support']) {
+    test(`gives stock clients join, leave and message in ${namespace}`, async (t) => {
+      const { url } = await startEmbedded(t, {
+        EXTENSIONS: join(EXAMPLES, 'rooms', 'rooms.js'),
+        EXTENSION_ROOMS_MAX_ROOMS: '3'
+      })
+      const [one, two, three] = [{}, { parser: msgpack }, { transports: ['polling'] }].map((options) => {
+        const socket = io(url + namespace, { forceNew: true, ...options })
+        t.after(() => socket.disconnect())
+        return socket
+      })
+      const ask = (/** @type {typeof one} */ socket, /** @type {string} */ event, /** @type {unknown[]} */ ...args) =>
+        socket.timeout(5000).emitWithAck(event, ...args)
+      /** @type {unknown[]} */
+      const received = []
+      for (const socket of [one, two, three]) {
+        socket.on('message', ({ room, text }) => received.push(`${room} ${text}`))
+        socket.on('left', ({ room }) => received.push(`left ${room}`))
+      }
+      assert.equal((await ask(one, 'join', 'lobby')).members.length, 1)
+      assert.equal((await ask(two, 'join', 'lobby')).members.length, 2)
+      assert.match((await ask(three, 'message', { room: 'lobby', text: 'hello' })).error, /join the room/)
+      assert.equal((await ask(three, 'join', 'lobby')).members.length, 3)
+      assert.deepEqual(await ask(three, 'message', { room: 'lobby', text: 'hello' }), {})
+      await waitFor(() => received.length === 3, { message: () => received })
+      assert.deepEqual(await ask(three, 'leave', 'lobby'), {})
+      await waitFor(() => received.length === 5, { message: () => received })
+      two.disconnect()
+      await waitFor(() => received.length === 6, { message: () => received })
+      assert.deepEqual(received, [...Array(3).fill('lobby hello'), ...Array(3).fill('left lobby')])
+      assert.match((await ask(one, 'join', '../etc')).error, /letters/)
+      await ask(one, 'join', 'a')
+      await ask(one, 'join', 'b')
+      assert.match((await ask(one, 'join', 'c')).error, /3 rooms/)
+    })
+  }
 })
