@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createSigner } from 'fast-jwt'
+import { connectToWorkers } from '../helpers/clients.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { waitFor } from '../helpers/wait.js'
+
+/**
+ * Rooms of extensions behave as Socket.IO documents it, whatever number of processes there are:
+ * https://socket.io/docs/v4/rooms/, https://socket.io/docs/v4/server-instance/
+ *
+ * @typedef {object} RoomsFixture
+ * @property {(scope: { after: (stop: () => unknown) => void }, env: Record<string, string>) => Promise<string[]>} start
+ *   starts gateways with these settings; resolves to the URLs that clients connect to, one per machine
+ * @property {number} workers on all machines together
+ *
+ * @typedef {Awaited<ReturnType<typeof connectToWorkers>>[number]} Client
+ */
+
+const EXTENSION = fileURLToPath(new URL('../helpers/rooms-extension.js', import.meta.url))
+const SECRET = 'a secret for tests of rooms, of 32 characters or more'
+const sign = createSigner({ key: SECRET })
+const BINARY = Buffer.from([0, 1, 255])
+/** Clients on each worker: JSON and msgpack, WebSocket and long polling. */
+const EACH = 3
+
+/** @param {{ id?: string }} client */
+const workerOf = (client) => String(client.id).slice(0, 2)
+const fresh = () => `room-${randomUUID()}`
+
+/**
+ * @param {string} name of the set-up
+ * @param {RoomsFixture} fixture
+ */
+export function roomsContract (name, { start, workers }) {
+  describe(`rooms: ${name}`, () => {
+    const scope = fileScope()
+    /** @type {string[]} */
+    let urls
+    before(async () => {
+      urls = await start(scope, {
+        EXTENSIONS: EXTENSION, AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: 'false',
+        MAX_EVENTS_PER_SECOND: '1000'
+      })
+    }, { timeout: 120_000 })
+
+    for (const namespace of ['/', '/chat', '/dynamic-one']) {
+      describe(`in ${namespace}`, () => roomsIn(scope, () => urls, namespace, workers))
+    }
+  })
+}
+
+/**
+ * @param {{ after: (stop: () => unknown) => void }} scope
+ * @param {() => string[]} urls
+ * @param {string} namespace
+ * @param {number} workers
+ */
+function roomsIn (scope, urls, namespace, workers) {
+  /** Some on each worker. @type {Client[]} */
+  let clients = []
+  before(async () => { clients = await someOnEach(scope, urls(), namespace, workers) }, { timeout: 120_000 })
+
+  /** @param {Client} client @param {string} operation @param {object} [options] */
+  const run = (client, operation, options = {}) => client.ask('op', operation, options)
+  /** @param {string} event @returns {Client[]} those that received it */
+  const gotIt = (event) => clients.filter(({ received }) => received.some((each) => each.event === event))
+  /**
+   * Waits until exactly these have received an event, and for a moment longer.
+   * @param {string} event
+   * @param {Client[]} expected
+   */
+  async function reaches (event, expected) {
+    await waitFor(() => gotIt(event).length >= expected.length, { message: () => gotIt(event).map(({ id }) => id) })
+    await delay(50)
+    assert.deepEqual(gotIt(event).map(({ id }) => id).sort(), expected.map(({ id }) => id).sort())
+    for (const { received } of expected) assert.equal(received.filter((each) => each.event === event).length, 1)
+  }
+  /** @param {Client[]} members @returns {Promise<string>} a room with these members */
+  async function roomOf (members) {
+    const room = fresh()
+    for (const member of members) await run(member, 'join', { rooms: [room] })
+    return room
+  }
+  const ids = (/** @type {{ id?: string }[]} */ sockets) => sockets.map(({ id }) => id).sort()
+
+  test('an emit to a room reaches its members on all workers, once', async () => {
+    const [one, ...others] = clients
+    const room = await roomOf(others)
+    const event = fresh()
+    await run(one, 'emit', { to: [room], event, args: [{ text: 'größer' }, BINARY] })
+    await reaches(event, others)
+    for (const { received } of others) {
+      const { payload, meta } = received.find((each) => each.event === event) ?? {}
+      assert.deepEqual(payload, { text: 'größer' })
+      assert.deepEqual(Buffer.from(meta), BINARY)
+    }
+  })
+
+  test('an emit to several rooms reaches a member of two of them once', async () => {
+    const [one, two, three] = clients
+    const rooms = [await roomOf([one, two]), await roomOf([two, three])]
+    const event = fresh()
+    await run(clients[clients.length - 1], 'emit', { to: rooms, event, args: [] })
+    await reaches(event, [one, two, three])
+  })
+
+  test('an emit to nobody in particular reaches all clients of the namespace', async () => {
+    const event = fresh()
+    await run(clients[0], 'emit', { event, args: [1] })
+    await reaches(event, clients)
+  })
+
+  test('an emit to the id of a connection reaches it alone, on whatever worker it is', async () => {
+    const event = fresh()
+    await run(clients[0], 'emit', { to: [clients.at(-1)?.id], event, args: [] })
+    await reaches(event, [/** @type {Client} */ (clients.at(-1))])
+  })
+
+  test('an emit leaves out the rooms of except', async () => {
+    const [one, two] = clients
+    const room = await roomOf(clients)
+    const excepted = await roomOf([one])
+    const event = fresh()
+    await run(two, 'emit', { to: [room], except: [excepted, two.id], event, args: [] })
+    await reaches(event, clients.filter((client) => client !== one && client !== two))
+  })
+
+  test('a local emit stays on its worker', async () => {
+    const room = await roomOf(clients)
+    const event = fresh()
+    await run(clients[0], 'emit', { to: [room], local: true, event, args: [] })
+    await reaches(event, clients.filter((client) => workerOf(client) === workerOf(clients[0])))
+  })
+
+  test('a volatile emit reaches clients that can take it', async () => {
+    // a polling client cannot between two polls
+    const members = clients.filter(({ io }) => io.engine.transport.name === 'websocket')
+    const room = await roomOf(members)
+    const event = fresh()
+    await run(clients[0], 'emit', { to: [room], volatile: true, event, args: [] })
+    await reaches(event, members)
+  })
+
+  test('a broadcast of a socket reaches all members but itself', async () => {
+    const room = await roomOf(clients)
+    const event = fresh()
+    await run(clients[0], 'broadcast', { to: [room], event, args: [] })
+    await reaches(event, clients.slice(1))
+  })
+
+  test('a socket that has left a room gets nothing of it', async () => {
+    const room = await roomOf(clients)
+    await run(clients[0], 'leave', { room })
+    assert.ok(!(await run(clients[0], 'rooms')).includes(room))
+    const event = fresh()
+    await run(clients[1], 'emit', { to: [room], event, args: [] })
+    await reaches(event, clients.slice(1))
+  })
+
+  test('fetchSockets returns the sockets of all workers, with rooms and data, and without a token', async () => {
+    const room = await roomOf(clients)
+    await run(clients[0], 'set', { data: { color: 'red' } })
+    const found = await run(/** @type {Client} */ (clients.at(-1)), 'fetch', { to: [room] })
+    assert.deepEqual(ids(found), ids(clients))
+    for (const { id, rooms, data, auth } of found) {
+      const { auth: sent } = /** @type {any} */ (clients.find((client) => client.id === id))
+      const number = sent.client.slice('client-'.length)
+      assert.ok(rooms.includes(room) && rooms.includes(id))
+      assert.deepEqual(
+        { ...data, color: undefined },
+        { uid: `user-${number}`, name: `Name ${number}`, client: sent.client, grants: null, color: undefined }
+      )
+      assert.equal(data.color, id === clients[0].id ? 'red' : undefined)
+      assert.equal(auth.token, undefined)
+    }
+    assert.deepEqual(
+      ids(await run(clients[0], 'fetch', { to: [room], local: true })),
+      ids(clients.filter((client) => workerOf(client) === workerOf(clients[0])))
+    )
+    assert.deepEqual(await run(clients[0], 'fetch', { to: [fresh()] }), [])
+  })
+
+  test('socketsJoin and socketsLeave work on the sockets of all workers', async () => {
+    const room = await roomOf(clients)
+    const joined = fresh()
+    await run(clients[0], 'socketsJoin', { to: [room], except: [clients[1].id], rooms: [joined] })
+    const expected = clients.filter((client) => client !== clients[1])
+    await waitFor(async () => (await run(clients[0], 'fetch', { to: [joined] })).length === expected.length)
+    assert.deepEqual(ids(await run(clients[0], 'fetch', { to: [joined] })), ids(expected))
+    await run(clients[0], 'socketsLeave', { to: [room], rooms: [joined] })
+    await waitFor(async () => (await run(clients[0], 'fetch', { to: [joined] })).length === 0)
+  })
+
+  test('emitWithAck returns the responses of the members on all workers', async () => {
+    const room = await roomOf(clients)
+    const event = fresh()
+    for (const [i, client] of clients.entries())
+      client.once(event, (value, bytes, answer) => answer({ i, value, length: bytes.length ?? bytes.byteLength }))
+    const responses = await run(clients[0], 'emitWithAck', { to: [room], timeout: 5000, event, args: [7, BINARY] })
+    assert.deepEqual(
+      responses.sort((/** @type {any} */ a, /** @type {any} */ b) => a.i - b.i),
+      clients.map((_, i) => ({ i, value: 7, length: 3 }))
+    )
+    assert.deepEqual(await run(clients[0], 'emitWithAck', { to: [fresh()], timeout: 1000, event, args: [] }), [])
+  })
+
+  test('emitWithAck fails at its timeout, with the responses until then', async () => {
+    const room = await roomOf(clients)
+    const event = fresh()
+    for (const client of clients.slice(1)) client.once(event, (answer) => answer('here'))
+    const { error, responses } = await run(clients[0], 'emitWithAck', { to: [room], timeout: 500, event, args: [] })
+    assert.match(error, /timed out/)
+    assert.deepEqual(responses, clients.slice(1).map(() => 'here'))
+  })
+
+  test('serverSideEmit reaches the other workers', async () => {
+    const note = fresh()
+    await run(clients[0], 'serverSideEmit', { args: [note, { more: 1 }] })
+    for (const client of oneOfEach()) {
+      const notes = async () => JSON.stringify(await run(client, 'notes'))
+      if (workerOf(client) === workerOf(clients[0])) assert.ok(!(await notes()).includes(note))
+      else await waitFor(async () => (await notes()).includes(`["${note}",{"more":1}]`), { message: notes })
+    }
+  })
+
+  test('serverSideEmitWithAck returns the responses of the other workers', async () => {
+    const question = fresh()
+    const others = oneOfEach().filter((client) => workerOf(client) !== workerOf(clients[0]))
+    const pids = await Promise.all(others.map((client) => run(client, 'pid')))
+    const answers = await run(clients[0], 'serverSideEmitWithAck', { event: 'who', args: [question] })
+    const byPid = (/** @type {any} */ a, /** @type {any} */ b) => a[0] - b[0]
+    assert.deepEqual(answers.sort(byPid), pids.map((pid) => [pid, question]).sort(byPid))
+  })
+
+  test('disconnectSockets ends the sockets of all workers', async () => {
+    const own = await someOnEach(scope, urls(), namespace, workers)
+    const room = fresh()
+    for (const client of own) await run(client, 'join', { rooms: [room] })
+    const reasons = Promise.all(own.map((client) => client.next('disconnect')))
+    await run(clients[0], 'disconnectSockets', { to: [room] })
+    assert.deepEqual((await reasons).map(([reason]) => reason), own.map(() => 'io server disconnect'))
+    assert.deepEqual(await run(clients[0], 'fetch', { to: [room] }), [])
+  })
+
+  if (namespace === '/') {
+    test('a document is a room: its connections are found, and leave it with socketsLeave', async () => {
+      const guid = fresh()
+      for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
+      assert.deepEqual(ids(await run(clients[0], 'fetch', { to: [`doc:${guid}`] })), ids(clients))
+      const revoked = Promise.all(clients.slice(1).map((client) => client.next('doc:revoked')))
+      await run(clients[0], 'socketsLeave', {
+        to: [`doc:${guid}`], except: [clients[0].id], rooms: [`doc:${guid}`]
+      })
+      for (const [event] of await revoked) assert.deepEqual(event, { guid })
+      const event = fresh()
+      await clients[0].ask('doc:signal', { guid, event, data: 1 })
+      await delay(100)
+      assert.deepEqual(gotIt(event), [])
+      assert.equal((await clients[1].ask('doc:join', { guid })).ok, true)
+    })
+  }
+
+  /** @returns {Client[]} */
+  function oneOfEach () {
+    return [...new Map(clients.map((client) => [workerOf(client), client])).values()]
+  }
+}
+
+/**
+ * @param {{ after: (stop: () => unknown) => void }} scope
+ * @param {string[]} urls
+ * @param {string} namespace
+ * @param {number} workers
+ * @returns {Promise<Client[]>} EACH clients on each worker
+ */
+async function someOnEach (scope, urls, namespace, workers) {
+  let made = 0
+  const options = () => {
+    const i = made++
+    return {
+      codec: /** @type {'json' | 'msgpack'} */ (i % 2 === 0 ? 'json' : 'msgpack'),
+      transports: i % 3 === 2 ? ['polling'] : ['websocket'],
+      auth: { token: sign({ sub: `user-${i}`, name: `Name ${i}` }), client: `client-${i}` }
+    }
+  }
+  /** @type {Client[]} */
+  const all = []
+  const reached = () => new Set(all.map(workerOf)).size
+  for (let i = 0; reached() < workers; i++) {
+    assert.ok(i < 100, `${all.length} clients reached ${reached()} of ${workers} workers`)
+    for (const url of urls) all.push(...await connectToWorkers(scope, url + namespace, 1, 8, options))
+  }
+  /** @type {Map<string, Client[]>} */
+  const byWorker = new Map()
+  for (const client of all) byWorker.set(workerOf(client), [...byWorker.get(workerOf(client)) ?? [], client])
+  const kept = [...byWorker.values()].flatMap((some) => some.slice(0, EACH))
+  for (const client of all) if (!kept.includes(client)) client.disconnect()
+  return kept
+}
