@@ -34,17 +34,24 @@ export async function bundleClient ({ outfile, withSocketIo }) {
   return file.contents
 }
 
-/** @param {string} outDir for the declarations */
-export function declareClient (outDir) {
+/** @param {string} project folder of a tsconfig.json @param {string} outDir for the declarations */
+function declare (project, outDir) {
   execFileSync(
     process.execPath,
-    [`${ROOT}node_modules/typescript/bin/tsc`, '-p', `${ROOT}client/tsconfig.json`, '--outDir', outDir],
+    [`${ROOT}node_modules/typescript/bin/tsc`, '-p', `${ROOT}${project}/tsconfig.json`, '--outDir', outDir],
     { stdio: 'pipe' }
   )
 }
 
+/** @param {string} outDir for the declarations of `inkcast/client` */
+export const declareClient = (outDir) => declare('client', outDir)
+
+/** @param {string} outDir for the declarations of `inkcast` */
+export const declareExtension = (outDir) => declare('src/extensions', outDir)
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { length } = await bundleClient({ outfile: `${ROOT}client/dist/inkcast-client.min.js`, withSocketIo: true })
   declareClient(`${ROOT}client/dist/types`)
-  console.log(`client/dist: inkcast-client.min.js, ${length} bytes, and types`)
+  declareExtension(`${ROOT}src/extensions/types`)
+  console.log(`client/dist: inkcast-client.min.js, ${length} bytes, and types; src/extensions/types`)
 }

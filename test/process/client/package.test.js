@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { bundleClient, declareClient } from '../../../scripts/build-client.js'
+import { bundleClient, declareClient, declareExtension } from '../../../scripts/build-client.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
@@ -45,6 +45,25 @@ doc._emit('message', [])
 if (new Error() instanceof ClientError) console.log(members, position, traceId)
 `
 
+const EXTENSION = `
+import { defineExtension, type ExtensionContext } from 'inkcast'
+
+export default defineExtension(async ({ io, publish, documents, sessions, log, metrics, config, name }: ExtensionContext) => {
+  io.on('connection', (socket) => {
+    socket.on('save', async (guid: string, acknowledge: (offset?: number) => void) => {
+      const { position, duplicate } = await publish({ guid, event: 'edit', data: { by: socket.data.uid } })
+      if (!duplicate) acknowledge(position?.offset)
+    })
+  })
+  const { members, cursor } = await documents.members('minutes', { limit: 10 })
+  log.info({ name, members: members.map(({ uid }) => uid), cursor, key: config.KEY?.length, of: (await sessions.of('ada')).length })
+  metrics.getSingleMetric('x')
+  // @ts-expect-error there is no such operator
+  await publish({ operator: 'shout' })
+  return () => log.info('stop')
+})
+`
+
 test('a TypeScript program resolves the types of the package', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -52,9 +71,12 @@ test('a TypeScript program resolves the types of the package', (t) => {
   const installed = join(folder, 'node_modules', 'inkcast')
   mkdirSync(join(installed, 'client'), { recursive: true })
   copyFileSync(join(ROOT, 'package.json'), join(installed, 'package.json'))
-  symlinkSync(join(ROOT, 'node_modules', 'socket.io-client'), join(folder, 'node_modules', 'socket.io-client'))
+  for (const name of ['socket.io-client', 'socket.io', 'pino', 'prom-client', '@types'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
   declareClient(join(installed, 'client', 'dist', 'types'))
+  declareExtension(join(installed, 'src', 'extensions', 'types'))
   writeFileSync(join(folder, 'consumer.ts'), CONSUMER)
+  writeFileSync(join(folder, 'extension.ts'), EXTENSION)
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(
     join(folder, 'tsconfig.json'),
@@ -67,7 +89,7 @@ test('a TypeScript program resolves the types of the package', (t) => {
         lib: ['es2022', 'dom'],
         types: []
       },
-      files: ['consumer.ts']
+      files: ['consumer.ts', 'extension.ts']
     })
   )
   try {
