@@ -52,6 +52,12 @@ const PACKAGES = {
         required: true
       },
       {
+        part: '`server._nsps`',
+        files: ['src/socketio/emitter-messages.js'],
+        without: 'Emitters do not reach clients (`EMITTER_KEY`).',
+        required: true
+      },
+      {
         part: '`namespace._fns`',
         files: ['src/socketio/handshake-hooks.js'],
         without: 'In dynamic namespaces, middlewares of extensions run before the check of the token.',

@@ -42,7 +42,7 @@ export function createRedisParts ({ redis, config, worker, metrics, log, clock }
       config.mode === 'kafka'
         ? createReceiptParts({ redis, workerNumber, timeout: config.limits.receiptTimeout })
         : undefined,
-    rooms: createRedisRooms({ redis, settings: config.extensions, log })
+    rooms: createRedisRooms({ redis, settings: config.extensions, metrics, log })
   }
 }
 
@@ -78,16 +78,20 @@ export const createWorkerSessions = ({ config, worker, directory, ...dependencie
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
  * @param {import('../config/load.js').Config['extensions']} dependencies.settings
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @returns {Rooms}
  */
-function createRedisRooms ({ redis, settings: { channelPrefix, subscriptionMode, emitterKey: key }, log }) {
+function createRedisRooms ({ redis, settings, metrics, log }) {
+  const { channelPrefix, subscriptionMode, emitterKey: key } = settings
   const clients = redis.adapterClients()
   return {
     adapter: createRoomAdapter(clients, { channelPrefix, subscriptionMode }),
     subscribed: () => clients.subscriber.subscribed(),
-    listenToEmitters: (io) => key === undefined
-      ? undefined
-      : { name: 'emitters', ...redis.subscribePatterns(emitterChannels(key), createEmitterMessages({ key, io, log })) }
+    listenToEmitters (io) {
+      if (key === undefined) return undefined
+      const onMessage = createEmitterMessages({ key, io, metrics, log })
+      return { name: 'emitters', ...redis.subscribePatterns(emitterChannels(key), onMessage) }
+    }
   }
 }

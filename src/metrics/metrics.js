@@ -183,6 +183,12 @@ export const METRICS = Object.freeze({
     help: 'Errors that an extension threw, or did not catch.',
     worry: 'Any growth: the log has the error.'
   },
+  emitter_messages: {
+    type: 'counter',
+    labels: ['result'],
+    help: 'Messages of emitters and classic Socket.IO servers (`EMITTER_KEY`) that a worker received: `handled`; `ignored`, for a namespace or room that it does not have, or a request that expects an answer; `failed`, malformed.',
+    worry: '`failed` grows: the sender uses another format, or another application the same key.'
+  },
   feed_repairs: {
     type: 'counter',
     labels: ['result'],

@@ -180,7 +180,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
      * @param {(channel: string, payload: Buffer) => void} onMessage
      */
     subscribePatterns (prefixes, onMessage) {
-      const subscriber = createPatternSubscriber({ client, name, prefixes, onMessage })
+      const subscriber = createPatternSubscriber({ client, name, prefixes, onMessage, onRejected: refusals.note })
       backListeners.push(() => subscriber.renew())
       return subscriber
     },

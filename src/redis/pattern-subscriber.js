@@ -14,8 +14,9 @@ const PING_INTERVAL = 5000
  * @param {string} dependencies.name shown in CLIENT LIST
  * @param {readonly string[]} dependencies.prefixes of the channels
  * @param {(channel: string, payload: Buffer) => void} dependencies.onMessage
+ * @param {(error: unknown) => void} [dependencies.onRejected] called with the error when an attempt to subscribe fails
  */
-export function createPatternSubscriber ({ client, name, prefixes, onMessage }) {
+export function createPatternSubscriber ({ client, name, prefixes, onMessage, onRejected = () => {} }) {
   const patterns = prefixes.map((prefix) => `${prefix.replace(/[*?[\]\\]/g, '\\$&')}*`)
   const backoff = new Backoff(RECONNECT)
   /** @type {import('ioredis').Redis | undefined} */
@@ -40,7 +41,8 @@ export function createPatternSubscriber ({ client, name, prefixes, onMessage }) 
       await opened.connect()
       await opened.psubscribe(...patterns)
       backoff.reset()
-    } catch {
+    } catch (error) {
+      onRejected(error)
       opened.disconnect()
     }
   }
