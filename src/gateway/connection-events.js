@@ -79,7 +79,7 @@ export function createConnectionEvents ({
     if (this.nsp.name === '/') client.decoder.taken = false
     else handshake.left(conn, this.nsp.name)
     // The connection belongs to another namespace of the client.
-    if (connection === undefined || conn[kOwner] !== connection) return
+    if (connection === undefined || !isConnected(connection)) return
     remove(connection)
     const ended = endReason(connection, reason, drain.active)
     if (!(connection instanceof NamespaceConnection)) {
@@ -88,7 +88,8 @@ export function createConnectionEvents ({
       for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, context, lost)
       lifeCycle.disconnected(connection, ended)
     }
-    if (next === undefined || conn.readyState !== 'open') return users.release(connection.uid)
+    if (next === undefined || conn.readyState !== 'open' || conn[kOwner] !== connection)
+      return users.release(connection.uid)
     const successor = new NamespaceConnection(
       next, connection.identity, connection.codec, connection.client, connection.context
     )
@@ -107,6 +108,10 @@ export function createConnectionEvents ({
     // An extension may have disconnected the client, or the namespace only: check once it is done.
     else process.nextTick(() => { if (client.sockets.size === 0) client.conn.close() })
   }
+
+  /** @param {import('./connection.js').Connection | undefined} connection not one that is refused or has ended */
+  const isConnected = (connection) =>
+    connection !== undefined && directory.connection(connection.id) === connection
 
   /** @param {import('./connection.js').Connection} connection */
   function add (connection) {
@@ -130,7 +135,7 @@ export function createConnectionEvents ({
   function admitted (connection) {
     const { conn, socket } = connection
     const { documents, replaces } = handshake.connected(connection)
-    if (replaces === undefined) {
+    if (replaces === undefined || !isConnected(replaces)) {
       engine.admit(conn)
       conn.on('packetCreate', onPacketCreate)
     } else {
@@ -199,9 +204,11 @@ export function createConnectionEvents ({
         namespace.prependListener('connection', (/** @type {any} */ socket) => {
           socket.on('disconnect', onDisconnect)
           socket.on(kRefused, onRefused)
-          /** @type {import('./connection.js').Connection | undefined} */
-          const connection = socket[kConnection]
-          if (connection === undefined) return void (extended && keepHandshake(socket))
+          if (extended) keepHandshake(socket)
+          const isSecond = socket[kConnection] === undefined
+          if (isSecond && isConnected(socket.conn[kOwner])) return
+          /** @type {import('./connection.js').Connection} */
+          const connection = isSecond ? handshake.standIn(socket) : socket[kConnection]
           admitted(connection)
           sentAway(connection)
         })

@@ -51,9 +51,35 @@ export function createHandshake ({
   /** Admissions to other namespaces that wait for the main one. @type {Map<object, (() => void)[]>} */
   const waiting = new Map()
 
-  /** @this {any} Engine.IO's socket */
+  /** Owners by socket of another namespace, as of its admission. @type {WeakMap<Socket, Connection>} */
+  const owners = new WeakMap()
+  /** Listeners to the end of sessions that have several namespaces. @type {WeakMap<Connection, () => void>} */
+  const releases = new WeakMap()
+
+  /** @this {any} Engine.IO's socket, of a client that is in the main namespace only */
   function releaseUser () {
     users.release(this[kOwner].uid)
+  }
+
+  /**
+   * Releases the user of a connection that ends before it is connected: a middleware of an extension may refuse it.
+   * @param {Connection} connection
+   */
+  function releaseAtEnd (connection) {
+    const { conn } = connection
+    if (!namespaces.has(conn)) return conn.on('close', releaseUser)
+    const release = () => users.release(connection.uid)
+    releases.set(connection, release)
+    conn.on('close', release)
+  }
+
+  /** @param {Connection | undefined} connection outside the main namespace */
+  const isPending = (connection) => connection !== undefined && releases.has(connection)
+
+  /** @param {Connection} connection that is connected or refused */
+  function keepUser (connection) {
+    connection.conn.off('close', releases.get(connection) ?? releaseUser)
+    releases.delete(connection)
   }
 
   /** @param {Socket} socket @throws {InkcastError} draining */
@@ -70,7 +96,9 @@ export function createHandshake ({
    * @param {string} uid
    */
   async function registerUser ({ conn }, uid) {
-    if (maxPerUser > 0 && users.count(uid) >= maxPerUser) {
+    // the namespaces of one client are one connection
+    const isAnother = /** @type {any} */ (conn)[kOwner]?.uid !== uid
+    if (maxPerUser > 0 && isAnother && users.count(uid) >= maxPerUser) {
       metrics.connections_refused.inc({ reason: 'user' })
       throw new InkcastError('too_many_connections')
     }
@@ -90,8 +118,7 @@ export function createHandshake ({
     conn[kOwner] = connection
     const { decoder } = /** @type {any} */ (socket.client)
     decoder.connection = connection
-    // removed when it is connected; a middleware of an extension may still refuse it
-    conn.on('close', releaseUser)
+    releaseAtEnd(connection)
   }
 
   /** @param {Socket} socket */
@@ -102,6 +129,7 @@ export function createHandshake ({
     if (decoder.taken) throw new InkcastError('bad_request', 'there is a connection already')
     decoder.taken = true
     try {
+      if (admitting.has(conn)) await admitting.get(conn)?.catch(() => {})
       await connect(socket)
     } catch (error) {
       decoder.taken = false
@@ -153,6 +181,7 @@ export function createHandshake ({
     try {
       assignId(socket, newConnectionId())
       if (conn[kOwner] === undefined) await becomeFirst(socket, codec)
+      owners.set(socket, conn[kOwner])
       describeSocket(socket, conn[kOwner])
     } catch (error) {
       names.delete(name)
@@ -228,10 +257,30 @@ export function createHandshake ({
      *   undefined }} documents to open, and the connection that it replaces
      */
     connected (connection) {
-      connection.conn.off('close', releaseUser)
+      keepUser(connection)
       const documents = openings.get(connection)
       if (documents !== undefined) openings.delete(connection)
-      return { documents, replaces: replaced.get(connection) }
+      const { conn } = connection
+      if (conn[kOwner] === connection) return { documents, replaces: replaced.get(connection) }
+      // another namespace of the client was connected meanwhile
+      const replaces = conn[kOwner]
+      const { client } = /** @type {any} */ (connection.socket)
+      conn[kOwner] = client.decoder.connection = connection
+      return { documents, replaces }
+    },
+
+    /**
+     * The first namespace of a client is not connected yet, and may be refused: this one, which is connected, gets a
+     * connection of its own.
+     * @param {Socket} socket admitted to another namespace
+     * @returns {Connection}
+     */
+    standIn (socket) {
+      const { identity, codec, client } = /** @type {Connection} */ (owners.get(socket))
+      const connection = new NamespaceConnection(socket, identity, codec, client, connectionContext)
+      Object.assign(socket, { [kConnection]: connection })
+      users.register(identity.uid).catch(() => connection.giveUp('unavailable, reconnect'))
+      return connection
     },
 
     /** Undoes an admission when a middleware of an extension refuses the client. @param {Socket} socket */
@@ -240,10 +289,14 @@ export function createHandshake ({
       const { [kConnection]: connection } = /** @type {any} */ (socket)
       if (nsp.name === '/') client.decoder.taken = false
       else this.left(conn, nsp.name)
-      if (connection === undefined || conn[kOwner] !== connection) return
-      conn.off('close', releaseUser)
+      if (connection === undefined) return
+      keepUser(connection)
       users.release(connection.uid)
-      client.decoder.connection = conn[kOwner] = replaced.get(connection)
+      if (conn[kOwner] !== connection) return
+      const before = replaced.get(connection)
+      client.decoder.connection = conn[kOwner] = before?.open || isPending(before) ? before : undefined
+      // a client that is connected to other namespaces needs an owner: it reconnects
+      if (conn[kOwner] === undefined && client.sockets.size > 0) conn.close()
     },
 
     /** Lets a client connect to a namespace again. @param {object} conn @param {string} name of the namespace */
