@@ -79,7 +79,7 @@ export async function joinAll (clients, guid) {
  * level.
  *
  * @template {Cluster} M
- * @template {{ url: string, plainUrl: string, settled?: () => Promise<boolean> }} B
+ * @template {{ url: string, plainUrl: string }} B
  * @param {object} options
  * @param {string} options.name of the balancer
  * @param {string | false} options.skip reason why the balancer cannot be tested here
@@ -106,10 +106,10 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
 
   test(
     `clients of every kind work behind ${name} that terminates TLS and distributes requests round-robin`,
-    { skip, timeout: 60_000 },
+    { skip, timeout: 120_000 },
     async (t) => {
       const machines = [scene.first, scene.second]
-      await everyKindWorks(t, { ...scene.terminating, machines, options: { ca } })
+      await everyKindWorks(t, { url: scene.terminating.url, machines, options: { ca } })
       for (const machine of machines)
         assert.ok(
           sum(await machine.metrics(), 'inkcast_stray_requests_total', 'result="forwarded"') > 0,
@@ -125,9 +125,9 @@ export function testBehind ({ name, skip, startMachine, startBalancer, settings 
     assert.equal(answer.headers.get('location'), `https://${new URL(plainUrl).host}/socket.io/?EIO=4&transport=polling`)
   })
 
-  test(`clients of every kind work behind ${name} that passes TLS through`, { skip, timeout: 60_000 }, async (t) => {
+  test(`clients of every kind work behind ${name} that passes TLS through`, { skip, timeout: 120_000 }, async (t) => {
     const machines = scene.alone.map((machine) => ({ ...machine, post: scene.first.post }))
-    await everyKindWorks(t, { ...scene.passing, machines, options: { ca } })
+    await everyKindWorks(t, { url: scene.passing.url, machines, options: { ca } })
   })
 
   return scene
@@ -169,16 +169,22 @@ export async function stoppingCostsNothing (t, { first, second, terminating: { u
 /**
  * Clients of every kind on all machines receive each other's signals and published records.
  * @param {TestContext} t
- * @param {{ url: string, settled?: () => Promise<boolean>, machines: readonly Machine[], options?: Parameters<typeof
- *   connectClient>[2] }} balanced settled: whether the balancer uses all machines now
+ * @param {{ url: string, machines: readonly Machine[], options?: Parameters<typeof connectClient>[2] }} balanced
  */
-export async function everyKindWorks (t, { url, settled, machines, options }) {
-  if (settled) await waitFor(settled, { timeout: 30_000, message: 'the balancer to use all machines' })
+export async function everyKindWorks (t, { url, machines, options }) {
   const guid = `balanced-${randomUUID()}`
-  const clients = await connectAllKinds(t, url, { options })
+  /** @type {Client[]} */
+  let clients = []
+  /** @type {number[]} */
+  let used = []
+  // on a busy machine a balancer's health check fails now and then, and the other machine gets all connections
+  await waitFor(async () => {
+    for (const client of clients) client.disconnect()
+    clients = await connectAllKinds(t, url, { options })
+    used = await Promise.all(machines.map(async (machine) => sum(await machine.metrics(), 'inkcast_connections')))
+    return used.every((count) => count > 0)
+  }, { timeout: 60_000, message: () => `each machine has connections: ${used}` })
   await joinAll(clients, guid)
-  const used = await Promise.all(machines.map(async (machine) => sum(await machine.metrics(), 'inkcast_connections')))
-  assert.ok(used.every((count) => count > 0), `each machine has connections: ${used}`)
 
   const published = await machines[0].post(`/v1/documents/${guid}/broadcast`, { text: 'größer' })
   assert.equal(published.status, 202, JSON.stringify(published.body))

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 
 const ROOT = new URL('../../../', import.meta.url)
 
-test('architecture.md names an existing file for each of the 20 behaviors', () => {
+test('architecture.md names an existing file for each behavior', () => {
   const text = readFileSync(new URL('docs/architecture.md', ROOT), 'utf8')
   const section = text.split(/^## /m).find((part) => part.startsWith('Where is')) ?? ''
   const rows = section.split('\n').filter((line) => line.startsWith('| ')).slice(1)
-  assert.equal(rows.length, 20)
+  assert.ok(rows.length >= 20)
   for (const row of rows) {
     const paths = [...row.matchAll(/`(src\/[^`]+)`/g)].map(([, path]) => path)
     assert.ok(paths.length > 0, row)
