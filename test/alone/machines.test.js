@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
+import { Emitter } from '@socket.io/redis-emitter'
 import { Redis } from 'ioredis'
 import { PROOF_HEADER, proofFor } from '../../src/peers/request-proof.js'
 import { certificate, startHaproxy } from '../helpers/balancer.js'
@@ -55,8 +56,8 @@ before(async () => {
   hosts = await createHosts(scope, { machine1: '10.0.0.11', machine2: '10.0.0.12', services: '10.0.0.13' })
   services = await startServices()
   ;[first, second] = await Promise.all([
-    startMachine('machine1', { WORKERS: '2', PEER_PORT: '0' }),
-    startMachine('machine2', { WORKERS: '1' })
+    startMachine('machine1', { WORKERS: '2', PEER_PORT: '0', EMITTER_KEY: 'socket.io' }),
+    startMachine('machine2', { WORKERS: '1', EMITTER_KEY: 'socket.io' })
   ])
   url = await startBalancer()
   redis = new Redis(await hosts.services.door(services.redisPort), '127.0.0.1')
@@ -230,6 +231,31 @@ test(
     )
   }
 )
+
+test('an emitter without inkcast reaches all of 200 clients on both machines', { skip, timeout: 180_000 }, async (t) => {
+  const codecs = /** @type {const} */ (['json', 'msgpack'])
+  const clients = await Promise.all(Array.from({ length: 200 }, async (_, i) =>
+    connectClient(t, [first, second][i % 2].url, { ...await asUser(), codec: codecs[(i >> 1) % 2] })
+  ))
+  const guid = `emitter-${randomUUID()}`
+  const members = clients.filter((_, i) => i % 3 === 0)
+  await joinAll(members, guid)
+  const emitter = new Emitter(redis)
+  emitter.emit('to all', { text: 'größer' })
+  emitter.to(`doc:${guid}`).emit('to a room', 2)
+  emitter.emit('the end', 3)
+  await waitFor(() => clients.every(({ received }) => received.at(-1)?.event === 'the end'), {
+    timeout: 15_000,
+    message: () => clients.filter(({ received }) => received.at(-1)?.event !== 'the end').length
+  })
+  for (const client of clients) {
+    assert.deepEqual(client.received.map(({ event, payload }) => [event, payload]), [
+      ['to all', { text: 'größer' }],
+      ...(members.includes(client) ? [['to a room', 2]] : []),
+      ['the end', 3]
+    ])
+  }
+})
 
 test('kick disconnects a user on both machines, from either one', { skip, timeout: 180_000 }, async (t) => {
   const uid = `user-${randomUUID()}`

@@ -5,6 +5,7 @@ import { systemClock } from '../../src/common/clock.js'
 import { createLanes } from '../../src/ingest/lanes.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createRedis } from '../../src/redis/client.js'
+import { emitterChannels } from '../../src/socketio/emitter-messages.js'
 import { startOwnRedis } from '../helpers/own-redis.js'
 import { waitFor } from '../helpers/wait.js'
 import { arrived, createInbox, entry, fresh, handlersOf, of, offsets, range, texts } from './bus-fixture.js'
@@ -106,4 +107,43 @@ test('records wait for missing permissions, and are not refused as dead letters'
   await done
   assert.deepEqual(refused, [])
   await arrived(inbox, guid, 1)
+})
+
+test('the channels of emitters need permissions of their own; a missing one is reported until it is granted', async (t) => {
+  const user = fresh('user')
+  await allow(user, 'on', '>geheim', ...ALL)
+  const redis = createRedis({ urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test' })
+  t.after(() => redis.stop())
+  await redis.start()
+  /** @type {string[]} */
+  const messages = []
+  const subscriber = redis.subscribePatterns(emitterChannels('socket.io'), (channel) => { messages.push(channel) })
+  t.after(() => subscriber.stop())
+  await subscriber.start()
+  assert.match(redis.trouble ?? '', /^Redis refuses what inkcast needs: NOPERM/)
+  assert.ok(lines.some(({ level, text }) => level === 'warn' && text.includes('redis refuses what inkcast needs')))
+  // PSUBSCRIBE needs exactly these patterns: a wider one is not enough
+  await allow(user, '&socket.io*')
+  const refused = () => admin.client.acl('LOG').then((entries) => /** @type {any} */ (entries).flat().join())
+  await admin.client.acl('LOG', 'RESET')
+  await waitFor(async () => (await refused()).includes('socket.io#*'), { message: 'another attempt to be refused' })
+  await allow(user, '&socket.io#*', '&socket.io-request#*')
+  const channels = ['socket.io#/#', 'socket.io-request#/#']
+  await waitFor(async () => {
+    for (const channel of channels) await admin.client.publish(channel, 'x')
+    return channels.every((channel) => messages.includes(channel))
+  }, { timeout: 15_000, message: 'messages of emitters' })
+})
+
+test('rooms with a prefix of their own need the permission for its channels', async (t) => {
+  const user = fresh('user')
+  await allow(user, 'on', '>geheim', ...ALL)
+  const redis = createRedis({ urls: [server.url.replace('redis://', `redis://${user}:geheim@`)], log, name: 'test' })
+  t.after(() => redis.stop())
+  await redis.start()
+  const publish = (/** @type {string} */ channel) => redis.adapterClients().publisher.spublish(channel, 'x')
+  await publish('inkcast:rooms#/#')
+  await assert.rejects(publish('socket.io#/#'), /NOPERM/)
+  await allow(user, '&socket.io#*')
+  await publish('socket.io#/#')
 })

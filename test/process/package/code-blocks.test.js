@@ -10,8 +10,10 @@ import { transform } from 'esbuild'
 import { connect } from 'inkcast/client'
 import { io } from 'socket.io-client'
 import { loadConfig } from '../../../src/config/load.js'
+import { createEmitterMessages } from '../../../src/socketio/emitter-messages.js'
 import { codeBlocks, commandsOf, pages, runBlock } from '../../helpers/code-blocks.js'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 
 /** Code that readers copy has to run: each code block of the pages is checked according to its language. */
@@ -155,6 +157,25 @@ const SCENARIOS = {
     const { text, by } = /** @type {any} */ (await said)
     assert.equal(text, 'hello')
     assert.match(by, /^anonymous:/)
+  },
+
+  'docs/extensions.md: new Emitter(': async (code, t) => {
+    const { io: sockets } = server.gateway
+    const receive = createEmitterMessages({
+      key: 'socket.io', io: sockets, metrics: server.metrics, log: recordingLog().log
+    })
+    /** In place of a connection to Redis. */
+    class Redis {
+      /** @param {string} channel @param {Buffer} payload */
+      publish (channel, payload) { receive(channel, payload) }
+    }
+    const client = io(server.url, { transports: ['websocket'], forceNew: true })
+    t.after(() => client.disconnect())
+    const shipped = new Promise((resolve) => client.once('order shipped', resolve))
+    await new Promise((resolve) => client.once('connect', () => resolve(undefined)))
+    sockets.in(String(client.id)).socketsJoin('orders')
+    await runBlock(code, {}, async (specifier) => specifier === 'ioredis' ? { Redis } : load(specifier))
+    assert.deepEqual(await shipped, { number: 7 })
   },
 
   'docs/migrate-from-socketio.md: setupWorker(io)': async (code) => {
