@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createSigner } from 'fast-jwt'
+import { connectClient, connectToWorkers } from '../helpers/clients.js'
+import { startCluster } from '../helpers/cluster.js'
+import { redisClusterUrl } from '../helpers/env.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { ownRedisUrl } from '../helpers/own-redis.js'
+import { startEmitter, startServer } from '../helpers/socketio-senders.js'
+import { waitFor } from '../helpers/wait.js'
+
+/**
+ * Services without inkcast, with stock libraries of Socket.IO, reach clients of inkcast; docs/extensions.md, "Emitting
+ * from other processes".
+ *
+ * @typedef {Awaited<ReturnType<typeof connectToWorkers>>[number]} Client
+ */
+
+const EXTENSION = fileURLToPath(new URL('../helpers/rooms-extension.js', import.meta.url))
+const SECRET = 'a secret for tests of emitters, of 32 characters or more'
+const sign = createSigner({ key: SECRET })
+const BINARY = Buffer.from([0, 1, 255])
+const NAMESPACES = ['/', '/chat']
+/** How clients connect; each is on both workers. */
+const KINDS = /** @type {const} */ ([
+  { codec: 'json', transports: ['websocket'] },
+  { codec: 'msgpack', transports: ['websocket'] },
+  { codec: 'json', transports: ['polling'] }
+])
+
+const fresh = () => `room-${randomUUID()}`
+/** @param {{ id?: string }} client */
+const workerOf = (client) => String(client.id).slice(0, 2)
+const ids = (/** @type {Iterable<{ id?: string }>} */ sockets) => [...sockets].map(({ id }) => id).sort()
+
+for (const [where, redisUrl] of /** @type {[string, () => Promise<string>][]} */ ([
+  ['a single Redis', () => ownRedisUrl(fileScope())],
+  ['Redis Cluster', async () => redisClusterUrl()]
+])) {
+  for (const subscriptionMode of /** @type {const} */ (['static', 'dynamic'])) {
+    const url = await redisUrl()
+    describe(`over ${where}, ${subscriptionMode}`, () => emitting(url, subscriptionMode))
+  }
+}
+
+/** Ends a sender with its own suite: the next one would wait for its answers. */
+function ownScope () {
+  /** @type {(() => unknown)[]} */
+  const stops = []
+  after(async () => { for (const stop of stops) await stop() })
+  return { after: (/** @type {() => unknown} */ stop) => { stops.push(stop) } }
+}
+
+/** @param {string} redisUrl @param {'static' | 'dynamic'} subscriptionMode */
+function emitting (redisUrl, subscriptionMode) {
+  const scope = fileScope()
+  // clusters of other tests may use the same Redis Cluster
+  const key = `key-${randomUUID()}`
+  const channelPrefix = `prefix-${randomUUID()}`
+  /** @type {Record<string, Client[]>} by namespace */
+  const clients = {}
+  let number = 0
+
+  before(async () => {
+    const { url } = await startCluster(scope, {
+      WORKERS: '2', REDIS_URL: redisUrl, EXTENSIONS: EXTENSION, AUTH_JWT_SECRET: SECRET, AUTH_ALLOW_ANONYMOUS: 'false',
+      MAX_EVENTS_PER_SECOND: '1000', EMITTER_KEY: key, ROOMS_CHANNEL_PREFIX: channelPrefix,
+      ROOMS_SUBSCRIPTION_MODE: subscriptionMode
+    })
+    for (const namespace of NAMESPACES) {
+      const all = await Promise.all(KINDS.map(({ codec, transports }) =>
+        connectToWorkers(scope, url + namespace, 2, 4, () => ({
+          codec,
+          transports: [...transports],
+          auth: { token: sign({ sub: `user-${++number}`, name: `Name ${number}` }), client: `client-${number}` }
+        }))
+      ))
+      // one of each kind on each worker
+      const kept = all.flatMap((some) => [...new Map(some.map((client) => [workerOf(client), client])).values()])
+      for (const client of all.flat()) if (!kept.includes(client)) client.disconnect()
+      clients[namespace] = kept
+    }
+  }, { timeout: 120_000 })
+
+  const everyone = () => NAMESPACES.flatMap((namespace) => clients[namespace])
+  /** @param {string} event @returns {Client[]} */
+  const gotIt = (event) => everyone().filter(({ received }) => received.some((each) => each.event === event))
+
+  /** Waits until exactly these have received an event, once. @param {string} event @param {Client[]} expected */
+  async function reaches (event, expected) {
+    await waitFor(() => gotIt(event).length >= expected.length, {
+      timeout: 10_000,
+      message: () => [ids(gotIt(event)), ids(expected)]
+    })
+    await delay(50)
+    assert.deepEqual(ids(gotIt(event)), ids(expected))
+    for (const { received } of expected) assert.equal(received.filter((each) => each.event === event).length, 1)
+  }
+
+  /** @param {Client[]} members @returns {Promise<string>} a room with these members */
+  async function roomOf (members) {
+    const room = fresh()
+    await Promise.all(members.map((member) => member.ask('op', 'join', { rooms: [room] })))
+    return room
+  }
+  const members = (/** @type {string} */ namespace, /** @type {string} */ room) =>
+    clients[namespace][0].ask('op', 'fetch', { to: [room] })
+
+  /**
+   * What every sender can do.
+   * @param {() => any} sender emitter or server
+   */
+  function sends (sender) {
+    for (const namespace of NAMESPACES) {
+      const target = () => namespace === '/' ? sender() : sender().of(namespace)
+
+      test(`emits reach all clients, rooms and single clients in ${namespace}`, async () => {
+        const own = clients[namespace]
+        const [everywhere, inRoom, single, inTwo] = Array.from({ length: 4 }, fresh)
+        const room = await roomOf(own.slice(1))
+        const another = await roomOf(own.slice(0, 3))
+        target().emit(everywhere, { text: 'größer' }, BINARY)
+        target().to(room).except(String(own[1].id)).emit(inRoom)
+        target().to(String(own[2].id)).emit(single, 1)
+        target().to([room, another]).emit(inTwo)
+        await reaches(everywhere, own)
+        await reaches(inRoom, own.slice(2))
+        await reaches(single, [own[2]])
+        await reaches(inTwo, own)
+        for (const { received } of own) {
+          const { payload, meta } = received.find((each) => each.event === everywhere) ?? {}
+          assert.deepEqual([payload, Buffer.from(meta)], [{ text: 'größer' }, BINARY])
+        }
+      })
+
+      test(`socketsJoin and socketsLeave change the rooms of clients in ${namespace}`, async () => {
+        const own = clients[namespace]
+        const room = await roomOf(own)
+        const joined = fresh()
+        target().in(room).except(String(own[0].id)).socketsJoin(joined)
+        await waitFor(async () => (await members(namespace, joined)).length === own.length - 1)
+        assert.deepEqual(ids(await members(namespace, joined)), ids(own.slice(1)))
+        target().in(joined).socketsLeave(joined)
+        await waitFor(async () => (await members(namespace, joined)).length === 0)
+      })
+    }
+
+    test('serverSideEmit reaches the extensions of all workers', async () => {
+      const note = fresh()
+      sender().serverSideEmit('note', note, { more: 1 })
+      for (const client of clients['/']) {
+        const notes = async () => JSON.stringify(await client.ask('op', 'notes', {}))
+        await waitFor(async () => (await notes()).includes(`["${note}",{"more":1}]`), { message: notes })
+      }
+    })
+
+    test('members of a document get an emit to its room, and leave the document with socketsLeave', async () => {
+      const guid = fresh()
+      const event = fresh()
+      for (const client of clients['/']) assert.equal((await client.ask('doc:join', { guid })).ok, true)
+      sender().to(`doc:${guid}`).emit(event)
+      await reaches(event, clients['/'])
+      const revoked = Promise.all(clients['/'].map((client) => client.next('doc:revoked')))
+      sender().in(`doc:${guid}`).socketsLeave(`doc:${guid}`)
+      assert.deepEqual(await revoked, clients['/'].map(() => [{ guid }]))
+    })
+  }
+
+  for (const library of /** @type {const} */ (['ioredis', 'redis'])) {
+    describe(`@socket.io/redis-emitter with ${library}`, () => {
+      const sender = ownScope()
+      /** @type {any} */
+      let emitter
+      before(async () => { emitter = await startEmitter(sender, redisUrl, library, key) })
+      sends(() => emitter)
+    })
+
+    describe(`a server with the classic adapter and ${library}`, () => {
+      const sender = ownScope()
+      /** @type {import('socket.io').Server} */
+      let io
+      before(async () => { io = await startServer(sender, redisUrl, library, { key }) })
+      sends(() => io)
+
+      test('its own requests do not wait for inkcast', async () => {
+        assert.deepEqual(await io.fetchSockets(), [])
+        assert.deepEqual(await io.serverSideEmitWithAck('who', 'question'), [])
+      })
+    })
+
+    describe(`a server with the sharded adapter and ${library}`, () => {
+      const sender = ownScope()
+      /** @type {import('socket.io').Server} */
+      let io
+      before(async () => {
+        io = await startServer(sender, redisUrl, library, { channelPrefix, subscriptionMode })
+        // the adapter does not await its subscriptions
+        await waitFor(async () => (await io.serverSideEmitWithAck('who', 1)).length === 2, {
+          timeout: 15_000,
+          message: 'the workers to answer'
+        })
+      }, { timeout: 60_000 })
+      sends(() => io)
+
+      for (const namespace of NAMESPACES) {
+        test(`fetchSockets finds the clients in ${namespace}, with their user and without a token`, async () => {
+          const own = clients[namespace]
+          const room = await roomOf(own)
+          const found = await io.of(namespace).in(room).fetchSockets()
+          assert.deepEqual(ids(found), ids(own))
+          assert.doesNotMatch(JSON.stringify(found.map(({ handshake, data }) => [handshake, data])), /token|eyJ/)
+          for (const { id, data, rooms } of found) {
+            const { client } = /** @type {any} */ (own.find((each) => each.id === id)).auth
+            const i = client.slice('client-'.length)
+            assert.deepEqual(data, { uid: `user-${i}`, name: `Name ${i}`, client, grants: null })
+            assert.ok(rooms.has(room))
+          }
+        })
+
+        test(`emitWithAck gets the answers of the clients in ${namespace}`, async () => {
+          const own = clients[namespace]
+          const room = await roomOf(own)
+          const event = fresh()
+          own.forEach((client, i) => client.once(event, (answer) => answer(i)))
+          const answers = await io.of(namespace).to(room).timeout(10_000).emitWithAck(event)
+          assert.deepEqual(answers.sort((/** @type {number} */ a, /** @type {number} */ b) => a - b), [...own.keys()])
+        })
+      }
+
+      test('an emit of inkcast reaches clients of the other server', async (t) => {
+        const http = createServer()
+        io.attach(http)
+        t.after(() => http.close())
+        await once(http.listen(0, '127.0.0.1'), 'listening')
+        const { port } = /** @type {import('net').AddressInfo} */ (http.address())
+        const client = await connectClient(t, `http://127.0.0.1:${port}`)
+        const [room, event] = [fresh(), fresh()]
+        io.in(String(client.id)).socketsJoin(room)
+        await waitFor(async () => (await members('/', room)).length === 1)
+        await clients['/'][0].ask('op', 'emit', { to: [room], event, args: [BINARY] })
+        await waitFor(() => client.received.length > 0)
+        assert.deepEqual(client.received.map(({ event, payload }) => [event, payload]), [[event, BINARY]])
+      })
+
+      test('serverSideEmit works in both directions, with answers', async () => {
+        const answers = await io.serverSideEmitWithAck('who', 'question')
+        assert.deepEqual(answers.map(([, question]) => question), ['question', 'question'])
+        /** @type {unknown[]} */
+        const got = []
+        io.on('note', (/** @type {unknown[]} */ ...args) => { got.push(args) })
+        const note = fresh()
+        await clients['/'][0].ask('op', 'serverSideEmit', { args: [note] })
+        await waitFor(() => got.length > 0)
+        assert.deepEqual(got, [[note]])
+      })
+    })
+  }
+}
