@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import msgpack from 'socket.io-msgpack-parser'
 import { io } from 'socket.io-client'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { lacksPythonSocketio, startPythonClient } from '../../helpers/python-socketio.js'
 import { waitFor } from '../../helpers/wait.js'
 import { spawnGuarded } from '../../services/guard.js'
 import { onPath } from '../../services/install.js'
@@ -94,6 +95,30 @@ describe('the examples', () => {
 })
 
 describe('the example of rooms', () => {
+  test('serves python-socketio, in two namespaces and with both transports', async (t) => {
+    const lacks = await lacksPythonSocketio()
+    if (lacks) return t.skip(lacks)
+    const { url } = await startEmbedded(t, { EXTENSIONS: join(EXAMPLES, 'rooms', 'rooms.js') })
+    for (const [namespace, transport] of [['/', 'websocket'], ['/support', 'polling']]) {
+      const socket = io(url + namespace, { forceNew: true })
+      t.after(() => socket.disconnect())
+      /** @type {unknown[]} */
+      const received = []
+      socket.on('message', ({ text }) => received.push(text))
+      socket.on('left', ({ room }) => received.push(`left ${room}`))
+      await socket.timeout(5000).emitWithAck('join', 'lobby')
+      const { printed, end } = startPythonClient(t, url, namespace, transport, 'lobby')
+      await waitFor(() => received.includes('from Python') && printed.length === 2, { message: () => printed })
+      await socket.timeout(5000).emitWithAck('message', { room: 'lobby', text: 'hello' })
+      await waitFor(() => printed.length === 3, { message: () => printed })
+      end()
+      await waitFor(() => received.includes('left lobby'), { message: () => received })
+      assert.deepEqual(printed.slice(0, 3).map(([event, data]) => data.text ?? `${event} ${data.length}`), [
+        'members 2', 'from Python', 'hello'
+      ])
+    }
+  })
+
   for (const namespace of ['/', '/support']) {
     test(`gives stock clients join, leave and message in ${namespace}`, async (t) => {
       const { url } = await startEmbedded(t, {
