@@ -81,10 +81,16 @@ test('rooms work again when Redis is back after 30 s', { timeout: 180_000 }, asy
     await waitFor(() => near.every(({ received }) => received.some((each) => each.event === event)), {
       message: () => near.length
     })
-    if (i === 0)
+    if (i === 0) {
       assert.match((await run(clients[0], 'serverSideEmitWithAck', { event: 'who', args: [1] })).error, /timeout/)
+      assert.match((await run(clients[0], 'fetch', { to: ['lobby'] })).error, /timeout/)
+      const ask = { to: ['lobby'], timeout: 500, event: 'ignored', args: [] }
+      assert.match((await run(clients[0], 'emitWithAck', ask)).error, /timed out/)
+    }
     await run(clients[0], 'socketsJoin', { to: ['lobby'], rooms: ['other'] })
     await run(clients[0], 'serverSideEmit', { args: [event] })
+    // `output` keeps the last lines only
+    assert.doesNotMatch(cluster.output(), /unhandled|uncaught/i)
     await delay(1000)
   }
   await redis.restart()

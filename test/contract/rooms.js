@@ -145,6 +145,24 @@ function roomsIn (scope, urls, namespace, workers) {
     await reaches(event, members)
   })
 
+  test('a volatile emit is dropped for a client that cannot take it', async () => {
+    const polling = clients.filter(({ io }) => io.engine.transport.name === 'polling')
+    const room = await roomOf(polling)
+    for (const client of polling) {
+      const neighbor = clients.find((each) => each !== client && workerOf(each) === workerOf(client))
+      let event = ''
+      // the first emit ends the poll, so that the second one finds none; both are dropped between two polls
+      await waitFor(async () => {
+        event = fresh()
+        const options = { to: [room], local: true, volatile: true, event, args: [] }
+        await run(/** @type {Client} */ (neighbor), 'emitTwice', options)
+        await delay(50)
+        return gotIt(event).includes(client)
+      })
+      assert.ok(!gotIt(`${event}-again`).includes(client))
+    }
+  })
+
   test('a broadcast of a socket reaches all members but itself', async () => {
     const room = await roomOf(clients)
     const event = fresh()
@@ -166,7 +184,7 @@ function roomsIn (scope, urls, namespace, workers) {
     await run(clients[0], 'set', { data: { color: 'red' } })
     const found = await run(/** @type {Client} */ (clients.at(-1)), 'fetch', { to: [room] })
     assert.deepEqual(ids(found), ids(clients))
-    for (const { id, rooms, data, auth } of found) {
+    for (const { id, rooms, data, handshake } of found) {
       const { auth: sent } = /** @type {any} */ (clients.find((client) => client.id === id))
       const number = sent.client.slice('client-'.length)
       assert.ok(rooms.includes(room) && rooms.includes(id))
@@ -175,7 +193,9 @@ function roomsIn (scope, urls, namespace, workers) {
         { uid: `user-${number}`, name: `Name ${number}`, client: sent.client, grants: null, color: undefined }
       )
       assert.equal(data.color, id === clients[0].id ? 'red' : undefined)
-      assert.equal(auth.token, undefined)
+      assert.equal(handshake.auth.client, sent.client)
+      assert.ok(handshake.address && handshake.headers.host && handshake.query.EIO)
+      assert.ok(!JSON.stringify(handshake).includes(sent.token))
     }
     assert.deepEqual(
       ids(await run(clients[0], 'fetch', { to: [room], local: true })),
@@ -195,15 +215,76 @@ function roomsIn (scope, urls, namespace, workers) {
     await waitFor(async () => (await run(clients[0], 'fetch', { to: [joined] })).length === 0)
   })
 
+  test('without a room, fetchSockets, socketsJoin and socketsLeave mean the whole namespace', async () => {
+    const room = fresh()
+    const members = async () => ids(await run(clients[0], 'fetch', { to: [room] }))
+    const all = async () => ids(await run(clients[0], 'fetch'))
+    // clients of other tests leave
+    await waitFor(async () => (await all()).length === clients.length, { message: all })
+    assert.deepEqual(await all(), ids(clients))
+    await run(clients[0], 'socketsJoin', { rooms: [room] })
+    await waitFor(async () => (await members()).length >= clients.length)
+    assert.deepEqual(await members(), ids(clients))
+    await run(clients[0], 'socketsLeave', { rooms: [room] })
+    await waitFor(async () => (await members()).length === 0)
+  })
+
+  test('a socket that fetchSockets returned can be used, on whatever worker it is', async () => {
+    for (const target of oneOfEach()) {
+      const { id } = target
+      const room = fresh()
+      const event = fresh()
+      await run(clients[0], 'remoteJoin', { id, room })
+      await waitFor(async () => (await run(target, 'rooms')).includes(room))
+      await run(clients[0], 'remoteLeave', { id, room })
+      await waitFor(async () => !(await run(target, 'rooms')).includes(room))
+      await run(clients[0], 'remoteEmit', { id, event, args: [1] })
+      await reaches(event, [target])
+      const question = fresh()
+      target.once(question, (value, answer) => answer(value + 1))
+      const ask = { id, timeout: 5000, event: question, args: [1] }
+      assert.equal(await run(clients[0], 'remoteEmitWithAck', ask), 2)
+      const { error } = await run(clients[0], 'remoteEmitWithAck', { ...ask, timeout: 100 })
+      assert.match(error, /timed out/)
+    }
+    for (const target of await someOnEach(scope, urls(), namespace, workers)) {
+      const reason = target.next('disconnect')
+      await run(clients[0], 'remoteDisconnect', { id: target.id, close: false })
+      assert.equal((await reason)[0], 'io server disconnect')
+    }
+  })
+
+  test('a client that disconnects leaves its rooms', async () => {
+    const own = await someOnEach(scope, urls(), namespace, workers)
+    const room = await roomOf([...own, clients[0]])
+    for (const client of own) client.disconnect()
+    await waitFor(async () => (await run(clients[0], 'fetch', { to: [room] })).length === 1)
+  })
+
+  test('a room of the same name in another namespace is another room', async () => {
+    const room = await roomOf(clients)
+    const other = namespace === '/chat' ? '/' : '/chat'
+    const strangers = await someOnEach(scope, urls(), other, workers)
+    const [stranger] = strangers
+    await run(stranger, 'join', { rooms: [room] })
+    const event = fresh()
+    await run(stranger, 'emit', { to: [room], event, args: [] })
+    await waitFor(() => stranger.received.some((each) => each.event === event))
+    await reaches(event, [])
+    assert.deepEqual(ids(await run(stranger, 'fetch', { to: [room] })), [stranger.id])
+    for (const client of strangers) client.disconnect()
+  })
+
   test('emitWithAck returns the responses of the members on all workers', async () => {
     const room = await roomOf(clients)
     const event = fresh()
     for (const [i, client] of clients.entries())
-      client.once(event, (value, bytes, answer) => answer({ i, value, length: bytes.length ?? bytes.byteLength }))
+      client.once(event, (value, bytes, answer) => answer({ i, value, bytes }))
     const responses = await run(clients[0], 'emitWithAck', { to: [room], timeout: 5000, event, args: [7, BINARY] })
     assert.deepEqual(
-      responses.sort((/** @type {any} */ a, /** @type {any} */ b) => a.i - b.i),
-      clients.map((_, i) => ({ i, value: 7, length: 3 }))
+      responses.map((/** @type {any} */ response) => ({ ...response, bytes: Buffer.from(response.bytes) }))
+        .sort((/** @type {any} */ a, /** @type {any} */ b) => a.i - b.i),
+      clients.map((_, i) => ({ i, value: 7, bytes: BINARY }))
     )
     assert.deepEqual(await run(clients[0], 'emitWithAck', { to: [fresh()], timeout: 1000, event, args: [] }), [])
   })
@@ -236,6 +317,15 @@ function roomsIn (scope, urls, namespace, workers) {
     assert.deepEqual(answers.sort(byPid), pids.map((pid) => [pid, question]).sort(byPid))
   })
 
+  test('serverSideEmit stays in its namespace', async () => {
+    const note = fresh()
+    const strangers = await someOnEach(scope, urls(), namespace === '/chat' ? '/' : '/chat', workers)
+    await run(strangers[0], 'serverSideEmit', { args: [note] })
+    await delay(50)
+    for (const client of oneOfEach()) assert.ok(!JSON.stringify(await run(client, 'notes')).includes(note))
+    for (const client of strangers) client.disconnect()
+  })
+
   test('disconnectSockets ends the sockets of all workers', async () => {
     const own = await someOnEach(scope, urls(), namespace, workers)
     const room = fresh()
@@ -247,6 +337,12 @@ function roomsIn (scope, urls, namespace, workers) {
   })
 
   if (namespace === '/') {
+    test('serverSideEmitWithAck fails at its timeout of 5 s if another worker does not respond', async () => {
+      const answer = await run(clients[0], 'serverSideEmitWithAck', { event: 'mute', args: [] })
+      if (workers === 1) assert.deepEqual(answer, [])
+      else assert.match(answer.error, new RegExp(`only 0 responses received out of ${workers - 1}`))
+    })
+
     test('a document is a room: its connections are found, and leave it with socketsLeave', async () => {
       const guid = fresh()
       for (const client of clients) assert.equal((await client.ask('doc:join', { guid })).ok, true)
