@@ -64,6 +64,12 @@ export class Backlog {
     this.#backlogs = backlogs
   }
 
+  /** @param {SlowConnection} connection of the same session, without documents that are behind */
+  moveTo (connection) {
+    this.#connection = connection
+    this.behind = 0
+  }
+
   get #conn () { return this.#connection.conn }
 
   /** Packets queued in Engine.IO, including those of Engine.IO and Socket.IO themselves. */

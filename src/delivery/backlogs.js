@@ -68,6 +68,21 @@ export class Backlogs {
     return backlog
   }
 
+  /**
+   * Gives the backlog of a session to the connection that takes over the session, which has no documents yet.
+   * @param {Connection} from
+   * @param {Connection} to
+   */
+  move (from, to) {
+    const { backlog } = from
+    if (backlog === null) return
+    this.#all.delete(from)
+    from.backlog = null
+    backlog.moveTo(to)
+    to.backlog = backlog
+    this.#all.set(to, backlog)
+  }
+
   /** Counts a queued packet. @param {number} bytes */
   added (bytes) {
     this.#bytes += bytes

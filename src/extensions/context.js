@@ -50,6 +50,15 @@ function publicationOf (request, source, timestamp) {
 }
 
 /**
+ * Runs code of the gateway. The promise belongs to the extension that asks: a rejection that it does not handle
+ * counts as its error.
+ * @template T
+ * @param {() => Promise<T>} code
+ * @returns {Promise<T>}
+ */
+async function ask (code) { return await outside(code) }
+
+/**
  * @param {import('./guard.js').Guard} guard of the extension
  * @param {import('socket.io').Server} io
  * @param {Services} services
@@ -60,12 +69,12 @@ export function createContext ({ name }, io, services, config) {
   const { publisher, bus, presenceStore, sessionStore, metrics, log, clock } = services
   /** @type {import('./extension.js').Documents} */
   const documents = {
-    position: (guid) => outside(async () => (await bus.positions([guid]))[0] ?? null),
-    members: (guid, { cursor, limit = DEFAULT_LIMIT } = {}) => outside(async () => {
+    position: (guid) => ask(async () => (await bus.positions([guid]))[0] ?? null),
+    members: (guid, { cursor, limit = DEFAULT_LIMIT } = {}) => ask(async () => {
       const page = await presenceStore.page(guid, { after: cursor, limit: Math.min(limit, MAX_LIMIT) })
       return page.cursor === undefined ? { members: page.members } : { members: page.members, cursor: page.cursor }
     }),
-    presence: (guid) => outside(async () => {
+    presence: (guid) => ask(async () => {
       const { count, version } = await presenceStore.page(guid, { limit: 1 })
       return { count, version }
     })
@@ -76,13 +85,13 @@ export function createContext ({ name }, io, services, config) {
     config,
     log: log.child({ extension: name }),
     metrics: metrics.registry,
-    publish: (request) => outside(async () => {
+    publish: (request) => ask(async () => {
       const publication = publicationOf(request, name, clock.now())
       const { position, duplicate = false } = await publisher.publish(publication, { source: name })
       return { position: position ?? null, duplicate }
     }),
     documents,
-    sessions: { of: (uid) => outside(() => sessionStore.sessions(uid)) }
+    sessions: { of: (uid) => ask(() => sessionStore.sessions(uid)) }
   }
 }
 

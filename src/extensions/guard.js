@@ -22,6 +22,12 @@ export const extensionRunning = () => running.getStore()
  */
 export const outside = (code) => running.run(/** @type {any} */ (undefined), code)
 
+/** @type {WeakSet<Code>} */
+const guarded = new WeakSet()
+
+/** @param {Code} listener @returns {boolean} whether it is a listener of an extension */
+export const isGuarded = (listener) => guarded.has(listener)
+
 /** Time between two log lines about one extension, ms. */
 const LOG_EVERY = 1000
 
@@ -105,6 +111,7 @@ export class Guard {
         if (args[0] !== kRefused) guard.call(() => code.apply(this, args))
       }
       this.#listeners.set(code, listener)
+      guarded.add(listener)
     }
     return listener
   }

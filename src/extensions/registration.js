@@ -1,6 +1,7 @@
 import { Namespace, Server, Socket } from 'socket.io'
 import { Adapter } from 'socket.io-adapter'
-import { extensionRunning, outside } from './guard.js'
+import { kRefused } from '../admission/rate-limit.js'
+import { extensionRunning, isGuarded, outside } from './guard.js'
 
 /**
  * Puts a guard around every listener, middleware and callback that an extension hands to Socket.IO. The methods that
@@ -11,7 +12,6 @@ import { extensionRunning, outside } from './guard.js'
 const ADD = ['on', 'addListener', 'prependListener', 'once', 'prependOnceListener']
 const REMOVE = ['off', 'removeListener']
 const ADD_ANY = ['onAny', 'prependAny', 'onAnyOutgoing', 'prependAnyOutgoing']
-const REMOVE_ANY = ['offAny', 'offAnyOutgoing']
 
 /** Objects whose methods are wrapped. @type {WeakSet<object>} */
 const wrapped = new WeakSet()
@@ -40,12 +40,45 @@ const addListener = (guard, [event, listener]) =>
 const removeListener = (guard, [event, listener, ...rest]) =>
   [event, typeof listener === 'function' ? guard.listenerOf(listener) : listener, ...rest]
 
+/**
+ * `removeAllListeners` removes listeners of extensions only: those of the gateway and of Socket.IO stay.
+ * @param {any} emitter prototype or object
+ */
+function spareOwnListeners (emitter) {
+  const { removeAllListeners } = emitter
+  emitter.removeAllListeners = /** @this {any} @param {any[]} args */ function (...args) {
+    if (extensionRunning() === undefined) return removeAllListeners.apply(this, args)
+    for (const event of args.length === 0 ? this.eventNames() : [args[0]]) {
+      for (const listener of this.listeners(event)) if (isGuarded(listener)) this.removeListener(event, listener)
+    }
+    return this
+  }
+}
+
 /** @param {any} emitter prototype or object */
 function wrapEmitter (emitter) {
   if (wrapped.has(emitter)) return
   wrapped.add(emitter)
   wrap(emitter, ADD, addListener)
   wrap(emitter, REMOVE, removeListener)
+  spareOwnListeners(emitter)
+}
+
+/**
+ * `offAny()` without a listener removes those of extensions only.
+ * @param {any} prototype
+ * @param {string} name of the method
+ * @param {string} list name of the method that lists them
+ */
+function wrapOffAny (prototype, name, list) {
+  const method = prototype[name]
+  prototype[name] = /** @this {any} @param {any} [listener] */ function (listener) {
+    const guard = extensionRunning()
+    if (guard === undefined) return method.apply(this, arguments)
+    if (listener !== undefined) return method.call(this, guard.listenerOf(listener))
+    for (const each of [...this[list]()]) if (isGuarded(each)) method.call(this, each)
+    return this
+  }
 }
 
 /** The callback of an emit is its last argument. @type {(guard: import('./guard.js').Guard, args: any[]) => any[]} */
@@ -54,15 +87,25 @@ const lastCallback = (guard, args) => {
   return typeof callback === 'function' ? [...args.slice(0, -1), guard.callback(callback)] : args
 }
 
+/**
+ * An event that the gateway refused before decoding is no event of the application.
+ * @param {(packet: any[], next: () => void) => void} middleware of a socket
+ * @returns {(packet: any[], next: () => void) => void}
+ */
+const pastRefused = (middleware) => (packet, next) => packet[0] === kRefused ? next() : middleware(packet, next)
+
 /** Call it before extensions get the server. @param {import('socket.io').Server} io bound to its engine */
 export function guardRegistration (io) {
   wrapEmitter(io.engine)
+  // `socket.conn` is for extensions as well.
+  io.engine.on('connection', ({ constructor: { prototype } }) => wrapEmitter(prototype))
   wrap(io.engine, ['use'], (guard, [middleware]) => [guard.middleware(middleware)])
   if (wrapped.has(Socket.prototype)) return
   for (const prototype of [Socket.prototype, Namespace.prototype, Adapter.prototype]) wrapEmitter(prototype)
   wrap(Socket.prototype, ADD_ANY, (guard, [listener]) => [guard.listener(listener)])
-  wrap(Socket.prototype, REMOVE_ANY, (guard, [listener]) => listener === undefined ? [] : [guard.listenerOf(listener)])
-  wrap(Socket.prototype, ['use'], (guard, [middleware]) => [guard.middleware(middleware)])
+  wrapOffAny(Socket.prototype, 'offAny', 'listenersAny')
+  wrapOffAny(Socket.prototype, 'offAnyOutgoing', 'listenersAnyOutgoing')
+  wrap(Socket.prototype, ['use'], (guard, [middleware]) => [pastRefused(guard.middleware(middleware))])
   wrap(Namespace.prototype, ['use'], (guard, [middleware]) => [guard.middleware(middleware, guard.onRefused)])
   wrap(Server.prototype, ['of'], (guard, [name, listener]) =>
     [typeof name === 'function' ? guard.middleware(name) : name, listener && guard.listener(listener)])

@@ -1,7 +1,7 @@
 import { kRefused } from '../admission/rate-limit.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { kOwner } from '../engine/link.js'
-import { forgetHandshake, keepHandshake, runFirst } from '../socketio/handshake-hooks.js'
+import { forgetHandshake, keepHandshake, keepWhileConnecting, runFirst } from '../socketio/handshake-hooks.js'
 import { createSharedListeners } from '../socketio/shared-listeners.js'
 import { kConnection } from './connection.js'
 import { answerEvent, handleEvent, isKnownEvent } from './handlers/dispatch.js'
@@ -93,6 +93,7 @@ export function createConnectionEvents ({
     const successor = new NamespaceConnection(
       next, connection.identity, connection.codec, connection.client, connection.context
     )
+    successor.continue(connection)
     conn[kOwner] = next[kConnection] = client.decoder.connection = successor
     add(successor)
   }
@@ -139,6 +140,7 @@ export function createConnectionEvents ({
       engine.admit(conn)
       conn.on('packetCreate', onPacketCreate)
     } else {
+      connection.continue(replaces)
       remove(replaces)
       users.release(replaces.uid)
     }
@@ -185,7 +187,8 @@ export function createConnectionEvents ({
         conn.on('packet', onPacket)
       })
 
-      io.on('connection', (socket) => {
+      // `connect` comes before `connection`: extensions may listen to both.
+      io.on('connect', (/** @type {import('socket.io').Socket} */ socket) => {
         /** @type {import('./connection.js').Connection} */
         const connection = /** @type {any} */ (socket)[kConnection]
         const documents = admitted(connection)
@@ -201,7 +204,8 @@ export function createConnectionEvents ({
       // Clients of these namespaces have the same limits; extensions handle their events.
       io.on('new_namespace', (namespace) => {
         runFirst(namespace, handshake.namespaceMiddleware)
-        namespace.prependListener('connection', (/** @type {any} */ socket) => {
+        keepWhileConnecting(namespace)
+        namespace.prependListener('connect', (/** @type {any} */ socket) => {
           socket.on('disconnect', onDisconnect)
           socket.on(kRefused, onRefused)
           if (extended) keepHandshake(socket)

@@ -100,6 +100,17 @@ export class Connection {
     this.#rateLimit = new RateLimit(context.rates, context.clock.monotonic())
   }
 
+  /**
+   * Takes the place of another connection of the same session: it keeps the rate limit and the backlog, so that a
+   * client cannot reset them.
+   * @param {Connection} other
+   */
+  continue (other) {
+    other.flush()
+    this.#rateLimit = other.#rateLimit
+    this.context.backlogs.move(other, this)
+  }
+
   get uid () { return this.identity.uid }
   get open () { return this.socket.connected }
   get transport () { return this.conn.transport.name }

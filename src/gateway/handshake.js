@@ -82,6 +82,16 @@ export function createHandshake ({
     releases.delete(connection)
   }
 
+  /**
+   * @param {Pick<Socket, 'conn'>} socket
+   * @returns {Connection | undefined} the connection of another namespace of the same client that is connected
+   */
+  function openOwner ({ conn }) {
+    /** @type {Connection | undefined} */
+    const owner = /** @type {any} */ (conn)[kOwner]
+    return owner?.open ? owner : undefined
+  }
+
   /** @param {Socket} socket @throws {InkcastError} draining */
   function refuseWhileDraining (socket) {
     if (!isDraining()) return
@@ -96,6 +106,9 @@ export function createHandshake ({
    * @param {string} uid
    */
   async function registerUser ({ conn }, uid) {
+    const owner = openOwner({ conn })
+    if (owner !== undefined && owner.uid !== uid)
+      throw new InkcastError('forbidden', 'the connection belongs to another user')
     // the namespaces of one client are one connection
     const isAnother = /** @type {any} */ (conn)[kOwner]?.uid !== uid
     if (maxPerUser > 0 && isAnother && users.count(uid) >= maxPerUser) {
@@ -152,7 +165,9 @@ export function createHandshake ({
     const { token, client, documents } = readAuth(socket.handshake.auth)
     if (documents && Object.keys(documents).length > connectionContext.maxDocuments)
       throw new InkcastError('too_many_documents')
-    const authenticating = authenticator.authenticate(token ?? undefined)
+    // without a token it would be another anonymous user
+    const known = token == null ? openOwner(socket)?.identity : undefined
+    const authenticating = known ?? authenticator.authenticate(token ?? undefined)
     const identity = authenticating instanceof Promise ? await authenticating : authenticating
     // reading documents costs much more than refusing a token, so only authenticated clients may cause it
     const opened = documents && readDocuments(documents)

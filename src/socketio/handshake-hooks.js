@@ -108,3 +108,19 @@ class KeptRequest {
  * @param {Function} middleware
  */
 export const runFirst = (namespace, middleware) => namespace._fns.unshift(middleware)
+
+/**
+ * Keeps a dynamic namespace while clients are connecting to it. Socket.IO removes it when a client leaves or is refused
+ * and no other is connected: a client that was still in a middleware would end up in a namespace that is gone.
+ * @param {any} namespace Socket.IO's
+ */
+export function keepWhileConnecting (namespace) {
+  // Only dynamic namespaces have their own.
+  if (!Object.hasOwn(namespace, '_remove')) return
+  const remove = namespace._remove
+  namespace._remove = (/** @type {import('socket.io').Socket} */ socket) => {
+    namespace._preConnectSockets.delete(socket.id)
+    if (namespace._preConnectSockets.size === 0) remove(socket)
+    else namespace.sockets.delete(socket.id)
+  }
+}
