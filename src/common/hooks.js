@@ -64,6 +64,12 @@ const PACKAGES = {
         required: true
       },
       {
+        part: '`namespace._remove` of a dynamic namespace replaced',
+        files: ['src/socketio/handshake-hooks.js'],
+        without: 'A client that is connecting to a dynamic namespace while its last client leaves gets no events.',
+        required: true
+      },
+      {
         part: 'methods of the `prototype` of Socket, Namespace, Server, BroadcastOperator and Adapter wrapped, only with extensions',
         files: ['src/extensions/registration.js'],
         without: 'An error in an extension ends the process.',

@@ -371,7 +371,7 @@ function roomsIn (scope, urls, namespace, workers) {
  * @param {string[]} urls
  * @param {string} namespace
  * @param {number} workers
- * @returns {Promise<Client[]>} EACH clients on each worker
+ * @returns {Promise<Client[]>} two to EACH clients on each worker
  */
 async function someOnEach (scope, urls, namespace, workers) {
   let made = 0
@@ -385,14 +385,17 @@ async function someOnEach (scope, urls, namespace, workers) {
   }
   /** @type {Client[]} */
   const all = []
-  const reached = () => new Set(all.map(workerOf)).size
-  for (let i = 0; reached() < workers; i++) {
-    assert.ok(i < 100, `${all.length} clients reached ${reached()} of ${workers} workers`)
-    for (const url of urls) all.push(...await connectToWorkers(scope, url + namespace, 1, 8, options))
-  }
   /** @type {Map<string, Client[]>} */
   const byWorker = new Map()
-  for (const client of all) byWorker.set(workerOf(client), [...byWorker.get(workerOf(client)) ?? [], client])
+  const reached = () => [...byWorker.values()].filter((some) => some.length > 1).length
+  for (let i = 0; reached() < workers; i++) {
+    assert.ok(i < 100, `${all.length} clients, but only ${reached()} of ${workers} workers have two`)
+    for (const url of urls) {
+      const more = await connectToWorkers(scope, url + namespace, 1, 8, options)
+      for (const client of more) byWorker.set(workerOf(client), [...byWorker.get(workerOf(client)) ?? [], client])
+      all.push(...more)
+    }
+  }
   const kept = [...byWorker.values()].flatMap((some) => some.slice(0, EACH))
   for (const client of all) if (!kept.includes(client)) client.disconnect()
   return kept
