@@ -83,14 +83,31 @@ module.exports = {
       severity: 'error',
       comment: 'it runs in browsers',
       from: { path: '^client/' },
-      to: { path: '^(src|test|examples|cluster)|node_modules/(?!socket\\.io-client/)' }
+      to: { path: '^(src|test|examples|packages|cluster)|node_modules/(?!socket\\.io-client/)' }
+    },
+    {
+      name: 'core-loads-parts-on-demand',
+      severity: 'error',
+      comment: 'the outbox and the devtools are loaded with import() only',
+      from: { path: '^client/[^/]+\\.js$' },
+      to: { path: '^client/(outbox|devtools)/', dynamic: false }
+    },
+    {
+      name: 'packages-stand-alone',
+      severity: 'error',
+      comment: 'packages import the entries of inkcast-client and their peer dependencies',
+      from: { path: '^packages/([^/]+)/' },
+      to: {
+        path: '.',
+        pathNot: '^packages/$1/|^client/(index|devtools/index)\\.js$|node_modules/(react|yjs|y-protocols|lib0)/'
+      }
     },
     {
       name: 'no-client-in-the-server',
       severity: 'error',
       comment: 'it is served as files only',
       from: { path: '^(src|cluster)' },
-      to: { path: '^client/' }
+      to: { path: '^(client|packages)/' }
     },
     {
       name: 'only-roots-import-a-kafka-driver',
@@ -122,6 +139,6 @@ module.exports = {
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: false,
-    exclude: { path: '^src/demo/page/' }
+    exclude: { path: '^src/demo/page/|/dist/' }
   }
 }

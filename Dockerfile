@@ -3,7 +3,8 @@ FROM node:24-slim
 ENV NODE_ENV=production HOST=0.0.0.0 API_HOST=0.0.0.0 ADMIN_HOST=0.0.0.0
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev && npm cache clean --force
+# without the workspaces: the server needs neither them nor their dependencies
+RUN npm ci --omit=dev --workspaces=false && npm cache clean --force
 COPY cluster.js LICENSE ./
 COPY src ./src
 COPY client ./client

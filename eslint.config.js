@@ -48,7 +48,7 @@ const WALL = {
 }
 
 export default [
-  { ignores: ['node_modules/', 'test/output/', 'client/dist/'] },
+  { ignores: ['node_modules/', 'test/output/', '**/dist/', '**/.next/'] },
   js.configs.recommended,
   stylistic.configs.customize({
     indent: 2,
@@ -104,7 +104,11 @@ export default [
     rules: { 'no-restricted-syntax': ['error', ...CLOCKS, WALL] }
   },
   { files: Object.keys(WALL_CLOCK), rules: { 'no-restricted-syntax': ['error', ...CLOCKS] } },
-  { files: ['client/**'], ignores: ['client/clock.js'], rules: { 'no-restricted-syntax': ['error', ...CLOCKS] } },
-  { files: ['src/demo/page/**', 'client/**'], languageOptions: { globals: globals.browser } },
+  {
+    files: ['client/**', 'packages/**'],
+    ignores: ['client/clock.js'],
+    rules: { 'no-restricted-syntax': ['error', ...CLOCKS] }
+  },
+  { files: ['src/demo/page/**', 'client/**', 'packages/**'], languageOptions: { globals: globals.browser } },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } }
 ]

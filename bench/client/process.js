@@ -1,6 +1,7 @@
 /**
  * A process of the load generator. It takes commands from its parent (pool.js) and ends with it.
  */
+import { performance } from 'node:perf_hooks'
 import { createSigner } from 'fast-jwt'
 import { documentsOf, guidOf } from '../job.js'
 import { BareClient } from './bare-client.js'

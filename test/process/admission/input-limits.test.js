@@ -185,11 +185,11 @@ describe('long polling', () => {
     const session = await rawPolling(server.url)
     assert.equal((await session.post(connectPacket(EARLY + 1))).status, 413)
     // chunked, without a length
-    const chunked = await fetch(session.address, {
+    const chunked = await fetch(session.address, /** @type {any} duplex: Node only */ ({
       method: 'POST',
       body: new Blob([connectPacket(EARLY + 1)]).stream(),
       duplex: 'half'
-    })
+    }))
     assert.equal(chunked.status, 413)
     assert.deepEqual(await session.post(connectPacket(EARLY)), { status: 200, text: 'ok' })
     assert.ok(await session.until(/40\{"sid"/))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { bundleClient, declareClient, declareExtension } from '../../../scripts/build-client.js'
+import { bundleClient, declareClient, declareExtension } from '../../../scripts/build-packages.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 

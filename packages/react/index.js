@@ -1,0 +1,7 @@
+'use client'
+/**
+ * React hooks for inkcast.
+ *
+ * Reference: packages/react/README.md
+ */
+export {}

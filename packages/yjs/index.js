@@ -1,0 +1,6 @@
+/**
+ * Yjs provider for inkcast.
+ *
+ * Reference: packages/yjs/README.md
+ */
+export {}

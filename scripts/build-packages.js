@@ -1,0 +1,148 @@
+#!/usr/bin/env node
+/**
+ * Builds the generated part of the packages, in their dist/: types for TypeScript, CommonJS modules, and for the client
+ * files for pages without a bundler. `npm pack` and `npm publish` run it.
+ *
+ *   node scripts/build-packages.js                   all, and the types of the root package
+ *   node scripts/build-packages.js packages/react    one, with what it depends on
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const TARGET = 'es2022'
+/** Packages in build order: the later ones need the types of the client. */
+export const PACKAGES = ['client', 'packages/react', 'packages/yjs']
+
+/**
+ * Bundles the client into one file, without source map: for tests and examples.
+ *
+ * @param {object} options
+ * @param {string} [options.outfile] default: the bundle is only returned
+ * @param {boolean} options.withSocketIo whether to include socket.io-client
+ * @param {boolean} [options.core] without the parts that are loaded on demand. Default false
+ * @returns {Promise<Uint8Array>} the bundle
+ */
+export async function bundleClient ({ outfile, withSocketIo, core = false }) {
+  const { outputFiles: [file] } = await build({
+    entryPoints: [`${ROOT}client/index.js`],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: TARGET,
+    write: false,
+    external: [...(withSocketIo ? [] : ['socket.io-client']), ...(core ? ['./outbox/*', './devtools/*'] : [])],
+    logLevel: 'silent'
+  })
+  if (outfile !== undefined) {
+    mkdirSync(new URL('./', pathToFileURL(outfile)), { recursive: true })
+    writeFileSync(outfile, file.contents)
+  }
+  return file.contents
+}
+
+/**
+ * Files for pages without a bundler: a module and a classic script (global `inkcast`), each with socket.io-client and
+ * the outbox, and the devtools apart.
+ *
+ * @param {string} outdir
+ */
+export async function bundlePages (outdir) {
+  const common = /** @type {const} */ ({ bundle: true, minify: true, sourcemap: true, target: TARGET, logLevel: 'silent' })
+  const client = { ...common, entryPoints: [`${ROOT}client/index.js`] }
+  await build({ ...client, format: 'esm', outfile: join(outdir, 'inkcast-client.min.js') })
+  await build({ ...client, format: 'iife', globalName: 'inkcast', outfile: join(outdir, 'inkcast-client.global.min.js') })
+  const devtools = `${ROOT}client/devtools/index.js`
+  if (existsSync(devtools)) {
+    await build({ ...common, entryPoints: [devtools], format: 'esm', outfile: join(outdir, 'inkcast-devtools.min.js') })
+  }
+}
+
+/** @param {string} folder @returns {string[]} absolute paths of the package's modules */
+const modulesOf = (folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.js') && !/^(dist|node_modules)\b/.test(name))
+    .map((name) => join(ROOT, folder, name))
+
+/**
+ * Compiles each module of a package to CommonJS. One file per module, so that modules that are loaded on demand share
+ * the classes of the others.
+ *
+ * @param {string} folder @param {string} outdir
+ */
+async function buildCommonJs (folder, outdir) {
+  await build({
+    entryPoints: modulesOf(folder),
+    outbase: join(ROOT, folder),
+    outdir,
+    outExtension: { '.js': '.cjs' },
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    target: TARGET,
+    sourcemap: true,
+    logLevel: 'silent',
+    plugins: [{
+      name: 'modules-apart',
+      setup: ({ onResolve }) => onResolve({ filter: /.*/ }, ({ path, kind }) =>
+        kind === 'entry-point' ? undefined : { path: path.replace(/^(\.\.?\/.*)\.js$/, '$1.cjs'), external: true })
+    }]
+  })
+}
+
+/** @param {string} folder of a tsconfig.json, relative to the root @param {string} outDir for the declarations */
+function declare (folder, outDir) {
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+  try {
+    execFileSync(process.execPath, [tsc, '-p', join(ROOT, folder, 'tsconfig.json'), '--outDir', outDir], {
+      stdio: 'pipe'
+    })
+  } catch (error) {
+    throw new Error(`types of ${folder}:\n${/** @type {any} */ (error).stdout}`, { cause: error })
+  }
+}
+
+/** Copies declarations of ES modules as those of CommonJS modules. @param {string} from @param {string} to */
+function declareCommonJs (from, to) {
+  for (const name of readdirSync(from, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.d.ts')) continue
+    const types = readFileSync(join(from, name), 'utf8').replaceAll(/(['"])(\.\.?\/[^'"]+)\.js\1/g, '$1$2.cjs$1')
+    writeFileSync(join(to, name.replace(/\.d\.ts$/, '.d.cts')), types)
+  }
+}
+
+/** @param {string} outDir for the declarations of `inkcast/client` */
+export const declareClient = (outDir) => declare('client', outDir)
+
+/** @param {string} outDir for the declarations of `inkcast` */
+export const declareExtension = (outDir) => declare('src/extensions', outDir)
+
+/** @param {string} folder of PACKAGES */
+export async function buildPackage (folder) {
+  const dist = join(ROOT, folder, 'dist')
+  rmSync(dist, { recursive: true, force: true })
+  declare(folder, join(dist, 'types'))
+  await buildCommonJs(folder, join(dist, 'cjs'))
+  declareCommonJs(join(dist, 'types'), join(dist, 'cjs'))
+  if (folder !== 'client') return
+  await bundlePages(dist)
+  writeFileSync(join(dist, 'inkcast-client.min.d.ts'), 'export * from \'./types/index.js\'\n')
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const named = process.argv.slice(2).map((path) => relative(ROOT, join(ROOT, path)))
+  const unknown = named.filter((folder) => !PACKAGES.includes(folder))
+  if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: not one of ${PACKAGES.join(', ')}`)
+  const chosen = named.length === 0 ? PACKAGES : PACKAGES.filter((folder) => folder === 'client' || named.includes(folder))
+  for (const folder of chosen) {
+    await buildPackage(folder)
+    console.log(`${folder}/dist`)
+  }
+  if (named.length === 0) {
+    declareExtension(join(ROOT, 'src/extensions/types'))
+    console.log('src/extensions/types')
+  }
+}
