@@ -8,40 +8,64 @@
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const CLIENT = `${ROOT}client/index.js`
 const TARGET = 'es2022'
+const MINIFIED = /** @type {const} */ ({
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: TARGET,
+  logLevel: 'silent'
+})
 /** Packages in build order: the later ones need the types of the client. */
 export const PACKAGES = ['client', 'packages/react', 'packages/yjs']
 
 /**
  * Bundles the client into one file, without source map: for tests and examples.
  *
- * @param {object} options
- * @param {string} [options.outfile] default: the bundle is only returned
- * @param {boolean} options.withSocketIo whether to include socket.io-client
- * @param {boolean} [options.core] without the parts that are loaded on demand. Default false
- * @returns {Promise<Uint8Array>} the bundle
+ * @param {string} [outfile] default: the bundle is only returned
+ * @returns {Promise<Uint8Array>} the bundle, with socket.io-client
  */
-export async function bundleClient ({ outfile, withSocketIo, core = false }) {
-  const { outputFiles: [file] } = await build({
-    entryPoints: [`${ROOT}client/index.js`],
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    target: TARGET,
-    write: false,
-    external: [...(withSocketIo ? [] : ['socket.io-client']), ...(core ? ['./outbox/*', './devtools/*'] : [])],
-    logLevel: 'silent'
-  })
+export async function bundleClient (outfile) {
+  const { outputFiles: [file] } = await build({ ...MINIFIED, entryPoints: [CLIENT], write: false })
   if (outfile !== undefined) {
-    mkdirSync(new URL('./', pathToFileURL(outfile)), { recursive: true })
+    mkdirSync(dirname(outfile), { recursive: true })
     writeFileSync(outfile, file.contents)
   }
   return file.contents
+}
+
+/**
+ * Bundles the client as a page's bundler does: one chunk that the page loads at once, and others for `import()`.
+ *
+ * @returns {Promise<{ core: Uint8Array[], onDemand: Uint8Array[] }>} chunks without socket.io-client
+ */
+export async function clientChunks () {
+  const { outputFiles, metafile } = await build({
+    ...MINIFIED,
+    entryPoints: [CLIENT],
+    splitting: true,
+    external: ['socket.io-client'],
+    metafile: true,
+    write: false,
+    outdir: ROOT
+  })
+  const chunks = new Map(outputFiles.map(({ path, contents }) => [relative(process.cwd(), path), contents]))
+  const entry = Object.keys(metafile.outputs)
+    .find((path) => metafile.outputs[path].entryPoint === relative(process.cwd(), CLIENT))
+  const core = new Set([/** @type {string} */ (entry)])
+  for (const path of core) {
+    for (const { path: imported, kind } of metafile.outputs[path].imports)
+      if (kind === 'import-statement' && chunks.has(imported)) core.add(imported)
+  }
+  const contents = (/** @type {(path: string) => boolean} */ wanted) =>
+    [...chunks].filter(([path]) => wanted(path)).map(([, bytes]) => bytes)
+  return { core: contents((path) => core.has(path)), onDemand: contents((path) => !core.has(path)) }
 }
 
 /**
@@ -51,13 +75,13 @@ export async function bundleClient ({ outfile, withSocketIo, core = false }) {
  * @param {string} outdir
  */
 export async function bundlePages (outdir) {
-  const common = /** @type {const} */ ({ bundle: true, minify: true, sourcemap: true, target: TARGET, logLevel: 'silent' })
-  const client = { ...common, entryPoints: [`${ROOT}client/index.js`] }
-  await build({ ...client, format: 'esm', outfile: join(outdir, 'inkcast-client.min.js') })
+  const common = { ...MINIFIED, sourcemap: true }
+  const client = { ...common, entryPoints: [CLIENT] }
+  await build({ ...client, outfile: join(outdir, 'inkcast-client.min.js') })
   await build({ ...client, format: 'iife', globalName: 'inkcast', outfile: join(outdir, 'inkcast-client.global.min.js') })
   const devtools = `${ROOT}client/devtools/index.js`
   if (existsSync(devtools)) {
-    await build({ ...common, entryPoints: [devtools], format: 'esm', outfile: join(outdir, 'inkcast-devtools.min.js') })
+    await build({ ...common, entryPoints: [devtools], outfile: join(outdir, 'inkcast-devtools.min.js') })
   }
 }
 
@@ -113,9 +137,6 @@ function declareCommonJs (from, to) {
     writeFileSync(join(to, name.replace(/\.d\.ts$/, '.d.cts')), types)
   }
 }
-
-/** @param {string} outDir for the declarations of `inkcast/client` */
-export const declareClient = (outDir) => declare('client', outDir)
 
 /** @param {string} outDir for the declarations of `inkcast` */
 export const declareExtension = (outDir) => declare('src/extensions', outDir)

@@ -31,7 +31,7 @@ describe('examples in a browser', { skip: noBrowser }, () => {
   before(async () => {
     gateway = await startEmbedded(suite, { ALLOWED_ORIGINS: '*' })
     browser = await startBrowser(suite)
-    await bundleClient({ outfile: join(folder, 'inkcast-client.min.js'), withSocketIo: true })
+    await bundleClient(join(folder, 'inkcast-client.min.js'))
     await build({
       entryPoints: [join(EXAMPLES, 'react', 'app.jsx')],
       bundle: true,

@@ -1,0 +1,3 @@
+import * as hooks from 'inkcast-react'
+
+export const names = Object.keys(hooks)

@@ -1,0 +1,3 @@
+import * as provider from 'inkcast-yjs'
+
+export const names = Object.keys(provider)

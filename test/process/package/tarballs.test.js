@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import vm from 'node:vm'
+import { filesIn, installIn, NoRegistry, PACKAGE_NAMES, packAll } from '../../helpers/tarballs.js'
+import { waitFor } from '../../helpers/wait.js'
+import { spawnGuarded } from '../../services/guard.js'
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const { devDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
+/** What socket.io-client 4.8 consists of. */
+const SOCKET_IO_CLIENT = [
+  '@socket.io/component-emitter',
+  'debug',
+  'engine.io-client',
+  'engine.io-parser',
+  'ms',
+  'socket.io-client',
+  'socket.io-parser',
+  'ws',
+  'xmlhttprequest-ssl'
+]
+const COMPILER_OPTIONS = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  target: 'es2022',
+  lib: ['es2022', 'dom', 'dom.iterable'],
+  types: []
+}
+
+/** @type {(() => unknown)[]} */
+const stops = []
+const suite = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
+/** @type {Record<string, string>} */
+let tarballs = {}
+before(async () => { tarballs = await packAll(suite, PACKAGE_NAMES) })
+after(async () => { for (const stop of stops) await stop() })
+
+/** @typedef {Awaited<ReturnType<typeof installIn>>} Installed */
+/** @type {Map<string, Promise<Installed>>} */
+const folders = new Map()
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string>} dependencies installed once
+ * @returns {Promise<Installed | undefined>} undefined: the test is skipped
+ */
+async function install (t, dependencies) {
+  const key = JSON.stringify(dependencies)
+  const installing = folders.get(key) ?? installIn(suite, dependencies)
+  folders.set(key, installing)
+  try {
+    return await installing
+  } catch (error) {
+    if (!(error instanceof NoRegistry)) throw error
+    t.skip(error.message)
+    return undefined
+  }
+}
+
+/** @param {string} cwd @param {string[]} args of node @returns {Promise<string>} its output */
+const node = async (cwd, ...args) => (await promisify(execFile)(process.execPath, args, { cwd })).stdout.trim()
+
+/** @param {string} folder @param {string} name of a package, or a path below one */
+async function assertSameExports (folder, name) {
+  const imported = `import('${name}').then((all) => console.log(Object.keys(all).sort().join()))`
+  const required = `Object.keys(require('${name}')).sort().join()`
+  assert.equal(await node(folder, '-p', required), await node(folder, '-e', imported))
+}
+
+/** @param {string} folder with a tsconfig.json */
+function compile (folder) {
+  try {
+    execFileSync(process.execPath, [`${ROOT}node_modules/typescript/bin/tsc`, '-p', folder], { stdio: 'pipe' })
+  } catch (error) {
+    assert.fail(String(/** @type {any} */ (error).stdout))
+  }
+}
+
+describe('inkcast-client', () => {
+  test('brings socket.io-client and nothing else, without native parts or scripts', async (t) => {
+    const installed = await install(t, { 'inkcast-client': tarballs['inkcast-client'] })
+    if (installed === undefined) return
+    assert.deepEqual(installed.packages, ['inkcast-client', ...SOCKET_IO_CLIENT].sort())
+    const modules = join(installed.folder, 'node_modules')
+    const files = filesIn(modules)
+    assert.deepEqual(files.filter((name) => /\.(node|gyp|wasm)$/.test(name)), [])
+    for (const name of installed.packages) {
+      const { scripts = {} } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8'))
+      assert.deepEqual(Object.keys(scripts).filter((script) => /^(pre|post)?install$/.test(script)), [], name)
+    }
+    const size = files.reduce((sum, name) => sum + statSync(join(modules, name)).size, 0)
+    const packed = statSync(tarballs['inkcast-client']).size
+    t.diagnostic(`${installed.packages.length} packages, ${Math.round(size / 1000)} kB, tarball ${packed} bytes`)
+    assert.ok(size < 5_000_000, `${size} bytes installed`)
+    assert.ok(packed < 400_000, `${packed} bytes packed`)
+  })
+
+  test('is imported and required, with the same exports', async (t) => {
+    const installed = await install(t, { 'inkcast-client': tarballs['inkcast-client'] })
+    if (installed === undefined) return
+    const { folder } = installed
+    for (const name of ['inkcast-client']) await assertSameExports(folder, name)
+    assert.match(await node(folder, '-p', 'require.resolve(\'inkcast-client\')'), /\/dist\/cjs\/index\.cjs$/)
+    assert.match(
+      await node(folder, '-p', 'Object.keys(require(\'inkcast-client\')).join()'),
+      /\bClientError\b.*\bconnect\b|\bconnect\b.*\bClientError\b/
+    )
+  })
+
+  test('has files for pages, with source maps: a module and a classic script', async (t) => {
+    const installed = await install(t, { 'inkcast-client': tarballs['inkcast-client'] })
+    if (installed === undefined) return
+    const dist = join(installed.folder, 'node_modules', 'inkcast-client', 'dist')
+    const module = await import(createRequire(join(installed.folder, 'x.js')).resolve('inkcast-client/bundle'))
+    const context = vm.createContext({ TextDecoder, TextEncoder, URL, clearTimeout, setTimeout })
+    vm.runInContext(readFileSync(join(dist, 'inkcast-client.global.min.js'), 'utf8'), context, { displayErrors: false })
+    for (const exported of [module, context.inkcast]) {
+      assert.equal(typeof exported.connect, 'function')
+      assert.equal(typeof exported.ClientError, 'function')
+    }
+    for (const name of ['inkcast-client.min.js', 'inkcast-client.global.min.js', 'cjs/client.cjs']) {
+      const [, url] = /\n\/\/# sourceMappingURL=(.+)\n$/.exec(readFileSync(join(dist, name), 'utf8')) ?? []
+      const { sources, sourcesContent } = JSON.parse(readFileSync(join(dist, name, '..', url), 'utf8'))
+      assert.ok(sources.some((/** @type {string} */ source) => source.endsWith('client.js')), name)
+      assert.equal(sourcesContent.length, sources.length)
+    }
+  })
+})
+
+describe('the three packages', () => {
+  const PROGRAMS = {
+    client: readFileSync(new URL('./programs/client.ts', import.meta.url), 'utf8'),
+    react: readFileSync(new URL('./programs/react.ts', import.meta.url), 'utf8'),
+    yjs: readFileSync(new URL('./programs/yjs.ts', import.meta.url), 'utf8')
+  }
+  /** @type {Installed | undefined} */
+  let installed
+
+  test('install together beside react and yjs, without a warning', async (t) => {
+    const { react, yjs, 'y-protocols': protocols, '@types/react': types } = devDependencies
+    installed = await install(t, {
+      'inkcast-client': tarballs['inkcast-client'],
+      'inkcast-react': tarballs['inkcast-react'],
+      'inkcast-yjs': tarballs['inkcast-yjs'],
+      react,
+      yjs,
+      'y-protocols': protocols,
+      '@types/react': types
+    })
+    if (installed === undefined) return
+    assert.doesNotMatch(installed.warnings, /EBADENGINE|ERESOLVE|deprecated/)
+    assert.deepEqual(installed.packages, [
+      ...SOCKET_IO_CLIENT,
+      ...['inkcast-client', 'inkcast-react', 'inkcast-yjs'],
+      ...['@types/react', 'csstype', 'isomorphic.js', 'lib0', 'react', 'y-protocols', 'yjs']
+    ].sort())
+  })
+
+  test('are imported and required', async (t) => {
+    if (installed === undefined) return t.skip('not installed')
+    const { folder } = installed
+    for (const name of ['inkcast-react', 'inkcast-yjs']) await assertSameExports(folder, name)
+  })
+
+  test('keep the directive for React Server Components, as modules and as CommonJS', (t) => {
+    if (installed === undefined) return t.skip('not installed')
+    for (const file of ['index.js', 'dist/cjs/index.cjs'])
+      assert.match(
+        readFileSync(join(installed.folder, 'node_modules', 'inkcast-react', file), 'utf8'),
+        /^("use strict";\s*)?['"]use client['"]/
+      )
+  })
+
+  for (const [title, resolution, extensions] of /** @type {[string, object, string[]][]} */ ([
+    ['node16', { module: 'node16' }, ['mts', 'cts']],
+    ['nodenext', { module: 'nodenext' }, ['mts', 'cts']],
+    ['a bundler', { module: 'esnext', moduleResolution: 'bundler' }, ['ts']]
+  ])) {
+    test(`give their types to a strict program that resolves as ${title}`, (t) => {
+      if (installed === undefined) return t.skip('not installed')
+      const { folder } = installed
+      const files = extensions.flatMap((extension) =>
+        Object.entries(PROGRAMS).map(([name, program]) => {
+          const file = `${name}-${title.replaceAll(' ', '-')}.${extension}`
+          writeFileSync(join(folder, file), program)
+          return file
+        })
+      )
+      writeFileSync(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions: { ...COMPILER_OPTIONS, ...resolution }, files })
+      )
+      compile(folder)
+    })
+  }
+})
+
+describe('inkcast', () => {
+  test('installs in an empty folder without a warning about this version of Node, and starts', async (t) => {
+    const installed = await install(t, { inkcast: tarballs.inkcast })
+    if (installed === undefined) return
+    const { folder, warnings, packages } = installed
+    assert.doesNotMatch(warnings, /EBADENGINE|ERESOLVE|deprecated/)
+    assert.deepEqual(packages.filter((name) => /^(inkcast-|react$|yjs$|socket\.io-client$)/.test(name)), [])
+    const modules = join(folder, 'node_modules')
+    // cookie 2 needs Node 22
+    const cookies = filesIn(modules)
+      .filter((name) => name.endsWith('node_modules/cookie/package.json') || name === 'cookie/package.json')
+      .map((name) => JSON.parse(readFileSync(join(modules, name), 'utf8')).version)
+    assert.ok(cookies.length > 0)
+    for (const version of cookies) assert.ok(Number.parseInt(version) < 2, `cookie ${version}`)
+
+    const inkcast = join(modules, 'inkcast')
+    const { version } = JSON.parse(readFileSync(join(inkcast, 'package.json'), 'utf8'))
+    assert.equal(await node(folder, join(inkcast, 'cluster.js'), '--version'), version)
+    const run = spawnGuarded(process.execPath, [join(inkcast, 'cluster.js')], {
+      cwd: folder,
+      env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0' },
+      log: join(folder, 'log')
+    })
+    t.after(() => run.stop(5000))
+    const [url] = /** @type {RegExpExecArray} */ (await waitFor(() => /http:\/\/[\w.]+:\d+/.exec(run.lastOutput()), {
+      timeout: 30_000,
+      message: () => run.lastOutput()
+    }))
+    assert.equal((await fetch(`${url}/socket.io/?EIO=4&transport=polling`)).status, 200)
+  })
+
+  test('serves inkcast/client with types where socket.io-client is installed', async (t) => {
+    const installed = await install(t, {
+      inkcast: tarballs.inkcast,
+      'socket.io-client': devDependencies['socket.io-client']
+    })
+    if (installed === undefined) return
+    const { folder } = installed
+    for (const path of ['inkcast/client', 'inkcast/client/bundle']) {
+      const program = `import('${path}').then(({ connect }) => console.log(typeof connect))`
+      assert.equal(await node(folder, '-e', program), 'function')
+    }
+    writeFileSync(join(folder, 'client.mts'), readFileSync(new URL('./programs/client.ts', import.meta.url), 'utf8')
+      .replaceAll('\'inkcast-client\'', '\'inkcast/client\''))
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: { ...COMPILER_OPTIONS, module: 'nodenext' }, files: ['client.mts'] })
+    )
+    compile(folder)
+  })
+})
