@@ -134,11 +134,12 @@ module.exports = {
         }
       : rule
   ),
-  // exports: ours as well, so that examples import the client as others do
+  // exports: ours as well, so that examples import the client as others do. Not examples/vite and examples/next, which
+  // have dependencies of their own
   options: {
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: false,
-    exclude: { path: '^src/demo/page/|/dist/' }
+    exclude: { path: '^src/demo/page/|^examples/(vite|next)/|/dist/' }
   }
 }

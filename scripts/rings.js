@@ -28,7 +28,7 @@ export const RINGS = {
   alone: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 110 },
   // each file with its own Redis, and so with its own clusters
   cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 130 },
-  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 100 },
+  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 180 },
   contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 60 },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
   attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 600, single: true },
