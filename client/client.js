@@ -1,9 +1,11 @@
 import { Connection } from './connection.js'
 import { Emitter } from './emitter.js'
 import { ClientError } from './error.js'
+import { createLog } from './log.js'
 import { Membership } from './membership.js'
 import { createPositions } from './positions.js'
 import { utf8Length } from './size.js'
+import { Waiting } from './waiting.js'
 
 /**
  * @typedef {import('./connection.js').ClientState} ClientState
@@ -37,6 +39,7 @@ export class Client {
   /** @type {Set<string>} */
   #own = new Set()
   #positions
+  #log
 
   /**
    * @internal
@@ -46,6 +49,9 @@ export class Client {
   constructor (url, options) {
     /** Stable over reconnects. @readonly */
     this.id = options.id ?? randomId()
+    /** Of the gateway. @readonly */
+    this.url = url
+    this.#log = createLog(options.log)
     this.#positions = createPositions(options.storage, url)
     this.#connection = new Connection(url, options, {
       auth: () => ({ client: this.id, documents: this.#handshakeDocuments() }),
@@ -55,6 +61,9 @@ export class Client {
         for (const membership of this.#memberships.values()) membership.lost()
       },
       onState: (state, reason) => {
+        this.#log.log(state, undefined, reason?.code)
+        if (state === 'connected') this.#ready.resolve()
+        else if (state === 'refused' || state === 'closed') this.#ready.reject(/** @type {ClientError} */ (reason))
         if (state === 'refused' && reason !== null)
           for (const membership of this.#memberships.values()) membership.reject(reason)
         this.#emitter.emit('state', state, reason)
@@ -75,7 +84,19 @@ export class Client {
   /** Id of the current connection; its first two characters are the gateway worker's number. */
   get connectionId () { return this.socket.id }
 
-  /** @returns {'websocket' | 'polling' | undefined} */
+  /**
+   * Resolves when the client is connected: at once if it is.
+   * @returns {Promise<void>} rejects if the gateway refuses it, or it is closed
+   */
+  get ready () {
+    const { state, reason } = this
+    if (state === 'connected' || state === 'draining') return Promise.resolve()
+    return reason !== null && (state === 'closed' || state === 'refused') ? Promise.reject(reason) : this.#ready.wait()
+  }
+
+  #ready = new Waiting()
+
+  /** @returns {import('./connection.js').Transport | undefined} */
   get transport () { return this.#connection.transport }
 
   /**
@@ -90,7 +111,7 @@ export class Client {
   /**
    * @overload
    * @param {string} event
-   * @param {import('./document.js').Listener} listener
+   * @param {import('./types.js').Listener<any>} listener
    * @returns {() => void} removes the listener
    */
   /**
@@ -107,15 +128,20 @@ export class Client {
    * Opens a document and keeps it open over reconnects. A second call returns another Document with the same
    * connection, position and presence.
    *
+   * @template {object} [Events=Record<string, any>] payloads by the names of records
+   * @template {object} [Presence=Record<string, any>] state of a member
+   * @template {object} [Signals=Events] data by the names of signals
    * @param {string} guid
-   * @param {import('./membership.js').OpenOptions} [options]
-   * @returns {Promise<import('./document.js').Document>} resolves when it is joined; without a connection it waits for
-   *   one
-   * @throws {ClientError} if the gateway refuses it
+   * @param {import('./membership.js').OpenOptions<Presence>} [options]
+   * @returns {Promise<import('./document.js').Document<Events, Presence, Signals>>} resolves when it is joined, and
+   *   loaded if there is a `load`; without a connection it waits for one
+   * @throws {ClientError} if the gateway refuses it, after the `timeout`, or with the reason of the `signal`
    */
   async open (guid, options = {}) {
     const { state, reason } = this
     if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
+    options.signal?.throwIfAborted()
+    const Loader = options.load && (await import('./loader.js')).Loader
     // a handshake with an invalid guid would be refused with all its documents
     if (!isGuid(guid))
       throw new ClientError({
@@ -131,8 +157,18 @@ export class Client {
       this.#memberships.set(guid, membership)
       this.#joinIfPossible(membership)
     }
-    return membership.open(options)
+    return /** @type {Promise<any>} */ (membership.open(options, Loader))
   }
+
+  /** @internal for tools */
+  get _memberships () { return this.#memberships }
+
+  /**
+   * Listens to what the client does, for tools.
+   * @param {import('./log.js').LogSink} sink
+   * @returns {() => void} removes it
+   */
+  onLog (sink) { return this.#log.add(sink) }
 
   /** Connects now instead of after the delay, also after a refusal. Does nothing while an attempt is in progress. */
   connect () { this.#connection.connect() }
@@ -155,6 +191,9 @@ export class Client {
   #link = {
     request: (event, argument, timeout) => this.#connection.request(event, argument, timeout),
     tell: (event, argument) => this.#connection.tell(event, argument),
+    check: (event, argument) => this.#connection.check(event, argument),
+    log: (...entry) => this.#log.log(...entry),
+    openQueue: () => null,
     isOwn: (connectionId) => this.#own.has(connectionId),
     save: (guid, position) => this.#positions.save(guid, position),
     gone: ({ guid }, toLeave) => {

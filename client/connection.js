@@ -1,6 +1,6 @@
 import { clock } from './clock.js'
 import { delayBefore, hintOf } from './delay.js'
-import { ClientError } from './error.js'
+import { ClientError, closedError } from './error.js'
 import { io as socketIo } from './io.js'
 import { askForRefusal, refusalOf } from './refusal.js'
 import { packetSize } from './size.js'
@@ -31,16 +31,20 @@ import { packetSize } from './size.js'
 
 /**
  * @typedef {object} ClientOptions
- * @property {string | ((reason: TokenReason) => string | Promise<string>)} [token] a function is called for each
- *   handshake and before a token expires
- * @property {string} [id] stable id of this client; publishers put it in `x-except` so that the client does not get its
- *   own changes. Default: random, new for each page
- * @property {PositionStorage} [storage] keeps positions over page reloads: `sessionStorage`. Default: none
- * @property {string[]} [transports] default: WebSocket, and long polling where WebSocket fails
+ * @property {string | ((reason: TokenReason) => string | Promise<string>) | undefined} [token] a function is called for
+ *   each handshake and before a token expires
+ * @property {string | undefined} [id] stable id of this client; publishers put it in `x-except` so that the client does
+ *   not get its own changes. Default: random, new for each page
+ * @property {PositionStorage | undefined} [storage] keeps positions over page reloads: `sessionStorage`. Default: none
+ * @property {true | import('./log.js').LogSink | undefined} [log] what the client does, for developers: `true` for the
+ *   console, or a function. Default: none
+ * @property {string[] | undefined} [transports] default: WebSocket, and long polling where WebSocket fails
  * @property {any} [parser] of Socket.IO; `socket.io-msgpack-parser` for msgpack. Default: JSON
- * @property {object} [socket] more options of socket.io-client: `path`, `extraHeaders`, `withCredentials` …
- * @property {typeof import('socket.io-client').io} [io] another build of socket.io-client
+ * @property {object | undefined} [socket] more options of socket.io-client: `path`, `extraHeaders`, `withCredentials` …
+ * @property {typeof import('socket.io-client').io | undefined} [io] another build of socket.io-client
  */
+
+/** @typedef {'websocket' | 'polling'} Transport */
 
 /**
  * The callbacks of a connection.
@@ -79,7 +83,7 @@ export class Connection {
   #askedAgain = false
   /** Whether the gateway was asked if it refuses this page. */
   #asked = false
-  /** Why the gateway is about to disconnect. @type {{ code: string, message: string, retryable: boolean } | null} */
+  /** Why the gateway is about to disconnect. @type {import('./refusal.js').Refusal | null} */
   #farewell = null
   /** Delay before the next reconnect, from the gateway, ms. @type {number | undefined} */
   #hint
@@ -143,7 +147,7 @@ export class Connection {
 
   close () {
     window.removeEventListener?.('online', this.#onOnline)
-    this.#stop('closed', new ClientError({ code: 'closed', message: 'the client was closed' }))
+    this.#stop('closed', closedError('the client'))
   }
 
   /**
@@ -155,7 +159,7 @@ export class Connection {
    */
   request (event, argument, timeout) {
     return new Promise((resolve, reject) => {
-      this.#checkSize(event, argument)
+      this.check(event, argument)
       this.socket
         .timeout(timeout)
         .emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
@@ -172,22 +176,18 @@ export class Connection {
   }
 
   /**
-   * Sends an event that has no answer.
+   * Sends an event that has no answer, after `check`.
    * @param {string} event
    * @param {object} argument
-   * @throws {ClientError} value_too_large
    */
-  tell (event, argument) {
-    this.#checkSize(event, argument)
-    this.socket.emit(event, argument)
-  }
+  tell (event, argument) { this.socket.emit(event, argument) }
 
   /**
    * @param {string} event
    * @param {object} argument
    * @throws {ClientError} value_too_large: the gateway would close the connection
    */
-  #checkSize (event, argument) {
+  check (event, argument) {
     const size = packetSize(this.socket.io, event, argument)
     if (size > this.#maxPayload) {
       throw new ClientError({
@@ -278,9 +278,17 @@ export class Connection {
     const first = this.#failures === 0 && this.state === 'connecting' && this.#options.transports === undefined
     this.#pollingFirst = !this.#pollingFirst
     this.#failed(
-      new ClientError({ code: 'unavailable', message: error.message, retryable: true }, { cause: error }),
+      new ClientError({ code: 'unavailable', message: this.#explain(error), retryable: true }, { cause: error }),
       hintOf(error) ?? (first ? Math.random() * SOON : undefined)
     )
+  }
+
+  /** @param {any} error of a transport @returns {string} */
+  #explain ({ message, context }) {
+    const { status } = context ?? {}
+    // an answer of some server, but not that of a gateway
+    if (!(status >= 400 && status < 500)) return message
+    return `there is no gateway at ${/** @type {any} */ (this.socket.io).uri}: HTTP ${status}`
   }
 
   /** Asks once whether the gateway refuses this page, if the transport cannot show a refusal. */
@@ -292,7 +300,7 @@ export class Connection {
     if (refusal !== null && !this.up && this.state !== 'closed') this.#refused(refusal)
   }
 
-  /** @param {{ code: string, message: string, retryable: boolean, retryInMs?: number }} error of the gateway */
+  /** @param {import('./refusal.js').Refusal & { retryInMs?: number }} error of the gateway */
   #refused ({ retryInMs, ...error }) {
     const reason = new ClientError(error)
     const { code, retryable } = error

@@ -39,5 +39,12 @@ export class Emitter {
     })
   }
 
+  /** Number of listeners. */
+  get size () {
+    let size = 0
+    for (const listeners of this.#listeners.values()) size += listeners.size
+    return size
+  }
+
   clear () { this.#listeners.clear() }
 }

@@ -1,11 +1,23 @@
 /**
- * The error of every rejected promise of the client, and of `client.reason`. Most codes are the gateway's
- * (docs/errors.md); the client's own are `disconnected`, `timeout`, `closed`, `too_many_waiting` and
- * `token_unavailable`.
+ * Why something failed, for programs: a code of the gateway (docs/errors.md), or one of the client's own. (A type of
+ * several lines is not generated correctly.)
+ *
+ * @typedef {InputCode | RequestCode | AccessCode | StateCode | OwnCode} ErrorCode
+ *
+ * @typedef {'bad_request' | 'bad_target' | 'bad_header' | 'bad_content_type' | 'bad_utf8' | 'bad_value'} InputCode
+ * @typedef {'unknown_event' | 'unknown_operator' | 'missing_target' | 'reserved_event' | RepeatedCode} RequestCode
+ * @typedef {'request_in_progress' | 'idempotency_mismatch' | 'value_too_large' | 'state_too_large'} RepeatedCode
+ * @typedef {'unauthorized' | 'token_expired' | 'forbidden' | 'origin_refused' | 'not_joined' | 'kicked'} AccessCode
+ * @typedef {'too_many_documents' | 'too_many_connections' | 'rate_limited' | LaterCode} StateCode
+ * @typedef {'unavailable' | 'timeout' | 'draining' | 'not_found' | 'internal'} LaterCode
+ * @typedef {'disconnected' | 'closed' | 'too_many_waiting' | 'token_unavailable' | LocalCode} OwnCode
+ * @typedef {'load_failed' | 'storage_failed'} LocalCode
  */
+
+/** The error of every rejected promise of the client, and of `client.reason`. */
 export class ClientError extends Error {
   /**
-   * @param {{ code: string, message?: string, retryable?: boolean }} error
+   * @param {{ code: ErrorCode, message?: string | undefined, retryable?: boolean | undefined }} error
    * @param {{ cause?: unknown }} [options]
    */
   constructor ({ code, message = code, retryable = false }, options) {
@@ -17,3 +29,7 @@ export class ClientError extends Error {
     this.retryable = retryable
   }
 }
+
+/** @returns {ClientError} of a call after `close()` */
+export const closedError = (what = 'the document') =>
+  new ClientError({ code: 'closed', message: `${what} was closed` })

@@ -10,18 +10,39 @@
  * Reference: docs/client.md
  */
 import { Client as ClientClass } from './client.js'
+import { checkUrl } from './url.js'
 
 /** @typedef {import('./client.js').Client} Client */
-/** @typedef {import('./document.js').Document} Document */
-/** @typedef {import('./client.js').ClientOptions} ClientOptions */
-/** @typedef {import('./client.js').ClientState} ClientState */
-/** @typedef {import('./client.js').TokenReason} TokenReason */
-/** @typedef {import('./document.js').Meta} Meta */
-/** @typedef {import('./document.js').Resync} Resync */
-/** @typedef {import('./membership.js').OpenOptions} OpenOptions */
-/** @typedef {import('./positions.js').Position} Position */
-/** @typedef {import('./presence.js').Member} Member */
-/** @typedef {import('./presence.js').PresenceDiff} PresenceDiff */
+/**
+ * @template {object} [Events=Record<string, any>]
+ * @template {object} [Presence=Record<string, any>]
+ * @template {object} [Signals=Events]
+ * @typedef {import('./document.js').Document<Events, Presence, Signals>} Document
+ */
+/**
+ * @template {object} [Presence=Record<string, any>]
+ * @typedef {import('./membership.js').OpenOptions<Presence>} OpenOptions
+ */
+/**
+ * @template {object} [Presence=Record<string, any>]
+ * @typedef {import('./presence.js').Member<Presence>} Member
+ */
+/**
+ * @template {object} [Presence=Record<string, any>]
+ * @typedef {import('./presence.js').PresenceDiff<Presence>} PresenceDiff
+ */
+/** @typedef {import('./connection.js').ClientOptions} ClientOptions */
+/** @typedef {import('./connection.js').ClientState} ClientState */
+/** @typedef {import('./connection.js').TokenReason} TokenReason */
+/** @typedef {import('./error.js').ErrorCode} ErrorCode */
+/** @typedef {import('./log.js').LogEntry} LogEntry */
+/** @typedef {import('./types.js').Load} Load */
+/** @typedef {import('./types.js').LoggedRecord} LoggedRecord */
+/** @typedef {import('./types.js').Meta} Meta */
+/** @typedef {import('./types.js').Position} Position */
+/** @typedef {import('./types.js').QueuedSend} QueuedSend */
+/** @typedef {import('./types.js').Resync} Resync */
+/** @typedef {import('./types.js').Status} Status */
 
 export { ClientError } from './error.js'
 
@@ -31,8 +52,9 @@ export { ClientError } from './error.js'
  * @param {string} [url] of the gateway; default: origin of the page
  * @param {ClientOptions} [options]
  * @returns {Client}
+ * @throws {TypeError} if the URL is none of a gateway
  */
 export function connect (url = /** @type {any} */ (globalThis).location?.origin, options = {}) {
-  if (url === undefined) throw new TypeError('connect needs the URL of the gateway')
+  checkUrl(url)
   return new ClientClass(url, options)
 }

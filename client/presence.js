@@ -1,20 +1,25 @@
 /**
  * The members present in a document, kept up to date by the gateway's diffs (docs/protocol.md). Diffs are numbered; if
  * one is missing, all members are requested again.
- *
- * @typedef {object} Member a present user, with one or more tabs
- * @property {string} uid
- * @property {string} id connection id; of several the newest
- * @property {string} [name] from the token
- * @property {Record<string, any>} [state] set by the member
- * @property {{ id: string, state?: Record<string, any> }[]} [connections] all of them, if there are several
  */
 
 /**
+ * A present user, with one or more tabs.
+ * @template {object} [State=Record<string, any>]
+ * @typedef {object} Member
+ * @property {string} uid
+ * @property {string} id connection id; of several the newest
+ * @property {string} [name] from the token
+ * @property {State} [state] set by the member
+ * @property {{ id: string, state?: State }[]} [connections] all of them, if there are several
+ */
+
+/**
+ * @template {object} [State=Record<string, any>]
  * @typedef {object} PresenceDiff
- * @property {Member[]} joined
- * @property {Member[]} left
- * @property {Member[]} changed
+ * @property {Member<State>[]} joined
+ * @property {Member<State>[]} left
+ * @property {Member<State>[]} changed
  * @property {number} count number of members now, also if there are too many to be listed
  */
 

@@ -1,11 +1,11 @@
 import { connect } from '/client/index.js'
 
-/** Delay before the document is requested again when its service does not respond, ms. */
-const PAUSE = 2000
+const NO_SERVICE = 'The document service does not respond. ' +
+  'With Kafka it is a separate program: node examples/document-service/main.js'
 
 /**
- * Loads a document and keeps it up to date: the document service returns it with the end of the log, and the gateway
- * sends all later records. When the gateway cannot bridge a gap (`resync`), the document is loaded again.
+ * Opens a document and keeps it up to date: the document service returns it with its position in the log, and the
+ * gateway sends all later records.
  *
  * @param {object} dependencies
  * @param {string} dependencies.guid
@@ -27,37 +27,24 @@ export async function openLink ({ guid, me, onLoad, onProblem, onState, transpor
   })
   client.on('state', onState)
 
-  /** @returns {Promise<{ epoch: string, offset: number } | null>} */
-  async function load () {
-    for (;;) {
-      const answer = await fetch(`/documents/${encodeURIComponent(guid)}`).then(
-        (response) => (response.ok ? response.json() : null),
-        () => null
-      )
-      if (answer !== null) {
-        onProblem(
-          answer.kept === false
-            ? 'No document service runs here, so this document is not stored: changes reach only those who have it open.'
-            : ''
-        )
-        onLoad(answer)
-        return answer.position
-      }
-      onProblem(
-        'The document service does not respond. With Kafka it is a separate program: node examples/document-service/main.js'
-      )
-      await new Promise((resolve) => setTimeout(resolve, PAUSE))
+  /** @param {{ signal: AbortSignal }} request */
+  async function load ({ signal }) {
+    const response = await fetch(`/documents/${encodeURIComponent(guid)}`, { signal }).catch(() => null)
+    signal.throwIfAborted()
+    if (!response?.ok) {
+      onProblem(NO_SERVICE)
+      throw new Error(NO_SERVICE) // the client tries again
     }
+    const answer = await response.json()
+    onProblem(
+      answer.kept === false
+        ? 'No document service runs here, so this document is not stored: changes reach only those who have it open.'
+        : ''
+    )
+    onLoad(answer)
+    return answer.position ?? undefined
   }
 
-  /** The load in progress, shared by all callers. @type {Promise<unknown> | null} */
-  let loading = null
-  const reload = () => loading ??= load().finally(() => { loading = null })
-
-  const position = await load()
-  const doc = await client.open(guid, { position, state: me, echo: true })
-  doc.on('resync', reload)
-  // the position was unknown: records between the load and the join may be missing
-  if (position === null && (doc.position?.offset ?? 0) > 0) await reload()
-  return { client, doc, reload }
+  const doc = await client.open(guid, { load, state: me, echo: true })
+  return { client, doc }
 }

@@ -23,7 +23,7 @@ let requests = 0
 const newId = () => `${me.id}:${Date.now().toString(36)}${(++requests).toString(36)}`
 const personOf = (/** @type {string} */ id) => id.slice(0, id.lastIndexOf(':'))
 
-/** @type {{ client: any, doc: any, reload: () => Promise<unknown> } | null} */
+/** @type {{ client: any, doc: any } | null} */
 let link = null
 /** @type {string | null} */
 let lastCell = null
@@ -100,13 +100,13 @@ const opened = await openLink({
   }
 })
 link = opened
-const { client, doc, reload } = opened
+const { client, doc } = opened
 const drop = createDrop({ client, doc })
 
 /** @param {import('./model.js').Change[]} changes @param {{ offset?: number, ts: number }} meta */
 function apply (changes, meta) {
   for (const { id } of changes) underneath.came(id, meta.ts)
-  if (!model.apply(changes)) reload()
+  if (!model.apply(changes)) doc.reload().catch(() => {})
   arrived(meta)
 }
 

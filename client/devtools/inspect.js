@@ -1,0 +1,32 @@
+/**
+ * The state of a client and its documents, for tools; a copy.
+ * @param {import('../client.js').Client} client
+ */
+export function inspect (client) {
+  const { url, id, state, reason, transport, connectionId } = client
+  const documents = [...client._memberships.values()].map(inspectDocument)
+  return { url, id, state, reason, transport, connectionId, documents }
+}
+
+/** @param {import('../membership.js').Membership} membership */
+function inspectDocument ({ guid, status, position, presence, pending, seen, signals, documents }) {
+  return {
+    guid,
+    /** Of the connection: `idle`, `joining` or `joined`. */
+    status,
+    position: position && { ...position },
+    members: presence.members.count,
+    pending: pending.length,
+    /** Whether the gateway refuses this client's signals: it may only read. */
+    readOnly: signals.refused,
+    ...seen,
+    /** One for each call of `open`. */
+    opened: [...documents].map((document) => ({
+      status: document.status,
+      listeners: document._listeners,
+      held: document._held.events.length,
+      /** Why records are held. */
+      heldFor: [...document._held.reasons]
+    }))
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * What the client does, for developers: an entry for each change, refusal, gap and wait. Never a payload or a token.
+ *
+ * @typedef {object} LogEntry
+ * @property {number} at ms since 1970
+ * @property {string} what in plain words: `connected`, `load failed` …
+ * @property {string} [guid] of the document it is about
+ * @property {string | number | boolean | object} [detail]
+ */
+
+/** @typedef {(entry: LogEntry) => void} LogSink */
+/** @typedef {(what: string, guid?: string, detail?: LogEntry['detail']) => void} Log */
+
+/**
+ * A log whose sinks can be added later.
+ * @param {true | LogSink | undefined} option `true`: the console
+ */
+export function createLog (option) {
+  /** @type {Set<LogSink>} */
+  const sinks = new Set()
+  if (option === true)
+    sinks.add(({ what, guid, detail }) => console.debug('inkcast', what, guid ?? '', detail ?? ''))
+  else if (option !== undefined) sinks.add(option)
+  return {
+    /** @type {Log} */
+    log (what, guid, detail) {
+      if (sinks.size === 0) return
+      const entry = {
+        // eslint-disable-next-line no-restricted-syntax -- the time of day, for people
+        at: Date.now(),
+        what,
+        ...(guid !== undefined && { guid }),
+        ...(detail !== undefined && { detail })
+      }
+      for (const sink of sinks) {
+        try { sink(entry) } catch (error) { queueMicrotask(() => { throw error }) }
+      }
+    },
+    /** @param {LogSink} sink @returns {() => void} removes it */
+    add (sink) {
+      sinks.add(sink)
+      return () => { sinks.delete(sink) }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Types that several files share, and that users import.
+ *
+ * @typedef {import('./positions.js').Position} Position
+ *
+ * @typedef {object} Meta
+ * @property {string} [guid] of the document
+ * @property {number} [offset] place in the document's log; absent on ephemeral records
+ * @property {string} [epoch] of the log. `{ epoch, offset }` is the position of this record, from which to resume once
+ *   it is processed; absent as offset is
+ * @property {string} traceId
+ * @property {number} ts ms since 1970, by the publisher's clock
+ * @property {string} [from] connection id of the sender, on records from clients
+ *
+ * @typedef {object} LoggedRecord a record of the document's log
+ * @property {string} event
+ * @property {any} payload
+ * @property {Meta} meta
+ *
+ * @typedef {'trimmed' | 'epoch' | 'overflow' | 'opened'} ResyncReason `trimmed`: the log does not reach back that far;
+ *   `epoch`: the log was lost; `overflow`: too many records arrived before a listener was added; `opened`: the document
+ *   was open already, at a later position
+ *
+ * @typedef {object} Resync
+ * @property {Position | null} position from which the records continue
+ * @property {ResyncReason} reason
+ *
+ * @typedef {'open' | 'reload' | ResyncReason} LoadReason
+ */
+
+/**
+ * Loads the document from the service that stores it.
+ * @callback Load
+ * @param {{ position: Position, reason: LoadReason, signal: AbortSignal }} request position: where the client is in the
+ *   log; signal: aborts when the answer is no longer needed
+ * @returns {Promise<Position | { position: Position } | void>} the position that the service's answer contains: later
+ *   records follow, earlier ones are dropped. Nothing: exactly `position`. A rejection is repeated after a pause,
+ *   unless the error's `retryable` is false
+ */
+
+/**
+ * @template Payload
+ * @callback Listener
+ * @param {Payload} payload
+ * @param {Meta} meta
+ * @param {() => void} [acknowledge] call it when the record is processed; present only if the publisher requested a
+ *   receipt
+ * @returns {void}
+ */
+
+/**
+ * @template E
+ * @typedef {object} SendOptions
+ * @property {E | undefined} [event] default: `message`
+ * @property {number | undefined} [timeout] ms; default: 10,000, with `queue` none
+ * @property {AbortSignal | undefined} [signal] ends the wait; what is sent or queued is not taken back
+ */
+
+/**
+ * @typedef {object} QueuedSend an edit that the gateway has not accepted yet
+ * @property {string} id
+ * @property {string} event
+ * @property {unknown} data
+ */
+
+/**
+ * The events of a document itself.
+ *
+ * - `resync`: missed records are no longer available: load the document again. If listeners return promises, further
+ *   records are held until all of them have settled.
+ * - `joined`: also after each reconnect.
+ * - `presence`: `doc.presence` has changed.
+ * - `closed`: the gateway has ended this client's access, or the document cannot be loaded.
+ * - `doc:status`, `doc:pending`: `doc.status`, or `doc.pending`, has changed.
+ *
+ * @template {object} Presence
+ * @typedef {{
+ *   resync: (resync: Resync) => unknown,
+ *   joined: (joined: { position: Position, recovered: boolean }) => void,
+ *   presence: (diff: import('./presence.js').PresenceDiff<Presence>) => void,
+ *   closed: (error: import('./error.js').ClientError) => void,
+ *   'doc:status': (status: Status) => void,
+ *   'doc:pending': (pending: readonly QueuedSend[]) => void
+ * }} OwnEvents
+ */
+
+/**
+ * `joining`: waits for the gateway; `loading`: waits for `load`; `live`: up to date; `closed`.
+ * @typedef {'joining' | 'loading' | 'live' | 'closed'} Status
+ */
+
+/**
+ * Adds a listener; returns a function that removes it. So does an abort of the signal.
+ * @template Events
+ * @template {object} Presence
+ * @template Signals
+ * @typedef {{
+ *   <E extends keyof OwnEvents<Presence>>(event: E, listener: OwnEvents<Presence>[E],
+ *     options?: { signal?: AbortSignal | undefined }): () => void
+ *   <E extends keyof (Events & Signals) & string>(event: E, listener: Listener<(Events & Signals)[E]>,
+ *     options?: { signal?: AbortSignal | undefined }): () => void
+ *   (event: `record:${string}`, listener: Listener<any>, options?: { signal?: AbortSignal | undefined }): () => void
+ * }} Listen
+ */
+
+/**
+ * One turn of `for await (const record of doc)`.
+ * @template Events
+ * @typedef {{ [E in keyof Events & string]: {
+ *     event: E, payload: Events[E], meta: Meta, acknowledge: (() => void) | undefined } }[keyof Events & string] |
+ *   { event: 'resync', payload: Resync, meta: undefined, acknowledge: undefined }} Turn
+ */
+
+export {}

@@ -1,0 +1,43 @@
+import { ClientError } from './error.js'
+
+/**
+ * Settles as the promise does, unless the caller gives up before: with the reason of its signal, or `timeout`.
+ *
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {{ signal?: AbortSignal | undefined, timeout?: number | undefined }} limits timeout: ms; default: none
+ * @param {string} message of the error after the timeout
+ * @returns {Promise<T>}
+ */
+export function within (promise, { signal, timeout }, message) {
+  if (signal === undefined && timeout === undefined) return promise
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason)
+    const timer = timeout === undefined
+      ? undefined
+      : setTimeout(() => reject(new ClientError({ code: 'timeout', message, retryable: true })), timeout)
+    if (signal?.aborted) abort()
+    else signal?.addEventListener('abort', abort)
+    promise.then(resolve, reject).finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    })
+  })
+}
+
+/**
+ * @param {number} ms
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>} rejects with the reason of the signal
+ */
+export const pause = (ms, signal) => new Promise((resolve, reject) => {
+  const end = () => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
+    if (signal.aborted) reject(signal.reason)
+    else resolve()
+  }
+  const timer = setTimeout(end, ms)
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end)
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ClientError, connect } from '../../../client/index.js'
+import { inspect } from '../../../client/devtools/inspect.js'
+import { openDoc, scriptedClient, settle } from '../../helpers/scripted-socket.js'
+
+const at = (/** @type {number} */ offset, epoch = 'e') => ({ epoch, offset })
+
+describe('opening a document', () => {
+  test('ends after its timeout, and leaves nothing behind', async (t) => {
+    const { client, socket } = scriptedClient(t)
+    await assert.rejects(client.open('doc', { timeout: 5 }), { code: 'timeout' })
+    socket.accepts()
+    assert.deepEqual(socket.handshakes.at(-1).documents, {})
+  })
+
+  test('ends when its signal aborts, with the reason of the signal', async (t) => {
+    const { client } = scriptedClient(t)
+    const abort = new AbortController()
+    const opening = client.open('doc', { signal: abort.signal })
+    abort.abort(new Error('the page was left'))
+    await assert.rejects(opening, /the page was left/)
+    await assert.rejects(client.open('doc', { signal: AbortSignal.abort() }), { name: 'AbortError' })
+  })
+
+  test('of others is not ended with it', async (t) => {
+    const { client, socket } = scriptedClient(t)
+    const patient = client.open('doc')
+    await assert.rejects(client.open('doc', { timeout: 5 }), { code: 'timeout' })
+    socket.accepts()
+    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
+    assert.equal((await patient).live, true)
+  })
+})
+
+test('a document tells its status', async (t) => {
+  const scripted = scriptedClient(t)
+  const { client, socket } = scripted
+  const doc = await openDoc(scripted, at(5))
+  /** @type {string[]} */
+  const seen = [doc.status]
+  doc.on('doc:status', (status) => { seen.push(status) })
+  socket.disconnects('transport close')
+  const ready = doc.ready
+  client.connect()
+  socket.accepts()
+  socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: true })
+  await ready
+  doc.close()
+  assert.deepEqual(seen, ['live', 'joining', 'live', 'closed'])
+  await assert.rejects(doc.ready, { code: 'closed' })
+})
+
+test('`client.ready` resolves with the connection, and rejects with a refusal', async (t) => {
+  const { client, socket } = scriptedClient(t)
+  const ready = client.ready
+  socket.accepts()
+  await ready
+  await client.ready
+  socket.tells('gateway:disconnect', { code: 'kicked', message: 'kicked', retryable: false })
+  socket.disconnects('io server disconnect')
+  await assert.rejects(client.ready, { code: 'kicked' })
+})
+
+describe('connect refuses at once', () => {
+  for (const [url, message] of /** @type {const} */ ([
+    ['', /got ""/],
+    [' ', /got " "/],
+    [undefined, /got undefined/],
+    [42, /got 42/],
+    ['ftp://gateway', /got "ftp:/],
+    ['http://', /got "http:/],
+    ['http://gateway:99999', /got "http:/],
+    ['https://example.com/gateway', /For a path use the option socket: { path: '\/gateway\/socket.io\/' }/]
+  ])) {
+    test(`${JSON.stringify(url)}`, () => {
+      assert.throws(() => connect(/** @type {any} */ (url)), { name: 'TypeError', message })
+    })
+  }
+
+  test('and nothing else', (t) => {
+    for (const url of ['http://gateway', 'https://gateway:3000/', 'wss://gateway', 'gateway:3000', '//gateway'])
+      t.after(() => connect(url).close())
+  })
+})
+
+test('the log names what the client does, without payloads', async (t) => {
+  /** @type {import('../../../client/index.js').LogEntry[]} */
+  const entries = []
+  const scripted = scriptedClient(t, { log: (entry) => { entries.push(entry) } })
+  await openDoc(scripted, at(5))
+  scripted.socket.tells('message', 'secret', { guid: 'doc', offset: 6 })
+  scripted.socket.tells('doc:resync', { guid: 'doc', position: at(9), reason: 'trimmed' })
+  scripted.socket.disconnects('transport close')
+  assert.deepEqual(entries.map(({ what, guid, detail }) => [what, guid, typeof detail === 'object' ? 'object' : detail]), [
+    ['connected', undefined, undefined],
+    ['joined', 'doc', 'object'],
+    ['resync', 'doc', 'trimmed'],
+    ['reconnecting', undefined, 'disconnected']
+  ])
+  assert.ok(!JSON.stringify(entries).includes('secret'))
+})
+
+test('`inspect` shows the state of the connection and of each document', async (t) => {
+  const scripted = scriptedClient(t)
+  const doc = await openDoc(scripted, at(5))
+  scripted.socket.tells('message', 'held', { guid: 'doc', offset: 6 })
+  await settle()
+  const { state, documents: [{ guid, status, position, records, opened: [{ held, heldFor }] }] } =
+    inspect(scripted.client)
+  assert.deepEqual({ state, guid, status, position, records, held, heldFor }, {
+    state: 'connected', guid: 'doc', status: 'joined', position: at(6), records: 1, held: 2, heldFor: ['no listener']
+  })
+  assert.ok(doc.live)
+})
+
+test('a queued edit needs the option `outbox`', async (t) => {
+  const doc = await openDoc(scriptedClient(t), at(5))
+  await assert.rejects(doc.send({ text: 'x' }, { queue: true }), (error) =>
+    error instanceof ClientError && error.code === 'bad_request' && /outbox/.test(error.message))
+})
