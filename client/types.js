@@ -74,41 +74,76 @@
  * - `doc:status`, `doc:pending`: `doc.status`, or `doc.pending`, has changed.
  *
  * @template {object} Presence
- * @typedef {{
- *   resync: (resync: Resync) => unknown,
- *   joined: (joined: { position: Position, recovered: boolean }) => void,
- *   presence: (diff: import('./presence.js').PresenceDiff<Presence>) => void,
- *   closed: (error: import('./error.js').ClientError) => void,
- *   'doc:status': (status: Status) => void,
- *   'doc:pending': (pending: readonly QueuedSend[]) => void
- * }} OwnEvents
+ * @typedef {GatewayEvents<Presence> & StatusEvents & PendingEvents} OwnEvents
  */
+
+/**
+ * @template {object} Presence
+ * @typedef {object} GatewayEvents
+ * @property {(resync: Resync) => unknown} resync
+ * @property {(joined: { position: Position, recovered: boolean }) => void} joined
+ * @property {(diff: import('./presence.js').PresenceDiff<Presence>) => void} presence
+ * @property {(error: import('./error.js').ClientError) => void} closed
+ */
+/** @typedef {{ 'doc:status': (status: Status) => void }} StatusEvents */
+/** @typedef {{ 'doc:pending': (pending: readonly QueuedSend[]) => void }} PendingEvents */
 
 /**
  * `joining`: waits for the gateway; `loading`: waits for `load`; `live`: up to date; `closed`.
  * @typedef {'joining' | 'loading' | 'live' | 'closed'} Status
  */
 
+/** @typedef {{ signal?: AbortSignal | undefined }} ListenOptions */
+
+/* eslint-disable @stylistic/max-len -- tsc copies the asterisk of a second line into the declaration */
+
 /**
  * Adds a listener; returns a function that removes it. So does an abort of the signal.
  * @template Events
  * @template {object} Presence
  * @template Signals
- * @typedef {{
- *   <E extends keyof OwnEvents<Presence>>(event: E, listener: OwnEvents<Presence>[E],
- *     options?: { signal?: AbortSignal | undefined }): () => void
- *   <E extends keyof (Events & Signals) & string>(event: E, listener: Listener<(Events & Signals)[E]>,
- *     options?: { signal?: AbortSignal | undefined }): () => void
- *   (event: `record:${string}`, listener: Listener<any>, options?: { signal?: AbortSignal | undefined }): () => void
- * }} Listen
+ * @typedef {ListenToOwn<Presence> & ListenToRecords<Events & Signals> & ListenToRenamed} Listen
+ */
+
+/**
+ * @template {object} Presence
+ * @typedef {<E extends keyof OwnEvents<Presence>>(event: E, listener: OwnEvents<Presence>[E], options?: ListenOptions) => () => void} ListenToOwn
+ */
+
+/**
+ * @template Events
+ * @typedef {<E extends keyof Events & string>(event: E, listener: Listener<Events[E]>, options?: ListenOptions) => () => void} ListenToRecords
+ */
+
+/**
+ * Records with the name of an event of the document.
+ * @typedef {(event: `record:${string}`, listener: Listener<any>, options?: ListenOptions) => () => void} ListenToRenamed
+ */
+
+/* eslint-enable @stylistic/max-len */
+
+/**
+ * @template E
+ * @template Payload
+ * @typedef {object} RecordTurn
+ * @property {E} event
+ * @property {Payload} payload
+ * @property {Meta} meta
+ * @property {(() => void) | undefined} acknowledge
+ */
+
+/**
+ * @typedef {object} ResyncTurn
+ * @property {'resync'} event
+ * @property {Resync} payload
+ * @property {undefined} meta
+ * @property {undefined} acknowledge
  */
 
 /**
  * One turn of `for await (const record of doc)`.
  * @template Events
- * @typedef {{ [E in keyof Events & string]: {
- *     event: E, payload: Events[E], meta: Meta, acknowledge: (() => void) | undefined } }[keyof Events & string] |
- *   { event: 'resync', payload: Resync, meta: undefined, acknowledge: undefined }} Turn
+ * @typedef {{ [E in keyof Events & string]: RecordTurn<E, Events[E]> }[keyof Events & string] | ResyncTurn} Turn
  */
 
 export {}

@@ -71,6 +71,22 @@ const SCENARIOS = {
     assert.equal(doc.position.offset, 2)
   },
 
+  'docs/client.md: async load ({ signal })': async (code, t) => {
+    /** @type {unknown[]} */
+    const shown = []
+    await publish('minutes', { text: 'first' })
+    const { position } = await (await fetch(`${server.apiUrl}/v1/documents/minutes/position`)).json()
+    await publish('minutes', { text: 'meanwhile' })
+    const { client } = await runBlock(code, {
+      fetch: async () => ({ json: async () => ({ content: 'up to first', position }) }),
+      show: (/** @type {unknown} */ content) => shown.push(content),
+      apply: (/** @type {unknown} */ payload) => shown.push(payload)
+    }, load)
+    t.after(() => client.close())
+    await waitFor(() => shown.length === 2, { message: () => shown })
+    assert.deepEqual(shown, ['up to first', { text: 'meanwhile' }])
+  },
+
   'docs/protocol.md: let epoch, offset': async (code, t) => {
     /** @type {unknown[]} */
     const shown = []
