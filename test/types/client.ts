@@ -20,3 +20,46 @@ doc.setState('red')
 // @ts-expect-error there is no such state
 if (client.state === 'online') off()
 if (new Error() instanceof ClientError) console.log(members, position)
+
+type Events = { message: { text: string }, edit: { from: number } }
+type Presence = { color: string }
+type Signals = { cursor: { x: number, y: number } }
+const typed = await client.open<Events, Presence, Signals>('minutes', {
+  state: { color: 'red' },
+  load: async ({ position, signal, reason }) => {
+    if (reason === 'open') await fetch('/minutes', { signal })
+    return position
+  },
+  signal: undefined,
+  timeout: undefined
+})
+typed.on('edit', ({ from }, { offset }) => console.log(from.toFixed(), offset?.toFixed()))
+typed.once('message', ({ text }) => console.log(text.length), { signal: new AbortController().signal })
+typed.on('cursor', ({ x, y }) => console.log(x + y))
+typed.on('doc:status', (status) => { if (status === 'loading') console.log(typed.pending.length) })
+typed.on('record:closed', (payload) => console.log(payload))
+typed.signal('cursor', { x: 1, y: 2 }, { combine: false })
+for (const { state } of typed.presence.values()) console.log(state?.color.length)
+const { traceId }: { traceId: string } = await typed.send({ text: 'hello' })
+const queued: { traceId?: string } = await typed.send({ from: 1 }, { event: 'edit', queue: true })
+for await (const turn of typed) {
+  if (turn.event === 'edit') console.log(turn.payload.from.toFixed(), turn.meta.traceId)
+  else if (turn.event === 'resync') console.log(turn.payload.reason)
+}
+const { records, more } = await typed.history({ before: 10 })
+console.log(traceId, queued, records.at(0)?.meta.offset, more)
+// @ts-expect-error a misspelt event
+typed.on('mesage', () => {})
+// @ts-expect-error no such field
+typed.on('edit', ({ form }) => console.log(form))
+// @ts-expect-error the data of another event
+typed.send({ from: 1 })
+// @ts-expect-error a misspelt signal
+typed.signal('cursr', { x: 1, y: 2 })
+// @ts-expect-error not a state of Presence
+typed.setState({ colour: 'red' })
+// @ts-expect-error no such code
+if (client.reason?.code === 'forbiden') off()
+// @ts-expect-error no such reason
+typed.on('resync', ({ reason }) => { if (reason === 'trimed') off() })
+connect('http://localhost:3000', { token: undefined, id: undefined, log: true, storage: undefined })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -76,9 +76,11 @@ const SCENARIOS = {
     const shown = []
     await publish('minutes', { text: 'first' })
     const { position } = await (await fetch(`${server.apiUrl}/v1/documents/minutes/position`)).json()
-    await publish('minutes', { text: 'meanwhile' })
     const { client } = await runBlock(code, {
-      fetch: async () => ({ json: async () => ({ content: 'up to first', position }) }),
+      fetch: async () => {
+        await publish('minutes', { text: 'meanwhile' })
+        return { json: async () => ({ content: 'up to first', position }) }
+      },
       show: (/** @type {unknown} */ content) => shown.push(content),
       apply: (/** @type {unknown} */ payload) => shown.push(payload)
     }, load)
@@ -335,9 +337,22 @@ describe('commands', () => {
   }
 })
 
+test('TypeScript compiles', (t) => {
+  const folder = mkdtempSync(join(ROOT, 'test/types/blocks-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  of('ts').forEach(({ code }, i) => {
+    const client = 'import { connect } from \'inkcast-client\'\nconst client = connect(\'http://localhost:3000\')\n'
+    writeFileSync(join(folder, `${i}.ts`), /from 'inkcast/.test(code) ? code : client + code)
+  })
+  writeFileSync(join(folder, 'tsconfig.json'), '{ "extends": "../tsconfig.json", "include": ["*.ts"] }')
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' })
+  assert.equal(status, 0, stdout)
+})
+
 describe('other blocks', () => {
   test('have a known language', () => {
-    const KNOWN = ['js', 'sh', 'json', 'env', 'ini', 'mermaid', 'text']
+    const KNOWN = ['js', 'ts', 'sh', 'json', 'env', 'ini', 'mermaid', 'text']
     assert.deepEqual(
       blocks
         .filter(({ language }) => !KNOWN.includes(language))
