@@ -16,7 +16,8 @@ function inspectDocument ({ guid, status, position, presence, pending, seen, sig
     status,
     position: position && { ...position },
     members: presence.members.count,
-    pending: pending.length,
+    /** Queued sends that the gateway has not accepted yet. */
+    pending: pending.map(({ id, event }) => ({ id, event })),
     /** Whether the gateway refuses this client's signals: it may only read. */
     readOnly: signals.refused,
     ...seen,

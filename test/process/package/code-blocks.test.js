@@ -89,6 +89,21 @@ const SCENARIOS = {
     assert.deepEqual(shown, ['up to first', { text: 'meanwhile' }])
   },
 
+  'docs/devtools.md: openDevtools(client)': async (code, t) => {
+    /** @type {unknown[]} */
+    const opened = []
+    const { client } = await runBlock(
+      code.replace('import(', 'load('),
+      { location: { search: '?devtools' } },
+      async (specifier) => {
+        const module = /** @type {any} */ (await load(specifier))
+        return { ...module, ...('openDevtools' in module && { openDevtools: opened.push.bind(opened) }) }
+      }
+    )
+    t.after(() => client.close())
+    assert.deepEqual(opened, [client])
+  },
+
   'docs/protocol.md: let epoch, offset': async (code, t) => {
     /** @type {unknown[]} */
     const shown = []

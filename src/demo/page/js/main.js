@@ -103,6 +103,11 @@ link = opened
 const { client, doc } = opened
 const drop = createDrop({ client, doc })
 
+/** Loaded only when someone wants to see it. */
+const showDevtools = () => import('/client/devtools/index.js').then(({ openDevtools }) => openDevtools(client))
+byId('devtools').addEventListener('click', showDevtools)
+if (query.has('devtools')) showDevtools()
+
 /** @param {import('./model.js').Change[]} changes @param {{ offset?: number, ts: number }} meta */
 function apply (changes, meta) {
   for (const { id } of changes) underneath.came(id, meta.ts)

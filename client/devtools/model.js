@@ -1,0 +1,193 @@
+import { clock } from '../clock.js'
+import { inspect } from './inspect.js'
+import { Rate } from './rate.js'
+import { Recent } from './recent.js'
+import { createTraffic } from './traffic.js'
+import { callsWaitFor, statusOf, waitsOf } from './waits.js'
+
+/**
+ * What the panel shows. The client has its present state only: the model reads it regularly and adds history, rates,
+ * and how long each wait has lasted. It begins with the panel, so earlier changes are not in it.
+ *
+ * @typedef {import('../client.js').Client} Client
+ * @typedef {import('../log.js').LogEntry} LogEntry
+ * @typedef {import('../connection.js').ClientState} ClientState
+ */
+
+/**
+ * @typedef {object} StateChange
+ * @property {number} at ms since 1970
+ * @property {ClientState} state
+ * @property {string} reason '' if there is none
+ *
+ * @typedef {object} Wait
+ * @property {string} name what waits: `document`, `events`, `queued sends`, or the event of a call
+ * @property {string} for
+ * @property {number} ms how long it has lasted
+ * @property {boolean} longer whether it began before the panel was opened
+ *
+ * @typedef {object} DocumentView
+ * @property {string} guid
+ * @property {'idle' | 'joining' | 'loading' | 'live'} status
+ * @property {import('../positions.js').Position | null} position
+ * @property {number} records since the document was opened
+ * @property {number} perSecond
+ * @property {number} gaps
+ * @property {number} resyncs
+ * @property {LogEntry[]} repairs the latest gaps and resyncs, the oldest first
+ * @property {number} members
+ * @property {number} handles
+ * @property {number} listeners
+ * @property {number} held events
+ * @property {{ id: string, event: string, ms: number }[]} pending the oldest first, 50 of them
+ * @property {number} pendingCount
+ * @property {{ sent: number, dropped: number, refused: boolean }} signals
+ * @property {Wait[]} waits
+ */
+
+const MAX_CHANGES = 50
+const MAX_ENTRIES = 500
+const MAX_REPAIRS = 20
+/** Maximum queued sends that are listed. */
+const MAX_PENDING = 50
+/** Log entries that belong to the repairs of a document. */
+const REPAIR = /^(resync|too many records held|load failed|join refused)/
+
+/**
+ * @typedef {object} Memory of one document
+ * @property {Rate} rate
+ * @property {Recent<LogEntry>} repairs
+ * @property {Map<string, number>} since when each wait began, by a name
+ * @property {number} gaps
+ */
+
+/**
+ * @param {Client} client
+ * @param {() => void} onChange called after each log entry and change of state
+ */
+export function createModel (client, onChange) {
+  /** @type {Recent<StateChange>} */
+  const changes = new Recent(MAX_CHANGES)
+  /** @type {Recent<LogEntry>} */
+  const entries = new Recent(MAX_ENTRIES)
+  /** @type {Map<string, Memory>} by guid */
+  const memories = new Map()
+  const traffic = createTraffic(client)
+  const openedAt = clock.monotonic()
+  let first = true
+
+  /** @param {string} guid */
+  function memoryOf (guid) {
+    let memory = memories.get(guid)
+    if (memory === undefined)
+      memories.set(guid, memory = { rate: new Rate(), repairs: new Recent(MAX_REPAIRS), since: new Map(), gaps: 0 })
+    return memory
+  }
+
+  /**
+   * Notes when waits began; forgets those that have ended.
+   * @param {Memory} memory @param {number} now @param {string[]} keys
+   */
+  function remember ({ since }, now, keys) {
+    const current = new Set(keys)
+    for (const key of since.keys()) if (!current.has(key)) since.delete(key)
+    for (const key of current) if (!since.has(key)) since.set(key, first ? openedAt : now)
+    return (/** @type {string} */ key) => /** @type {number} */ (since.get(key))
+  }
+
+  /**
+   * @param {import('./waits.js').InspectedDocument} document
+   * @param {import('./traffic.js').Traffic} traffic
+   * @param {number} now
+   * @returns {DocumentView}
+   */
+  function viewOf (document, { signals, calls }, now) {
+    const { guid, position, records, gaps, resyncs, members, readOnly, opened } = document
+    const memory = memoryOf(guid)
+    memory.rate.add(now, records)
+    if (gaps > memory.gaps && !first)
+      memory.repairs.add({ at: timeOfDay(), what: 'gap', detail: `up to offset ${position?.offset}` })
+    memory.gaps = gaps
+    const waits = waitsOf(document, client.state)
+    const pending = document.pending.slice(0, MAX_PENDING)
+    const since = remember(memory, now, [
+      ...waits.map((wait) => `${wait.name} ${wait.for}`), ...pending.map(({ id }) => `pending ${id}`)
+    ])
+    return {
+      guid,
+      status: statusOf(document),
+      position,
+      records,
+      perSecond: memory.rate.perSecond,
+      gaps,
+      resyncs,
+      repairs: memory.repairs.entries,
+      members,
+      handles: opened.length,
+      listeners: sum(opened.map(({ listeners }) => listeners)),
+      held: sum(opened.map(({ held }) => held)),
+      pending: pending.map(({ id, event }) => ({ id, event, ms: now - since(`pending ${id}`) })),
+      pendingCount: document.pending.length,
+      signals: { ...signals, refused: readOnly },
+      waits: [
+        ...waits.map((wait) => {
+          const began = since(`${wait.name} ${wait.for}`)
+          return { ...wait, ms: now - began, longer: began === openedAt }
+        }),
+        ...[...calls].slice(0, MAX_PENDING).map(({ event, since }) =>
+          ({ name: event, for: callsWaitFor(document), ms: now - since, longer: false }))
+      ]
+    }
+  }
+
+  const onState = (/** @type {ClientState} */ state, /** @type {Error | null} */ reason) => {
+    changes.add({ at: timeOfDay(), state, reason: reasonText(reason) })
+    onChange()
+  }
+  onState(client.state, client.reason)
+  const stopState = client.on('state', onState)
+  const stopLog = client.onLog((entry) => {
+    traffic.read() // a document that was joined just now
+    entries.add(entry)
+    if (entry.guid !== undefined && REPAIR.test(entry.what)) memoryOf(entry.guid).repairs.add(entry)
+    onChange()
+  })
+
+  return {
+    /** Reads the client. */
+    read () {
+      const { documents: inspected, reason, ...connection } = inspect(client)
+      const traffics = traffic.read()
+      const now = clock.monotonic()
+      const documents = inspected.map((document) =>
+        viewOf(document, /** @type {import('./traffic.js').Traffic} */ (traffics.get(document.guid)), now))
+      first = false
+      const guids = new Set(documents.map(({ guid }) => guid))
+      for (const guid of memories.keys()) if (!guids.has(guid)) memories.delete(guid)
+      return {
+        ...connection, reason: reasonText(reason), documents, changes: changes.entries, entries: entries.entries
+      }
+    },
+
+    stop () {
+      stopState()
+      stopLog()
+      traffic.stop()
+    }
+  }
+}
+
+/** @typedef {ReturnType<ReturnType<typeof createModel>['read']>} View */
+
+/** ms since 1970, by a clock that is never set */
+const timeOfDay = () => performance.timeOrigin + clock.monotonic()
+
+/** @param {Error | null} reason */
+function reasonText (reason) {
+  if (reason === null) return ''
+  const { code } = /** @type {{ code?: string }} */ (reason)
+  return code === undefined || code === reason.message ? reason.message : `${code}: ${reason.message}`
+}
+
+/** @param {number[]} numbers */
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0)

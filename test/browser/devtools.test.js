@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import axe from 'axe-core'
+import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
+import { startEmbedded } from '../helpers/embedded.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { waitFor } from '../helpers/wait.js'
+
+const OUTPUT = fileURLToPath(new URL('../output/browser/', import.meta.url))
+/** Records in a document's log. */
+const HISTORY = 10
+
+describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
+  const scope = fileScope()
+  /** @type {Awaited<ReturnType<typeof startEmbedded>>} */
+  let gateway
+  /** @type {import('playwright-core').Browser} */
+  let browser
+  before(async () => {
+    [gateway, browser] = await Promise.all([
+      startEmbedded(scope, { HISTORY_SIZE: String(HISTORY) }), startBrowser(scope)
+    ])
+  })
+
+  /**
+   * The panel of a client of its own, on a page of the gateway.
+   * @param {import('node:test').TestContext} t
+   * @param {string} guid
+   * @param {import('playwright-core').BrowserContextOptions} [context]
+   */
+  async function open (t, guid, context) {
+    const demo = await openDemo(t, browser, gateway.url, { document: `${guid}-demo`, ...(context && { context }) })
+    const { page } = demo
+    await page.evaluate(async (guid) => {
+      const modules = ['/client/index.js', '/client/devtools/index.js']
+      const [{ connect }, { openDevtools }] = await Promise.all(modules.map((path) => import(path)))
+      const client = connect(String(globalThis.origin))
+      Object.assign(globalThis, { client, devtools: openDevtools(client) })
+      Object.assign(globalThis, { doc: await client.open(guid, { state: { name: 'Ada' } }) })
+    }, guid)
+    const panel = page.locator('inkcast-devtools')
+    const field = (/** @type {string} */ name) => panel.locator(`[data-field="${name}"]`)
+    /** @param {import('playwright-core').Locator} locator @param {RegExp} pattern @returns {Promise<string>} */
+    async function reads (locator, pattern) {
+      let last = ''
+      await waitFor(async () => pattern.test(last = (await locator.allTextContents()).join('\n')), {
+        timeout: 20_000, message: () => `${locator} to match ${pattern}; it is ${last}`
+      })
+      return last
+    }
+    return {
+      page, panel, field, reads,
+      summary: panel.locator('.summary'),
+      list: (/** @type {string} */ name) => panel.locator(`[data-list="${name}"] li`),
+      tab: (/** @type {string} */ name) => panel.getByRole('tab', { name }).click(),
+      publish: (/** @type {number} */ records) => publish(guid, records),
+      /** @param {string} name */
+      async screenshot (name) {
+        mkdirSync(OUTPUT, { recursive: true })
+        await page.screenshot({ path: `${OUTPUT}devtools-${name}.png` })
+      }
+    }
+  }
+
+  /** @param {string} guid @param {number} records */
+  async function publish (guid, records) {
+    for (let i = 0; i < records; i++) {
+      const { status } = await gateway.post(`/v1/documents/${guid}/broadcast`, { number: i })
+      assert.equal(status, 202)
+    }
+  }
+
+  test('shows the right values before, during and after a cut connection and a resync', async (t) => {
+    const { page, panel, field, reads, summary, list, tab, publish, screenshot } = await open(t, 'cut')
+    await reads(summary, /^connected · websocket$/)
+    await reads(panel.locator('.status'), /^live$/)
+    await reads(field('position'), /: 0$/)
+    await reads(field('present'), /^1 member$/)
+
+    // before: records, and the events `joined` and `presence`, wait for a listener
+    await publish(3)
+    await reads(field('held'), /^5 events$/)
+    await reads(field('position'), /: 3$/)
+    await reads(list('Waits'), /^events wait for doc\.on\(…\): the document has no listener yet, \d\.\d s$/)
+    await page.evaluate(() => { /** @type {any} */ (globalThis).doc.on('message', () => {}) })
+    await reads(field('held'), /^0 events$/)
+    await reads(field('opened'), /^1 time, 1 listener$/)
+    assert.equal(await list('Waits').count(), 0)
+    await reads(field('records'), /^3, (?!0\.0)\d\.\d\/s$/)
+    const epoch = (await reads(field('position'), /: 3$/)).split(' ')[0]
+
+    // a cut that the log covers: the records come, without a resync
+    await tab('Connection')
+    await panel.getByRole('button', { name: 'Cut for 5 s' }).click()
+    await reads(summary, /^reconnecting · disconnected: the connection was lost$/)
+    await reads(field('state'), /^reconnecting$/)
+    await reads(field('transport'), /^–$/)
+    await tab('Documents')
+    await reads(panel.locator('.status'), /^idle$/)
+    await reads(list('Waits'), /^document waits for a new connection, \d\.\d s$/)
+    await page.evaluate(() => {
+      const own = /** @type {any} */ (globalThis)
+      own.sending = own.doc.send({ text: 'waits' })
+    })
+    await reads(list('Waits'), /doc:send waits for the document to be joined, \d\.\d s$/)
+    await publish(2)
+    await screenshot('cut')
+    await reads(panel.locator('.status'), /^live$/)
+    await page.evaluate(() => /** @type {any} */ (globalThis).sending)
+    await reads(field('records'), /^6,/)
+    await reads(field('resyncs'), /^0$/)
+    assert.equal(await list('Waits').count(), 0)
+    // the page's own message, without a document service, came back with an offset
+    await reads(field('position'), new RegExp(`^${epoch} : 6$`))
+
+    // a cut that it does not cover
+    await page.evaluate(() => /** @type {any} */ (globalThis).client.drop(2_000))
+    await reads(panel.locator('.status'), /^idle$/)
+    await publish(HISTORY + 5)
+    await reads(panel.locator('.status'), /^live$/)
+    await reads(field('resyncs'), /^1$/)
+    await reads(list('Gaps and resyncs'), /^\d\d:\d\d:\d\d\.\d{3} resync trimmed$/)
+    await screenshot('resync')
+
+    await tab('Connection')
+    const history = await panel.locator('ol b').allTextContents()
+    assert.deepEqual(history, ['connected', 'reconnecting', 'connected', 'reconnecting', 'connected', 'connecting'])
+    await reads(field('connection'), /^.{20}$/)
+    await screenshot('connection')
+
+    await tab('Log')
+    await panel.getByRole('searchbox').fill('RESYNC cut')
+    await reads(panel.locator('.found'), /^1 of \d+ entries$/)
+    assert.match((await panel.locator('ol li').allTextContents()).join(), /resynccut trimmed$/)
+    await panel.getByRole('searchbox').fill('')
+    await screenshot('log')
+  })
+
+  test('counts signals, and shows what a listener of resync holds', async (t) => {
+    const { page, field, reads, list, publish } = await open(t, 'held')
+    await page.evaluate(() => {
+      const own = /** @type {any} */ (globalThis)
+      for (let i = 0; i < 5; i++) own.doc.signal('cursor', { x: i })
+      own.doc.on('resync', () => new Promise((resolve) => { own.loaded = resolve }))
+    })
+    await reads(field('signals'), /^2 sent, 0 dropped$/)
+    await page.evaluate(() => {
+      const { client, doc } = /** @type {any} */ (globalThis)
+      client.drop(1_500)
+      doc.signal('cursor', { x: 6 })
+    })
+    await publish(HISTORY + 5)
+    await reads(list('Waits'), /events wait for a listener of `resync` to finish, \d\.\d s$/)
+    await publish(2)
+    await reads(field('held'), /^[1-9]\d* events$/)
+    await page.evaluate(() => /** @type {any} */ (globalThis).loaded())
+    await reads(field('held'), /^0 events$/)
+    await reads(field('signals'), /^2 sent, 1 dropped$/)
+  })
+
+  test('can be used with the keyboard, and remembers its place and tab', async (t) => {
+    const { page, panel } = await open(t, 'keys')
+    const box = async () => {
+      const { x, y, width, height } = /** @type {any} */ (await panel.locator('.panel').boundingBox())
+      return { x, y, width, height }
+    }
+    const first = await box()
+    await panel.getByRole('button', { name: 'Resize' }).focus()
+    await page.keyboard.press('Shift+ArrowUp')
+    await page.keyboard.press('ArrowLeft')
+    const larger = { width: first.width + 10, height: first.height + 100 }
+    assert.deepEqual(await box(), { x: first.x - 10, y: first.y - 100, ...larger })
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Shift+ArrowUp')
+    const moved = { x: first.x - 20, y: first.y - 200, ...larger }
+    assert.deepEqual(await box(), moved)
+    await panel.getByRole('tab', { name: 'Documents' }).focus()
+    await page.keyboard.press('ArrowRight')
+    assert.equal(await panel.getByRole('tab', { selected: true }).textContent(), 'Connection')
+
+    // by pointer, over the edge: it stays in the window
+    await page.mouse.move(moved.x + 150, moved.y + 10)
+    await page.mouse.down()
+    await page.mouse.move(moved.x + 140, moved.y - 2_000)
+    await page.mouse.up()
+    assert.deepEqual(await box(), { ...moved, x: moved.x - 10, y: 0 })
+
+    await panel.getByRole('tab', { selected: true }).focus()
+    await page.keyboard.press('Escape')
+    assert.equal(await panel.count(), 0)
+    await page.evaluate(async () => {
+      const path = '/client/devtools/index.js'
+      const { openDevtools } = await import(path)
+      const own = /** @type {any} */ (globalThis)
+      Object.assign(own, { one: openDevtools(own.client), two: openDevtools(own.client) })
+    })
+    assert.ok(await page.evaluate(() => {
+      const { one, two } = /** @type {any} */ (globalThis)
+      return one === two
+    }))
+    assert.equal(await panel.count(), 1)
+    assert.deepEqual(await box(), { ...moved, x: moved.x - 10, y: 0 })
+    assert.equal(await panel.getByRole('tab', { selected: true }).textContent(), 'Connection')
+  })
+
+  for (const [name, context] of /** @type {[string, import('playwright-core').BrowserContextOptions][]} */ ([
+    ['light', { colorScheme: 'light' }],
+    ['dark', { colorScheme: 'dark' }],
+    ['narrow', { colorScheme: 'light', viewport: { width: 360, height: 700 } }]
+  ])) {
+    test(`is readable: ${name}`, async (t) => {
+      const { page, panel, field, reads, tab, publish, screenshot } = await open(t, name, context)
+      await publish(2)
+      await reads(field('held'), /^4 events$/)
+      await page.evaluate(axe.source)
+      for (const title of ['Documents', 'Connection', 'Log']) {
+        await tab(title)
+        const { violations } = await page.evaluate(() => {
+          const { axe, devtools } = /** @type {any} */ (globalThis)
+          return axe.run(devtools.element)
+        })
+        assert.deepEqual(violations.map((/** @type {any} */ { id, nodes }) => `${id}: ${nodes.map((/** @type {any} */ { html }) => html)}`), [])
+        const wide = await panel.locator('.body').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        assert.equal(wide, false, `${title} fits its width`)
+        await screenshot(`${name}-${title.toLowerCase()}`)
+      }
+    })
+  }
+
+  test('the demo opens it by its button and by ?devtools', async (t) => {
+    const { page } = await openDemo(t, browser, gateway.url)
+    const panel = page.locator('inkcast-devtools')
+    assert.equal(await panel.count(), 0)
+    await page.getByRole('button', { name: 'Client devtools' }).click()
+    await panel.locator('.status').waitFor()
+    await panel.getByRole('button', { name: 'Close' }).click()
+    assert.equal(await panel.count(), 0)
+    await page.goto(`${gateway.url}/?devtools`)
+    await panel.locator('.status').waitFor()
+  })
+})
