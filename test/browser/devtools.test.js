@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import axe from 'axe-core'
+import { bundlePages } from '../../scripts/build-packages.js'
 import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
 import { fileScope } from '../helpers/file-scope.js'
@@ -160,6 +163,30 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
     await reads(field('signals'), /^2 sent, 1 dropped$/)
   })
 
+  test('shows a document that waits for `load`', async (t) => {
+    const { page, panel, reads } = await open(t, 'other')
+    await page.evaluate(() => {
+      const own = /** @type {any} */ (globalThis)
+      own.opening = own.client.open('slow', { load: () => new Promise((resolve) => { own.loaded = resolve }) })
+    })
+    const document = panel.locator('[data-guid="slow"]')
+    await reads(document.locator('.status'), /^loading$/)
+    await reads(document.locator('[data-list="Waits"] li'), /events wait for `load` to finish, \d\.\d s/)
+    await page.evaluate(async () => {
+      const own = /** @type {any} */ (globalThis)
+      own.loaded()
+      const doc = await own.opening
+      doc.on('message', () => {})
+    })
+    await reads(document.locator('.status'), /^live$/)
+    await reads(document.locator('[data-list="Waits"] li'), /^$/)
+    await page.evaluate(async () => {
+      const { opening } = /** @type {any} */ (globalThis)
+      ;(await opening).close()
+    })
+    await waitFor(async () => await document.count() === 0, { message: 'the closed document to disappear' })
+  })
+
   test('can be used with the keyboard, and remembers its place and tab', async (t) => {
     const { page, panel } = await open(t, 'keys')
     const box = async () => {
@@ -229,6 +256,27 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
       }
     })
   }
+
+  test('works with the files for pages without a bundler', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'inkcast-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    await bundlePages(folder)
+    const { page } = await openDemo(t, browser, gateway.url)
+    await page.route('**/bundles/*', (route) =>
+      route.fulfill({ path: join(folder, route.request().url().split('/bundles/')[1]), contentType: 'text/javascript' }))
+    await page.evaluate(async () => {
+      const modules = ['/bundles/inkcast-client.min.js', '/bundles/inkcast-devtools.min.js']
+      const [{ connect }, { openDevtools }] = await Promise.all(modules.map((path) => import(path)))
+      const client = connect(String(globalThis.origin))
+      openDevtools(client)
+      const doc = await client.open('bundles')
+      doc.signal('cursor', { x: 1 })
+    })
+    const panel = page.locator('inkcast-devtools')
+    await panel.locator('.status', { hasText: 'live' }).waitFor()
+    await panel.locator('[data-field="signals"]', { hasText: '1 sent, 0 dropped' }).waitFor()
+    await panel.locator('[data-list="Waits"]', { hasText: 'events wait for doc.on' }).waitFor()
+  })
 
   test('the demo opens it by its button and by ?devtools', async (t) => {
     const { page } = await openDemo(t, browser, gateway.url)
