@@ -108,6 +108,8 @@ async function buildCommonJs (folder, outdir) {
     platform: 'node',
     target: TARGET,
     sourcemap: true,
+    // the sources are in the package
+    sourcesContent: false,
     logLevel: 'silent',
     plugins: [{
       name: 'modules-apart',
