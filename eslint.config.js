@@ -109,6 +109,6 @@ export default [
     ignores: ['client/clock.js'],
     rules: { 'no-restricted-syntax': ['error', ...CLOCKS] }
   },
-  { files: ['src/demo/page/**', 'client/**', 'packages/**'], languageOptions: { globals: globals.browser } },
+  { files: ['src/demo/page/**', 'client/**', 'packages/**', 'examples/yjs/page/**'], languageOptions: { globals: globals.browser } },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } }
 ]
