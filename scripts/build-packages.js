@@ -131,11 +131,16 @@ function declare (folder, outDir) {
   }
 }
 
+/** Imports of packages whose types are only those of ES modules, although they can be required. */
+const ONLY_ESM_TYPES = /^import (.+) from '(yjs|y-protocols\/[\w-]+)';$/gm
+
 /** Copies declarations of ES modules as those of CommonJS modules. @param {string} from @param {string} to */
 function declareCommonJs (from, to) {
   for (const name of readdirSync(from, { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.d.ts')) continue
-    const types = readFileSync(join(from, name), 'utf8').replaceAll(/(['"])(\.\.?\/[^'"]+)\.js\1/g, '$1$2.cjs$1')
+    const types = readFileSync(join(from, name), 'utf8')
+      .replaceAll(/(['"])(\.\.?\/[^'"]+)\.js\1/g, '$1$2.cjs$1')
+      .replaceAll(ONLY_ESM_TYPES, 'import type $1 from \'$2\' with { \'resolution-mode\': \'import\' };')
     writeFileSync(join(to, name.replace(/\.d\.ts$/, '.d.cts')), types)
   }
 }
