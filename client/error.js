@@ -6,7 +6,8 @@
  *
  * @typedef {'bad_request' | 'bad_target' | 'bad_header' | 'bad_content_type' | 'bad_utf8' | 'bad_value'} InputCode
  * @typedef {'unknown_event' | 'unknown_operator' | 'missing_target' | 'reserved_event' | RepeatedCode} RequestCode
- * @typedef {'request_in_progress' | 'idempotency_mismatch' | 'value_too_large' | 'state_too_large'} RepeatedCode
+ * @typedef {'request_in_progress' | 'idempotency_mismatch' | 'out_of_order' | SizeCode} RepeatedCode
+ * @typedef {'value_too_large' | 'state_too_large' | 'not_in_log'} SizeCode
  * @typedef {'unauthorized' | 'token_expired' | 'forbidden' | 'origin_refused' | 'not_joined' | 'kicked'} AccessCode
  * @typedef {'too_many_documents' | 'too_many_connections' | 'rate_limited' | LaterCode} StateCode
  * @typedef {'unavailable' | 'timeout' | 'draining' | 'not_found' | 'internal'} LaterCode

@@ -79,6 +79,7 @@ async function composeGateway ({
       ? createKafkaUplink({
           kafka: createKafkajs({ settings: config.kafka, log, name: 'gateway', onWaits }),
           topic: config.kafka.uplinkTopic,
+          queues: parts.bus,
           log,
           metrics,
           clock

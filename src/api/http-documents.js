@@ -1,5 +1,6 @@
 import { InkcastError } from '../common/errors.js'
 import { MAX_ID_BYTES } from '../wire/publication.js'
+import { readObject } from './http-request.js'
 
 /**
  * The operations that read a document's log and its presence.
@@ -143,8 +144,35 @@ export const documentRoutes = [
       }
     },
     handle: history
+  },
+  {
+    method: 'POST',
+    path: '/v1/documents/:guid/cut',
+    operation: 'cut',
+    summary: 'Removes the records of the document\'s log up to a position, because a snapshot of the service contains them',
+    value: 'position',
+    answer: {
+      guid: { type: 'string' },
+      position,
+      removed: { type: 'integer', description: 'Number of records that were removed' }
+    },
+    handle: cut
   }
 ]
+
+/**
+ * @param {Call} call
+ * @throws {InkcastError} bad_request, not_in_log
+ */
+async function cut ({ params: { guid }, body, bus }) {
+  const { epoch, offset, ...others } = readObject(body ?? Buffer.alloc(0))
+  if (typeof epoch !== 'string' || typeof offset !== 'number' || !Number.isSafeInteger(offset) || offset < 0 ||
+    Object.keys(others).length > 0)
+    throw new InkcastError('bad_request', 'the body must be { "epoch": …, "offset": … }')
+  const done = await bus.cut(guid, { epoch, offset })
+  if (done === null) throw new InkcastError('not_in_log')
+  return { ok: true, guid, ...done }
+}
 
 /** @param {Call} call */
 async function history ({ params: { guid }, query, bus }) {

@@ -1,3 +1,4 @@
+import { readObject } from './http-request.js'
 import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../common/errors.js'
 import { HEADER, publicationFromHeaders } from '../wire/headers.js'
@@ -129,19 +130,6 @@ function revokedUser ({ headers, body }) {
     throw new InkcastError('bad_request', 'the body must be { "uid": … }, the same as x-uid if both are given')
   }
   return uid
-}
-
-/**
- * @param {Buffer} body
- * @returns {Record<string, unknown>} {} if it is not a JSON object
- */
-function readObject (body) {
-  try {
-    const value = JSON.parse(body.toString())
-    return value !== null && typeof value === 'object' ? value : {}
-  } catch {
-    return {}
-  }
 }
 
 /**

@@ -8,7 +8,8 @@
  * @property {string} summary
  * @property {Record<string, object>} [query] JSON Schema of each parameter of the query
  * @property {string[]} [headers] headers of a publication that mean something here
- * @property {'value' | 'revoke'} [value] what the body is: any value, or whom to revoke; absent: there is none
+ * @property {'value' | 'revoke' | 'position'} [value] what the body is: any value, the user of a revoke, or a position;
+ *   absent: there is none
  * @property {Record<string, object>} [answer] JSON Schema of the answer's fields beside `ok`; absent: a publication's
  * @property {Record<string, object>} [optional] fields that are not always there
  * @property {(call: Call) => Promise<object | Buffer>} handle the answer, or its JSON
@@ -26,7 +27,7 @@
  * @property {number} now ms since 1970
  * @property {(name: string, value: string) => void} answerHeader
  * @property {import('./publish.js').Publish} publish
- * @property {Pick<import('../bus/contract.js').Bus, 'positions' | 'history'>} bus
+ * @property {Pick<import('../bus/contract.js').Bus, 'positions' | 'history' | 'cut'>} bus
  * @property {Pick<import('../presence/contract.js').PresenceStore, 'page'>} presence
  * @property {Pick<import('../sessions/contract.js').SessionStore, 'sessions'>} sessions
  */

@@ -42,7 +42,7 @@ const TIMES = {
  * @param {Readonly<{ maxRecordBytes: number }>} dependencies.limits config.limits
  * @param {boolean} dependencies.production config.production
  * @param {import('./publish.js').Publish} dependencies.publish
- * @param {Pick<import('../bus/contract.js').Bus, 'positions' | 'history'>} dependencies.bus
+ * @param {Pick<import('../bus/contract.js').Bus, 'positions' | 'history' | 'cut'>} dependencies.bus
  * @param {Pick<import('../presence/contract.js').PresenceStore, 'page'>} dependencies.presence
  * @param {Pick<import('../sessions/contract.js').SessionStore, 'sessions'>} dependencies.sessions
  * @param {import('../common/log.js').Log} dependencies.log
@@ -122,7 +122,7 @@ export function createHttpApi (
 
   const description = openapi(routes, { maxRecordBytes })
   server.get('/openapi.json', { config: { operation: 'openapi', open: true } }, async () => description)
-  for (const { method, path, operation, query, handle } of routes) {
+  for (const { method, path, operation, query, answer: fields, handle } of routes) {
     server.route({
       method,
       url: path,
@@ -148,7 +148,7 @@ export function createHttpApi (
         running.catch(() => {}).finally(() => permit.release())
         const answer = await withinTime(running, operationTimeout)
         return reply
-          .code(method === 'GET' ? 200 : 202)
+          .code(fields === undefined ? 202 : 200)
           .type('application/json; charset=utf-8')
           .send(answer)
       }

@@ -153,7 +153,8 @@ function operation (
     ...ANY,
     ...(answer ? /** @type {ErrorCode[]} */ (['bad_target']) : PUBLISH),
     ...(value === 'value' ? VALUE : []),
-    ...(value === 'revoke' ? /** @type {ErrorCode[]} */ (['bad_content_type', 'missing_target']) : [])
+    ...(value === 'revoke' ? /** @type {ErrorCode[]} */ (['bad_content_type', 'missing_target']) : []),
+    ...(value === 'position' ? /** @type {ErrorCode[]} */ (['bad_content_type', 'value_too_large', 'not_in_log']) : [])
   ]
   return {
     operationId,
@@ -180,7 +181,7 @@ const PUBLISHED = {
   }
 }
 
-/** @type {Record<'value' | 'revoke', (maxRecordBytes: number) => object>} */
+/** @type {Record<'value' | 'revoke' | 'position', (maxRecordBytes: number) => object>} */
 const BODIES = {
   value: (maxRecordBytes) => ({
     required: true,
@@ -193,6 +194,20 @@ const BODIES = {
     content: {
       'application/json': {
         schema: { type: 'object', required: ['uid'], properties: { uid: id }, additionalProperties: false }
+      }
+    }
+  }),
+  position: () => ({
+    required: true,
+    description: 'The position of the last record to remove',
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          required: ['epoch', 'offset'],
+          properties: { epoch: { type: 'string' }, offset: { type: 'integer', minimum: 0 } },
+          additionalProperties: false
+        }
       }
     }
   })

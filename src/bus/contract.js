@@ -23,6 +23,10 @@ import { laneOf } from '../wire/publication.js'
  * @property {Publication} publication
  * @property {import('./origin.js').Origin} [origin] for a Kafka record: its partition, leader epoch and offset. The
  *   number of sources of a document is the number of partitions that its key was in; the log remembers each
+ * @property {QueuePlace} [queue] for an edit that a client has queued: published once, as with an origin; the log
+ *   remembers the last number of each queue for `QUEUE_MARK_TTL`
+ *
+ * @typedef {{ id: string, number: number }} QueuePlace of an edit in a client's queue; numbers begin at 1
  */
 
 /**
@@ -87,6 +91,12 @@ import { laneOf } from '../wire/publication.js'
  *   regardless of the order of replies; an earlier call may reject with `unavailable`. A rejected call has no effect
  * @property {(guid: string) => Promise<void>} unsubscribe ends delivery of the document's records with the call
  * @property {(guid: string, since: Position, limit: number) => Promise<History>} history
+ * @property {(guid: string, upTo: Position) => Promise<{ position: Position, removed: number } | null>} cut removes
+ *   the records up to a position, and resolves with the end of the log and the number removed; null if the position is
+ *   none of this log
+ * @property {(guid: string, queue: string) => Promise<number>} queuedUpTo the last number of a client's queue that was
+ *   accepted, 0 if none is known
+ * @property {(guid: string, place: QueuePlace) => Promise<void>} noteQueued
  * @property {(guids: string[]) => Promise<(Position | null | undefined)[]>} positions ends of logs, in one round trip
  *   if possible; null for a document without a log; undefined if the part of the backend that has the log does not
  *   respond. Rejects if every part fails to respond
@@ -107,6 +117,9 @@ import { laneOf } from '../wire/publication.js'
  * @type {Readonly<Idempotency>}
  */
 export const IDEMPOTENCY = Object.freeze({ ttl: 900, keys: 10_000 })
+
+/** How long the last number of a client's queue is remembered, s: a browser may be offline that long. */
+export const QUEUE_MARK_TTL = 30 * 86_400
 
 /**
  * Checks that a batch has one target: a bus keeps the order within a lane only.

@@ -205,6 +205,21 @@ export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = syst
       return logs.read(guid, since, limit)
     },
 
+    async cut (guid, upTo) {
+      assertRunning()
+      return logs.cut(guid, upTo)
+    },
+
+    async queuedUpTo (guid, queue) {
+      assertRunning()
+      return logs.queuedUpTo(guid, queue)
+    },
+
+    async noteQueued (guid, place) {
+      assertRunning()
+      logs.noteQueued(guid, place)
+    },
+
     async positions (guids) {
       assertRunning()
       return guids.map((guid) => logs.end(guid))

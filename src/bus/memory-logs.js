@@ -20,7 +20,11 @@ import { isCovered } from './origin.js'
  *   sources as its key had partitions
  * @property {Map<string, number>} keys idempotency keys of its last records with the time of their expiry, monotonic
  *   ms; the oldest first
+ * @property {Map<string, number>} queues the last number accepted of each client's queue, the least recently used first
  */
+
+/** Maximum queues of clients per document. */
+const MAX_QUEUES = 10_000
 
 /**
  * @param {object} settings
@@ -65,7 +69,10 @@ export function createMemoryLogs ({
   function use (guid) {
     let log = logs.get(guid)
     if (log === undefined) {
-      log = { epoch: newEpoch(), offset: 0, records: [], bytes: 0, appendedAt: 0, origins: new Map(), keys: new Map() }
+      log = {
+        epoch: newEpoch(), offset: 0, records: [], bytes: 0, appendedAt: 0,
+        origins: new Map(), keys: new Map(), queues: new Map()
+      }
       if (logs.size >= maxDocuments) {
         const [oldest, forgotten] = /** @type {[string, DocumentLog]} */ (logs.entries().next().value)
         dropRecords(forgotten)
@@ -93,8 +100,9 @@ export function createMemoryLogs ({
      * @param {PublishEntry} entry
      * @returns {{ position: Position, record: BusRecord | null }} null for a duplicate
      */
-    append (guid, { publication, origin }) {
+    append (guid, { publication, origin, queue }) {
       const log = use(guid)
+      if (queue !== undefined && !noteQueued(log.queues, queue)) return { position: positionOf(log), record: null }
       if (origin !== undefined) {
         if (isCovered(origin, log.origins.get(origin.source))) return { position: positionOf(log), record: null }
         log.origins.set(origin.source, origin)
@@ -139,6 +147,21 @@ export function createMemoryLogs ({
       return { position, records: log.records.slice(since.offset - begin, since.offset - begin + limit), gap: null }
     },
 
+    /** @param {string} guid @param {Position} upTo @returns {{ position: Position, removed: number } | null} */
+    cut (guid, { epoch, offset }) {
+      const log = logs.get(guid)
+      if (log === undefined || log.epoch !== epoch || offset > log.offset) return null
+      const removed = Math.max(0, Math.min(log.records.length, log.records.length - (log.offset - offset)))
+      for (let i = 0; i < removed; i++) dropOldest(log)
+      return { position: positionOf(log), removed }
+    },
+
+    /** @param {string} guid @param {string} queue */
+    queuedUpTo: (guid, queue) => logs.get(guid)?.queues.get(queue) ?? 0,
+
+    /** @param {string} guid @param {import('./contract.js').QueuePlace} place */
+    noteQueued (guid, place) { noteQueued(use(guid).queues, place) },
+
     /** Frees expired records. */
     sweep () {
       for (const log of logs.values()) if (expired(log)) dropRecords(log)
@@ -166,6 +189,19 @@ function isNew (keys, key, now, idempotency) {
   }
   if (keys.has(key)) return false
   keys.set(key, now + idempotency.ttl * 1000)
+  return true
+}
+
+/**
+ * @param {Map<string, number>} queues
+ * @param {import('./contract.js').QueuePlace} place
+ * @returns {boolean} false: it, or a later one, was accepted before
+ */
+function noteQueued (queues, { id, number }) {
+  if ((queues.get(id) ?? 0) >= number) return false
+  queues.delete(id)
+  if (queues.size >= MAX_QUEUES) queues.delete(/** @type {string} */ (queues.keys().next().value))
+  queues.set(id, number)
   return true
 }
 

@@ -3,7 +3,8 @@ import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { createAttempt } from '../redis/errors.js'
-import { documentChannel, EVERYONE_CHANNEL, workerChannel } from '../redis/keys.js'
+import { documentChannel, EVERYONE_CHANNEL, queueMark, workerChannel } from '../redis/keys.js'
+import { QUEUE_MARK_TTL } from './contract.js'
 import { createRedisLogs } from './redis-logs.js'
 import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
@@ -203,6 +204,14 @@ export function createRedisBus ({
     },
 
     history: (guid, since, limit) => attempt('history', () => logs.history(guid, since, limit)),
+
+    cut: (guid, upTo) => attempt('cut', () => logs.cut(guid, upTo)),
+
+    queuedUpTo: (guid, queue) =>
+      attempt('queued', async () => Number(await redis.client.get(queueMark(guid, queue)) ?? 0)),
+
+    noteQueued: (guid, { id, number }) =>
+      attempt('queued', async () => { await redis.scripts.note([queueMark(guid, id)], [number, QUEUE_MARK_TTL]) }),
 
     positions: (guids) =>
       attempt('positions', async () => {

@@ -125,6 +125,21 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
     history: (guid, since, limit) => readEnd(guid, () => readHistory(guid, since, limit)),
 
     /**
+     * Removes records: a snapshot contains them.
+     * @param {string} guid
+     * @param {Position} upTo
+     * @returns {Promise<{ position: Position, removed: number } | null>} null: the position is none of this log
+     */
+    async cut (guid, upTo) {
+      const [epoch, offset, removed] = await scripts.cut(
+        [documentLog(guid), documentMeta(guid)], [upTo.epoch, upTo.offset]
+      )
+      return epoch === undefined || removed === -1
+        ? null
+        : { position: { epoch, offset: Number(offset) }, removed: Number(removed) }
+    },
+
+    /**
      * The ends of many logs; `rollback` does not note them. A node that does not respond never delays the ends on other
      * nodes.
      * @param {string[]} guids

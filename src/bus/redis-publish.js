@@ -1,12 +1,12 @@
 import { InkcastError } from '../common/errors.js'
 import {
-  documentChannel, documentKeys, documentLog, documentMeta, EVERYONE_CHANNEL, userWorkers, workerChannel
+  documentChannel, documentKeys, documentLog, documentMeta, EVERYONE_CHANNEL, queueMark, userWorkers, workerChannel
 } from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { isUnanswered, toInkcastError, withoutArguments } from '../redis/errors.js'
 import { newEpoch } from '../wire/position.js'
 import { workerOfSid } from '../wire/session-id.js'
-import { IDEMPOTENCY, oneLane } from './contract.js'
+import { IDEMPOTENCY, oneLane, QUEUE_MARK_TTL } from './contract.js'
 import { sequenceText } from './origin.js'
 import { moveAsked, moveTold } from './redis-move.js'
 import { createOrderPublish, isOrder } from './redis-orders.js'
@@ -29,7 +29,7 @@ const MAX_PENDING_BYTES = 64 * 2 ** 20
 /** Lifetime of sequences, s: the default retention of Kafka is 7 days, after which it delivers no record again. */
 export const META_TTL = 7 * 86_400
 
-/** Index of the hash slot's move in the arguments of publish-4.lua. */
+/** Index of the hash slot's move in the arguments of publish-5.lua. */
 const MOVE = 6
 
 /** @type {Published} */
@@ -55,6 +55,7 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
       await maybeDone(redis.client.spublish(channel, Buffer.concat([NO_PLACE, encoded[0].envelope])))
       return [DIRECT]
     }
+    const { queue } = encoded[0].entry
     /** @type {(string | number | Buffer)[]} */
     const args = [
       newEpoch(),
@@ -64,7 +65,9 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
       idempotency.ttl,
       idempotency.keys,
       moveAsked(redis),
-      redis.isCluster ? '-' : (encoded[0].entry.origin?.healed ?? '-')
+      redis.isCluster ? '-' : (encoded[0].entry.origin?.healed ?? '-'),
+      queue?.number ?? '',
+      QUEUE_MARK_TTL
     ]
     for (const { entry: { publication, origin }, envelope } of encoded) {
       args.push(
@@ -75,7 +78,9 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
         envelope
       )
     }
-    const keys = [documentLog(guid), documentMeta(guid), channel, documentKeys(guid)]
+    const log = documentLog(guid)
+    const mark = queue === undefined ? log : queueMark(guid, queue.id)
+    const keys = [log, documentMeta(guid), channel, documentKeys(guid), mark]
     const [epoch, ...results] = await maybeDone(redis.scripts.publish(keys, args).catch(async (error) => {
       args[MOVE] = await moveTold(redis, keys[1], error)
       return redis.scripts.publish(keys, args)
@@ -168,17 +173,17 @@ const maybeDone = (call) =>
     throw isUnanswered(error) ? unknown(withoutArguments(error)) : error
   })
 
-/** Epoch and offset of an ephemeral record, as publish-4.lua writes them. */
+/** Epoch and offset of an ephemeral record, as publish-5.lua writes them. */
 const NO_PLACE = Buffer.from(':0:')
 
-/** @param {Encoded[]} encoded @returns {Encoded[][]} each order in a call of its own */
+/** @param {Encoded[]} encoded @returns {Encoded[][]} each order, and each entry of a queue, in a call of its own */
 function split (encoded) {
   if (encoded.length === 1) return [encoded]
   /** @type {Encoded[][]} */
   const calls = []
   let bytes = Infinity
   for (const item of encoded) {
-    const alone = isOrder(item.entry.publication)
+    const alone = item.entry.queue !== undefined || isOrder(item.entry.publication)
     if (alone || bytes + item.envelope.length > BYTES_PER_CALL || calls[calls.length - 1].length === ENTRIES_PER_CALL) {
       calls.push([])
       bytes = 0

@@ -88,6 +88,12 @@ export const ERRORS = Object.freeze({
     when: 'A presence state is larger than `PRESENCE_MAX_STATE_BYTES` as JSON.'
   },
 
+  not_in_log: {
+    message: 'the position is not in the document\'s log',
+    retryable: false,
+    status: 409,
+    when: 'The position of a `cut` belongs to another log of the document (another epoch), or is past its end.'
+  },
   request_in_progress: {
     message: 'a request with this idempotency key is in progress',
     retryable: true,
@@ -102,6 +108,13 @@ export const ERRORS = Object.freeze({
   },
 
   // missing rights
+  out_of_order: {
+    message: 'an earlier edit of the queue has to come first',
+    retryable: true,
+    status: 409,
+    when: 'A queued edit (`doc:send` with `queue`) follows one that failed with a retryable error; send that one again first.'
+  },
+
   unauthorized: {
     message: 'a valid token is needed',
     retryable: false,

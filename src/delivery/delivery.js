@@ -12,7 +12,7 @@ import { encodePacket } from '../socketio/codec.js'
  */
 
 /** Limit of Socket.IO's JSON decoder, which would close the connection (socket.io-parser, maxAttachments). */
-const MAX_ATTACHMENTS = 10
+export const MAX_ATTACHMENTS = 10
 
 export class Delivery {
   /** @type {EncodedMessage[] | undefined} */
@@ -41,11 +41,10 @@ export class Delivery {
     const ackId = this.receipt?.ackId
     if (contentType === 'application/json') return [jsonMessage(event, value, this.meta, ackId)]
     // msgpack may contain binary, which JSON clients receive as attachments; use the stock encoder for them
-    const payload = decodeValue(value, contentType)
-    const attachments = countAttachments(payload)
-    if (attachments > 0 && attachments <= MAX_ATTACHMENTS)
+    const { payload, attachments } = payloadFor('json', this.publication)
+    if (attachments > 0)
       return encodePacket('json', { type: 2, nsp: '/', data: [event, payload, this.meta], id: ackId }).map(plainMessage)
-    return [jsonMessage(event, Buffer.from(JSON.stringify(payload, binaryAsText)), this.meta, ackId)]
+    return [jsonMessage(event, Buffer.from(JSON.stringify(payload)), this.meta, ackId)]
   }
 
   #makeMsgpack () {
@@ -59,6 +58,23 @@ export class Delivery {
       )
     ]
   }
+}
+
+/**
+ * The payload of a record for a message that Socket.IO encodes.
+ *
+ * @param {Codec} codec of the client
+ * @param {Pick<import('../wire/publication.js').Publication, 'value' | 'contentType'>} publication
+ * @returns {{ payload: any, attachments: number }} attachments: messages with binary that JSON clients get beside it.
+ *   If they would be too many, the payload has the binary as base64
+ */
+export function payloadFor (codec, { value, contentType }) {
+  const payload = decodeValue(value, contentType)
+  if (codec === 'msgpack' || contentType === 'application/json') return { payload, attachments: 0 }
+  const attachments = countAttachments(payload)
+  return attachments <= MAX_ATTACHMENTS
+    ? { payload, attachments }
+    : { payload: JSON.parse(JSON.stringify(payload, binaryAsText)), attachments: 0 }
 }
 
 /**

@@ -23,7 +23,7 @@ const decodeJson = (bytes) => JSON.parse(Buffer.from(bytes).toString())
  * @param {object} dependencies
  * @param {import('../uplink/contract.js').Uplink} dependencies.uplink for all other records
  * @param {Pick<import('../publish/publisher.js').Publisher, 'publish'>} dependencies.publisher
- * @param {Pick<import('../bus/contract.js').Bus, 'positions'>} dependencies.bus
+ * @param {Pick<import('../bus/contract.js').Bus, 'positions' | 'queuedUpTo' | 'noteQueued'>} dependencies.bus
  * @returns {{ uplink: import('../uplink/contract.js').Uplink, load: LoadDocument }}
  */
 export function createEmbeddedDocuments ({ uplink, publisher, bus }) {
@@ -47,15 +47,18 @@ export function createEmbeddedDocuments ({ uplink, publisher, bus }) {
       start: () => uplink.start(),
       stop: () => uplink.stop(),
       async send (record) {
-        const { operator, guid, event, uid = '', sid = '', traceId, timestamp, contentType, value } = record
+        const { operator, guid, event, uid = '', sid = '', traceId, timestamp, contentType, value, queue } = record
         if (operator !== 'message' || guid === undefined || event === undefined || !isDocumentEvent(event))
           return uplink.send(record)
+        if (queue !== undefined && await bus.queuedUpTo(guid, queue.id) >= queue.number) return { duplicate: true }
         await service.receive([
           {
             guid, event, uid, sid, traceId, timestamp, value,
             decode: contentType === 'application/json' ? decodeJson : (bytes) => decodeMsgpack(Buffer.from(bytes))
           }
         ])
+        if (queue !== undefined) await bus.noteQueued(guid, queue)
+        return { duplicate: false }
       }
     },
     async load (guid) {

@@ -79,6 +79,13 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
       )
     },
 
+    /**
+     * Whether the token alone says that the user may not write. (A service is not asked.)
+     * @param {Identity} identity
+     * @param {string} guid
+     */
+    readOnly (identity, guid) { return identity.grants !== null && this.check(identity, guid, 'write') !== true },
+
     /** Kicks and revokes of users of this worker. */
     orders,
 

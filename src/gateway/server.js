@@ -131,7 +131,7 @@ export function createGateway ({
   const rates = ratesOf(limits)
   const inputLimits = new InputLimits({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
   const context = {
-    feeds, presence, access, authenticator, expiry, lifeCycle, publisher, uplink, limits, metrics, clock, log
+    feeds, presence, access, authenticator, expiry, lifeCycle, publisher, bus, uplink, limits, metrics, clock, log
   }
   const engine = new Engine({
     newSessionId: newId,

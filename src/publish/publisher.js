@@ -15,6 +15,7 @@ import { checkPublication, OPERATORS } from '../wire/publication.js'
  *
  * @typedef {object} PublishOptions
  * @property {string} source name of the publisher, as receivers see it
+ * @property {import('../bus/contract.js').QueuePlace} [queue] see PublishEntry
  * @property {boolean} [checked] `checkValue` has accepted the value already; default false
  */
 
@@ -60,7 +61,7 @@ export function createPublisher ({ bus, limits, metrics, clock = systemClock }) 
      * @param {PublishOptions} options
      * @returns {Promise<Published>} rejects with the error of `checkPublication` or of the bus
      */
-    async publish (publication, { source, checked }) {
+    async publish (publication, { source, checked, queue }) {
       /** @type {Publication} */
       const complete = { except: [], ephemeral: false, receipt: false, ...publication, source }
       try {
@@ -69,7 +70,7 @@ export function createPublisher ({ bus, limits, metrics, clock = systemClock }) 
         metrics.records.count(operatorLabel(complete.operator), publicError(error).code)
         throw error
       }
-      const [published] = await publishChecked([{ publication: complete }])
+      const [published] = await publishChecked([{ publication: complete, queue }])
       return published
     },
 

@@ -176,9 +176,9 @@ export function createReceipts ({
   }
 
   /** @param {Receipt} receipt @param {(import('./summary.js').Part | number)[]} all */
-  function send ({ guid, uid, sid, event, traceId }, all) {
+  async function send ({ guid, uid, sid, event, traceId }, all) {
     const value = Buffer.from(JSON.stringify(summarise(all)))
-    return insist(() =>
+    await insist(() =>
       uplink.send({
         operator: 'receipt',
         guid, uid, sid, event, traceId,

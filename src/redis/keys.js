@@ -21,6 +21,13 @@ export const documentMeta = (guid) => `${PREFIX}{d:${guid}}:meta`
 export const documentKeys = (guid) => `${PREFIX}{d:${guid}}:keys`
 
 /**
+ * @param {string} guid
+ * @param {string} queue id of a client's queue
+ * @returns {string} string: number of the last entry of the queue that was accepted
+ */
+export const queueMark = (guid, queue) => `${PREFIX}{d:${guid}}:queue:${queue}`
+
+/**
  * @param {string} source a Kafka partition
  * @returns {string} string: the newest of its ingested records, "<offset>.<leader epoch>"
  */

@@ -9,6 +9,8 @@ import { readdirSync, readFileSync } from 'node:fs'
  *
  * @typedef {object} Scripts each takes its keys and then its arguments, and is documented in its file
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, ...results: number[]]>} publish
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} note
+ * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: string, offset: string, removed: number]>} cut
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, offset: string, lost: number]>} open
  * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number,
  *   ...envelopes: Buffer[]]>} history

@@ -73,7 +73,7 @@ export async function openSandbox (config, createParts = () => ({})) {
       },
       onWithdrawn () {}
     }),
-    access: /** @type {any} */ ({ check: async () => true, orders: new Orders() }),
+    access: /** @type {any} */ ({ check: async () => true, readOnly: () => false, orders: new Orders() }),
     newId: createSessionIds(0),
     metrics,
     log,

@@ -12,6 +12,7 @@
  * @property {number} timestamp ms since 1970
  * @property {import('../wire/publication.js').ContentType} contentType
  * @property {Buffer} value
+ * @property {import('../bus/contract.js').QueuePlace} [queue] its place in the client's queue: sent once
  * @property {Buffer} [asSent] msgpack as the client's library writes it, if services read another form (Dates); for an
  *   uplink that delivers it to clients again
  */
@@ -20,8 +21,9 @@
  * @typedef {object} Uplink
  * @property {() => Promise<void>} start
  * @property {() => Promise<void>} stop
- * @property {(record: UplinkRecord) => Promise<void>} send resolves when the receiver has stored the record (Kafka:
- *   acknowledged by all in-sync replicas); records of one guid keep their order. Rejects with `unavailable` or
- *   `timeout` (retryable) within 10 s, and at once with `unavailable` when more than 10,000 records are queued
+ * @property {(record: UplinkRecord) => Promise<{ duplicate: boolean } | void>} send resolves when the receiver has
+ *   stored the record (Kafka: acknowledged by all in-sync replicas); `duplicate`: a queued edit that it had before.
+ *   Records of one guid keep their order. Rejects with `unavailable` or `timeout` (retryable) within 10 s, and at once
+ *   with `unavailable` when more than 10,000 records are queued
  */
 export {}

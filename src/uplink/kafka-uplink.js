@@ -6,16 +6,20 @@ import { createProducer } from '../kafka/producer.js'
  * The uplink over Kafka (contract.js); docs/kafka.md describes the format. The key is the guid, so that a document's
  * records keep their order; without a guid it is the user, or the connection.
  *
+ * A queued edit is sent once: the bus remembers the last number of each queue. If this process dies between Kafka's
+ * acknowledgement and that note, the client's retry is a second record, with the same `x-queue` and `x-seq`.
+ *
  * @param {object} dependencies
  * @param {Pick<import('../kafka/contract.js').KafkaDriver, 'produce'>} dependencies.kafka
  * @param {string} dependencies.topic
+ * @param {Pick<import('../bus/contract.js').Bus, 'queuedUpTo' | 'noteQueued'>} dependencies.queues
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, 'uplink_records' | 'uplink_pending'>} dependencies.metrics
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {Partial<typeof import('../kafka/producer.js').LIMITS>} [dependencies.limits]
  * @returns {import('./contract.js').Uplink}
  */
-export function createKafkaUplink ({ kafka, topic, log, metrics, clock, limits }) {
+export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, limits }) {
   const producer = createProducer({
     kafka, topic, log, clock, limits,
     onPending: (records) => metrics.uplink_pending.set(records)
@@ -24,13 +28,20 @@ export function createKafkaUplink ({ kafka, topic, log, metrics, clock, limits }
     start: () => producer.start(),
     stop: () => producer.stop(),
     async send (record) {
+      const { guid, queue } = record
       try {
+        if (guid !== undefined && queue !== undefined && await queues.queuedUpTo(guid, queue.id) >= queue.number)
+          return { duplicate: true }
         await producer.send({
           key: record.guid ?? record.uid ?? record.sid ?? null,
           value: record.value,
           headers: headersOf(record)
         })
         metrics.uplink_records.inc({ operator: record.operator, result: 'ok' })
+        // it is sent: a retry that comes after a failed note is a duplicate, which services recognize
+        if (guid !== undefined && queue !== undefined)
+          await queues.noteQueued(guid, queue).catch((error) => log.warn({ err: error }, 'a queued edit was not noted'))
+        return { duplicate: false }
       } catch (error) {
         metrics.uplink_records.inc({ operator: record.operator, result: publicError(error).code })
         throw error
@@ -43,7 +54,7 @@ export function createKafkaUplink ({ kafka, topic, log, metrics, clock, limits }
  * @param {import('./contract.js').UplinkRecord} record
  * @returns {Record<string, string>}
  */
-function headersOf ({ operator, uid, sid, guid, event, traceId, timestamp, contentType }) {
+function headersOf ({ operator, uid, sid, guid, event, traceId, timestamp, contentType, queue }) {
   /** @type {Record<string, string>} */
   const headers = {
     [HEADER.operator]: operator,
@@ -55,5 +66,9 @@ function headersOf ({ operator, uid, sid, guid, event, traceId, timestamp, conte
   if (sid !== undefined) headers[HEADER.sid] = sid
   if (guid !== undefined) headers[HEADER.guid] = guid
   if (event !== undefined) headers[HEADER.event] = event
+  if (queue !== undefined) {
+    headers[HEADER.queue] = queue.id
+    headers[HEADER.number] = String(queue.number)
+  }
   return headers
 }

@@ -12,13 +12,14 @@ export function createLoopbackUplink ({ publisher, log }) {
   return {
     async start () {},
     async stop () {},
-    async send ({ operator, guid, event = 'message', sid, traceId, timestamp, contentType, value, asSent }) {
+    async send ({ operator, guid, event = 'message', sid, traceId, timestamp, contentType, value, asSent, queue }) {
       if (operator === 'receipt')
         return log.debug({ guid, event, traceId, receipt: JSON.parse(value.toString()) }, 'receipt')
-      await publisher.publish(
+      const { duplicate } = await publisher.publish(
         { operator: 'broadcast', guid, event, traceId, timestamp, from: sid, contentType, value: asSent ?? value },
-        { source: 'client' }
+        { source: 'client', queue }
       )
+      return { duplicate }
     }
   }
 }

@@ -20,6 +20,9 @@ export const HEADER = Object.freeze({
   source: 'x-source',
   idempotencyKey: 'idempotency-key',
   contentType: 'content-type',
+  // queued edits of clients, in the uplink
+  queue: 'x-queue',
+  number: 'x-seq',
   // dead letters
   reason: 'x-reason',
   topic: 'x-topic',

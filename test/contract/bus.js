@@ -6,6 +6,7 @@ import { directContract } from './bus-direct.js'
 import { createFixture, entry, fresh, of } from './bus-fixture.js'
 import { historyContract } from './bus-history.js'
 import { publishContract } from './bus-publish.js'
+import { queuesContract } from './bus-queues.js'
 import { subscribeContract } from './bus-subscribe.js'
 
 /**
@@ -25,6 +26,7 @@ export function busContract (name, createPair) {
     publishContract(fixture)
     subscribeContract(fixture)
     historyContract(fixture)
+    queuesContract(fixture)
     directContract(fixture)
 
     test('stop ends delivery, and publish rejects with unavailable', async () => {

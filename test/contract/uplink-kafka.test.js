@@ -1,12 +1,15 @@
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createKafkaUplink } from '../../src/uplink/kafka-uplink.js'
+import { memoryQueues } from '../helpers/memory-queues.js'
 import { testKafka } from '../helpers/kafka-ingest.js'
 import { uplinkContract } from './uplink.js'
 
 uplinkContract('kafka', async (t) => {
   const kafka = await testKafka(t)
   const metrics = createMetrics({ processMetrics: false })
-  const uplink = createKafkaUplink({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log, metrics })
+  const uplink = createKafkaUplink({
+    kafka: kafka.kafka, topic: kafka.uplinkTopic, queues: memoryQueues(), log: kafka.log, metrics
+  })
   kafka.onEnd(() => uplink.stop())
   await uplink.start()
   return {

@@ -18,9 +18,10 @@ const open = (create) => async (/** @type {import('node:test').TestContext} */ t
   /** @type {import('../../src/wire/publication.js').Publication[]} */
   const published = []
   const publisher = testPublisher({
-    publish (entries) {
-      published.push(...entries.map(({ publication }) => publication))
-      return bus.publish(entries)
+    async publish (entries) {
+      const results = await bus.publish(entries)
+      published.push(...entries.flatMap(({ publication }, i) => results[i].duplicate ? [] : [publication]))
+      return results
     }
   })
   const uplink = create({ publisher, bus }, createLoopbackUplink({ publisher, log }))

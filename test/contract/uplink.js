@@ -54,6 +54,20 @@ export function uplinkContract (name, open) {
       )
     })
 
+    test('a queued edit is stored once, and a repeated or earlier one is a duplicate', async (t) => {
+      const { uplink, messages } = await open(t)
+      const guid = fresh()
+      const sent = []
+      for (const number of [1, 2, 2, 1, 4, 3]) {
+        const value = Buffer.from(String(number))
+        sent.push(await uplink.send(message({ guid, value, queue: { id: 'a queue of a tab', number } })))
+      }
+      await uplink.send(message({ guid, value: Buffer.from('10'), queue: { id: 'another queue', number: 1 } }))
+      assert.deepEqual(sent.map((result) => result?.duplicate), [false, false, true, true, false, true])
+      const arrived = (await messages(4)).filter((each) => each.guid === guid)
+      assert.deepEqual(arrived.map(({ value }) => Number(value)), [1, 2, 4, 10])
+    })
+
     test('concurrent messages of one document keep their order', async (t) => {
       const { uplink, messages } = await open(t)
       const guids = [fresh(), fresh()]

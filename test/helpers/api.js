@@ -47,7 +47,8 @@ export async function startApi (
       }),
       bus: bus ?? {
         positions: async (guids) => guids.map(() => null),
-        history: () => Promise.reject(new Error('no history in this test'))
+        history: () => Promise.reject(new Error('no history in this test')),
+        cut: async () => null
       },
       presence: createMemoryPresence({ hub: createMemoryPresenceHub({ maxMembers: 10 }) }),
       sessions: sessions ?? { sessions: async () => [] },

@@ -1,3 +1,4 @@
+import { memoryQueues } from '../helpers/memory-queues.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -33,7 +34,9 @@ const uplinkRecord = (more) => ({
 /** @param {import('../helpers/kafka-ingest.js').TestKafka} kafka @param {object} [limits] */
 function startUplink (kafka, limits) {
   const metrics = createMetrics({ processMetrics: false })
-  const uplink = createKafkaUplink({ kafka: kafka.kafka, topic: kafka.uplinkTopic, log: kafka.log, metrics, limits })
+  const uplink = createKafkaUplink({
+    kafka: kafka.kafka, topic: kafka.uplinkTopic, queues: memoryQueues(), log: kafka.log, metrics, limits
+  })
   kafka.onEnd(() => uplink.stop())
   return {
     uplink,

@@ -10,6 +10,7 @@
  * @property {ReturnType<typeof import('../expiry.js').createExpiry>} expiry
  * @property {import('../life-cycle.js').LifeCycle} lifeCycle
  * @property {import('../../publish/publisher.js').Publisher} publisher
+ * @property {import('../../bus/contract.js').Bus} bus
  * @property {import('../../uplink/contract.js').Uplink} uplink
  * @property {import('../../config/load.js').Config['limits']} limits
  * @property {import('../../metrics/metrics.js').Metrics} metrics

@@ -1,5 +1,6 @@
 import { InkcastError, publicError } from '../../common/errors.js'
 import { bytesOf } from '../../presence/answer-bytes.js'
+import * as history from './history.js'
 import * as join from './join.js'
 import * as leave from './leave.js'
 import * as members from './members.js'
@@ -27,6 +28,7 @@ const HANDLERS = new Map(Object.entries({
   'doc:send': send,
   'doc:signal': signal,
   'doc:members': members,
+  'doc:history': history,
   'doc:state': state,
   'auth:refresh': refresh
 }))

@@ -14,6 +14,8 @@ export const isPlain = isGuidOnly
 /** @typedef {import('../connection.js').OpenDocument} OpenDocument */
 /** @typedef {Awaited<ReturnType<import('./context.js').HandlerContext['feeds']['join']>>} Joined */
 
+/** Part of an answer. */
+const READ_ONLY = Object.freeze({ access: /** @type {const} */ ('read') })
 /** Maximum joins that wait for the same one. A client that retries every 30 s has given up long before. */
 const MAX_FOLLOWERS = 10
 /** @typedef {{ resolve: (joined: Joined) => void, reject: (error: unknown) => void }} Follower */
@@ -47,7 +49,8 @@ export async function handle (connection, { guid, position, state, members }, co
     if (asked !== undefined) await asked
     assertWanted(document)
     if (known !== undefined) {
-      const answer = { guid, ...await resume(connection, guid, position, document, feeds) }
+      const resumed = await resume(connection, guid, position, document, feeds)
+      const answer = { guid, ...resumed, ...readOnly(connection, guid, access) }
       return takesPart ? { ...answer, ...await takePart(connection, guid, document, state, presence) } : answer
     }
     document.sent = position ?? null
@@ -62,9 +65,8 @@ export async function handle (connection, { guid, position, state, members }, co
       assertWanted(document)
     }
     tellFollowers(document, ({ resolve }) => resolve(answer))
-    return takesPart
-      ? { guid, ...answer, ...(await takePart(connection, guid, document, state, presence)) }
-      : { guid, ...answer }
+    const joined = { guid, ...answer, ...readOnly(connection, guid, access) }
+    return takesPart ? { ...joined, ...await takePart(connection, guid, document, state, presence) } : joined
   } catch (error) {
     // the document was left or revoked meanwhile: report that, not the join's own error
     const shown = document.wanted ? error : leftMeanwhile()
@@ -84,7 +86,7 @@ export async function handle (connection, { guid, position, state, members }, co
  * @param {OpenDocument} document whose join is in progress
  * @param {import('./context.js').HandlerContext} context
  */
-async function follow (connection, { guid, position, state, members }, document, { feeds, presence }) {
+async function follow (connection, { guid, position, state, members }, document, { feeds, presence, access }) {
   if (state !== undefined) presence.checkState(state)
   const waiting = followers.get(document) ?? []
   if (waiting.length >= MAX_FOLLOWERS) throw new InkcastError('rate_limited', 'this document is being joined already')
@@ -101,7 +103,8 @@ async function follow (connection, { guid, position, state, members }, document,
     guid,
     ...(told
       ? { position: joined.position, recovered: joined.recovered && position != null }
-      : await resume(connection, guid, position, document, feeds))
+      : await resume(connection, guid, position, document, feeds)),
+    ...readOnly(connection, guid, access)
   }
   return state !== undefined || members === true
     ? { ...answer, ...(await takePart(connection, guid, document, state, presence)) }
@@ -160,6 +163,14 @@ function assertWanted ({ wanted }) {
 }
 
 const leftMeanwhile = () => new InkcastError('not_joined', 'the document was left before it was joined')
+
+/**
+ * @param {import('../connection.js').Connection} connection
+ * @param {string} guid
+ * @param {import('./context.js').HandlerContext['access']} access
+ * @returns {{ access: 'read' } | undefined} a part of the answer
+ */
+const readOnly = ({ identity }, guid, access) => access.readOnly(identity, guid) ? READ_ONLY : undefined
 
 /**
  * @param {import('../connection.js').Connection} connection

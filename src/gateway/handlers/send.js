@@ -3,29 +3,42 @@ import { InkcastError } from '../../common/errors.js'
 import { newTraceId } from '../../wire/headers.js'
 import { withStandardDates } from '../../wire/msgpack-extensions.js'
 import { checkEventName, encodeData, event, guid } from './input.js'
+import { inOrder } from './queue-order.js'
 
 export const schema = z.strictObject({
   guid,
   event: event.optional(),
-  data: z.unknown().refine((data) => data !== undefined, 'data is missing')
+  data: z.unknown().refine((data) => data !== undefined, 'data is missing'),
+  queue: z.strictObject({ id: z.string().regex(/^[\w-]{16,64}$/), seq: z.int().min(1) }).optional()
 })
 
 /**
  * Sends a client's message to the business services. The gateway sets the sender. The answer follows when the uplink
- * has accepted the message.
+ * has accepted the message. One of a queue is sent once, and in the order of the queue.
  *
  * @param {import('../connection.js').Connection} connection
  * @param {import('zod').output<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, event = 'message', data }, { access, uplink, limits, clock }) {
+export async function handle (connection, input, context) {
+  const { guid, event = 'message', queue } = input
   checkEventName(event)
+  if (queue === undefined) return send(connection, input, context)
+  return inOrder(connection, `${queue.id} ${guid}`, queue.seq, () => send(connection, input, context))
+}
+
+/**
+ * @param {import('../connection.js').Connection} connection
+ * @param {import('zod').output<typeof schema>} input
+ * @param {import('./context.js').HandlerContext} context
+ */
+async function send (connection, { guid, event = 'message', data, queue }, { access, uplink, limits, clock }) {
   await mayWrite(connection, guid, access)
   const { value, contentType } = encodeData(connection, data)
   if (value.length > limits.maxRecordBytes) throw new InkcastError('value_too_large')
   const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
   const traceId = newTraceId()
-  await uplink.send({
+  const sent = await uplink.send({
     operator: 'message',
     uid: connection.uid,
     sid: connection.id,
@@ -35,9 +48,10 @@ export async function handle (connection, { guid, event = 'message', data }, { a
     timestamp: clock.now(),
     contentType,
     value: standard,
-    ...(standard === value ? {} : { asSent: value })
+    ...(standard === value ? {} : { asSent: value }),
+    ...(queue && { queue: { id: queue.id, number: queue.seq } })
   })
-  return { traceId }
+  return sent?.duplicate ? { duplicate: true } : { traceId }
 }
 
 /**

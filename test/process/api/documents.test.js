@@ -13,6 +13,7 @@ import { startApi } from '../../helpers/api.js'
 function logWith ({ first = 1, last = 10, valueAt = (offset) => Buffer.from(String(offset)) } = {}) {
   const log = {
     first, last, reads: 0, largestRead: 0, onRead: () => {},
+    cut: async () => null,
     /** @param {string[]} guids */
     positions: async (guids) => guids.map((guid) => guid === 'minutes' ? { epoch: 'e', offset: log.last } : null),
     /** @type {import('../../../src/bus/contract.js').Bus['history']} */

@@ -30,6 +30,7 @@ const RIGHT = {
   'doc:leave': { guid: 'doc' },
   'doc:send': { guid: 'doc', event: 'edit', data: 1 },
   'doc:signal': { guid: 'doc', event: 'cursor', data: 1 },
+  'doc:history': { guid: 'doc', before: 5, limit: 10 },
   'auth:refresh': { token: 'x' }
 }
 

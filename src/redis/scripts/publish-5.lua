@@ -5,11 +5,14 @@
 --       its records, if all have the same source and can be healed (include/healing.lua),
 --       "s:<source>" highest sequence of that source, "<sequence>.<leader epoch>" if the leader epoch is known)
 --       3 channel (sharded)  4 idempotency keys (sorted set, by the time of their record, seconds since 1970)
+--       5 mark of a client's queue (string: the last number accepted); the log again if the entry has no queue
 -- ARGV  1 epoch to begin if there is no log  2 records to keep  3 seconds to keep them  4 seconds to keep meta
 --       5 lifetime of an idempotency key, s  6 maximum number of these keys
 --       7 the move of its hash slot, see goesOn; '' none, '?' ask
 --       8 the generation for which the source is read again from the first record that Redis may have lost, '' if
 --       unknown; '-' nothing is healed
+--       9 number of the entry in the client's queue, '' if it has none; such an entry is alone  10 seconds to keep
+--       the mark
 --       then five for each entry: source ('' for none), sequence as in meta, '1' if ephemeral, idempotency key ('' for
 --       none), envelope
 -- Returns the epoch ('' if all entries are ephemeral), then for each entry its offset, 0 if ephemeral, or
@@ -33,13 +36,14 @@ end
 -- refused after an XADD would leave a log that does not match its meta. (XADD is the first write and needs no check.)
 local may = redis.acl_check_cmd
 local allowed = may('SPUBLISH', channel, '') and may('HGET', meta, 'e') and may('HSET', meta, 'e', '') and may('EXPIRE', meta, '1') and may('INFO', 'replication') and may('HDEL', meta, 'k')
-for i = 12, #ARGV, 5 do
+for i = 14, #ARGV, 5 do
   if ARGV[i] ~= '' and not (may('TIME') and may('ZSCORE', keys, '') and may('ZADD', keys, '0', '') and may('ZREMRANGEBYSCORE', keys, '0', '0') and may('ZREMRANGEBYRANK', keys, '0', '0')) then
     allowed = false
   end
 end
+if ARGV[9] ~= '' and not (may('GET', KEYS[5]) and may('SET', KEYS[5], '')) then allowed = false end
 if not allowed then
-  return redis.error_reply('NOPERM publishing needs INFO, HGET, HDEL, HSET, EXPIRE, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK and SPUBLISH, on all keys and channels of inkcast')
+  return redis.error_reply('NOPERM publishing needs INFO, HGET, HDEL, HSET, EXPIRE, TIME, ZSCORE, ZADD, ZREMRANGEBYSCORE, ZREMRANGEBYRANK, GET, SET and SPUBLISH, on all keys and channels of inkcast')
 end
 
 local epoch, offset, noted, current, bound, healing
@@ -66,7 +70,7 @@ local function open ()
   end
   if goesOn(noted, current, ARGV[7]) then return end
   if ARGV[7] == '?' then return asksForMove(noted, current) end
-  if not bound or ARGV[9] ~= bound or ARGV[8] == '-' then return beginAnew() end
+  if not bound or ARGV[11] ~= bound or ARGV[8] == '-' then return beginAnew() end
   -- Entries of a call are from one Kafka partition, so one decision holds for all of them.
   local state = healingOf(bound, noted, current)
   if state == 'failed' then return beginAnew() end
@@ -119,7 +123,7 @@ local function isCovered (sequence, last)
   return tonumber(offset) <= tonumber(lastOffset)
 end
 
-for i = 9, #ARGV, 5 do
+for i = 11, #ARGV, 5 do
   local source, sequence, key, envelope = ARGV[i], ARGV[i + 1], ARGV[i + 3], ARGV[i + 4]
   if ARGV[i + 2] == '1' then
     redis.call('SPUBLISH', channel, ':0:' .. envelope)
@@ -129,7 +133,8 @@ for i = 9, #ARGV, 5 do
     if failed then return failed end
     local covered = source ~= '' and isCovered(sequence, sequences[source] or redis.call('HGET', meta, 's:' .. source))
     local known, unsure = false, false
-    if not covered and key ~= '' then known, unsure = isKnown(key) end
+    if ARGV[9] ~= '' then known = (tonumber(redis.call('GET', KEYS[5])) or 0) >= tonumber(ARGV[9]) end
+    if not covered and not known and key ~= '' then known, unsure = isKnown(key) end
     if covered or known then
       results[#results + 1] = -1 - offset
     else
@@ -143,6 +148,7 @@ for i = 9, #ARGV, 5 do
       failed = append(envelope)
       if failed then return failed end
       if key ~= '' then remember(key) end
+      if ARGV[9] ~= '' then redis.call('SET', KEYS[5], ARGV[9], 'EX', ARGV[10]) end
       -- no live delivery of healed records: clients read the log when it is complete again
       if not healing then redis.call('SPUBLISH', channel, epoch .. ':' .. digits(offset) .. ':' .. envelope) end
       results[#results + 1] = offset

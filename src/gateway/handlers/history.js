@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { InkcastError } from '../../common/errors.js'
+import { MAX_ATTACHMENTS, payloadFor } from '../../delivery/delivery.js'
+import { readBackwards } from '../../documents/history.js'
+import { guid } from './input.js'
+
+/** Maximum records per answer. */
+const MAX_LIMIT = 100
+const DEFAULT_LIMIT = 50
+
+export const schema = z.strictObject({
+  guid,
+  before: z.int().min(1).optional(),
+  limit: z.int().min(1).max(MAX_LIMIT).optional()
+})
+
+/**
+ * Records of the log of a document that is open on this connection, the newest ones or those before an offset.
+ *
+ * @param {import('../connection.js').Connection} connection
+ * @param {import('zod').output<typeof schema>} input
+ * @param {import('./context.js').HandlerContext} context
+ */
+export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT }, { bus }) {
+  const document = connection.document(guid)
+  if (!document?.joined) throw new InkcastError('not_joined')
+  const { records, position, more } = await readBackwards(bus, guid, { before, limit })
+  // the document may have been left or revoked meanwhile
+  if (!document.wanted) throw new InkcastError('not_joined')
+  connection.answered(records.reduce((sum, { publication }) => sum + publication.value.length, 0))
+  const { payloads, left } = payloadsFor(connection, records)
+  return {
+    guid,
+    records: payloads.map((payload, i) => {
+      const { offset, publication: { event, traceId, timestamp, from } } = records[left + i]
+      return { event, payload, meta: { guid, offset, traceId, ts: timestamp, ...(from !== undefined && { from }) } }
+    }),
+    position,
+    more: more || left > 0
+  }
+}
+
+/**
+ * The payloads as live records have them. JSON clients accept few attachments in one message.
+ *
+ * @param {import('../connection.js').Connection} connection
+ * @param {import('../../bus/contract.js').BusRecord[]} records
+ * @returns {{ payloads: unknown[], left: number }} of the newest ones; the number of older ones that are left out
+ */
+function payloadsFor ({ codec }, records) {
+  const payloads = []
+  let room = MAX_ATTACHMENTS
+  for (const { publication } of records.toReversed()) {
+    const { payload, attachments } = payloadFor(codec, publication)
+    room -= attachments
+    if (room < 0) break
+    payloads.unshift(payload)
+  }
+  return { payloads, left: records.length - payloads.length }
+}

@@ -1,0 +1,12 @@
+/**
+ * What the bus remembers of clients' queues, for uplinks without a bus.
+ * @returns {Pick<import('../../src/bus/contract.js').Bus, 'queuedUpTo' | 'noteQueued'>}
+ */
+export function memoryQueues () {
+  /** @type {Map<string, number>} */
+  const numbers = new Map()
+  return {
+    queuedUpTo: async (guid, queue) => numbers.get(`${guid} ${queue}`) ?? 0,
+    noteQueued: async (guid, { id, number }) => { numbers.set(`${guid} ${id}`, number) }
+  }
+}
