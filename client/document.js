@@ -41,7 +41,7 @@ export class Document {
 
   /**
    * @internal
-   * @param {import('./membership.js').Membership} membership
+   * @param {import('./types.js').Shared} membership
    * @param {{ echo?: boolean | undefined, load?: import('./types.js').Load | undefined }} options
    * @param {typeof import('./loader.js').Loader} [Loader] if there is a `load`
    */
@@ -343,7 +343,7 @@ export class Document {
     this._checkStatus()
     this.#emitter.clear()
     for (const { end } of this.#loops) end()
-    this.#membership.close(/** @type {any} */ (this))
+    this.#membership.close(this)
   }
 
   #startListening () {

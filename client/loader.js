@@ -17,7 +17,7 @@ export class Loader {
   /**
    * @param {object} options
    * @param {import('./types.js').Load} options.load
-   * @param {import('./membership.js').Membership} options.membership
+   * @param {import('./types.js').Shared} options.membership
    * @param {import('./held.js').Held} options.held events of the document
    * @param {() => void} options.onChange `loading` has changed
    * @param {() => void} options.onLoaded after the records were dispatched

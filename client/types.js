@@ -146,4 +146,29 @@
  * @typedef {{ [E in keyof Events & string]: RecordTurn<E, Events[E]> }[keyof Events & string] | ResyncTurn} Turn
  */
 
+/**
+ * The membership that a document shares with others of the same guid (membership.js).
+ *
+ * @typedef {object} Shared
+ * @property {string} guid
+ * @property {Position | null} position
+ * @property {import('./presence.js').Presence} presence
+ * @property {readonly QueuedSend[]} pending
+ * @property {boolean} joined
+ * @property {(event: string, argument: object, timeout?: number) => Promise<any>} request
+ * @property {() => Promise<Position>} whenJoined
+ * @property {(query: { before?: number | undefined, limit?: number | undefined }) => Promise<HistoryPage>} history
+ * @property {(argument: { event?: string, data: unknown }) => Promise<{ traceId?: string }>} queue
+ * @property {(event: string, data: unknown, combine: boolean) => boolean} signal
+ * @property {(state: object) => Promise<void>} setState
+ * @property {(document: any) => void} close
+ * @property {() => void} dealtWith
+ * @property {(what: string, detail?: import('./log.js').LogEntry['detail']) => void} log
+ *
+ * @typedef {object} HistoryPage
+ * @property {LoggedRecord[]} records
+ * @property {Position} position end of the log
+ * @property {boolean} more whether there are earlier records
+ */
+
 export {}

@@ -26,6 +26,8 @@ import { applyEvent, createDocument, isDocumentEvent, Refusal } from './document
  * @property {number} timestamp ms since 1970
  * @property {Uint8Array} value
  * @property {(value: Uint8Array) => unknown} decode throws if it cannot be read
+ * @property {{ source: string, sequence: number }} [queued] its place in the client's queue, if it has one: an edit
+ *   whose answer was lost may come twice
  * @property {{ source: string, sequence: number }} [origin] where it came from, if it may be delivered again; sequences
  *   of a source increase
  *
@@ -105,10 +107,14 @@ export function createService ({ store, publish, newKey }) {
     await publishOutbox(guid, stored)
     stored.outbox = []
     const changes = []
-    for (const { origin, event, uid, sid, traceId, timestamp, value, decode } of messages) {
+    for (const { origin, queued, event, uid, sid, traceId, timestamp, value, decode } of messages) {
       if (origin !== undefined) {
         if (origin.sequence <= (stored.read[origin.source] ?? -1)) continue
         stored.read[origin.source] = origin.sequence
+      }
+      if (queued !== undefined) {
+        if (queued.sequence <= (stored.read[queued.source] ?? 0)) continue
+        stored.read[queued.source] = queued.sequence
       }
       try {
         changes.push(applyEvent(stored.document, { event, data: decoded(value, decode), uid, traceId, timestamp }))

@@ -69,6 +69,7 @@ export function createUplink ({ brokers, topic, groupId, receive, log }) {
 function toMessage ({ headers = {}, value, offset }, source) {
   const header = (/** @type {string} */ name) => headers[name]?.toString()
   const guid = header('x-guid')
+  const queue = header('x-queue')
   if (header('x-operator') !== 'message' || guid === undefined || value === null) return []
   return [
     {
@@ -83,7 +84,8 @@ function toMessage ({ headers = {}, value, offset }, source) {
         header('content-type') === 'application/msgpack'
           ? decodeMsgpack
           : (bytes) => JSON.parse(Buffer.from(bytes).toString()),
-      origin: { source, sequence: Number(offset) }
+      origin: { source, sequence: Number(offset) },
+      ...(queue !== undefined && { queued: { source: `queue ${queue}`, sequence: Number(header('x-seq')) } })
     }
   ]
 }

@@ -70,7 +70,7 @@ export function createPublisher ({ bus, limits, metrics, clock = systemClock }) 
         metrics.records.count(operatorLabel(complete.operator), publicError(error).code)
         throw error
       }
-      const [published] = await publishChecked([{ publication: complete, queue }])
+      const [published] = await publishChecked([{ publication: complete, ...(queue && { queue }) }])
       return published
     },
 

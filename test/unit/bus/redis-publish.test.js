@@ -16,7 +16,7 @@ describe('publish over redis', () => {
       scripts: {
         publish: (/** @type {string[]} */ _keys, /** @type {any[]} */ args) =>
           new Promise((resolve) => {
-            answers.push(() => resolve(['e', ...range((args.length - 8) / 5, 1)]))
+            answers.push(() => resolve(['e', ...range((args.length - 10) / 5, 1)]))
           })
       }
     })
@@ -38,7 +38,7 @@ describe('publish over redis', () => {
     const redis = /** @type {any} */ ({
       scripts: {
         publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
-          const count = (args.length - 8) / 5
+          const count = (args.length - 10) / 5
           calls.push(count)
           if (calls.length === 2) throw new Error('lost')
           return ['e', ...range(count, 1)]
@@ -56,7 +56,7 @@ describe('publish over redis', () => {
     const redis = /** @type {any} */ ({
       scripts: {
         publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
-          const count = (args.length - 8) / 5
+          const count = (args.length - 10) / 5
           calls.push(count)
           return ['e', ...range(count, 1)]
         }

@@ -51,6 +51,7 @@ async function setUp (t, ...open) {
   const context = /** @type {any} */ ({
     authenticator: { authenticate: (/** @type {string} */ token) => identities[token] },
     access: {
+      readOnly: () => false,
       check: (/** @type {{ name: string }} */ { name }, /** @type {string} */ guid) =>
         name === 'old' ||
         new Promise((resolve, reject) => {
