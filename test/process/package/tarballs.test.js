@@ -146,7 +146,7 @@ describe('the three packages', () => {
   const PROGRAMS = {
     client: CLIENT_PROGRAM,
     react: readFileSync(new URL('./programs/react.ts', import.meta.url), 'utf8'),
-    yjs: readFileSync(new URL('./programs/yjs.ts', import.meta.url), 'utf8')
+    yjs: readFileSync(`${ROOT}test/types/yjs.ts`, 'utf8')
   }
   /** @type {Installed | undefined} */
   let installed

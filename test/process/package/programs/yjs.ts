@@ -1,3 +1,0 @@
-import * as provider from 'inkcast-yjs'
-
-export const names = Object.keys(provider)
