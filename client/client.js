@@ -4,6 +4,7 @@ import { ClientError } from './error.js'
 import { createLog } from './log.js'
 import { Membership } from './membership.js'
 import { createPositions } from './positions.js'
+import { randomId } from './random-id.js'
 import { utf8Length } from './size.js'
 import { Waiting } from './waiting.js'
 
@@ -25,6 +26,8 @@ const MAX_IN_HANDSHAKE = 50
 const MAX_HANDSHAKE_BYTES = 32_768
 /** Maximum length of a guid, UTF-8 bytes. */
 const MAX_GUID = 256
+/** Timeout of the answer to a queued edit, ms: the gateway's own are shorter. */
+const QUEUED_TIMEOUT = 20_000
 /** Timeout of the answer to `doc:leave`, ms. */
 const LEAVE_TIMEOUT = 10_000
 
@@ -40,6 +43,7 @@ export class Client {
   #own = new Set()
   #positions
   #log
+  #loadOutbox
 
   /**
    * @internal
@@ -52,6 +56,7 @@ export class Client {
     /** Of the gateway. @readonly */
     this.url = url
     this.#log = createLog(options.log)
+    this.#loadOutbox = outboxOf(url, options.outbox, this.#log.log)
     this.#positions = createPositions(options.storage, url)
     this.#connection = new Connection(url, options, {
       auth: () => ({ client: this.id, documents: this.#handshakeDocuments() }),
@@ -193,7 +198,12 @@ export class Client {
     tell: (event, argument) => this.#connection.tell(event, argument),
     check: (event, argument) => this.#connection.check(event, argument),
     log: (...entry) => this.#log.log(...entry),
-    openQueue: () => null,
+    openQueue: (guid, events) => this.#loadOutbox === null
+      ? null
+      : this.#loadOutbox().then((outbox) => outbox.open(guid, {
+          ...events,
+          send: (argument) => this.#connection.request('doc:send', { guid, ...argument }, QUEUED_TIMEOUT)
+        })),
     isOwn: (connectionId) => this.#own.has(connectionId),
     save: (guid, position) => this.#positions.save(guid, position),
     gone: ({ guid }, toLeave) => {
@@ -270,13 +280,24 @@ export class Client {
   }
 }
 
+/**
+ * @param {string} url
+ * @param {import('./connection.js').OutboxOptions | undefined} options
+ * @param {import('./log.js').Log} log
+ * @returns {(() => Promise<import('./outbox/contract.js').Outbox>) | null} loads the code when it is needed
+ */
+function outboxOf (url, options, log) {
+  if (options === undefined) return null
+  /** @type {Promise<import('./outbox/contract.js').Outbox> | undefined} */
+  let outbox
+  return () => {
+    outbox ??= import('./outbox/index.js').then(({ createOutbox }) => createOutbox({ url, ...options, log }))
+    return outbox
+  }
+}
+
 /** @param {unknown} guid */
 function isGuid (guid) {
   // eslint-disable-next-line no-control-regex
   return typeof guid === 'string' && guid !== '' && !/[\u0000-\u001f\u007f]/.test(guid) && utf8Length(guid) <= MAX_GUID
-}
-
-/** Not crypto.randomUUID, which is missing on pages without TLS. */
-function randomId () {
-  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(36).padStart(2, '0')).join('')
 }

@@ -36,6 +36,8 @@ import { packetSize } from './size.js'
  * @property {string | undefined} [id] stable id of this client; publishers put it in `x-except` so that the client does
  *   not get its own changes. Default: random, new for each page
  * @property {PositionStorage | undefined} [storage] keeps positions over page reloads: `sessionStorage`. Default: none
+ * @property {OutboxOptions | undefined} [outbox] keeps edits that are sent with `queue` until the gateway has accepted
+ *   them. Default: none
  * @property {true | import('./log.js').LogSink | undefined} [log] what the client does, for developers: `true` for the
  *   console, or a function. Default: none
  * @property {string[] | undefined} [transports] default: WebSocket, and long polling where WebSocket fails
@@ -45,6 +47,13 @@ import { packetSize } from './size.js'
  */
 
 /** @typedef {'websocket' | 'polling'} Transport */
+
+/**
+ * @typedef {object} OutboxOptions
+ * @property {string} user whose edits they are, such as the `sub` of the token: what one user has queued is never sent
+ *   as another
+ * @property {import('./outbox/contract.js').Store | undefined} [store] default: IndexedDB where there is one
+ */
 
 /**
  * The callbacks of a connection.

@@ -277,8 +277,8 @@ export class Document {
     this._emit(nameOf(event), args)
   }
 
-  /** @internal an event that is never held @param {string} event @param {unknown} argument */
-  _notify (event, argument) { this.#emitter.emit(event, argument) }
+  /** @internal an event that is never held @param {string} event @param {unknown[]} args */
+  _notify (event, args) { this.#emitter.emit(event, ...args) }
 
   /**
    * @internal

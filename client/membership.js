@@ -21,7 +21,7 @@ import { within } from './within.js'
  * @property {(event: string, argument: object) => void} tell
  * @property {(event: string, argument: object) => void} check throws value_too_large
  * @property {import('./log.js').Log} log
- * @property {(guid: string, events: Pick<QueueEvents, 'onPending'>) => Promise<Queue> | null} openQueue null: there
+ * @property {(guid: string, events: Omit<QueueEvents, 'send'>) => Promise<Queue> | null} openQueue null: there
  *   is no outbox
  * @property {(connectionId: string) => boolean} isOwn whether it is, or was, a connection of this client
  * @property {(guid: string, position: Position | null) => void} save
@@ -103,7 +103,10 @@ export class Membership {
     this.#queue = link.openQueue(guid, {
       onPending: (pending) => {
         this.pending = pending
-        for (const document of this.#documents) document._notify('doc:pending', pending)
+        for (const document of this.#documents) document._notify('doc:pending', [pending])
+      },
+      onDropped: (edit, error) => {
+        for (const document of this.#documents) document._notify('doc:dropped', [edit, error])
       }
     })
     this.#queue?.catch((error) => this.log('outbox failed', String(error)))

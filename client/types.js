@@ -72,9 +72,10 @@
  * - `presence`: `doc.presence` has changed.
  * - `closed`: the gateway has ended this client's access, or the document cannot be loaded.
  * - `doc:status`, `doc:pending`: `doc.status`, or `doc.pending`, has changed.
+ * - `doc:dropped`: the gateway has refused a queued edit for good.
  *
  * @template {object} Presence
- * @typedef {GatewayEvents<Presence> & StatusEvents & PendingEvents} OwnEvents
+ * @typedef {GatewayEvents<Presence> & StatusEvents & PendingEvents & DroppedEvents} OwnEvents
  */
 
 /**
@@ -87,6 +88,7 @@
  */
 /** @typedef {{ 'doc:status': (status: Status) => void }} StatusEvents */
 /** @typedef {{ 'doc:pending': (pending: readonly QueuedSend[]) => void }} PendingEvents */
+/** @typedef {{ 'doc:dropped': (edit: QueuedSend, error: import('./error.js').ClientError) => void }} DroppedEvents */
 
 /**
  * `joining`: waits for the gateway; `loading`: waits for `load`; `live`: up to date; `closed`.

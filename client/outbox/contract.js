@@ -2,12 +2,14 @@
  * The outbox: edits that were sent with `queue`, kept until the gateway has accepted them. It is loaded when it is
  * needed (client.js); a membership uses one queue of it for its document.
  *
- * @typedef {{ id: string, seq: number }} Place in a queue: its id, and 1, 2, 3 … without a hole
+ * @typedef {{ id: string, seq: number }} Place in a queue: its id, and 1, 2, 3 …
  *
- * @typedef {object} QueueEvents the functions of the membership that a queue uses
+ * @typedef {object} QueueEvents the functions of the client that a queue uses
  * @property {(argument: { event?: string, data: unknown, queue: Place }) => Promise<{ traceId?: string,
  *   duplicate?: boolean }>} send sends `doc:send` over the current connection; rejects with a ClientError
  * @property {(pending: readonly import('../types.js').QueuedSend[]) => void} onPending called after each change
+ * @property {(edit: import('../types.js').QueuedSend, error: import('../error.js').ClientError) => void} onDropped the
+ *   gateway has refused the edit for good
  *
  * @typedef {object} Queue
  * @property {(argument: { event?: string, data: unknown }) => Promise<{ traceId?: string }>} add resolves when the
@@ -17,7 +19,32 @@
  * @property {() => void} close what is not sent stays stored; a later `open` sends it
  *
  * @typedef {object} Outbox
- * @property {(guid: string, events: QueueEvents) => Queue | Promise<Queue>} open
+ * @property {(guid: string, events: QueueEvents) => Promise<Queue>} open
+ */
+
+/**
+ * Where edits are stored. Two implementations, IndexedDB and memory, pass the same suite.
+ *
+ * @typedef {object} Stored an edit
+ * @property {number} seq
+ * @property {string} [event]
+ * @property {unknown} data a structured clone
+ *
+ * @typedef {object} Store
+ * @property {(key: string) => Promise<Map<string, Stored[]>>} load the edits of a user and document, by the id of
+ *   their queue, in order of `seq`
+ * @property {(key: string, queue: string, edit: Stored) => Promise<void>} add resolves when it is stored; rejects if
+ *   the data cannot be cloned, or the storage is full
+ * @property {(key: string, queue: string, seq: number) => Promise<void>} remove
+ */
+
+/**
+ * Takes a name for this page while it lives: of several pages that ask for one, each gets it after the one before has
+ * given it back, or has ended.
+ * @callback Lock
+ * @param {string} name
+ * @param {AbortSignal} signal ends the wait, or gives the name back
+ * @returns {Promise<void>} resolves when this page has it; rejects with the reason of the signal
  */
 
 export {}

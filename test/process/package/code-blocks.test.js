@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -102,6 +102,14 @@ const SCENARIOS = {
     )
     t.after(() => client.close())
     assert.deepEqual(opened, [client])
+  },
+
+  'docs/outbox.md: written offline': async (code, t) => {
+    const { console, printed } = recordingConsole()
+    const { client } = await runBlock(code, { console }, load)
+    t.after(() => client.close())
+    await waitFor(() => printed.length === 3, { message: () => printed })
+    assert.deepEqual(printed.flat().map(String).sort(), ['0 not accepted yet', '1 not accepted yet', '[object Object]'])
   },
 
   'docs/protocol.md: let epoch, offset': async (code, t) => {
@@ -350,19 +358,6 @@ describe('commands', () => {
       }
     })
   }
-})
-
-test('TypeScript compiles', (t) => {
-  const folder = mkdtempSync(join(ROOT, 'test/types/blocks-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  of('ts').forEach(({ code }, i) => {
-    const client = 'import { connect } from \'inkcast-client\'\nconst client = connect(\'http://localhost:3000\')\n'
-    writeFileSync(join(folder, `${i}.ts`), /from 'inkcast/.test(code) ? code : client + code)
-  })
-  writeFileSync(join(folder, 'tsconfig.json'), '{ "extends": "../tsconfig.json", "include": ["*.ts"] }')
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
-  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' })
-  assert.equal(status, 0, stdout)
 })
 
 describe('other blocks', () => {

@@ -71,7 +71,7 @@ describe('events', () => {
     const sent = sorted(names.flatMap((one) => one.named)).filter((name) => !heard.includes(name))
     assert.deepEqual(heard.filter((name) => !emitted.includes(name)), [])
     // its own events: publishers cannot imitate these names
-    const own = ['doc:pending', 'doc:status']
+    const own = ['doc:dropped', 'doc:pending', 'doc:status']
     assert.deepEqual(sent.filter((name) => !handled.includes(name)), own)
     assert.ok(heard.length > 5 && sent.length > 5)
   })

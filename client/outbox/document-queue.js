@@ -1,0 +1,226 @@
+import { delayBefore } from '../delay.js'
+import { ClientError, closedError } from '../error.js'
+import { randomId } from '../random-id.js'
+
+/**
+ * The queued edits of one user in one document: first those that other pages left behind (a reload, a crash), queue by
+ * queue, then this page's own. Each queue keeps its id and numbers, by which the gateway recognizes what it has
+ * accepted.
+ *
+ * @typedef {import('./contract.js').Stored} Stored
+ * @typedef {import('./contract.js').Store} Store
+ * @typedef {import('./contract.js').Lock} Lock
+ * @typedef {import('./contract.js').QueueEvents} QueueEvents
+ *
+ * @typedef {object} Edit
+ * @property {Stored} stored
+ * @property {boolean} ready whether it is in the store
+ * @property {boolean} sent over this connection, and not answered yet
+ * @property {(answer: { traceId?: string }) => void} resolve
+ * @property {(error: ClientError) => void} reject
+ *
+ * @typedef {{ id: string, edits: Edit[] }} Lane
+ */
+
+/** Maximum edits of a page and document that wait. */
+const MAX_WAITING = 10_000
+/** Edits that are sent without waiting for the answer to the first of them. */
+const IN_FLIGHT = 16
+
+/** A Queue (contract.js). */
+export class DocumentQueue {
+  #key
+  #store
+  #lock
+  #log
+  #send
+  #onPending
+  #onDropped
+  /** @type {Lane} */
+  #own = { id: randomId(), edits: [] }
+  #nextSeq = 1
+  /** In sending order; the last one is `#own`. @type {Lane[]} */
+  #lanes = [this.#own]
+  /** Ids of queues that this page has, or waits for. @type {Set<string>} */
+  #known = new Set([this.#own.id])
+  /** Ids of queues of other pages that this page has taken over. @type {Set<string>} */
+  #taken = new Set()
+  #up = false
+  /** Number of the current try; failures of earlier ones mean nothing. */
+  #attempt = 0
+  #failures = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #pause
+  #closing = new AbortController()
+
+  /**
+   * @param {QueueEvents & { key: string, store: Store, lock: Lock, log: (what: string, detail?: any) => void }} options
+   */
+  constructor ({ key, store, lock, log, send, onPending, onDropped }) {
+    this.#key = key
+    this.#store = store
+    this.#lock = lock
+    this.#log = log
+    this.#send = send
+    this.#onPending = onPending
+    this.#onDropped = onDropped
+  }
+
+  /** Takes the name of this page's queue, and the edits that others left behind. */
+  async start () {
+    await this.#lock(this.#nameOf(this.#own.id), this.#closing.signal)
+    await this.#takeOver()
+  }
+
+  /**
+   * @param {{ event?: string, data: unknown }} argument
+   * @returns {Promise<{ traceId?: string }>}
+   */
+  async add (argument) {
+    if (this.#closing.signal.aborted) throw closedError()
+    if (this.#own.edits.length >= MAX_WAITING)
+      throw new ClientError({ code: 'too_many_waiting', message: 'too many edits are queued', retryable: true })
+    const stored = { seq: this.#nextSeq++, ...argument }
+    /** @type {Edit} */
+    const edit = { stored, ready: false, sent: false, resolve: () => {}, reject: () => {} }
+    /** @type {Promise<{ traceId?: string }>} */
+    const accepted = new Promise((resolve, reject) => Object.assign(edit, { resolve, reject }))
+    // the caller gets it when the edit is stored
+    accepted.catch(() => {})
+    this.#own.edits.push(edit)
+    try {
+      await this.#store.add(this.#key, this.#own.id, stored)
+    } catch (error) {
+      this.#drop(this.#own, edit)
+      throw new ClientError({ code: 'storage_failed', message: 'the edit cannot be stored' }, { cause: error })
+    }
+    edit.ready = true
+    this.#changed()
+    this.#sendMore()
+    return accepted
+  }
+
+  joined () {
+    this.#up = true
+    this.#failures = 0
+    this.#again()
+    this.#takeOver().catch((error) => this.#log('outbox failed', String(error)))
+  }
+
+  lost () {
+    this.#up = false
+    clearTimeout(this.#pause)
+    this.#attempt++
+  }
+
+  close () {
+    this.lost()
+    this.#closing.abort(closedError())
+    for (const { edits } of this.#lanes)
+      for (const { reject } of edits) reject(closedError('the document'))
+  }
+
+  async #takeOver () {
+    for (const id of (await this.#store.load(this.#key)).keys()) {
+      // a queue that was emptied may have got an edit from the last moment of its page
+      if (this.#known.has(id) && (!this.#taken.has(id) || this.#lanes.some((lane) => lane.id === id))) continue
+      this.#known.add(id)
+      this.#adopt(id).catch((error) => {
+        this.#known.delete(id)
+        if (!this.#closing.signal.aborted) this.#log('outbox failed', String(error))
+      })
+    }
+  }
+
+  /** Waits until the page that has the queue ends, and takes what it left behind. @param {string} id */
+  async #adopt (id) {
+    if (!this.#taken.has(id)) await this.#lock(this.#nameOf(id), this.#closing.signal)
+    this.#taken.add(id)
+    const left = (await this.#store.load(this.#key)).get(id) ?? []
+    this.#closing.signal.throwIfAborted()
+    if (left.length === 0 || this.#lanes.some((lane) => lane.id === id)) return
+    this.#log('edits taken over', left.length)
+    const edits = left.map((stored) => ({ stored, ready: true, sent: false, resolve: () => {}, reject: () => {} }))
+    this.#lanes.splice(-1, 0, { id, edits })
+    this.#changed()
+    this.#sendMore()
+  }
+
+  /** Sends all unanswered edits again. */
+  #again () {
+    this.#attempt++
+    clearTimeout(this.#pause)
+    this.#pause = undefined
+    for (const { edits } of this.#lanes) for (const edit of edits) edit.sent = false
+    this.#sendMore()
+  }
+
+  #sendMore () {
+    if (!this.#up || this.#pause !== undefined) return
+    // an older queue first, for the order of the user's edits
+    const lane = this.#lanes.find(({ edits }) => edits.length > 0)
+    for (const edit of lane?.edits.slice(0, IN_FLIGHT) ?? []) {
+      if (!edit.ready) return // the next one must not overtake it
+      if (!edit.sent) this.#sendOne(/** @type {Lane} */ (lane), edit)
+    }
+  }
+
+  /** @param {Lane} lane @param {Edit} edit */
+  async #sendOne (lane, edit) {
+    const attempt = this.#attempt
+    edit.sent = true
+    const { seq, ...argument } = edit.stored
+    try {
+      const { traceId } = await this.#send({ ...argument, queue: { id: lane.id, seq } })
+      this.#failures = 0
+      await this.#settle(lane, edit)
+      edit.resolve(traceId === undefined ? {} : { traceId })
+    } catch (error) {
+      const refusal = /** @type {ClientError} */ (error)
+      if (!refusal.retryable && !GONE.test(refusal.code)) {
+        this.#log('queued edit refused', refusal.code)
+        await this.#settle(lane, edit)
+        edit.reject(refusal)
+        this.#onDropped(shown(lane, edit), refusal)
+      } else if (attempt === this.#attempt && this.#up) {
+        this.#attempt++
+        this.#log('queued edit waits', refusal.code)
+        this.#pause = setTimeout(() => this.#again(), delayBefore(this.#failures++))
+      }
+    }
+  }
+
+  /** The gateway has answered. @param {Lane} lane @param {Edit} edit */
+  async #settle (lane, edit) {
+    // what stays in the store is sent again, and recognized by the gateway
+    await this.#store
+      .remove(this.#key, lane.id, edit.stored.seq)
+      .catch((error) => this.#log('outbox failed', String(error)))
+    this.#drop(lane, edit)
+  }
+
+  /** @param {Lane} lane @param {Edit} edit */
+  #drop (lane, edit) {
+    const at = lane.edits.indexOf(edit)
+    if (at === -1) return
+    lane.edits.splice(at, 1)
+    if (lane.edits.length === 0 && lane !== this.#own) this.#lanes.splice(this.#lanes.indexOf(lane), 1)
+    this.#changed()
+    this.#sendMore()
+  }
+
+  #changed () {
+    this.#onPending(
+      this.#lanes.flatMap((lane) => lane.edits.filter(({ ready }) => ready).map((edit) => shown(lane, edit)))
+    )
+  }
+
+  /** @param {string} id of a queue */
+  #nameOf (id) { return `inkcast ${this.#key} ${id}` }
+}
+
+/** @param {Lane} lane @param {Edit} edit @returns {import('../types.js').QueuedSend} */
+const shown = ({ id }, { stored: { seq, event = 'message', data } }) => ({ id: `${id}:${seq}`, event, data })
+
+/** Errors of a connection or document that is going: the edit is not refused. */
+const GONE = /^(not_joined|disconnected|closed)$/

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, test } from 'node:test'
+import { memoryStore } from '../../../client/outbox/memory-store.js'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { openDocument, startClient } from '../../helpers/inkcast-client.js'
+import { waitFor } from '../../helpers/wait.js'
+
+const server = await startEmbedded({ after }, { MAX_EVENTS_PER_SECOND: '10000' })
+const fresh = () => `doc-${randomBytes(6).toString('hex')}`
+
+test('edits that are queued while the connection breaks arrive once and in order', async (t) => {
+  const guid = fresh()
+  const reader = await openDocument(startClient(t, server.url), guid)
+  const writer = startClient(t, server.url, { outbox: { user: 'ada' } })
+  const doc = await openDocument(writer, guid)
+  /** @type {number[]} */
+  const pending = []
+  doc.on('doc:pending', (list) => { pending.push(list.length) })
+  const accepted = []
+  for (let i = 1; i <= 300; i++) {
+    accepted.push(doc.send(i, { queue: true }))
+    if (i % 50 === 0) {
+      writer.drop(1)
+      await writer.reaches('connected')
+    }
+  }
+  await Promise.all(accepted)
+  await reader.has(300)
+  assert.deepEqual(reader.seen, Array.from({ length: 300 }, (_, i) => i + 1))
+  assert.ok(Math.max(...pending) > 10 && pending.at(-1) === 0, `pending: ${pending}`)
+  assert.deepEqual(doc.pending, [])
+})
+
+test('edits of a document that was closed are sent when it is opened again, of this user only', async (t) => {
+  const guid = fresh()
+  const store = memoryStore()
+  const reader = await openDocument(startClient(t, server.url), guid)
+  const ada = startClient(t, server.url, { outbox: { user: 'ada', store } })
+  const doc = await openDocument(ada, guid)
+  ada.drop(60_000)
+  const sent = doc.send('kept', { queue: true })
+  const rejected = assert.rejects(sent, { code: 'closed' })
+  await waitFor(() => doc.pending.length === 1)
+  doc.close()
+  await rejected
+  ada.close()
+  const bob = await openDocument(startClient(t, server.url, { outbox: { user: 'bob', store } }), guid)
+  await bob.send('from bob', { queue: true })
+  assert.deepEqual(bob.pending, [])
+  await openDocument(startClient(t, server.url, { outbox: { user: 'ada', store } }), guid)
+  await reader.has('kept')
+  assert.deepEqual(reader.seen, ['from bob', 'kept'])
+})
+
+test('an edit that the gateway refuses is dropped, and told', async (t) => {
+  const client = startClient(t, server.url, { outbox: { user: 'ada' } })
+  const doc = await openDocument(client, fresh())
+  /** @type {unknown[]} */
+  const dropped = []
+  doc.on('doc:dropped', ({ data }, { code }) => { dropped.push([data, code]) })
+  await assert.rejects(doc.send('no', { event: 'doc:joined', queue: true }), { code: 'reserved_event' })
+  assert.deepEqual(dropped, [['no', 'reserved_event']])
+  await doc.send('yes', { queue: true })
+})
