@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import vm from 'node:vm'
+import { startEmbedded } from '../../helpers/embedded.js'
 import { filesIn, installIn, NoRegistry, PACKAGE_NAMES, packAll } from '../../helpers/tarballs.js'
 import { waitFor } from '../../helpers/wait.js'
 import { spawnGuarded } from '../../services/guard.js'
@@ -117,6 +118,26 @@ describe('inkcast-client', () => {
       await node(folder, '-p', 'Object.keys(require(\'inkcast-client\')).join()'),
       /\bClientError\b.*\bconnect\b|\bconnect\b.*\bClientError\b/
     )
+  })
+
+  test('loads its parts on demand in programs that import and that require it', async (t) => {
+    const installed = await install(t, { 'inkcast-client': tarballs['inkcast-client'] })
+    if (installed === undefined) return
+    const { url } = await startEmbedded(t)
+    const use = `(async ({ connect, ClientError }) => {
+      const client = connect('${url}')
+      const doc = await client.open('minutes', { load: async ({ position }) => position, echo: true })
+      await doc.ready
+      const received = new Promise((resolve) => doc.on('message', resolve))
+      await doc.send({ text: 'sent' })
+      console.log((await received).text)
+      const refused = await client.open('').catch((error) => error)
+      console.log(refused instanceof ClientError, refused.code)
+      client.close()
+    })`
+    const printed = 'sent\ntrue bad_request'
+    assert.equal(await node(installed.folder, '-e', `${use}(require('inkcast-client'))`), printed)
+    assert.equal(await node(installed.folder, '-e', `import('inkcast-client').then(${use})`), printed)
   })
 
   test('has files for pages, with source maps: a module and a classic script', async (t) => {
