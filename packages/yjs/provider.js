@@ -79,6 +79,8 @@ export class InkcastProvider extends Emitter {
   /** @type {Set<ReturnType<typeof setTimeout>>} */
   #timers = new Set()
   #settling = false
+  /** Latest record that asked for a reload. */
+  #asked = ''
   #failures = 0
   /** @type {Status} */
   #status = 'disconnected'
@@ -224,7 +226,13 @@ export class InkcastProvider extends Emitter {
   #listen (document) {
     this.#document = document
     document.on(this.#event, (/** @type {unknown} */ payload) => this.#apply(toBytes(payload)))
-    document.on(RELOAD, () => this.#after(SPREAD * Math.random(), () => document.reload().catch(() => {})))
+    document.on(RELOAD, (/** @type {unknown} */ _payload, { epoch, offset }) => {
+      // an answer of the service that is older than the record brings the record again
+      const asked = `${epoch}:${offset}`
+      if (offset !== undefined && asked === this.#asked) return
+      this.#asked = asked
+      this.#after(SPREAD * Math.random(), () => document.reload().catch(() => {}))
+    })
     document.on('doc:status', (status) => {
       if (status === 'live') this.#settle()
       else this.#outgoing.lost()

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { InkcastProvider } from 'inkcast-yjs'
+import msgpackParser from 'socket.io-msgpack-parser'
+import * as Y from 'yjs'
+import { startEmbedded } from '../../helpers/embedded.js'
+import { startClient } from '../../helpers/inkcast-client.js'
+import { waitFor } from '../../helpers/wait.js'
+import { startYjsService } from '../../helpers/yjs-service.js'
+
+const TIMEOUT = { timeout: 20_000 }
+
+describe('the Yjs service of the examples', () => {
+  /** @param {import('node:test').TestContext} t */
+  async function start (t) {
+    const gateway = await startEmbedded(t, { LOG_LEVEL: 'silent' })
+    const service = await startYjsService(t, { apiUrl: gateway.apiUrl })
+    let number = 0
+
+    /**
+     * A page of its own.
+     * @param {string} guid
+     * @param {Y.Doc} [doc]
+     * @param {import('inkcast-client').ClientOptions & Partial<import('inkcast-yjs').Options>} [options]
+     */
+    async function open (guid, doc = new Y.Doc(), { parser, ...options } = {}) {
+      const client = startClient(t, gateway.url, parser && { parser })
+      const provider = new InkcastProvider(client, guid, doc, { load: service.load(guid), ...options })
+      t.after(() => provider.destroy())
+      provider.awareness.setLocalStateField('user', { name: `page ${++number}` })
+      /** @type {any[]} */
+      const errors = []
+      provider.on('error', (error) => errors.push(error))
+      await provider.whenSynced
+      const text = doc.getText('text')
+      return {
+        client, provider, doc, text, errors,
+        /** @param {string} content */
+        type (content) { for (const character of content) text.insert(text.length, character) },
+        /** @param {string} content */
+        has: (content) => waitFor(() => text.toString() === content, {
+          ...TIMEOUT, message: () => `${content}; it is ${text}; ${errors}; ${service.output()}`
+        })
+      }
+    }
+    /** @param {string} guid */
+    const history = async (guid) => {
+      const answer = await fetch(`${gateway.apiUrl}/v1/documents/${guid}/history?limit=1000`)
+      return /** @type {any} */ (await answer.json())
+    }
+    return { gateway, service, open, history }
+  }
+
+  test('merges what pages type, stores it with its position, cuts the log, and continues after a kill', async (t) => {
+    const { gateway, service, open, history } = await start(t)
+    const ada = await open('minutes')
+    const grace = await open('minutes', new Y.Doc(), { parser: msgpackParser })
+    ada.type('from Ada, ')
+    await grace.has('from Ada, ')
+    grace.type('from Grace, ')
+    await ada.has('from Ada, from Grace, ')
+    await waitFor(async () => (await history('minutes')).records.length === 0, {
+      ...TIMEOUT, message: () => `the log to be cut; ${service.output()}`
+    })
+    const [file] = readdirSync(service.directory)
+    const [head] = readFileSync(join(service.directory, file)).toString('latin1').split('\n')
+    const { position } = await (await fetch(`${gateway.apiUrl}/v1/documents/minutes/position`)).json()
+    assert.deepEqual(JSON.parse(head), { guid: 'minutes', position }, 'snapshot and position are one file')
+
+    await service.stop('SIGKILL')
+    ada.type('while it was down')
+    await grace.has('from Ada, from Grace, while it was down')
+    await service.start()
+    const alan = await open('minutes')
+    assert.equal(alan.text.toString(), 'from Ada, from Grace, while it was down')
+    assert.equal(await service.text('minutes'), 'from Ada, from Grace, while it was down')
+    assert.deepEqual([ada.errors, grace.errors, alan.errors], [[], [], []])
+  })
+
+  test('a page that was offline while the log was cut loads the document again, and sends its edits', async (t) => {
+    const { service, open, history } = await start(t)
+    const [ada, grace] = [await open('offline'), await open('offline')]
+    ada.client.drop(1500)
+    ada.type('offline ')
+    assert.equal(ada.provider.unsent, true)
+    grace.type('online ')
+    await waitFor(async () => (await history('offline')).records.length === 0, {
+      ...TIMEOUT, message: () => `the log to be cut; ${service.output()}`
+    })
+    await waitFor(() => grace.text.length === 15 && !ada.provider.unsent, {
+      ...TIMEOUT, message: () => `${grace.text} ${ada.text}`
+    })
+    await ada.has(grace.text.toString())
+    await waitFor(async () => await service.text('offline') === ada.text.toString(), TIMEOUT)
+  })
+
+  test('edits of an earlier session are sent when the document is opened, and only those', async (t) => {
+    const { open, history, service } = await start(t)
+    const first = await open('session')
+    first.type('known ')
+    await waitFor(() => !first.provider.unsent, TIMEOUT)
+    first.provider.destroy()
+    const stored = Y.encodeStateAsUpdate(first.doc)
+
+    const again = new Y.Doc()
+    Y.applyUpdate(again, stored)
+    const second = await open('session', again)
+    const { position } = await history('session')
+    await service.text('session')
+    assert.equal((await history('session')).position.offset, position.offset, 'there is nothing to send')
+    second.provider.destroy()
+
+    again.getText('text').insert(6, 'new')
+    again.getText('text').delete(0, 1)
+    const third = await open('session', again)
+    await waitFor(() => !third.provider.unsent, TIMEOUT)
+    await waitFor(async () => await service.text('session') === 'nown new', TIMEOUT)
+    assert.equal((await history('session')).position.offset, position.offset + 1)
+  })
+
+  test('an update above the record limit goes to the service, and reaches the others', async (t) => {
+    const { open, history, service } = await start(t)
+    const [ada, grace] = [await open('large'), await open('large')]
+    const large = 'x'.repeat(3_000_000)
+    ada.text.insert(0, large)
+    ada.type('!')
+    await waitFor(() => grace.text.length === large.length + 1, { ...TIMEOUT, message: () => service.output() })
+    assert.deepEqual([ada.errors, grace.errors], [[], []])
+    assert.equal((await service.text('large')).length, large.length + 1)
+    const { records } = await history('large')
+    assert.ok(JSON.stringify(records).length < 10_000, 'no record has the large update')
+  })
+
+  test('pages see each other: who at once, cursors as they move, and goodbye', async (t) => {
+    const { open } = await start(t)
+    const [ada, grace] = [await open('aware'), await open('aware')]
+    /** @param {typeof ada} page */
+    const others = ({ provider: { awareness } }) =>
+      [...awareness.getStates()].filter(([client]) => client !== awareness.clientID).map(([, state]) => state)
+    await waitFor(() => others(grace)[0]?.user.name === 'page 1' && others(ada)[0]?.user.name === 'page 2', TIMEOUT)
+    ada.provider.awareness.setLocalStateField('cursor', { at: 1 })
+    await waitFor(() => others(grace)[0]?.cursor?.at === 1, { ...TIMEOUT, message: () => others(grace) })
+    const alan = await open('aware')
+    await waitFor(() => others(alan).some((state) => state.cursor?.at === 1), TIMEOUT)
+    assert.equal(others(alan).length, 2)
+    grace.provider.destroy()
+    await waitFor(() => others(alan).length === 1 && others(ada).length === 1, TIMEOUT)
+    ada.client.drop(100)
+    await waitFor(() => ada.client.state === 'connected' && ada.provider.synced, TIMEOUT)
+    ada.provider.awareness.setLocalStateField('cursor', { at: 2 })
+    await waitFor(() => others(alan)[0]?.cursor.at === 2 && others(ada)[0]?.user.name === 'page 3', TIMEOUT)
+  })
+})
