@@ -40,7 +40,7 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
       const modules = ['/client/index.js', '/client/devtools/index.js']
       const [{ connect }, { openDevtools }] = await Promise.all(modules.map((path) => import(path)))
       const client = connect(String(globalThis.origin))
-      Object.assign(globalThis, { client, devtools: openDevtools(client) })
+      Object.assign(globalThis, { client, openDevtools, devtools: openDevtools(client) })
       Object.assign(globalThis, { doc: await client.open(guid, { state: { name: 'Ada' } }) })
     }, guid)
     const panel = page.locator('inkcast-devtools')
@@ -185,6 +185,31 @@ describe('devtools', { skip: noBrowser, timeout: 180_000 }, () => {
       ;(await opening).close()
     })
     await waitFor(async () => await document.count() === 0, { message: 'the closed document to disappear' })
+  })
+
+  test('lists queued sends until the gateway has accepted them', async (t) => {
+    const { page, panel, reads } = await open(t, 'unqueued')
+    await page.evaluate(async () => {
+      const own = /** @type {any} */ (globalThis)
+      const path = '/client/index.js'
+      const { connect } = await import(path)
+      const client = connect(String(own.origin), { outbox: { user: 'ada' } })
+      own.devtools.close()
+      own.devtools = own.openDevtools(client)
+      const doc = await client.open('queued')
+      client.drop(4_000)
+      own.sending = Promise.all([
+        doc.send({ text: 'private' }, { event: 'edit', queue: true }), doc.send({ text: 'private' }, { queue: true })
+      ])
+    })
+    const field = panel.locator('[data-field="queued"]')
+    await reads(field, /^2 sends$/)
+    await reads(panel.locator('[data-list="Queued sends"] li'), /^edit, \d\.\d s\nmessage, \d\.\d s$/)
+    await reads(panel.locator('[data-list="Waits"] li'), /queued sends wait for the gateway to accept them, \d\.\d s/)
+    assert.doesNotMatch(await panel.locator('.panel').innerText(), /private/)
+    await page.evaluate(() => /** @type {any} */ (globalThis).sending)
+    await reads(field, /^0 sends$/)
+    await panel.locator('[data-list="Queued sends"]').waitFor({ state: 'hidden' })
   })
 
   test('can be used with the keyboard, and remembers its place and tab', async (t) => {
