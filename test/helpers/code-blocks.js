@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const FOLDERS = ['', 'docs', 'docs/decisions', 'examples', 'examples/document-service', 'examples/rooms', 'deploy', 'bench']
+const EXAMPLES = ['examples', 'examples/document-service', 'examples/rooms', 'examples/yjs']
+const FOLDERS = ['', 'docs', 'docs/decisions', ...EXAMPLES, 'deploy', 'bench']
 
 /** @typedef {{ file: string, line: number, language: string, code: string }} CodeBlock */
 
@@ -52,9 +53,12 @@ const AsyncFunction = /** @type {FunctionConstructor} */ ((async () => {}).const
  * @returns {Promise<any>} an object with the block's top-level declarations
  */
 export async function runBlock (code, scope, load) {
-  const body = code.replaceAll(/^import (.+) from ('[^']+')$/gm, (_line, names, specifier) => names.startsWith('{')
-    ? `const ${names.replaceAll(' as ', ': ')} = await load(${specifier})`
-    : `const { default: ${names} } = await load(${specifier})`)
+  const body = code.replaceAll(/^import (.+) from ('[^']+')$/gm, (_line, names, specifier) => {
+    if (names.startsWith('* as ')) return `const ${names.slice(5)} = await load(${specifier})`
+    return names.startsWith('{')
+      ? `const ${names.replaceAll(' as ', ': ')} = await load(${specifier})`
+      : `const { default: ${names} } = await load(${specifier})`
+  })
   const declared = [...code.matchAll(/^(?:const|let|async function|function) (\w+)/gm)].map(([, name]) => name)
   return new AsyncFunction('load', ...Object.keys(scope), `${body}\nreturn { ${declared.join(', ')} }`)(
     load,

@@ -15,6 +15,7 @@ import { codeBlocks, commandsOf, pages, runBlock } from '../../helpers/code-bloc
 import { startEmbedded } from '../../helpers/embedded.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
+import { yjsScenarios } from '../../helpers/yjs-blocks.js'
 
 /** Code that readers copy has to run: each code block of the pages is checked according to its language. */
 
@@ -111,6 +112,8 @@ const SCENARIOS = {
     await waitFor(() => printed.length === 3, { message: () => printed })
     assert.deepEqual(printed.flat().map(String).sort(), ['0 not accepted yet', '1 not accepted yet', '[object Object]'])
   },
+
+  ...yjsScenarios({ server, load }),
 
   'docs/protocol.md: let epoch, offset': async (code, t) => {
     /** @type {unknown[]} */
@@ -289,7 +292,7 @@ describe('JavaScript', () => {
 /** Checks of commands that are not run here. @type {[RegExp, (...words: string[]) => void][]} */
 const COMMANDS = [
   [
-    /^npm (?:run )?(?:--silent )?(?<script>[\w:]+)/,
+    /^npm (?!install )(?:run )?(?:--silent )?(?<script>[\w:]+)/,
     (script) => {
       assert.ok(script === 'ci' || script in scripts, `unknown script ${script}`)
     }
