@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { InkcastProvider } from 'inkcast-yjs'
 import msgpackParser from 'socket.io-msgpack-parser'
 import * as Y from 'yjs'
@@ -25,8 +26,8 @@ describe('the Yjs service of the examples', () => {
      * @param {Y.Doc} [doc]
      * @param {import('inkcast-client').ClientOptions & Partial<import('inkcast-yjs').Options>} [options]
      */
-    async function open (guid, doc = new Y.Doc(), { parser, ...options } = {}) {
-      const client = startClient(t, gateway.url, parser && { parser })
+    async function open (guid, doc = new Y.Doc(), { parser, outbox, ...options } = {}) {
+      const client = startClient(t, gateway.url, { ...parser && { parser }, ...outbox && { outbox } })
       const provider = new InkcastProvider(client, guid, doc, { load: service.load(guid), ...options })
       t.after(() => provider.destroy())
       provider.awareness.setLocalStateField('user', { name: `page ${++number}` })
@@ -118,6 +119,22 @@ describe('the Yjs service of the examples', () => {
     await waitFor(() => !third.provider.unsent, TIMEOUT)
     await waitFor(async () => await service.text('session') === 'nown new', TIMEOUT)
     assert.equal((await history('session')).position.offset, position.offset + 1)
+  })
+
+  test('with an outbox, edits without a connection are queued as a few records, and arrive', async (t) => {
+    const { open, service } = await start(t)
+    const ada = await open('queued', new Y.Doc(), { outbox: { user: 'ada' }, queue: true })
+    const grace = await open('queued')
+    ada.client.drop(3000)
+    for (let i = 0; i < 100; i++) {
+      ada.type('x')
+      await delay(15)
+    }
+    const { pending } = /** @type {NonNullable<typeof ada.provider.document>} */ (ada.provider.document)
+    assert.ok(pending.length >= 1 && pending.length <= 4, `records: ${pending.length}`)
+    await grace.has('x'.repeat(100))
+    await waitFor(() => !ada.provider.unsent && ada.provider.document?.pending.length === 0, TIMEOUT)
+    assert.equal(await service.text('queued'), 'x'.repeat(100))
   })
 
   test('an update above the record limit goes to the service, and reaches the others', async (t) => {
