@@ -2,6 +2,19 @@
 /**
  * React hooks for inkcast.
  *
- * Reference: packages/react/README.md
+ * Reference: docs/react.md
  */
-export {}
+export { InkcastProvider, useClient } from './provider.js'
+export { useConnection } from './use-connection.js'
+export { useDocument } from './use-document.js'
+export { usePresence } from './use-presence.js'
+export { useSignal } from './use-signal.js'
+
+/**
+ * @template Data, Events
+ * @typedef {import('./document-store.js').DocumentOptions<Data, Events>} DocumentOptions
+ */
+/**
+ * @template Data
+ * @typedef {import('./document-store.js').DocumentSnapshot<Data>} DocumentSnapshot
+ */

@@ -1,22 +1,21 @@
 'use client'
 import { useEffect, useState } from 'react'
-import { connect } from 'inkcast-client'
-import 'inkcast-react'
+import { InkcastProvider, useConnection, useDocument } from 'inkcast-react'
+
+const append = (items, { event, payload }) => event === 'message' ? [...items, payload.text] : items
 
 export function List ({ guid }) {
-  const [items, setItems] = useState([])
-  const [state, setState] = useState('connecting')
-  const [doc, setDoc] = useState(null)
-
+  // the server has no location
+  const [url, setUrl] = useState()
   useEffect(() => {
-    const client = connect(new URLSearchParams(location.search).get('gateway') ?? 'http://localhost:3000')
-    client.on('state', setState)
-    client.open(guid, { echo: true }).then((opened) => {
-      opened.on('message', ({ text }) => setItems((before) => [...before, text]))
-      setDoc(opened)
-    }, () => {})
-    return () => client.close()
-  }, [guid])
+    setUrl(new URLSearchParams(location.search).get('gateway') ?? 'http://localhost:3000')
+  }, [])
+  return <InkcastProvider url={url}><Items guid={guid} /></InkcastProvider>
+}
+
+function Items ({ guid }) {
+  const { state } = useConnection()
+  const { data: items, doc, error } = useDocument(guid, { initial: [], reduce: append })
 
   async function add (event) {
     event.preventDefault()
@@ -27,7 +26,7 @@ export function List ({ guid }) {
 
   return (
     <main>
-      <p role='status'>{state}</p>
+      <p role='status'>{error?.message ?? state}</p>
       <ul>{items.map((text, i) => <li key={i}>{text}</li>)}</ul>
       <form onSubmit={add}><input name='text' aria-label='text' /><button disabled={doc === null}>Add</button></form>
     </main>

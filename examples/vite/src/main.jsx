@@ -1,5 +1,10 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { InkcastProvider } from 'inkcast-react'
 import { List } from './list.jsx'
 
-createRoot(document.getElementById('root')).render(<StrictMode><List guid='list' /></StrictMode>)
+const url = new URLSearchParams(location.search).get('gateway') ?? 'http://localhost:3000'
+
+createRoot(document.getElementById('root')).render(
+  <StrictMode><InkcastProvider url={url}><List guid='list' /></InkcastProvider></StrictMode>
+)

@@ -1,0 +1,115 @@
+import { lasting } from './lasting.js'
+
+/**
+ * @typedef {import('inkcast-client').Client} Client
+ * @typedef {import('inkcast-client').Document<any, any, any>} Document
+ * @typedef {import('inkcast-client').Position} Position
+ * @typedef {import('inkcast-client').Meta} Meta
+ */
+
+/**
+ * @template Data
+ * @callback LoadData
+ * @param {{ position: Position, reason: string, signal: AbortSignal }} request as of the client's `load`
+ * @returns {Promise<{ data: Data, position?: Position | undefined }>} the document, and the position it contains
+ */
+
+/**
+ * @template Data
+ * @template Events
+ * @callback Reduce
+ * @param {Data} data
+ * @param {{ [E in keyof Events & string]: { event: E, payload: Events[E], meta: Meta } }[keyof Events & string]} record
+ * @returns {Data}
+ */
+
+/**
+ * Callbacks may be new functions in each render; the newest is called. The other options are those of the first render.
+ *
+ * @template Data
+ * @template Events
+ * @typedef {object} DocumentOptions
+ * @property {Data | undefined} [initial] data before the document is loaded
+ * @property {LoadData<Data> | undefined} [load]
+ * @property {Reduce<Data, Events> | undefined} [reduce] applies a record
+ * @property {((record: { event: string, payload: any, meta: Meta }) => void) | undefined} [onRecord]
+ * @property {object | undefined} [state] of this member in the presence
+ * @property {boolean | undefined} [presence]
+ * @property {boolean | undefined} [echo] default: true
+ */
+
+/**
+ * @template Data
+ * @typedef {object} DocumentSnapshot
+ * @property {import('inkcast-client').Status} status
+ * @property {Data} data
+ * @property {Error | null} error why it could not be opened, or was closed
+ * @property {readonly import('inkcast-client').QueuedSend[]} pending
+ * @property {Document | null} doc null until it is open
+ */
+
+/**
+ * One opened document, for the components of one hook.
+ *
+ * @param {Client | null} client
+ * @param {string} guid
+ * @param {{ current: DocumentOptions<any, any> }} latest
+ */
+export function createDocumentStore (client, guid, latest) {
+  /** @type {DocumentSnapshot<any>} */
+  const before = { status: 'joining', data: latest.current.initial, error: null, pending: [], doc: null }
+
+  return lasting((changed) => {
+    let snapshot = before
+    const leaving = new AbortController()
+    /** @param {Partial<typeof snapshot>} change */
+    const set = (change) => {
+      snapshot = { ...snapshot, ...change }
+      changed()
+    }
+    if (client !== null) open(client, latest, guid, leaving.signal, set, () => snapshot.data)
+    return { snapshot: () => snapshot, end: () => leaving.abort() }
+  }, before)
+}
+
+/**
+ * @param {Client} client
+ * @param {{ current: DocumentOptions<any, any> }} latest
+ * @param {string} guid
+ * @param {AbortSignal} signal
+ * @param {(change: Partial<DocumentSnapshot<any>>) => void} set
+ * @param {() => any} data
+ */
+async function open (client, latest, guid, signal, set, data) {
+  const { load, state, presence, echo = true } = latest.current
+  try {
+    const doc = await client.open(guid, {
+      state,
+      presence,
+      echo,
+      signal,
+      ...(load && {
+        async load (request) {
+          const { data, position } = await /** @type {typeof load} */ (latest.current.load)(request)
+          request.signal.throwIfAborted()
+          set({ data })
+          return position
+        }
+      })
+    })
+    signal.addEventListener('abort', () => doc.close())
+    doc.on('doc:status', (status) => { if (!signal.aborted) set({ status }) })
+    doc.on('doc:pending', (pending) => set({ pending }))
+    doc.on('closed', (error) => set({ error, status: 'closed' }))
+    set({ doc, status: doc.status, pending: doc.pending })
+    for await (const { event, payload, meta } of doc) {
+      if (signal.aborted) return
+      if (meta === undefined) continue
+      const { reduce, onRecord } = latest.current
+      if (reduce !== undefined) set({ data: reduce(data(), { event, payload, meta }) })
+      onRecord?.({ event, payload, meta })
+    }
+  } catch (error) {
+    if (!signal.aborted) set({ error: /** @type {Error} */ (error), status: 'closed' })
+  }
+}

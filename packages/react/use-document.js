@@ -1,0 +1,26 @@
+import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
+import { createDocumentStore } from './document-store.js'
+import { useClient } from './provider.js'
+
+/**
+ * Opens a document while the component is mounted. With `load` and `reduce`, `data` is the document.
+ *
+ * @template {object} [Events=Record<string, any>] payloads by the names of records
+ * @template {object} [Presence=Record<string, any>] state of a member
+ * @template {object} [Signals=Events] data by the names of signals
+ * @template [Data=undefined]
+ * @param {string} guid
+ * @param {import('./document-store.js').DocumentOptions<Data, Events> & { state?: Presence | undefined,
+ *   throwErrors?: boolean | undefined }} [options] throwErrors: an error goes to the nearest error boundary
+ * @returns {Omit<import('./document-store.js').DocumentSnapshot<Data>, 'doc'> & {
+ *   doc: import('inkcast-client').Document<Events, Presence, Signals> | null }}
+ */
+export function useDocument (guid, options = {}) {
+  const client = useClient()
+  const latest = useRef(options)
+  useEffect(() => { latest.current = options })
+  const store = useMemo(() => createDocumentStore(client, guid, latest), [client, guid])
+  const snapshot = useSyncExternalStore(store.subscribe, store.snapshot, store.before)
+  if (options.throwErrors && snapshot.error !== null) throw snapshot.error
+  return snapshot
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import http from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { noBrowser, startBrowser } from '../helpers/browser.js'
+import { startEmbedded } from '../helpers/embedded.js'
+import { waitFor } from '../helpers/wait.js'
+
+const PAGE = fileURLToPath(new URL('react/page.jsx', import.meta.url))
+const VERSIONS = { 18: { react: 'react-18', 'react-dom': 'react-dom-18' }, 19: {} }
+
+describe('inkcast-react in a browser', { skip: noBrowser }, () => {
+  /** @type {Awaited<ReturnType<typeof startEmbedded>>} */
+  let gateway
+  /** @type {Awaited<ReturnType<typeof startBrowser>>} */
+  let browser
+  let url = ''
+  /** @type {Record<string, string>} bundles by the version of React */
+  const bundles = {}
+  /** @type {(() => unknown)[]} */
+  const stops = []
+  const suite = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
+  after(async () => { for (const stop of stops) await stop() })
+
+  before(async () => {
+    gateway = await startEmbedded(suite, { ALLOWED_ORIGINS: '*' })
+    browser = await startBrowser(suite)
+    for (const [version, alias] of Object.entries(VERSIONS)) {
+      const { outputFiles: [file] } = await build({
+        entryPoints: [PAGE],
+        bundle: true,
+        write: false,
+        jsx: 'automatic',
+        alias,
+        define: { 'process.env.NODE_ENV': '"development"' },
+        logLevel: 'silent',
+        format: 'esm'
+      })
+      bundles[version] = file.text
+    }
+    const server = http.createServer((req, res) => {
+      const bundle = bundles[/^\/(\d+)\.js$/.exec(req.url ?? '')?.[1] ?? '']
+      const version = new URL(req.url ?? '', 'http://x').searchParams.get('react')
+      res.setHeader('content-type', bundle ? 'text/javascript' : 'text/html')
+      res.end(bundle ?? '<!doctype html><html lang="en"><title>react</title><link rel="icon" href="data:,">' +
+      `<div id="root"></div><script type="module" src="/${version}.js"></script></html>`)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    suite.after(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    url = `http://127.0.0.1:${/** @type {import('net').AddressInfo} */ (server.address()).port}`
+  })
+
+  for (const version of Object.keys(VERSIONS)) {
+    for (const strict of [false, true]) {
+      describe(`React ${version}${strict ? ', in StrictMode' : ''}`, () => {
+        /** @param {import('node:test').TestContext} t @param {string} guid @param {Record<string, string>} [more] */
+        async function open (t, guid, more = {}) {
+          const page = await browser.newPage()
+          /** @type {string[]} */
+          const wrong = []
+          page.on('pageerror', (error) => wrong.push(String(error)))
+          page.on('console', (message) => { if (message.type() === 'error') wrong.push(message.text()) })
+          t.after(async () => {
+            await page.close()
+            assert.deepEqual(wrong, [])
+          })
+          await page.goto(`${url}/?${new URLSearchParams({
+            react: version, gateway: gateway.url, guid, name: 'ada', ...(strict && { strict: '' }), ...more
+          })}`)
+          /** @param {string} id @param {string} expected */
+          const shows = (id, expected) => waitFor(
+            async () => await page.locator(`#${id}`).textContent() === expected,
+            { timeout: 20_000, message: async () => `${id}: ${await page.locator(`#${id}`).textContent()}` }
+          )
+          const run = (/** @type {string} */ code) => page.evaluate(code)
+          const items = () => page.locator('li').allTextContents()
+          assert.ok((await page.locator('#version').textContent())?.startsWith(version))
+          return { shows, run, items }
+        }
+        const fresh = () => `doc-${randomBytes(6).toString('hex')}`
+        const publish = (/** @type {string} */ guid, /** @type {string} */ value) =>
+          gateway.post(`/v1/documents/${guid}/broadcast`, value)
+
+        test('a document is joined once, and each record is shown once', async (t) => {
+          const guid = fresh()
+          const { shows, run, items } = await open(t, guid)
+          await shows('status', 'live')
+          for (const value of ['a', 'b', 'c']) await publish(guid, value)
+          await waitFor(async () => (await items()).length === 3)
+          assert.deepEqual(await items(), ['a', 'b', 'c'])
+          assert.deepEqual(await run('log'), ['connected', `joined ${guid}`])
+        })
+
+        test('a document is loaded once, and continues over a lost connection', async (t) => {
+          const guid = fresh()
+          await publish(guid, 'before')
+          const { shows, run, items } = await open(t, guid, { load: '' })
+          await shows('status', 'live')
+          await run('client.drop(300)')
+          await shows('state', 'reconnecting')
+          await publish(guid, 'meanwhile')
+          await waitFor(async () => (await items()).length === 2)
+          assert.deepEqual(await items(), ['loaded at 1', 'meanwhile'])
+          assert.equal(await run('loads'), 1)
+        })
+
+        test('another guid closes the document, and so does unmounting', async (t) => {
+          const [first, second] = [fresh(), fresh()]
+          const { shows, run, items } = await open(t, first)
+          await shows('status', 'live')
+          await publish(first, 'one')
+          await waitFor(async () => (await items()).length === 1)
+          await run(`setGuid('${second}')`)
+          await waitFor(async () => (await items()).length === 0)
+          await publish(second, 'two')
+          await waitFor(async () => (await items()).join() === 'two')
+          const members = async (/** @type {string} */ guid) =>
+            (await (await fetch(`${gateway.apiUrl}/v1/documents/${guid}/presence`)).json()).count
+          await waitFor(async () => await members(first) === 0)
+          await run('setGuid(null)')
+          await waitFor(async () => await members(second) === 0)
+        })
+
+        test('a refused document is an error', async (t) => {
+          const { shows } = await open(t, 'line\nfeed')
+          await shows('error', 'bad_request')
+          await shows('status', 'closed')
+        })
+
+        test('members and signals of others are shown', async (t) => {
+          const guid = fresh()
+          const [one, two] = [await open(t, guid), await open(t, guid, { name: 'bob' })]
+          await one.shows('members', 'ada,bob 2')
+          await two.shows('members', 'ada,bob 2')
+          assert.equal(await one.run('signal({ x: 1 })'), true)
+          await two.shows('cursor', '{"x":1}')
+        })
+      })
+    }
+  }
+})

@@ -1,0 +1,57 @@
+import { StrictMode, useState, version } from 'react'
+import { createRoot } from 'react-dom/client'
+import { connect } from 'inkcast-client'
+import { InkcastProvider, useConnection, useDocument, usePresence, useSignal } from 'inkcast-react'
+
+const query = new URLSearchParams(location.search)
+const gateway = query.get('gateway')
+window.log = []
+const client = connect(gateway, { id: query.get('name'), log: ({ what, guid }) => window.log.push(`${what} ${guid ?? ''}`.trim()) })
+window.client = client
+window.loads = 0
+window.renders = 0
+
+async function load ({ position }) {
+  window.loads++
+  return { data: [`loaded at ${position.offset}`], position }
+}
+
+function Doc ({ guid }) {
+  window.renders++
+  const { data, doc, status, error, pending } = useDocument(guid, {
+    initial: [],
+    load: query.has('load') ? load : undefined,
+    reduce: (items, { event, payload }) => event === 'message' ? [...items, payload] : items,
+    state: { name: query.get('name') }
+  })
+  const { members, count } = usePresence(doc)
+  const [cursor, setCursor] = useState('')
+  const signal = useSignal(doc, 'cursor', (data) => setCursor(JSON.stringify(data)))
+  window.signal = signal
+  return (
+    <section>
+      <output id='status'>{status}</output>
+      <output id='error'>{error?.code}</output>
+      <output id='pending'>{pending.length}</output>
+      <output id='members'>{members.map(({ state }) => state.name).sort().join()} {count}</output>
+      <output id='cursor'>{cursor}</output>
+      <ul>{data.map((item, i) => <li key={i}>{item}</li>)}</ul>
+    </section>
+  )
+}
+
+function App () {
+  const { state } = useConnection()
+  const [guid, setGuid] = useState(query.get('guid'))
+  window.setGuid = setGuid
+  return (
+    <main>
+      <output id='version'>{version}</output>
+      <output id='state'>{state}</output>
+      {guid !== null && <Doc guid={guid} />}
+    </main>
+  )
+}
+
+const app = <InkcastProvider client={client}><App /></InkcastProvider>
+createRoot(document.getElementById('root')).render(query.has('strict') ? <StrictMode>{app}</StrictMode> : app)
