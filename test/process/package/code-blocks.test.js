@@ -365,7 +365,7 @@ describe('commands', () => {
 
 describe('other blocks', () => {
   test('have a known language', () => {
-    const KNOWN = ['js', 'ts', 'sh', 'json', 'env', 'ini', 'mermaid', 'text']
+    const KNOWN = ['js', 'jsx', 'ts', 'sh', 'json', 'env', 'ini', 'mermaid', 'text']
     assert.deepEqual(
       blocks
         .filter(({ language }) => !KNOWN.includes(language))

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { transform } from 'esbuild'
 import { codeBlocks } from '../../helpers/code-blocks.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -21,4 +22,10 @@ test('TypeScript of the pages compiles', (t) => {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
   const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' })
   assert.equal(status, 0, stdout)
+})
+
+test('JSX of the pages is well formed', async () => {
+  const blocks = codeBlocks().filter(({ language }) => language === 'jsx')
+  assert.ok(blocks.length > 0)
+  for (const { code } of blocks) await transform(code, { loader: 'jsx' })
 })
