@@ -107,9 +107,9 @@ describe('the Yjs service of the examples', () => {
 
     const again = new Y.Doc()
     Y.applyUpdate(again, stored)
-    const second = await open('session', again)
     const { position } = await history('session')
-    await service.text('session')
+    const second = await open('session', again)
+    await waitFor(() => !second.provider.unsent, TIMEOUT)
     assert.equal((await history('session')).position.offset, position.offset, 'there is nothing to send')
     second.provider.destroy()
 
