@@ -81,7 +81,13 @@ export async function bundlePages (outdir) {
   await build({ ...client, format: 'iife', globalName: 'inkcast', outfile: join(outdir, 'inkcast-client.global.min.js') })
   const devtools = `${ROOT}client/devtools/index.js`
   if (existsSync(devtools)) {
-    await build({ ...common, entryPoints: [devtools], outfile: join(outdir, 'inkcast-devtools.min.js') })
+    // all its sources are in the package
+    await build({
+      ...common,
+      sourcesContent: false,
+      entryPoints: [devtools],
+      outfile: join(outdir, 'inkcast-devtools.min.js')
+    })
   }
 }
 
