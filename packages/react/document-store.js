@@ -54,10 +54,11 @@ import { lasting } from './lasting.js'
  * @param {Client | null} client
  * @param {string} guid
  * @param {{ current: DocumentOptions<any, any> }} latest
+ * @param {any} initial of the render that names the guid: `latest` still has the options of the one before
  */
-export function createDocumentStore (client, guid, latest) {
+export function createDocumentStore (client, guid, latest, initial) {
   /** @type {DocumentSnapshot<any>} */
-  const before = { status: 'joining', data: latest.current.initial, error: null, pending: [], doc: null }
+  const before = { status: 'joining', data: initial, error: null, pending: [], doc: null }
 
   return lasting((changed) => {
     let snapshot = before

@@ -19,7 +19,7 @@ export function useDocument (guid, options = {}) {
   const client = useClient()
   const latest = useRef(options)
   useEffect(() => { latest.current = options })
-  const store = useMemo(() => createDocumentStore(client, guid, latest), [client, guid])
+  const store = useMemo(() => createDocumentStore(client, guid, latest, options.initial), [client, guid])
   const snapshot = useSyncExternalStore(store.subscribe, store.snapshot, store.before)
   if (options.throwErrors && snapshot.error !== null) throw snapshot.error
   return snapshot

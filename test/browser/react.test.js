@@ -143,6 +143,18 @@ describe('inkcast-react in a browser', { skip: noBrowser }, () => {
           await waitFor(async () => await members(second) === 0)
         })
 
+        testIf('another guid begins with its own initial data', async (t) => {
+          const [first, second] = [fresh(), fresh()]
+          const { run, items, shows } = await open(t, first, { initial: '' })
+          await shows('status', 'live')
+          assert.deepEqual(await items(), [`initial of ${first}`])
+          await run(`setGuid('${second}')`)
+          await shows('status', 'live')
+          await publish(second, 'one')
+          await waitFor(async () => (await items()).length === 2)
+          assert.deepEqual(await items(), [`initial of ${second}`, 'one'])
+        })
+
         testIf('a refused document is an error', async (t) => {
           const { shows } = await open(t, 'line\nfeed')
           await shows('error', 'bad_request')

@@ -19,7 +19,7 @@ async function load ({ position }) {
 function Doc ({ guid }) {
   window.renders++
   const { data, doc, status, error, pending } = useDocument(guid, {
-    initial: [],
+    initial: query.has('initial') ? [`initial of ${guid}`] : [],
     load: query.has('load') ? load : undefined,
     reduce: (items, { event, payload }) => event === 'message' ? [...items, payload] : items,
     state: { name: query.get('name') }
