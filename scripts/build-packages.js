@@ -137,6 +137,20 @@ function declare (folder, outDir) {
   }
 }
 
+/**
+ * @param {string} types folder
+ * @throws {Error} if a type is that of a file outside the package, as tsc writes it for types without an annotation
+ */
+function checkDeclarations (types) {
+  for (const name of readdirSync(types, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.d.ts')) continue
+    for (const [, path] of readFileSync(join(types, name), 'utf8').matchAll(/['"](\.\.?\/[^'"\n]+\.js)['"]/g)) {
+      if (relative(types, join(types, name, '..', path)).startsWith('..'))
+        throw new Error(`${join(types, name)} imports ${path}: write the type in the source, by its package's name`)
+    }
+  }
+}
+
 /** Imports of packages whose types are only those of ES modules, although they can be required. */
 const ONLY_ESM_TYPES = /^import (.+) from '(yjs|y-protocols\/[\w-]+)';$/gm
 
@@ -159,6 +173,7 @@ export async function buildPackage (folder) {
   const dist = join(ROOT, folder, 'dist')
   rmSync(dist, { recursive: true, force: true })
   declare(folder, join(dist, 'types'))
+  checkDeclarations(join(dist, 'types'))
   await buildCommonJs(folder, join(dist, 'cjs'))
   declareCommonJs(join(dist, 'types'), join(dist, 'cjs'))
   if (folder !== 'client') return

@@ -15,6 +15,7 @@ const ClientContext = createContext(/** @type {Client | null | undefined} */ (un
  * @param {string} [props.url] of the gateway
  * @param {import('inkcast-client').ClientOptions} [props.options] of connect; those of the first render count
  * @param {import('react').ReactNode} [props.children]
+ * @returns {import('react').ReactElement}
  */
 export function InkcastProvider ({ client, url, options, children }) {
   const own = useMemo(() => lasting(() => {

@@ -166,7 +166,7 @@ describe('inkcast-client', () => {
 describe('the three packages', () => {
   const PROGRAMS = {
     client: CLIENT_PROGRAM,
-    react: readFileSync(new URL('./programs/react.ts', import.meta.url), 'utf8'),
+    react: readFileSync(`${ROOT}test/types/react.ts`, 'utf8'),
     yjs: readFileSync(`${ROOT}test/types/yjs.ts`, 'utf8')
   }
   /** @type {Installed | undefined} */

@@ -1,3 +1,0 @@
-import * as hooks from 'inkcast-react'
-
-export const names = Object.keys(hooks)
