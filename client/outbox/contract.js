@@ -44,7 +44,8 @@
  * @callback Lock
  * @param {string} name
  * @param {AbortSignal} signal ends the wait, or gives the name back
- * @returns {Promise<void>} resolves when this page has it; rejects with the reason of the signal
+ * @param {boolean} [wait] whether to wait for a name that another page has; default true
+ * @returns {Promise<boolean>} whether this page has it now; rejects with the reason of the signal
  */
 
 export {}

@@ -4,8 +4,8 @@ import { randomId } from '../random-id.js'
 
 /**
  * The queued edits of one user in one document: first those that other pages left behind (a reload, a crash), queue by
- * queue, then this page's own. Each queue keeps its id and numbers, by which the gateway recognizes what it has
- * accepted.
+ * queue in the order in which the pages were opened, then this page's own. Each queue keeps its id and numbers, by
+ * which the gateway recognizes what it has accepted.
  *
  * @typedef {import('./contract.js').Stored} Stored
  * @typedef {import('./contract.js').Store} Store
@@ -14,6 +14,7 @@ import { randomId } from '../random-id.js'
  *
  * @typedef {object} Edit
  * @property {Stored} stored
+ * @property {import('../types.js').QueuedSend} shown
  * @property {boolean} ready whether it is in the store
  * @property {boolean} sent over this connection, and not answered yet
  * @property {(answer: { traceId?: string }) => void} resolve
@@ -26,6 +27,8 @@ import { randomId } from '../random-id.js'
 const MAX_WAITING = 10_000
 /** Edits that are sent without waiting for the answer to the first of them. */
 const IN_FLIGHT = 16
+/** Time between two looks for edits of pages that have ended, while there is a connection, ms. */
+const LOOK = 30_000
 
 /** A Queue (contract.js). */
 export class DocumentQueue {
@@ -37,12 +40,12 @@ export class DocumentQueue {
   #onPending
   #onDropped
   /** @type {Lane} */
-  #own = { id: randomId(), edits: [] }
+  #own = { id: '', edits: [] }
   #nextSeq = 1
   /** In sending order; the last one is `#own`. @type {Lane[]} */
   #lanes = [this.#own]
   /** Ids of queues that this page has, or waits for. @type {Set<string>} */
-  #known = new Set([this.#own.id])
+  #known = new Set()
   /** Ids of queues of other pages that this page has taken over. @type {Set<string>} */
   #taken = new Set()
   #up = false
@@ -51,6 +54,8 @@ export class DocumentQueue {
   #failures = 0
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #pause
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  #looking
   #closing = new AbortController()
 
   /**
@@ -68,6 +73,10 @@ export class DocumentQueue {
 
   /** Takes the name of this page's queue, and the edits that others left behind. */
   async start () {
+    // a count instead of the time of day, which can be set back
+    const newest = Math.max(0, ...[...(await this.#store.load(this.#key)).keys()].map((id) => Number.parseInt(id) || 0))
+    this.#own.id = `${newest + 1}-${randomId()}`
+    this.#known.add(this.#own.id)
     await this.#lock(this.#nameOf(this.#own.id), this.#closing.signal)
     await this.#takeOver()
   }
@@ -80,9 +89,18 @@ export class DocumentQueue {
     if (this.#closing.signal.aborted) throw closedError()
     if (this.#own.edits.length >= MAX_WAITING)
       throw new ClientError({ code: 'too_many_waiting', message: 'too many edits are queued', retryable: true })
-    const stored = { seq: this.#nextSeq++, ...argument }
+    let stored
+    try {
+      // what the caller changes later must not be sent instead of what is stored
+      stored = { seq: this.#nextSeq, ...structuredClone(argument) }
+    } catch (error) {
+      throw notStored(error)
+    }
+    this.#nextSeq++
     /** @type {Edit} */
-    const edit = { stored, ready: false, sent: false, resolve: () => {}, reject: () => {} }
+    const edit = {
+      stored, shown: shown(this.#own.id, stored), ready: false, sent: false, resolve: () => {}, reject: () => {}
+    }
     /** @type {Promise<{ traceId?: string }>} */
     const accepted = new Promise((resolve, reject) => Object.assign(edit, { resolve, reject }))
     // the caller gets it when the edit is stored
@@ -92,7 +110,7 @@ export class DocumentQueue {
       await this.#store.add(this.#key, this.#own.id, stored)
     } catch (error) {
       this.#drop(this.#own, edit)
-      throw new ClientError({ code: 'storage_failed', message: 'the edit cannot be stored' }, { cause: error })
+      throw notStored(error)
     }
     edit.ready = true
     this.#changed()
@@ -104,12 +122,18 @@ export class DocumentQueue {
     this.#up = true
     this.#failures = 0
     this.#again()
-    this.#takeOver().catch((error) => this.#log('outbox failed', String(error)))
+    this.#look()
+    clearInterval(this.#looking)
+    /** @type {any} */
+    const looking = setInterval(() => this.#look(), LOOK)
+    looking.unref?.() // in Node it does not keep the process running
+    this.#looking = looking
   }
 
   lost () {
     this.#up = false
     clearTimeout(this.#pause)
+    clearInterval(this.#looking)
     this.#attempt++
   }
 
@@ -120,28 +144,49 @@ export class DocumentQueue {
       for (const { reject } of edits) reject(closedError('the document'))
   }
 
+  #look () {
+    this.#takeOver().catch((error) => {
+      if (!this.#closing.signal.aborted) this.#log('outbox failed', String(error))
+    })
+  }
+
+  /** Resolves when this page has all queues whose pages have ended; the others follow when theirs end. */
   async #takeOver () {
-    for (const id of (await this.#store.load(this.#key)).keys()) {
+    for (const id of [...(await this.#store.load(this.#key)).keys()].sort(byAge)) {
       // a queue that was emptied may have got an edit from the last moment of its page
       if (this.#known.has(id) && (!this.#taken.has(id) || this.#lanes.some((lane) => lane.id === id))) continue
       this.#known.add(id)
-      this.#adopt(id).catch((error) => {
-        this.#known.delete(id)
-        if (!this.#closing.signal.aborted) this.#log('outbox failed', String(error))
-      })
+      try {
+        if (this.#taken.has(id) || await this.#lock(this.#nameOf(id), this.#closing.signal, false)) {
+          await this.#adopt(id)
+        } else {
+          this.#lock(this.#nameOf(id), this.#closing.signal).then(() => this.#adopt(id)).catch((error) => {
+            this.#forget(id, error)
+          })
+        }
+      } catch (error) {
+        this.#forget(id, error)
+      }
     }
   }
 
-  /** Waits until the page that has the queue ends, and takes what it left behind. @param {string} id */
+  /** The next look tries it again. @param {string} id @param {unknown} error */
+  #forget (id, error) {
+    if (!this.#taken.has(id)) this.#known.delete(id)
+    if (!this.#closing.signal.aborted) this.#log('outbox failed', String(error))
+  }
+
+  /** Takes what a page that has ended left behind. @param {string} id of its queue, whose name this page has */
   async #adopt (id) {
-    if (!this.#taken.has(id)) await this.#lock(this.#nameOf(id), this.#closing.signal)
     this.#taken.add(id)
     const left = (await this.#store.load(this.#key)).get(id) ?? []
     this.#closing.signal.throwIfAborted()
     if (left.length === 0 || this.#lanes.some((lane) => lane.id === id)) return
     this.#log('edits taken over', left.length)
-    const edits = left.map((stored) => ({ stored, ready: true, sent: false, resolve: () => {}, reject: () => {} }))
-    this.#lanes.splice(-1, 0, { id, edits })
+    const edits = left.map((stored) =>
+      ({ stored, shown: shown(id, stored), ready: true, sent: false, resolve: () => {}, reject: () => {} }))
+    const others = [...this.#lanes.slice(0, -1), { id, edits }].sort((a, b) => byAge(a.id, b.id))
+    this.#lanes = [...others, this.#own]
     this.#changed()
     this.#sendMore()
   }
@@ -181,7 +226,7 @@ export class DocumentQueue {
         this.#log('queued edit refused', refusal.code)
         await this.#settle(lane, edit)
         edit.reject(refusal)
-        this.#onDropped(shown(lane, edit), refusal)
+        this.#onDropped(edit.shown, refusal)
       } else if (attempt === this.#attempt && this.#up) {
         this.#attempt++
         this.#log('queued edit waits', refusal.code)
@@ -210,17 +255,22 @@ export class DocumentQueue {
   }
 
   #changed () {
-    this.#onPending(
-      this.#lanes.flatMap((lane) => lane.edits.filter(({ ready }) => ready).map((edit) => shown(lane, edit)))
-    )
+    this.#onPending(this.#lanes.flatMap(({ edits }) => edits.filter(({ ready }) => ready).map(({ shown }) => shown)))
   }
 
   /** @param {string} id of a queue */
   #nameOf (id) { return `inkcast ${this.#key} ${id}` }
 }
 
-/** @param {Lane} lane @param {Edit} edit @returns {import('../types.js').QueuedSend} */
-const shown = ({ id }, { stored: { seq, event = 'message', data } }) => ({ id: `${id}:${seq}`, event, data })
+/** @param {string} id of the queue @param {Stored} stored @returns {import('../types.js').QueuedSend} */
+const shown = (id, { seq, event = 'message', data }) => ({ id: `${id}:${seq}`, event, data })
 
-/** Errors of a connection or document that is going: the edit is not refused. */
-const GONE = /^(not_joined|disconnected|closed)$/
+/** @param {string} one @param {string} other ids of queues: a number, and random characters */
+const byAge = (one, other) => Number.parseInt(one) - Number.parseInt(other) || (one < other ? -1 : 1)
+
+/** @param {unknown} cause */
+const notStored = (cause) =>
+  new ClientError({ code: 'storage_failed', message: 'the edit cannot be stored' }, { cause })
+
+/** Errors of a connection, document or token that is going: the edit itself is not refused. */
+const GONE = /^(not_joined|disconnected|closed|unauthorized|token_expired|kicked)$/

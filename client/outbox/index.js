@@ -17,15 +17,13 @@ const lockHere = processLock()
  * @returns {import('./contract.js').Outbox}
  */
 export function createOutbox ({ url, user, store, lock, log }) {
-  const outlives = /** @type {any} */ (globalThis).indexedDB !== undefined && hasWebLocks()
-  const kept = store ?? (outlives ? indexedDbStore() : memoryStore())
-  if (store === undefined && !outlives) log('queued edits are lost with the page: it has no IndexedDB, or no TLS')
+  const kept = store === undefined ? browserStore(log) : Promise.resolve(store)
   return {
     async open (guid, events) {
       const queue = new DocumentQueue({
         // the edits of one user are never sent as another
         key: JSON.stringify([url, user, guid]),
-        store: kept,
+        store: await kept,
         lock: lock ?? (hasWebLocks() ? webLock : lockHere),
         log: (what, detail) => log(what, guid, detail),
         ...events
@@ -33,5 +31,19 @@ export function createOutbox ({ url, user, store, lock, log }) {
       await queue.start()
       return queue
     }
+  }
+}
+
+/** @param {import('../log.js').Log} log @returns {Promise<import('./contract.js').Store>} */
+async function browserStore (log) {
+  try {
+    if (!hasWebLocks()) throw new Error('no Web Locks: the page has no TLS, or it is not a page')
+    const store = indexedDbStore()
+    // some browsers have IndexedDB in private windows, and refuse to open it
+    await store.load('')
+    return store
+  } catch (error) {
+    log('queued edits are lost with the page', undefined, String(error))
+    return memoryStore()
   }
 }

@@ -42,9 +42,14 @@ export function indexedDbStore (name = 'inkcast-outbox') {
    * @returns {Promise<T>} its result, when the transaction is complete
    */
   async function transact (mode, work) {
-    const db = await open()
+    const begin = async () => (await open()).transaction(EDITS, mode)
+    const transaction = await begin().catch((error) => {
+      if (error?.name !== 'InvalidStateError') throw error
+      // the browser has closed the database: a page that was frozen, or site data that were deleted
+      database = undefined
+      return begin()
+    })
     return new Promise((resolve, reject) => {
-      const transaction = db.transaction(EDITS, mode)
       const request = work(transaction.objectStore(EDITS))
       transaction.oncomplete = () => resolve(request.result)
       transaction.onabort = () => reject(transaction.error ?? request.error)

@@ -7,10 +7,13 @@ const browser = globalThis
 export const hasWebLocks = () => browser.navigator?.locks !== undefined
 
 /** @type {Lock} */
-export const webLock = (name, signal) => new Promise((resolve, reject) => {
-  browser.navigator.locks.request(name, { signal }, () => new Promise((release) => {
-    resolve()
-    if (signal.aborted) release(undefined)
+export const webLock = (name, signal, wait = true) => new Promise((resolve, reject) => {
+  signal.throwIfAborted()
+  // Web Locks do not take both options
+  const options = wait ? { signal } : { ifAvailable: true }
+  browser.navigator.locks.request(name, options, (/** @type {object | null} */ lock) => new Promise((release) => {
+    resolve(lock !== null)
+    if (lock === null || signal.aborted) release(undefined)
     else signal.addEventListener('abort', release)
   })).catch(reject)
 })
@@ -22,8 +25,9 @@ export const webLock = (name, signal) => new Promise((resolve, reject) => {
 export function processLock () {
   /** The last one that has a name, or waits for it. @type {Map<string, Promise<void>>} */
   const holders = new Map()
-  return async (name, signal) => {
+  return async (name, signal, wait = true) => {
     const before = holders.get(name)
+    if (before !== undefined && !wait) return false
     const released = new Promise((/** @type {(value?: any) => void} */ resolve) => {
       if (signal.aborted) resolve()
       else signal.addEventListener('abort', resolve)
@@ -33,5 +37,6 @@ export function processLock () {
     mine.then(() => { if (holders.get(name) === mine) holders.delete(name) })
     await before
     signal.throwIfAborted()
+    return true
   }
 }

@@ -34,13 +34,19 @@ class Gateway {
     })
   }
 
-  /** Carries out some of the requests, in the order of each connection. @param {number} count */
-  work (count) {
+  /**
+   * Carries out some of the requests, in the order of each connection.
+   * @param {number} count
+   * @param {string} [failure] code of the refusal of all of them
+   */
+  work (count, failure) {
     for (const { connection, queue, data, answer, refuse } of this.#waiting.splice(0, count)) {
       if (!connection.open) continue
       const failed = connection.failed.get(queue.id)
       const error = (/** @type {any} */ code, retryable = true) => refuse(new ClientError({ code, retryable }))
-      if (failed !== undefined && queue.seq > failed) {
+      if (failure !== undefined) {
+        error(failure, false)
+      } else if (failed !== undefined && queue.seq > failed) {
         error('out_of_order')
       } else if (!this.available) {
         connection.failed.set(queue.id, queue.seq)
@@ -91,7 +97,10 @@ function openPage ({ store, lock }, gateway, slow = () => 0) {
   started.catch(() => {})
   return Object.assign(page, {
     started,
-    add: (/** @type {object} */ data) => queue.add({ data }),
+    add: async (/** @type {object} */ data) => {
+      await started
+      return queue.add({ data })
+    },
     connect () {
       const connection = { open: true, deaf: false, failed: new Map() }
       page.connection = Object.assign(connection, { send: gateway.send(connection) })
@@ -168,6 +177,73 @@ describe('queued edits', () => {
     assert.equal((await browser.store.load('k')).size, 0)
   })
 
+  test('of several pages that have ended are sent in the order in which the pages were opened', async () => {
+    const [gateway, browser] = [new Gateway(), browserWith()]
+    const { load } = browser.store
+    browser.store.load = async (key) => new Map([...await load(key)].reverse())
+    for (let n = 1; n <= 12; n++) {
+      const page = openPage(browser, gateway)
+      await page.started
+      page.add({ n }).catch(() => {})
+      await settle()
+      page.end()
+    }
+    const last = openPage(browser, gateway)
+    await last.started
+    last.connect()
+    last.add({ n: 13 })
+    for (let i = 0; i < 20; i++) {
+      gateway.work(9)
+      await settle()
+    }
+    assert.deepEqual(gateway.accepted.map(({ n }) => n), Array.from({ length: 13 }, (_, i) => i + 1))
+  })
+
+  test('of a page that ends while another one is connected are sent by that one', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    const [gateway, browser] = [new Gateway(), browserWith()]
+    const [one, two] = [openPage(browser, gateway), openPage(browser, gateway)]
+    await Promise.all([one.started, two.started])
+    two.connect()
+    one.add({ n: 1 }).catch(() => {})
+    await settle()
+    one.end()
+    t.mock.timers.tick(30_000)
+    await settle()
+    gateway.work(9)
+    await settle()
+    assert.deepEqual(gateway.accepted.map(({ n }) => n), [1])
+  })
+
+  test('are sent as they were when they were queued', async () => {
+    const gateway = new Gateway()
+    const page = openPage(browserWith(), gateway)
+    await page.started
+    const data = { n: 1 }
+    page.add(data)
+    await settle()
+    data.n = 2
+    page.connect()
+    gateway.work(1)
+    assert.deepEqual(gateway.accepted, [{ n: 1 }])
+  })
+
+  test('are not dropped because a token has expired', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const gateway = new Gateway()
+    const page = openPage(browserWith(), gateway)
+    await page.started
+    const accepted = page.add({ n: 1 })
+    await settle()
+    page.connect()
+    gateway.work(1, 'token_expired')
+    await settle()
+    assert.equal(page.pending.length, 1)
+    t.mock.timers.tick(1000)
+    gateway.work(1)
+    await accepted
+  })
+
   test('of a page that lives are left to it', async () => {
     const [gateway, browser] = [new Gateway(), browserWith()]
     const [one, two] = [openPage(browser, gateway), openPage(browser, gateway)]
@@ -212,7 +288,7 @@ describe('queued edits', () => {
   })
 
   test(`arrive once and in order, in ${SCHEDULES} random schedules of cuts, crashes, tabs and outages`, async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
+    t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
     const first = Number(process.env.SEED ?? 1)
     for (let seed = first; seed < first + (process.env.SEED ? 1 : SCHEDULES); seed++) await runSchedule(t, seed)
   })
