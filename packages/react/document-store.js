@@ -33,6 +33,8 @@ import { lasting } from './lasting.js'
  * @property {LoadData<Data> | undefined} [load]
  * @property {Reduce<Data, Events> | undefined} [reduce] applies a record
  * @property {((record: { event: string, payload: any, meta: Meta }) => void) | undefined} [onRecord]
+ * @property {((resync: import('inkcast-client').Resync) => void) | undefined} [onResync] records are missing, and there
+ *   is no `load` that would load the document again; without it that is an error
  * @property {object | undefined} [state] of this member in the presence
  * @property {boolean | undefined} [presence]
  * @property {boolean | undefined} [echo] default: true
@@ -63,10 +65,16 @@ export function createDocumentStore (client, guid, latest, initial) {
   return lasting((changed) => {
     let snapshot = before
     const leaving = new AbortController()
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer
     /** @param {Partial<typeof snapshot>} change */
     const set = (change) => {
       snapshot = { ...snapshot, ...change }
-      changed()
+      // a backlog of records is one render
+      timer ??= setTimeout(() => {
+        timer = undefined
+        changed()
+      })
     }
     if (client !== null) open(client, latest, guid, leaving.signal, set, () => snapshot.data)
     return { snapshot: () => snapshot, end: () => leaving.abort() }
@@ -83,14 +91,17 @@ export function createDocumentStore (client, guid, latest, initial) {
  */
 async function open (client, latest, guid, signal, set, data) {
   const { load, state, presence, echo = true } = latest.current
+  /** @type {Document | undefined} */
+  let doc
   try {
-    const doc = await client.open(guid, {
+    doc = await client.open(guid, {
       state,
       presence,
       echo,
       signal,
       ...(load && {
         async load (request) {
+          set({ status: 'loading' })
           const { data, position } = await /** @type {typeof load} */ (latest.current.load)(request)
           request.signal.throwIfAborted()
           set({ data })
@@ -98,19 +109,43 @@ async function open (client, latest, guid, signal, set, data) {
         }
       })
     })
-    signal.addEventListener('abort', () => doc.close())
+    const opened = doc
+    signal.addEventListener('abort', () => opened.close())
     doc.on('doc:status', (status) => { if (!signal.aborted) set({ status }) })
     doc.on('doc:pending', (pending) => set({ pending }))
     doc.on('closed', (error) => set({ error, status: 'closed' }))
     set({ doc, status: doc.status, pending: doc.pending })
     for await (const { event, payload, meta } of doc) {
       if (signal.aborted) return
-      if (meta === undefined) continue
-      const { reduce, onRecord } = latest.current
+      const { reduce, onRecord, onResync } = latest.current
+      if (meta === undefined) {
+        if (onResync !== undefined) onResync(payload)
+        else if (reduce !== undefined) throw new Error('records are missing: useDocument needs `load` or `onResync`')
+        continue
+      }
       if (reduce !== undefined) set({ data: reduce(data(), { event, payload, meta }) })
       onRecord?.({ event, payload, meta })
     }
   } catch (error) {
-    if (!signal.aborted) set({ error: /** @type {Error} */ (error), status: 'closed' })
+    if (signal.aborted) return
+    doc?.close()
+    set({ error: /** @type {Error} */ (error), status: 'closed' })
+    if (doc === undefined && client.state === 'refused') openLater(client, latest, guid, signal, set, data)
   }
+}
+
+/**
+ * Opens the document when a client that was refused is connected again, for instance with another token.
+ * @param {Parameters<typeof open>} args
+ */
+function openLater (...args) {
+  const [client, , , signal, set] = args
+  const stop = client.on('state', (state) => {
+    if (state !== 'connected') return
+    stop()
+    if (signal.aborted) return
+    set({ error: null, status: 'joining' })
+    open(...args)
+  })
+  signal.addEventListener('abort', stop)
 }

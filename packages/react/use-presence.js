@@ -32,7 +32,10 @@ export function usePresence (doc) {
         return doc?.on('presence', update) ?? (() => {})
       },
       snapshot: () => present,
-      setState: async (/** @type {Presence} */ state) => { await doc?.setState(state) }
+      async setState (/** @type {Presence} */ state) {
+        if (doc === null) throw new Error('the document is not open yet')
+        await doc.setState(state)
+      }
     }
   }, [doc])
   const present = useSyncExternalStore(store.subscribe, store.snapshot, () => NOBODY)

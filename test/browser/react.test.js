@@ -155,6 +155,27 @@ describe('inkcast-react in a browser', { skip: noBrowser }, () => {
           assert.deepEqual(await items(), [`initial of ${second}`, 'one'])
         })
 
+        testIf('a reducer that throws is an error, and the document is left', async (t) => {
+          const guid = fresh()
+          const { shows, run } = await open(t, guid, { throwing: '' })
+          await shows('status', 'live')
+          await publish(guid, 'x')
+          await shows('status', 'closed')
+          await waitFor(async () => await run('[...client._memberships.keys()].length') === 0)
+        })
+
+        testIf('a backlog of records is few renders', async (t) => {
+          const guid = fresh()
+          const { shows, run, items } = await open(t, guid)
+          await shows('status', 'live')
+          await run('client.drop(500)')
+          for (let i = 0; i < 100; i++) await publish(guid, `${i}`)
+          const before = Number(await run('renders'))
+          await waitFor(async () => (await items()).length === 100)
+          const renders = Number(await run('renders')) - before
+          assert.ok(renders <= 40, `${renders} renders`)
+        })
+
         testIf('a refused document is an error', async (t) => {
           const { shows } = await open(t, 'line\nfeed')
           await shows('error', 'bad_request')

@@ -21,7 +21,10 @@ function Doc ({ guid }) {
   const { data, doc, status, error, pending } = useDocument(guid, {
     initial: query.has('initial') ? [`initial of ${guid}`] : [],
     load: query.has('load') ? load : undefined,
-    reduce: (items, { event, payload }) => event === 'message' ? [...items, payload] : items,
+    reduce (items, { event, payload }) {
+      if (query.has('throwing')) throw new Error('of the page')
+      return event === 'message' ? [...items, payload] : items
+    },
     state: { name: query.get('name') }
   })
   const { members, count } = usePresence(doc)
