@@ -44,6 +44,8 @@ import { applyEvent, createDocument, isDocumentEvent, Refusal } from './document
  * @property {(guid: string, stored: Stored) => Promise<void>} save
  */
 
+/** Queues of clients whose last edit is remembered for each document. */
+const MAX_QUEUES = 1000
 /** Documents whose last published key is remembered; for others the last record is published again, under its key. */
 const REMEMBERED = 10_000
 
@@ -114,7 +116,7 @@ export function createService ({ store, publish, newKey }) {
       }
       if (queued !== undefined) {
         if (queued.sequence <= (stored.read[queued.source] ?? 0)) continue
-        stored.read[queued.source] = queued.sequence
+        noteQueued(stored.read, queued)
       }
       try {
         changes.push(applyEvent(stored.document, { event, data: decoded(value, decode), uid, traceId, timestamp }))
@@ -173,6 +175,18 @@ export function createService ({ store, publish, newKey }) {
      */
     read: async (guid) => structuredClone((await load(guid)).document)
   }
+}
+
+/**
+ * @param {Stored['read']} read
+ * @param {{ source: string, sequence: number }} queued its source begins with `queue `
+ */
+function noteQueued (read, { source, sequence }) {
+  // the least recently used queue first: its client has no unanswered edit
+  delete read[source]
+  read[source] = sequence
+  const queues = Object.keys(read).filter((name) => name.startsWith('queue '))
+  if (queues.length > MAX_QUEUES) delete read[queues[0]]
 }
 
 /** @param {Uint8Array} value @param {(value: Uint8Array) => unknown} decode @throws {Refusal} */

@@ -78,6 +78,21 @@ for (const [what, taken] of /** @type {[string, string[]][]} */ ([
   })
 }
 
+test('without the permission for the mark of a queue its edit is not published; after it is granted again it is', async (t) => {
+  const { user, publisher, worker } = await setUp(t)
+  const guid = fresh()
+  const position = await worker.subscribe(guid)
+  const queued = (/** @type {number} */ number) => [{ ...entry(guid, number), queue: { id: 'q', number } }]
+  await publisher.publish(queued(1))
+  await allow(user, '-set')
+  for (let i = 0; i < 2; i++) await assert.rejects(publisher.publish(queued(2)), { code: 'unavailable' })
+  await publisher.publish([entry(guid, 10)])
+  await allow(user, ...ALL)
+  const published = [...await publisher.publish(queued(2)), ...await publisher.publish(queued(2))]
+  assert.deepEqual(published.map(({ duplicate }) => duplicate), [false, true])
+  assert.deepEqual(texts((await worker.history(guid, position, 100)).records), [1, 10, 2])
+})
+
 test('records wait for missing permissions, and are not refused as dead letters', async (t) => {
   const { user, publisher, worker, inbox } = await setUp(t)
   const guid = fresh()

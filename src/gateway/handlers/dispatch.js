@@ -9,6 +9,7 @@ import * as send from './send.js'
 import * as signal from './signal.js'
 import * as state from './state.js'
 import { parseInput } from './input.js'
+import { refusedUndecoded } from './queue-order.js'
 import { kRefused } from '../../admission/rate-limit.js'
 
 /** @typedef {import('./context.js').HandlerContext} HandlerContext */
@@ -49,7 +50,8 @@ export async function handleEvent (connection, event, args, context) {
   if (!connection.open) return
   const acknowledge = /** @type {Function | undefined} */ (typeof args.at(-1) === 'function' ? args.pop() : undefined)
   if (event === kRefused) {
-    const [refused, name] = /** @type {[{ error: { code: string } }, string]} */ (args)
+    const [refused, name] = /** @type {[{ error: { code: string, retryable: boolean } }, string]} */ (args)
+    if (name === 'doc:send' && refused.error.retryable) refusedUndecoded(connection)
     context.metrics.client_events.count(labelOf(name), refused.error.code)
     return void acknowledge?.(refused)
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { InkcastError } from '../../../src/common/errors.js'
-import { inOrder } from '../../../src/gateway/handlers/queue-order.js'
+import { inOrder, refusedUndecoded } from '../../../src/gateway/handlers/queue-order.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -46,6 +46,36 @@ describe('a queued edit', () => {
     assert.deepEqual(payloads(client), Array.from({ length: 100 }, (_, i) => i + 1))
   })
 
+  test('that the rate limit refuses comes again before later ones are accepted', async () => {
+    const limited = await startEmbedded(file, { MAX_EVENTS_PER_SECOND: '50' })
+    const guid = fresh()
+    const client = await connectClient(file, limited.url)
+    await client.ask('doc:join', { guid })
+    /** @type {Map<number, { duplicate?: boolean }>} */
+    const accepted = new Map()
+    const codes = new Set()
+    const waiting = () => Array.from({ length: 250 }, (_, i) => i + 1).filter((seq) => !accepted.has(seq))
+    const ended = Date.now() + 30_000
+    while (waiting().length > 0 && Date.now() < ended) {
+      /** @type {Promise<void>[]} */
+      const answers = []
+      for (const seq of waiting()) {
+        answers.push(client.ask('doc:send', { guid, data: seq, queue: { id, seq } }).then((answer) => {
+          if (answer.ok) accepted.set(seq, answer)
+          else codes.add(answer.error.code)
+        }))
+        // slowly enough for the limit to allow an edit between refused ones
+        if (seq % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+      await Promise.all(answers)
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+    // an edit that is lost never comes
+    await waitFor(() => payloads(client).at(-1) === 250)
+    assert.deepEqual(payloads(client), Array.from({ length: 250 }, (_, i) => i + 1))
+    assert.deepEqual([...codes].sort(), ['out_of_order', 'rate_limited'])
+  })
+
   test('with a wrong queue is refused', async () => {
     const guid = fresh()
     const client = await joined(guid)
@@ -87,6 +117,47 @@ describe('sends of one queue', () => {
     assert.deepEqual(sent, [1, 2, 3, 4])
   })
 
+  test('wait for one that was refused undecoded, once', async () => {
+    const connection = {}
+    /** @type {number[]} */
+    const sent = []
+    const send = (/** @type {number} */ seq, queue = 'q') =>
+      inOrder(connection, queue, seq, async () => { sent.push(seq) }).then(() => 'ok', ({ code }) => code)
+    assert.deepEqual(await Promise.all([1, 2].map((seq) => send(seq))), ['ok', 'ok'])
+    refusedUndecoded(connection)
+    assert.deepEqual(await Promise.all([4, 5].map((seq) => send(seq))), ['out_of_order', 'out_of_order'])
+    // 3 is refused again
+    refusedUndecoded(connection)
+    assert.deepEqual(await Promise.all([4, 5].map((seq) => send(seq))), ['out_of_order', 'out_of_order'])
+    assert.deepEqual(await Promise.all([3, 4, 5].map((seq) => send(seq))), ['ok', 'ok', 'ok'])
+    assert.deepEqual(sent, [1, 2, 3, 4, 5])
+    // one fails, comes again, and the next one is refused
+    const failing = inOrder(connection, 'q', 6, async () => { throw new InkcastError('unavailable') })
+    assert.deepEqual(await Promise.all([failing.catch(({ code }) => code), send(7)]), ['unavailable', 'out_of_order'])
+    const again = send(6)
+    refusedUndecoded(connection)
+    assert.deepEqual(await Promise.all([again, send(8)]), ['ok', 'out_of_order'])
+    assert.deepEqual(await Promise.all([7, 8].map((seq) => send(seq))), ['ok', 'ok'])
+    // the refused one belonged to another queue, or was dropped by its client
+    refusedUndecoded(connection)
+    assert.deepEqual([await send(9), await send(9, 'r'), await send(9, 'r')], ['ok', 'out_of_order', 'ok'])
+    refusedUndecoded(connection)
+    assert.deepEqual([await send(11), await send(11), await send(13)], ['out_of_order', 'ok', 'ok'])
+  })
+
+  test('wait for one that came while the document was not joined', async () => {
+    const connection = {}
+    let joined = false
+    const send = (/** @type {number} */ seq) => inOrder(connection, 'q', seq, async () => {
+      await Promise.resolve()
+      if (joined) return
+      joined = true
+      throw new InkcastError('not_joined')
+    }).then(() => 'ok', ({ code }) => code)
+    assert.deepEqual(await Promise.all([1, 2].map(send)), ['not_joined', 'out_of_order'])
+    assert.deepEqual(await Promise.all([1, 2].map(send)), ['ok', 'ok'])
+  })
+
   test('go on after one that is refused for good', async () => {
     const send = (/** @type {number} */ seq) => inOrder(send, 'q', seq, async () => {
       if (seq === 1) throw new InkcastError('forbidden')
@@ -101,5 +172,7 @@ describe('sends of one queue', () => {
     await assert.rejects(inOrder(connection, 'q', 101, never), { code: 'rate_limited' })
     for (let i = 1; i < 100; i++) inOrder(connection, `q${i}`, 1, never)
     await assert.rejects(inOrder(connection, 'another', 1, never), { code: 'rate_limited' })
+    const many = {}
+    for (let i = 0; i < 300; i++) await inOrder(many, `q${i}`, 1, async () => {})
   })
 })

@@ -91,6 +91,28 @@ test('a duplicate record changes nothing', async () => {
   assert.deepEqual(versions(published), [1, 2, 3])
 })
 
+test('an edit that its client sent twice is applied once', async () => {
+  const { receive, published } = startService()
+  const queued = (/** @type {number} */ at, /** @type {number} */ number, source = 'queue a') =>
+    edit(at, String(number), { queued: { source, sequence: number } })
+  // sent again because a worker ended before it had noted the first two, and by another page
+  await receive([queued(0, 1), queued(1, 2), queued(2, 1), queued(3, 2)])
+  await receive([queued(4, 2), queued(5, 3), queued(6, 1, 'queue b'), edit(7, 'not queued')])
+  assert.deepEqual(versions(published), [1, 2, 3, 4, 5])
+})
+
+test('a document remembers a thousand queues of clients, those that were used last', async () => {
+  const store = createMemoryStore()
+  const { receive } = startService({ store })
+  const queued = (/** @type {number} */ at, /** @type {string} */ id, number = 1) =>
+    edit(at, 'a', { queued: { source: `queue ${id}`, sequence: number } })
+  await receive([queued(0, 'first'), queued(1, 'second')])
+  await receive(Array.from({ length: 998 }, (_, i) => queued(2 + i, `${i}`)))
+  await receive([queued(1000, 'first', 2), queued(1001, 'last')])
+  const { read } = /** @type {import('../../../examples/document-service/service.js').Stored} */ (await store.load('plan'))
+  assert.deepEqual([Object.keys(read).length, read['queue first'], read['queue second']], [1001, 2, undefined])
+})
+
 test('each source has its own sequence', async () => {
   const { receive, published } = startService()
   await receive([edit(5, 'a')])
