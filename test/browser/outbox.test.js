@@ -1,128 +1,216 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
-import { after, before, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { before, describe, test } from 'node:test'
 import { build } from 'esbuild'
+import { fileURLToPath } from 'node:url'
 import { noBrowser, startBrowser } from '../helpers/browser.js'
 import { startEmbedded } from '../helpers/embedded.js'
+import { fileScope } from '../helpers/file-scope.js'
+import { openDocument, startClient } from '../helpers/inkcast-client.js'
 import { storeContract } from '../helpers/outbox-store.js'
 import { waitFor } from '../helpers/wait.js'
+import { freePort } from '../services/ports.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-describe('the outbox in a browser', { skip: noBrowser }, () => {
-  /** @type {Awaited<ReturnType<typeof startBrowser>>} */
-  let browser
-  let url = ''
-  /** @type {(() => unknown)[]} */
-  const stops = []
-  const suite = { after: (/** @type {() => unknown} */ stop) => { stops.unshift(stop) } }
-  after(async () => { for (const stop of stops) await stop() })
+/** What the page's script makes available to the functions that run in it. */
+const PAGE = `
+import { connect } from ${JSON.stringify(`${ROOT}client/index.js`)}
+import { indexedDbStore } from ${JSON.stringify(`${ROOT}client/outbox/indexed-db.js`)}
+import { storeContract } from ${JSON.stringify(`${ROOT}test/helpers/outbox-store.js`)}
+Object.assign(globalThis, { connect, indexedDbStore, storeContract })
+`
 
+describe('the outbox in a browser', { skip: noBrowser, timeout: 240_000 }, () => {
+  const scope = fileScope()
+  /** @type {import('playwright-core').Browser} */
+  let browser
+  let origin = ''
   before(async () => {
-    browser = await startBrowser(suite)
-    const { outputFiles } = await build({
-      stdin: {
-        contents: `
-          import { connect } from './client/index.js'
-          import { indexedDbStore } from './client/outbox/indexed-db.js'
-          import { storeContract } from './test/helpers/outbox-store.js'
-          Object.assign(window, { connect, indexedDbStore, storeContract })`,
-        resolveDir: ROOT
-      },
-      bundle: true, write: false, format: 'esm', logLevel: 'silent'
+    browser = await startBrowser(scope)
+    const { outputFiles: [script] } = await build({
+      stdin: { contents: PAGE, resolveDir: ROOT },
+      // a test's helper imports it for its default
+      alias: { 'node:assert/strict': `${ROOT}client/error.js` },
+      bundle: true, format: 'esm', target: 'es2022', write: false, logLevel: 'silent'
     })
     const server = http.createServer((req, res) => {
-      const script = req.url === '/page.js'
-      res.setHeader('content-type', script ? 'text/javascript' : 'text/html')
-      res.end(script ? outputFiles[0].text : '<!doctype html><html lang="en"><title>outbox</title>' +
-        '<link rel="icon" href="data:,"><script type="module" src="/page.js"></script></html>')
+      const [type, body] = req.url === '/page.js'
+        ? ['text/javascript', script.contents]
+        : ['text/html', '<!doctype html><title>page</title><script type="module" src="/page.js"></script>']
+      res.writeHead(200, { 'content-type': type }).end(body)
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    suite.after(() => {
+    scope.after(() => {
       server.close()
       server.closeAllConnections()
     })
-    url = `http://localhost:${/** @type {import('net').AddressInfo} */ (server.address()).port}`
+    origin = `http://127.0.0.1:${/** @type {import('net').AddressInfo} */ (server.address()).port}`
   })
 
-  /** A browser of its own, with its own IndexedDB. @param {import('node:test').TestContext} t */
-  async function person (t) {
-    const context = await browser.newContext()
-    t.after(() => context.close())
-    return {
-      async page () {
-        const page = await context.newPage()
-        await page.goto(url)
-        await page.waitForFunction('window.connect !== undefined')
-        return page
-      }
-    }
+  /** @param {import('playwright-core').BrowserContext} context */
+  async function openPage (context) {
+    const page = await context.newPage()
+    await page.goto(origin)
+    await page.waitForFunction(() => 'storeContract' in globalThis)
+    return page
   }
 
+  /** @param {import('node:test').TestContext} t */
+  async function startContext (t) {
+    const context = await browser.newContext()
+    t.after(() => context.close())
+    return context
+  }
+
+  /**
+   * Opens the document on a page.
+   * @param {import('playwright-core').Page} page
+   * @param {{ url: string, user?: string, wait?: boolean }} options wait: until it is joined
+   */
+  const openOn = (page, { url, user = 'ada', wait = true }) => page.evaluate(async ({ url, user, wait }) => {
+    const own = /** @type {any} */ (globalThis)
+    own.client = own.connect(url, { outbox: { user } })
+    own.opening = own.client.open('doc').then((/** @type {any} */ doc) => { own.doc = doc })
+    if (wait) await own.opening
+  }, { url, user, wait })
+
+  /**
+   * Queues texts, and resolves when they are stored.
+   * @param {import('playwright-core').Page} page
+   * @param {string[]} texts
+   */
+  const queue = (page, texts) => page.evaluate(async (texts) => {
+    const { doc } = /** @type {any} */ (globalThis)
+    for (const text of texts) doc.send(text, { queue: true }).catch(() => {})
+    const isStored = (/** @type {any} */ text) => doc.pending.some((/** @type {any} */ { data }) => data === text)
+    while (!texts.every(isStored)) await new Promise((resolve) => setTimeout(resolve, 5))
+  }, texts)
+
+  /** @param {string} name @param {number} from @param {number} to */
+  const texts = (name, from, to) => Array.from({ length: to - from + 1 }, (_, i) => `${name} ${from + i}`)
+
+  /** @param {import('playwright-core').Page} page */
+  const pendingOf = (page) => page.evaluate(() =>
+    /** @type {any} */ (globalThis).doc.pending.map((/** @type {any} */ { data }) => data))
+
   for (const name of Object.keys(storeContract)) {
-    test(`IndexedDB ${name}`, async (t) => {
-      const page = await (await person(t)).page()
-      const wrong = await page.evaluate(`(async () => {
-        const wrong = []
-        const equal = (a, b) => {
-          if (JSON.stringify(a) !== JSON.stringify(b)) wrong.push(JSON.stringify([a, b]))
-        }
-        await storeContract[${JSON.stringify(name)}](indexedDbStore(), equal)
-        return wrong
-      })()`)
-      assert.deepEqual(wrong, [])
+    test(`the store in IndexedDB ${name}`, async (t) => {
+      const page = await openPage(await startContext(t))
+      await page.evaluate(async (name) => {
+        const own = /** @type {any} */ (globalThis)
+        // the order of an object's keys does not matter
+        const text = (/** @type {any} */ value) => JSON.stringify(value, (_key, value) =>
+          value?.constructor === Object ? Object.fromEntries(Object.entries(value).sort()) : value)
+  test('edits queued while the gateway is stopped survive the page, and arrive once and in order', async (t) => {
+          if (text(actual) !== text(expected)) throw new Error(`${text(actual)} instead of ${text(expected)}`)
+        })
+      }, name)
     })
   }
 
-  /** Opens the document on a page. @param {string} gateway @param {string} guid @param {string} [then] code */
-  const open = (gateway, guid, then = '') => `(async () => {
-    window.client = connect('${gateway}', { outbox: { user: 'ada' } })
-    window.doc = await client.open('${guid}')
-    ${then}
-  })()`
-  const fresh = () => `doc-${randomBytes(6).toString('hex')}`
-
-  test('edits that were queued while the gateway was gone, and the page reloaded, arrive once and in order', async (t) => {
-    const guid = fresh()
-    const first = await startEmbedded(t, { ALLOWED_ORIGINS: '*' })
-    const { port } = new URL(first.url)
-    const page = await (await person(t)).page()
-    await page.evaluate(open(first.url, guid))
+  test('edits queued while the gateway is stopped survive a reload, arrive once and in order', async (t) => {
+    const port = await freePort()
+    const env = { PORT: String(port), ALLOWED_ORIGINS: '*' }
+    const url = `http://127.0.0.1:${port}`
+    const first = await startEmbedded(t, env)
+    const context = await startContext(t)
+    const page = await openPage(context)
+    await openOn(page, { url })
     await first.stop()
-    // what it is worth at the end must not be a promise: they settle when the gateway is back
-    await page.evaluate('for (let i = 1; i <= 50; i++) doc.send(i, { queue: true }).catch(() => {}); 0')
-    await waitFor(async () => await page.evaluate('doc.pending.length') === 50)
+    await page.waitForFunction(() => /** @type {any} */ (globalThis).client.state === 'reconnecting')
+    await queue(page, texts('a', 1, 40))
+    // the new page starts without a gateway
     await page.reload()
-    await page.waitForFunction('window.connect !== undefined')
-    const second = await startEmbedded(t, { ALLOWED_ORIGINS: '*', PORT: port })
-    await page.evaluate(open(second.url, guid, 'for (let i = 51; i <= 60; i++) doc.send(i, { queue: true })'))
-    await page.waitForFunction('doc.pending.length === 0')
-    const { records } = await (await fetch(`${second.apiUrl}/v1/documents/${guid}/history`)).json()
-    assert.deepEqual(
-      records.map((/** @type {{ value: number }} */ { value }) => value),
-      Array.from({ length: 60 }, (_, i) => i + 1)
-    )
+    await page.waitForFunction(() => 'storeContract' in globalThis)
+    await openOn(page, { url, wait: false })
+    const reader = await startEmbedded(t, env).then(() => openDocument(startClient(t, url), 'doc'))
+    await page.evaluate(() => /** @type {any} */ (globalThis).opening)
+    await page.evaluate(() => {
+      const { doc } = /** @type {any} */ (globalThis)
+      for (let i = 41; i <= 60; i++) doc.send(`a ${i}`, { queue: true })
+    })
+    await reader.has('a 60')
+    assert.deepEqual(reader.seen, texts('a', 1, 60))
+    await waitFor(async () => (await pendingOf(page)).length === 0, { message: 'nothing to be pending' })
   })
 
-  test('two tabs send their own edits, and one sends those of the other after it was closed', async (t) => {
-    const guid = fresh()
+  test('a page that is reloaded again and again while offline keeps the order of all its edits', async (t) => {
     const gateway = await startEmbedded(t, { ALLOWED_ORIGINS: '*' })
-    const ada = await person(t)
-    const [one, two] = [await ada.page(), await ada.page()]
-    for (const page of [one, two]) await page.evaluate(open(gateway.url, guid))
-    await one.evaluate('client.drop(600000); for (let i = 0; i < 5; i++) doc.send(`one ${i}`, { queue: true }).catch(() => {}); 0')
-    await waitFor(async () => await one.evaluate('doc.pending.length') === 5)
-    await two.evaluate('client.drop(10); Promise.all([1, 2, 3].map((i) => doc.send(`two ${i}`, { queue: true })))')
-    const values = async () => (await (await fetch(`${gateway.apiUrl}/v1/documents/${guid}/history`)).json())
-      .records.map((/** @type {{ value: string }} */ { value }) => value)
-    assert.deepEqual(await values(), ['two 1', 'two 2', 'two 3'])
+    const reader = await openDocument(startClient(t, gateway.url), 'doc')
+    const context = await startContext(t)
+    const page = await openPage(context)
+    for (let round = 0; round < 4; round++) {
+      await openOn(page, { url: gateway.url })
+      if (round < 3) {
+        await page.evaluate(() => /** @type {any} */ (globalThis).client.drop(600_000))
+        await queue(page, texts('b', round * 10 + 1, round * 10 + 10))
+        await page.reload()
+        await page.waitForFunction(() => 'storeContract' in globalThis)
+      }
+    }
+    await reader.has('b 30')
+    assert.deepEqual(reader.seen, texts('b', 1, 30))
+  })
+
+  test('of two tabs each sends its own edits, until one is closed: then the other sends them', async (t) => {
+    const gateway = await startEmbedded(t, { ALLOWED_ORIGINS: '*' })
+    const reader = await openDocument(startClient(t, gateway.url), 'doc')
+    const context = await startContext(t)
+    const [one, two] = [await openPage(context), await openPage(context)]
+    for (const page of [one, two]) {
+      await openOn(page, { url: gateway.url })
+      await page.evaluate(() => /** @type {any} */ (globalThis).client.drop(600_000))
+    }
+    await queue(one, texts('one', 1, 20))
+    await queue(two, texts('two', 1, 20))
+    await two.evaluate(() => /** @type {any} */ (globalThis).client.connect())
+    await reader.has('two 20')
+    assert.deepEqual(reader.seen, texts('two', 1, 20))
     await one.close()
-    // the other page waits for the name of the queue, and gets it when the tab is gone
-    await waitFor(async () => (await values()).length === 8, { timeout: 20_000, message: values })
-    assert.deepEqual((await values()).slice(3), Array.from({ length: 5 }, (_, i) => `one ${i}`))
+    await reader.has('one 20')
+    assert.deepEqual(reader.seen, [...texts('two', 1, 20), ...texts('one', 1, 20)])
+  })
+
+  test('edits of one user are not sent by another; binary stays binary', async (t) => {
+    const gateway = await startEmbedded(t, { ALLOWED_ORIGINS: '*' })
+    const reader = await openDocument(startClient(t, gateway.url), 'doc')
+    const context = await startContext(t)
+    const page = await openPage(context)
+    await openOn(page, { url: gateway.url })
+    await page.evaluate(async () => {
+      const { client, doc } = /** @type {any} */ (globalThis)
+      client.drop(600_000)
+      doc.send({ bytes: new Uint8Array([0, 1, 255]) }, { queue: true }).catch(() => {})
+      while (doc.pending.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    })
+    await page.reload()
+    await page.waitForFunction(() => 'storeContract' in globalThis)
+    await openOn(page, { url: gateway.url, user: 'bob' })
+    await page.evaluate(() => /** @type {any} */ (globalThis).doc.send('of bob', { queue: true }))
+    assert.deepEqual([await pendingOf(page), reader.seen], [[], ['of bob']])
+    await openOn(await openPage(context), { url: gateway.url })
+    await waitFor(() => reader.seen.length === 2, { timeout: 20_000, message: () => reader.seen })
+    assert.deepEqual([...reader.seen[1].bytes], [0, 1, 255])
+  })
+
+  test('a page whose IndexedDB does not open queues in memory, and the log says so', async (t) => {
+    const gateway = await startEmbedded(t, { ALLOWED_ORIGINS: '*' })
+    const page = await openPage(await startContext(t))
+    const log = await page.evaluate(async (url) => {
+      const own = /** @type {any} */ (globalThis)
+      own.indexedDB.constructor.prototype.open = () => { throw new DOMException('private', 'InvalidStateError') }
+      /** @type {string[]} */
+      const log = []
+      const client = own.connect(url, {
+        outbox: { user: 'ada' }, log: (/** @type {any} */ { what }) => { log.push(what) }
+      })
+      const doc = await client.open('doc')
+      await doc.send('kept in memory', { queue: true })
+      return log
+    }, gateway.url)
+    assert.ok(log.includes('queued edits are lost with the page'), log.join())
   })
 })
