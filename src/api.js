@@ -1,6 +1,6 @@
 import { createHttpApi } from './api/http.js'
 import { busSink, createPublish } from './api/publish.js'
-import { createRedisRequests } from './api/redis-requests.js'
+import { createRedisRequests } from './api/idempotency/redis-requests.js'
 import { createRedisBus } from './bus/redis-bus.js'
 import { systemClock as clock } from './common/clock.js'
 import { createKafkajs } from './kafka/kafkajs/driver.js'

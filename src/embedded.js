@@ -1,6 +1,6 @@
 import { busSink, createPublish } from './api/publish.js'
 import { createHttpApi } from './api/http.js'
-import { createMemoryRequests } from './api/memory-requests.js'
+import { createMemoryRequests } from './api/idempotency/memory-requests.js'
 import { createAuthenticator } from './auth/authenticator.js'
 import { createMemoryBus, createMemoryHub } from './bus/memory-bus.js'
 import { systemClock as clock } from './common/clock.js'

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { InkcastError } from '../common/errors.js'
 import { HEADER, publicationFromHeaders } from '../wire/headers.js'
 import { isId } from '../wire/publication.js'
-import { idempotencyKeyFrom } from './publish-once.js'
+import { idempotencyKeyFrom } from './idempotency/publish-once.js'
 
 /**
  * The operations that publish. The path gives operator and target, the body is the value, and headers have the names

@@ -1,5 +1,5 @@
 import { checkPublication } from '../wire/publication.js'
-import { publishOnce } from './publish-once.js'
+import { publishOnce } from './idempotency/publish-once.js'
 
 /**
  * The one publish path of the api: every way in decodes its envelope and then calls this.
@@ -14,14 +14,14 @@ import { publishOnce } from './publish-once.js'
  * @typedef {(publication: Publication) => Promise<Position | null | undefined | void>} Sink
  */
 
-/** @typedef {import('./publish-once.js').PublishResult} PublishResult */
+/** @typedef {import('./idempotency/publish-once.js').PublishResult} PublishResult */
 /** @typedef {(publication: Publication) => Promise<PublishResult>} Publish */
 
 /**
  * @param {object} dependencies
  * @param {Sink} dependencies.sink
  * @param {{ maxRecordBytes: number }} dependencies.limits config.limits
- * @param {import('./requests.js').Requests} dependencies.requests
+ * @param {import('./idempotency/requests.js').Requests} dependencies.requests
  * @returns {Publish} rejects with what `checkPublication` throws, what the sink rejects with, and with an idempotency
  *   key with what `publishOnce` rejects with
  */

@@ -92,7 +92,7 @@ const PACKAGES = {
     parts: [
       {
         part: 'clients that are not of ioredis: `spublish`, `send_command`; `ssubscribe`, `sunsubscribe`, event `smessageBuffer`',
-        files: ['src/redis/adapter-clients.js'],
+        files: ['src/redis/adapter/adapter-clients.js'],
         without: 'Rooms of extensions do not cross processes.',
         required: true
       },
@@ -212,7 +212,7 @@ const PACKAGES = {
       },
       {
         part: '`completeUpgrade` of its server; `decompress`, `params`, `_options`, `_inflate` of permessage-deflate',
-        files: ['src/engine/compression.js'],
+        files: ['src/engine/bytes/compression.js'],
         without: 'No compression.'
       },
       {

@@ -1,4 +1,4 @@
-import { compressedFrame } from '../engine/compression.js'
+import { compressedFrame } from '../engine/bytes/compression.js'
 
 /** @typedef {import('../wire/packet.js').EncodedMessage} EncodedMessage */
 /** @typedef {{ turnEnds: () => void }} Queue */

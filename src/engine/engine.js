@@ -1,6 +1,6 @@
 import { ServerResponse } from 'node:http'
 import { Server as EngineServer } from 'engine.io'
-import { CompressingServer } from './compression.js'
+import { CompressingServer } from './bytes/compression.js'
 import { extendEngineIoSocket } from './engine-io-socket.js'
 import { EngineSocket } from './engine-socket.js'
 import { kOwner } from './link.js'

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { Growing } from './growing-buffer.js'
-import { Utf8Prefix } from './utf8-prefix.js'
+import { Growing } from './bytes/growing-buffer.js'
+import { Utf8Prefix } from './bytes/utf8-prefix.js'
 
 /**
  * Reads the frames that a WebSocket client sends (RFC 6455, section 5), without extensions.

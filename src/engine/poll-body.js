@@ -1,4 +1,4 @@
-import { Growing } from './growing-buffer.js'
+import { Growing } from './bytes/growing-buffer.js'
 
 /** Property of Engine.IO's transport: its session. */
 const kSession = Symbol('session')

@@ -1,5 +1,5 @@
 import { ERRORS } from '../common/errors.js'
-import { takesCompressed } from '../engine/compression.js'
+import { takesCompressed } from '../engine/bytes/compression.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { RateLimit } from '../admission/rate-limit.js'
 import { CloseCode } from '../engine/frame-reader.js'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { PacketType } from 'socket.io-parser'
 import { encodeMsgpack } from '../wire/msgpack.js'
-import { takesCompressed } from '../engine/compression.js'
+import { takesCompressed } from '../engine/bytes/compression.js'
 import { Delivery } from '../delivery/delivery.js'
 import { mayHook } from '../common/hook-switch.js'
 import { useStock } from '../socketio/handshake-hooks.js'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemoryRequests, LEASE } from '../../src/api/memory-requests.js'
+import { createMemoryRequests, LEASE } from '../../src/api/idempotency/memory-requests.js'
 import { systemClock } from '../../src/common/clock.js'
 import { manualClock } from '../helpers/manual-clock.js'
 import { requestsContract } from './requests.js'

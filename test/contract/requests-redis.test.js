@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { createRedisRequests } from '../../src/api/redis-requests.js'
+import { createRedisRequests } from '../../src/api/idempotency/redis-requests.js'
 import { requestState } from '../../src/redis/keys.js'
 import { createRedis } from '../../src/redis/client.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'

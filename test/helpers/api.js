@@ -1,5 +1,5 @@
 import { createHttpApi } from '../../src/api/http.js'
-import { createMemoryRequests } from '../../src/api/memory-requests.js'
+import { createMemoryRequests } from '../../src/api/idempotency/memory-requests.js'
 import { createPublish } from '../../src/api/publish.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../../src/presence/memory-presence.js'

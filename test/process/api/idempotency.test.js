@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMemoryRequests } from '../../../src/api/memory-requests.js'
+import { createMemoryRequests } from '../../../src/api/idempotency/memory-requests.js'
 import { busSink, createPublish } from '../../../src/api/publish.js'
 import { createPublisher } from '../../../src/publish/publisher.js'
 import { createMemoryBus, createMemoryHub } from '../../../src/bus/memory-bus.js'

@@ -1,7 +1,7 @@
 import { constants, deflateRawSync } from 'node:zlib'
 import { WebSocketServer } from 'ws'
-import { frameFor } from '../wire/packet.js'
-import { WebSockets } from './websockets.js'
+import { frameFor } from '../../wire/packet.js'
+import { WebSockets } from '../websockets.js'
 
 /**
  * Compression once per record and codec: permessage-deflate (RFC 7692) without context takeover, so that one deflated

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { IDEMPOTENCY } from '../bus/contract.js'
-import { systemClock } from '../common/clock.js'
-import { throwInkcastError } from '../redis/errors.js'
-import { requestState } from '../redis/keys.js'
+import { IDEMPOTENCY } from '../../bus/contract.js'
+import { systemClock } from '../../common/clock.js'
+import { throwInkcastError } from '../../redis/errors.js'
+import { requestState } from '../../redis/keys.js'
 
 /** A process that has not renewed its request for this time counts as dead, ms. */
 const LEASE = 5000
@@ -12,7 +12,7 @@ const RENEW = 1000
 /**
  * For all api processes that share a Redis.
  *
- * @param {{ redis: Pick<import('../redis/client.js').RedisConnection, 'scripts'> }} dependencies
+ * @param {{ redis: Pick<import('../../redis/client.js').RedisConnection, 'scripts'> }} dependencies
  * @returns {import('./requests.js').Requests}
  */
 export function createRedisRequests ({ redis: { scripts } }) {

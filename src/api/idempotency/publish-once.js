@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { InkcastError } from '../common/errors.js'
+import { InkcastError } from '../../common/errors.js'
 
 /**
- * @typedef {import('../wire/publication.js').Publication} Publication
+ * @typedef {import('../../wire/publication.js').Publication} Publication
  *
  * @typedef {object} PublishResult
  * @property {string} traceId
- * @property {import('../wire/position.js').Position} [position] in the document's log, if it is kept there and known
+ * @property {import('../../wire/position.js').Position} [position] in the document's log, if it is kept there and known
  */
 
 /** @param {...(string | Buffer)} parts @returns {string} 43 characters */

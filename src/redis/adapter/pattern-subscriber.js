@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis'
-import { Backoff } from '../common/backoff.js'
-import { connectionOptions, RECONNECT } from './options.js'
+import { Backoff } from '../../common/backoff.js'
+import { connectionOptions, RECONNECT } from '../options.js'
 
 /** Interval of pings, ms: without them an idle subscriber would not notice that the server is gone. */
 const PING_INTERVAL = 5000

@@ -1,4 +1,4 @@
-import { IDEMPOTENCY } from '../bus/contract.js'
+import { IDEMPOTENCY } from '../../bus/contract.js'
 
 /** Requests that are known; each has some hundred bytes. Beyond it the oldest is forgotten. */
 const MAX_REQUESTS = 10_000
@@ -9,7 +9,7 @@ export const LEASE = 30_000
 /**
  * For one process, which forgets with it.
  *
- * @param {{ clock: import('../common/clock.js').Clock, maxRequests?: number }} dependencies
+ * @param {{ clock: import('../../common/clock.js').Clock, maxRequests?: number }} dependencies
  * @returns {import('./requests.js').Requests}
  */
 export function createMemoryRequests ({ clock, maxRequests = MAX_REQUESTS }) {
