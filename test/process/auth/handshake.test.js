@@ -174,7 +174,7 @@ describe('a handshake', () => {
     await waitFor(() => all().length === 4)
     const answers = Object.fromEntries(all().map(({ event, payload }) => [payload.guid, { event, payload }]))
     assert.equal(answers.mine.event, 'doc:joined')
-    assert.deepEqual(Object.keys(answers.mine.payload), ['guid', 'position', 'recovered'])
+    assert.deepEqual(Object.keys(answers.mine.payload), ['guid', 'position', 'recovered', 'access'])
     assert.deepEqual([answers['team/{ä}'].event, answers['team/{ä}'].payload.recovered], ['doc:joined', false])
     assert.deepEqual(answers.theirs, {
       event: 'doc:refused',
