@@ -1,10 +1,10 @@
 // Imports go one way: composition roots -> gateway, api, ingest, admin -> documents, sessions, auth, bus -> kafka,
 // redis -> leaves.
-const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role)\\.js|src/launcher/)'
-const roles = '^src/(gateway|delivery|extensions|rehearsal|socketio|engine|peers|admission|api|ingest|admin)/'
-const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|publish|uplink)/'
+const roots = '^(cluster\\.js|src/(gateway|ingest|api|embedded|role)\\.js|src/(launcher|cli)/)'
+const roles = '^src/(gateway|delivery|extensions|rehearsal|socketio|engine|peers|admission|api|ingest|admin|webhook)/'
+const domain = '^src/(documents|sessions|presence|receipts|workers|heartbeat|auth|bus|publish|uplink|inspect|overview)/'
 const drivers = '^src/(kafka|redis)/'
-const leaves = '^src/(wire|config|common|metrics|process)/'
+const leaves = '^src/(wire|config|common|machine|metrics|process|tls|tracing)/'
 
 /** @type {(name: string, from: string, to: string, comment: string) => object} */
 const forbid = (name, from, to, comment) => ({
@@ -20,7 +20,7 @@ const downOnly = (folder, below) => ({
   severity: 'error',
   comment: `src/${folder}/ imports ${below.replaceAll('|', ', ')}leaves and nothing above`,
   from: { path: `^src/${folder}/` },
-  to: { path: '^(src/|cluster)', pathNot: `^src/(${folder}|${below}wire|config|common|metrics|process)/` }
+  to: { path: '^(src/|cluster)', pathNot: `^src/(${folder}|${below}wire|config|common|machine|metrics|process|tls)/` }
 })
 /** @type {(library: string, folders: string) => object} folders as `a|b` */
 const onlyIn = (library, folders) => ({
@@ -51,10 +51,12 @@ module.exports = {
     forbid(
       'roles-keep-apart',
       '^src/(gateway|api|ingest)/',
-      '^src/(gateway|api|ingest)/',
+      '^src/(gateway|api|ingest|webhook)/',
       'see roles-keep-apart below'
     ),
     downOnly('engine', ''),
+    downOnly('load', ''),
+    forbid('only-the-command-loads', '^(src/(?!load/)|cluster)', '^src/load/', '`inkcast load` is no part of a server'),
     downOnly('admission', 'engine|'),
     downOnly('peers', 'engine|'),
     downOnly('socketio', 'admission|engine|'),
@@ -105,8 +107,8 @@ module.exports = {
     {
       name: 'no-client-in-the-server',
       severity: 'error',
-      comment: 'it is served as files only',
-      from: { path: '^(src|cluster)' },
+      comment: 'it is served as files only; `inkcast tail` is a client',
+      from: { path: '^(src|cluster)', pathNot: '^src/cli/tail\\.js' },
       to: { path: '^(client|packages)/' }
     },
     {
@@ -123,7 +125,9 @@ module.exports = {
     onlyIn('socket\\.io-adapter', 'socketio|extensions'),
     onlyIn('engine\\.io', 'engine'),
     onlyIn('ws', 'engine|rehearsal'),
-    onlyIn('fastify', 'api')
+    onlyIn('fastify', 'api'),
+    onlyIn('@opentelemetry', 'tracing'),
+    onlyIn('commander', 'cli')
   ].map((rule) =>
     rule.name === 'roles-keep-apart'
       ? {
@@ -140,6 +144,6 @@ module.exports = {
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: false,
-    exclude: { path: '^src/demo/page/|^examples/(vite|next)/|/dist/' }
+    exclude: { path: '^src/(demo|admin)/page/|^examples/(vite|next)/|/dist/' }
   }
 }

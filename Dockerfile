@@ -1,18 +1,40 @@
-FROM node:24-slim
-# ADMIN_HOST: probes and Prometheus reach a container over its network address. Do not publish 9100 beyond the machine (docs/deployment.md, Ports)
-ENV NODE_ENV=production HOST=0.0.0.0 API_HOST=0.0.0.0 ADMIN_HOST=0.0.0.0
+# The base is pinned: the same image for each build. A new one: docker buildx imagetools inspect node:24-bookworm-slim
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
+
+FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # without the workspaces: the server needs neither them nor their dependencies
-RUN npm ci --omit=dev --workspaces=false && npm cache clean --force
-COPY cluster.js LICENSE ./
+RUN npm ci --omit=dev --workspaces=false
+
+FROM ${NODE_IMAGE}
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+ARG CREATED
+LABEL org.opencontainers.image.title="inkcast" \
+      org.opencontainers.image.description="Real-time document gateway" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.base.name="docker.io/library/node:24.21.0-bookworm-slim"
+# ADMIN_HOST: probes and Prometheus reach a container over its network address. Do not publish 9100 beyond the machine (docs/deployment.md, Ports)
+ENV NODE_ENV=production HOST=0.0.0.0 API_HOST=0.0.0.0 ADMIN_HOST=0.0.0.0
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json cluster.js LICENSE ./
 COPY src ./src
 COPY client ./client
+# the status page shows them
+COPY docs ./docs
 COPY examples/document-service ./examples/document-service
+# of the document service of the demo; a volume takes its owner from here
+RUN mkdir /data && chown node:node /data
 USER node
 EXPOSE 3000 3001 9100
 # the launcher is process 1: it passes SIGTERM on and waits for what drains
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.ADMIN_PORT || 9100) + '/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# /live: a container is not restarted because Redis or Kafka is unavailable. Balancers ask /ready
+HEALTHCHECK --interval=5s --timeout=3s --start-period=60s --retries=6 \
+  CMD ["node", "-e", "const e = process.env; if (e.ADMIN_TLS_CERT_FILE) e.NODE_TLS_REJECT_UNAUTHORIZED = '0'; fetch((e.ADMIN_TLS_CERT_FILE ? 'https' : 'http') + '://127.0.0.1:' + (e.ADMIN_PORT || 9100) + '/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "cluster.js"]

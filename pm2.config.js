@@ -3,7 +3,8 @@
  * refusing a connection. The same roles as cluster.js starts: one gateway worker per core (or WORKERS), api, and
  * ingest where KAFKA_BROKERS is set. docs/operations.md says what differs.
  *
- * Settings come from the shell's environment; INKCAST_CONFIG_FILE may name a file with more of them.
+ * Settings come from the shell's environment, then from `.env` in the shell's folder, or from the file that
+ * INKCAST_CONFIG_FILE names.
  */
 import { homedir } from 'node:os'
 import path from 'node:path'
@@ -25,9 +26,11 @@ function fail (message) {
   throw Object.assign(new Error(message), { stack: `inkcast: ${message}` })
 }
 
+const { configFile: file, envFile } = launcherContext()
+
 function readConfig () {
   try {
-    return loadConfig({ file: launcherContext().configFile })
+    return loadConfig({ file, envFile })
   } catch (error) {
     if (error instanceof ConfigError) return fail(error.message)
     throw error
@@ -58,7 +61,12 @@ const application = (role, instances, options) => ({
   listen_timeout: READY_TIMEOUT,
   kill_timeout: config.gateway.drainTimeout + KILL_AFTER,
   exp_backoff_restart_delay: 100,
-  env: { INKCAST_RUN_DIRECTORY: runDirectory, INKCAST_ADMIN: role === 'api' ? '1' : '0' },
+  env: {
+    INKCAST_RUN_DIRECTORY: runDirectory,
+    INKCAST_ADMIN: role === 'api' ? '1' : '0',
+    // PM2 starts processes in this folder, not in the one of the shell
+    INKCAST_ENV_FILE: envFile && path.resolve(envFile)
+  },
   ...options
 })
 

@@ -1,18 +1,19 @@
-import { Connection } from './connection.js'
-import { Emitter } from './emitter.js'
-import { ClientError } from './error.js'
-import { createLog } from './log.js'
-import { Membership } from './membership.js'
-import { createPositions } from './positions.js'
-import { randomId } from './random-id.js'
-import { utf8Length } from './size.js'
-import { Waiting } from './waiting.js'
+import { Connection } from './connection/connection.js'
+import { Emitter } from './common/emitter.js'
+import { ClientError } from './common/error.js'
+import { createLog } from './common/log.js'
+import { Membership } from './document/membership.js'
+import { createPositions } from './document/positions.js'
+import { randomId } from './common/random-id.js'
+import { utf8Length } from './connection/size.js'
+import { UserLog } from './user/user-log.js'
+import { Waiting } from './common/waiting.js'
 
 /**
- * @typedef {import('./connection.js').ClientState} ClientState
- * @typedef {import('./connection.js').ClientOptions} ClientOptions
- * @typedef {import('./connection.js').TokenReason} TokenReason
- * @typedef {import('./connection.js').PositionStorage} PositionStorage
+ * @typedef {import('./connection/connection.js').ClientState} ClientState
+ * @typedef {import('./connection/connection.js').ClientOptions} ClientOptions
+ * @typedef {import('./connection/connection.js').TokenReason} TokenReason
+ * @typedef {import('./connection/connection.js').PositionStorage} PositionStorage
  */
 
 /** Connection ids of this client that are remembered, to recognize its own records. */
@@ -59,7 +60,14 @@ export class Client {
     this.#loadOutbox = outboxOf(url, options.outbox, this.#log.log)
     this.#positions = createPositions(options.storage, url)
     this.#connection = new Connection(url, options, {
-      auth: () => ({ client: this.id, documents: this.#handshakeDocuments() }),
+      auth: () => {
+        this.#offered = this.#user !== undefined
+        return {
+          client: this.id,
+          documents: this.#handshakeDocuments(),
+          user: this.#user && (this.#user.position ?? {})
+        }
+      },
       onUp: () => this.#onUp(),
       onDown: () => {
         this.#leaving.clear()
@@ -101,7 +109,24 @@ export class Client {
 
   #ready = new Waiting()
 
-  /** @returns {import('./connection.js').Transport | undefined} */
+  /** @type {UserLog | undefined} */
+  #user
+  /** Whether the last handshake asked for the log of the user. */
+  #offered = false
+
+  /**
+   * The log of the user, which is read from the first use on. Use it right after `connect`: later the client has to
+   * reconnect for it.
+   */
+  get user () {
+    if (this.#user === undefined) {
+      this.#user = new UserLog(this.socket, this.#positions)
+      this.drop(0)
+    }
+    return this.#user
+  }
+
+  /** @returns {import('./connection/connection.js').Transport | undefined} */
   get transport () { return this.#connection.transport }
 
   /**
@@ -137,16 +162,18 @@ export class Client {
    * @template {object} [Presence=Record<string, any>] state of a member
    * @template {object} [Signals=Events] data by the names of signals
    * @param {string} guid
-   * @param {import('./membership.js').OpenOptions<Presence>} [options]
-   * @returns {Promise<import('./document.js').Document<Events, Presence, Signals>>} resolves when it is joined, and
-   *   loaded if there is a `load`; without a connection it waits for one
+   * @param {import('./document/membership.js').OpenOptions<Presence>} [options]
+   * @returns {Promise<import('./document/document.js').Document<Events, Presence, Signals>>} resolves when it is
+   *   joined, and loaded if there is a `load`; without a connection it waits for one
    * @throws {ClientError} if the gateway refuses it, after the `timeout`, or with the reason of the `signal`
    */
   async open (guid, options = {}) {
     const { state, reason } = this
     if (reason !== null && (state === 'closed' || state === 'refused')) throw reason
     options.signal?.throwIfAborted()
-    const Loader = options.load && (await import('./loader.js')).Loader
+    const Loader = options.load && (await import('./document/loader.js')).Loader
+    const Participation = (options.state !== undefined || options.presence) &&
+      (await import('./presence/participation.js')).Participation
     // a handshake with an invalid guid would be refused with all its documents
     if (!isGuid(guid))
       throw new ClientError({
@@ -155,13 +182,12 @@ export class Client {
       })
     let membership = this.#memberships.get(guid)
     if (membership === undefined) {
-      membership = new Membership(guid, this.#link, {
-        ...options,
-        position: options.position ?? this.#positions.load(guid)
-      })
+      membership = new Membership(guid, this.#link, options.position ?? this.#positions.load(guid))
       this.#memberships.set(guid, membership)
+      // before the join, which takes its state along
+      if (Participation) membership.takePart(Participation, options)
       this.#joinIfPossible(membership)
-    }
+    } else if (Participation) membership.takePart(Participation)
     return /** @type {Promise<any>} */ (membership.open(options, Loader))
   }
 
@@ -170,7 +196,7 @@ export class Client {
 
   /**
    * Listens to what the client does, for tools.
-   * @param {import('./log.js').LogSink} sink
+   * @param {import('./common/log.js').LogSink} sink
    * @returns {() => void} removes it
    */
   onLog (sink) { return this.#log.add(sink) }
@@ -190,9 +216,10 @@ export class Client {
     this.#connection.close()
     for (const membership of [...this.#memberships.values()]) membership.fail(/** @type {ClientError} */ (this.reason))
     this.#emitter.clear()
+    this.#user?._clear()
   }
 
-  /** @type {import('./membership.js').Link} */
+  /** @type {import('./document/membership.js').Link} */
   #link = {
     request: (event, argument, timeout) => this.#connection.request(event, argument, timeout),
     tell: (event, argument) => this.#connection.tell(event, argument),
@@ -252,6 +279,7 @@ export class Client {
   #onUp () {
     if (this.#own.size >= MAX_OWN) this.#own.delete([...this.#own][0])
     this.#own.add(this.socket.id ?? '')
+    if (this.#user && !this.#offered) return this.drop(0)
     // documents that were not in the handshake
     for (const membership of this.#memberships.values()) this.#joinIfPossible(membership)
   }
@@ -269,8 +297,14 @@ export class Client {
         new ClientError({ code: 'forbidden', message: 'access to the document was revoked' })
       )
     )
+    socket.on('doc:closed', (closed) =>
+      membershipOf(closed)?.fail(
+        new ClientError({ code: 'not_joined', message: closed.reason ?? 'the service has closed the document' })
+      )
+    )
     socket.onAny((event, payload, meta, acknowledge) => {
       if (/^(doc|gateway|auth):/.test(event)) return
+      if (meta?.user && this.#user) return this.#user._onRecord(event, payload, meta)
       const guid = meta?.guid
       const membership = this.#memberships.get(guid)
       if (membership !== undefined) membership.onRecord(event, payload, meta, acknowledge)
@@ -282,8 +316,8 @@ export class Client {
 
 /**
  * @param {string} url
- * @param {import('./connection.js').OutboxOptions | undefined} options
- * @param {import('./log.js').Log} log
+ * @param {import('./connection/connection.js').OutboxOptions | undefined} options
+ * @param {import('./common/log.js').Log} log
  * @returns {(() => Promise<import('./outbox/contract.js').Outbox>) | null} loads the code when it is needed
  */
 function outboxOf (url, options, log) {

@@ -10,32 +10,32 @@
  * Reference: docs/client.md
  */
 import { Client as ClientClass } from './client.js'
-import { checkUrl } from './url.js'
+import { checkUrl } from './connection/url.js'
 
 /** @typedef {import('./client.js').Client} Client */
 /**
  * @template {object} [Events=Record<string, any>]
  * @template {object} [Presence=Record<string, any>]
  * @template {object} [Signals=Events]
- * @typedef {import('./document.js').Document<Events, Presence, Signals>} Document
+ * @typedef {import('./document/document.js').Document<Events, Presence, Signals>} Document
  */
 /**
  * @template {object} [Presence=Record<string, any>]
- * @typedef {import('./membership.js').OpenOptions<Presence>} OpenOptions
+ * @typedef {import('./document/membership.js').OpenOptions<Presence>} OpenOptions
  */
 /**
  * @template {object} [Presence=Record<string, any>]
- * @typedef {import('./presence.js').Member<Presence>} Member
+ * @typedef {import('./presence/presence.js').Member<Presence>} Member
  */
 /**
  * @template {object} [Presence=Record<string, any>]
- * @typedef {import('./presence.js').PresenceDiff<Presence>} PresenceDiff
+ * @typedef {import('./presence/presence.js').PresenceDiff<Presence>} PresenceDiff
  */
-/** @typedef {import('./connection.js').ClientOptions} ClientOptions */
-/** @typedef {import('./connection.js').ClientState} ClientState */
-/** @typedef {import('./connection.js').TokenReason} TokenReason */
-/** @typedef {import('./error.js').ErrorCode} ErrorCode */
-/** @typedef {import('./log.js').LogEntry} LogEntry */
+/** @typedef {import('./connection/connection.js').ClientOptions} ClientOptions */
+/** @typedef {import('./connection/connection.js').ClientState} ClientState */
+/** @typedef {import('./connection/connection.js').TokenReason} TokenReason */
+/** @typedef {import('./common/error.js').ErrorCode} ErrorCode */
+/** @typedef {import('./common/log.js').LogEntry} LogEntry */
 /** @typedef {import('./types.js').Load} Load */
 /** @typedef {import('./types.js').LoggedRecord} LoggedRecord */
 /** @typedef {import('./types.js').Meta} Meta */
@@ -44,7 +44,7 @@ import { checkUrl } from './url.js'
 /** @typedef {import('./types.js').Resync} Resync */
 /** @typedef {import('./types.js').Status} Status */
 
-export { ClientError } from './error.js'
+export { ClientError } from './common/error.js'
 
 /**
  * Connects, and reconnects until `close()` or a permanent refusal by the gateway.

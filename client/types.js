@@ -1,14 +1,18 @@
 /**
  * Types that several files share, and that users import.
  *
- * @typedef {import('./positions.js').Position} Position
+ * @typedef {import('./document/positions.js').Position} Position
  *
  * @typedef {object} Meta
  * @property {string} [guid] of the document
  * @property {number} [offset] place in the document's log; absent on ephemeral records
+ * @property {number} [after] offset of the record before it in the log, if that is not `offset` - 1: newer records of
+ *   their keys have replaced those between
  * @property {string} [epoch] of the log. `{ epoch, offset }` is the position of this record, from which to resume once
  *   it is processed; absent as offset is
+ * @property {Position} [user] place in the log of the user (`client.user`), on records of that log
  * @property {string} traceId
+ * @property {string} [traceparent] on traced records: the parent of your span that processes it (W3C Trace Context)
  * @property {number} ts ms since 1970, by the publisher's clock
  * @property {string} [from] connection id of the sender, on records from clients
  *
@@ -54,6 +58,7 @@
  * @property {E | undefined} [event] default: `message`
  * @property {number | undefined} [timeout] ms; default: 10,000, with `queue` none
  * @property {AbortSignal | undefined} [signal] ends the wait; what is sent or queued is not taken back
+ * @property {string | undefined} [traceparent] of the span that sends it (W3C Trace Context); not with `queue`
  */
 
 /**
@@ -83,12 +88,13 @@
  * @typedef {object} GatewayEvents
  * @property {(resync: Resync) => unknown} resync
  * @property {(joined: { position: Position, recovered: boolean }) => void} joined
- * @property {(diff: import('./presence.js').PresenceDiff<Presence>) => void} presence
- * @property {(error: import('./error.js').ClientError) => void} closed
+ * @property {(diff: import('./presence/presence.js').PresenceDiff<Presence>) => void} presence
+ * @property {(error: import('./common/error.js').ClientError) => void} closed
  */
 /** @typedef {{ 'doc:status': (status: Status) => void }} StatusEvents */
 /** @typedef {{ 'doc:pending': (pending: readonly QueuedSend[]) => void }} PendingEvents */
-/** @typedef {{ 'doc:dropped': (edit: QueuedSend, error: import('./error.js').ClientError) => void }} DroppedEvents */
+/** @typedef {import('./common/error.js').ClientError} ClientError */
+/** @typedef {{ 'doc:dropped': (edit: QueuedSend, error: ClientError) => void }} DroppedEvents */
 
 /**
  * `joining`: waits for the gateway; `loading`: waits for `load`; `live`: up to date; `closed`.
@@ -154,7 +160,7 @@
  * @typedef {object} Shared
  * @property {string} guid
  * @property {Position | null} position
- * @property {import('./presence.js').Presence} presence
+ * @property {import('./presence/presence.js').Members} members
  * @property {readonly QueuedSend[]} pending
  * @property {boolean} joined
  * @property {(event: string, argument: object, timeout?: number) => Promise<any>} request
@@ -165,7 +171,7 @@
  * @property {(state: object) => Promise<void>} setState
  * @property {(document: any) => void} close
  * @property {() => void} dealtWith
- * @property {(what: string, detail?: import('./log.js').LogEntry['detail']) => void} log
+ * @property {(what: string, detail?: import('./common/log.js').LogEntry['detail']) => void} log
  *
  * @typedef {object} HistoryPage
  * @property {LoggedRecord[]} records

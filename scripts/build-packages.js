@@ -41,31 +41,25 @@ export async function bundleClient (outfile) {
 }
 
 /**
- * Bundles the client as a page's bundler does: one chunk that the page loads at once, and others for `import()`.
+ * Bundles the part of the client that every page loads into one file: without socket.io-client, and without what is
+ * loaded when it is used.
  *
- * @returns {Promise<{ core: Uint8Array[], onDemand: Uint8Array[] }>} chunks without socket.io-client
+ * @returns {Promise<Uint8Array>}
  */
-export async function clientChunks () {
-  const { outputFiles, metafile } = await build({
+export async function bundleCore () {
+  const { outputFiles: [file] } = await build({
     ...MINIFIED,
     entryPoints: [CLIENT],
-    splitting: true,
     external: ['socket.io-client'],
-    metafile: true,
     write: false,
-    outdir: ROOT
+    plugins: [{
+      name: 'leave out import()',
+      setup ({ onResolve }) {
+        onResolve({ filter: /^/ }, ({ path, kind }) => kind === 'dynamic-import' ? { path, external: true } : undefined)
+      }
+    }]
   })
-  const chunks = new Map(outputFiles.map(({ path, contents }) => [relative(process.cwd(), path), contents]))
-  const entry = Object.keys(metafile.outputs)
-    .find((path) => metafile.outputs[path].entryPoint === relative(process.cwd(), CLIENT))
-  const core = new Set([/** @type {string} */ (entry)])
-  for (const path of core) {
-    for (const { path: imported, kind } of metafile.outputs[path].imports)
-      if (kind === 'import-statement' && chunks.has(imported)) core.add(imported)
-  }
-  const contents = (/** @type {(path: string) => boolean} */ wanted) =>
-    [...chunks].filter(([path]) => wanted(path)).map(([, bytes]) => bytes)
-  return { core: contents((path) => core.has(path)), onDemand: contents((path) => !core.has(path)) }
+  return file.contents
 }
 
 /**

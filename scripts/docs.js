@@ -11,6 +11,10 @@ import { BLOCKS } from '../src/config/blocks.js'
 import { ERRORS } from '../src/common/errors.js'
 import { HOOKS } from '../src/common/hooks.js'
 import { METRICS } from '../src/metrics/metrics.js'
+import { commandPage } from './command-page.js'
+import { capacityPage } from './capacity.js'
+import { DASHBOARDS } from './dashboards/dashboards.js'
+import { proto } from './proto.js'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -20,11 +24,15 @@ const ROOT = new URL('../', import.meta.url)
 
 /** Content of each page, by path. */
 export const PAGES = {
+  'docs/command.md': commandPage,
+  'docs/capacity.md': capacityPage,
   'docs/configuration.md': configuration,
   '.env.example': envExample,
   'docs/errors.md': errors,
   'docs/hooks.md': hooks,
-  'docs/metrics.md': metrics
+  'docs/metrics.md': metrics,
+  'src/api/grpc/inkcast.proto': proto,
+  ...DASHBOARDS
 }
 
 /** @returns {Promise<string[]>} paths of the pages that differ from the code */
@@ -39,8 +47,9 @@ export async function outdated () {
 
 function configuration () {
   return page('Configuration', 'src/config/blocks.js', [
-    'Settings come from the environment, or from a file of `NAME=value` lines (`--config FILE`); the environment wins. ' +
-    'A wrong setting stops the start, and all problems are listed at once. `NODE_ENV=production` makes defaults stricter.',
+    'Settings come from the environment, or from a file of `NAME=value` lines: the one of `--config FILE`, otherwise `.env` in the current folder. The environment wins; `inkcast config` shows where each value is from ([command](command.md)). ' +
+    'A wrong setting stops the start, and all problems are listed at once. `NODE_ENV=production` makes defaults stricter. ' +
+    'Each secret `NAME` can also be read from a file: `NAME_FILE` is its path, as orchestrators mount secrets.',
     ...Object.values(BLOCKS).map(({ title, settings }) =>
       [
         `## ${title}`,
@@ -73,7 +82,7 @@ function envExample () {
   return (
     [
       '# Settings of inkcast, each with its default. Generated from src/config/blocks.js by "npm run docs": do not edit.\n' +
-      '# For use with --config: copy it and set what should differ.',
+      '# Copy it to .env, or to a file for --config, and set what should differ.',
       ...blocks
     ].join('\n\n') + '\n'
   )
@@ -101,8 +110,8 @@ function errors () {
 function metrics () {
   const entries = /** @type {[string, MetricEntry][]} */ (Object.entries(METRICS))
   return page('Metrics', 'src/metrics/metrics.js', [
-    '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine, and those of Node (CPU, memory, garbage collection) with the prefix `inkcast_`. ' +
-    'Every series also has the label `role`.',
+    '`/metrics` on `ADMIN_PORT` has these metrics in the Prometheus format, merged over the processes of a machine. Every series also has the label `role`. ' +
+    'Durations are in seconds. Histograms have the same buckets everywhere, so they can be added up over machines: `histogram_quantile(0.99, sum by (le) (rate(…_bucket[5m])))`.',
     table(
       ['Name', 'Type', 'Labels', 'Meaning', 'Alert on'],
       entries.map(([name, { type, labels = [], help, worry }]) => [
@@ -112,7 +121,21 @@ function metrics () {
         help,
         worry
       ])
-    )
+    ),
+    '## Node and the process\n\n' +
+    '`process_…` and `nodejs_…` have the names of prom-client, which dashboards for Node know: `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds`, ' +
+    '`nodejs_eventloop_lag_p99_seconds`, `nodejs_heap_size_used_bytes`, `nodejs_gc_duration_seconds`, `nodejs_version_info`. They are merged over the processes of a role: ' +
+    'added up; the delay of the event loop is that of the slowest process, `process_start_time_seconds` that of the newest. ' +
+    '`nodejs_eventloop_lag_…_seconds` are those of the last 10 s, without the interval of the samples that prom-client leaves in them.',
+    '## Former names\n\n' +
+    'Until version 0.2 `/metrics` also serves the former names: those of the table in ms, and those of Node and of the process with the prefix `inkcast_`. ' +
+    'They are derived from the new ones when `/metrics` is read.\n\n' +
+    table(['Former name', 'New name'], [
+      ...entries.flatMap(([name, { formerly }]) =>
+        formerly === undefined ? [] : [[`\`inkcast_${formerly}\``, `\`inkcast_${name}\``]]),
+      ['`inkcast_process_…`', '`process_…`'],
+      ['`inkcast_nodejs_…`', '`nodejs_…`']
+    ])
   ])
 }
 

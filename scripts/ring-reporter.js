@@ -4,7 +4,11 @@
  */
 import { resolve } from 'node:path'
 
-/** @typedef {{ result: 'passed' | 'failed' | 'skipped', name: string, file: string }} TestResult */
+/** Of the reason of a failed test. */
+const MAX_LINES = 20
+const MAX_LENGTH = 2000
+
+/** @typedef {{ result: 'passed' | 'failed' | 'skipped', name: string, file: string, reason?: string }} TestResult */
 
 /**
  * @param {AsyncIterable<import('node:test/reporters').TestEvent>} source
@@ -26,8 +30,16 @@ export default async function* ringReporter (source) {
     const line = {
       result: skip !== undefined || todo !== undefined ? 'skipped' : failed ? 'failed' : 'passed',
       name,
-      file
+      file,
+      ...(failed && { reason: reasonOf(event.data.details.error) })
     }
     yield `${JSON.stringify(line)}\n`
   }
+}
+
+/** @param {any} error of node:test, which has the test's own as its cause @returns {string} its first lines */
+function reasonOf (error) {
+  const { cause = error } = error ?? {}
+  const text = cause instanceof Error ? cause.stack ?? cause.message : String(cause?.stack ?? cause?.message ?? cause)
+  return text.split('\n').slice(0, MAX_LINES).join('\n').slice(0, MAX_LENGTH)
 }

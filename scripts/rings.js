@@ -20,16 +20,16 @@ import { join, relative, resolve, sep } from 'node:path'
  * @type {Record<string, Ring>} in starting order, two at a time: first the quick one that says most, then the longest
  */
 export const RINGS = {
-  unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 40 },
-  integration: { services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 120 },
+  unit: { services: false, byDefault: true, concurrency: 2, timeoutMs: 300_000, seconds: 45 },
+  integration: { services: true, byDefault: true, concurrency: 4, timeoutMs: 900_000, seconds: 130 },
   // a whole inkcast in one process, or started as a command: no services, but more than a few seconds
-  process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 150 },
+  process: { services: false, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 235 },
   // clusters whose processes are replaced, and load balancers
-  alone: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 110 },
+  alone: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 145 },
   // each file with its own Redis, and so with its own clusters
-  cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 130 },
-  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 180 },
-  contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 60 },
+  cluster: { services: true, byDefault: true, concurrency: 2, timeoutMs: 900_000, seconds: 190 },
+  browser: { services: true, byDefault: true, concurrency: 1, timeoutMs: 900_000, seconds: 100 },
+  contract: { services: true, byDefault: true, concurrency: 2, timeoutMs: 600_000, seconds: 150 },
   // attacks on a worker, with other clients: a few seconds each, or ATTACK_SECONDS
   attack: { services: false, byDefault: false, concurrency: 1, timeoutMs: 7_200_000, seconds: 600, single: true },
   // speed of the demo page; needs an otherwise idle machine

@@ -157,9 +157,10 @@ function summarize (rings, filtered) {
   console.log()
   for (const { name, seconds, results, problem } of rings) {
     const counts = { passed: 0, failed: problem === undefined ? 0 : 1, skipped: 0 }
-    for (const { result, name: test, file } of results) {
+    for (const { result, name: test, file, reason = '' } of results) {
       counts[result]++
-      if (result === 'failed') console.log(`failed: ${relative(root, file)}: ${test}`)
+      if (result === 'failed')
+        console.log(`failed: ${relative(root, file)}: ${test}\n${reason.replaceAll(/^/gm, '    ')}`)
     }
     if (problem !== undefined) console.log(`failed: ${name}: ${problem}`)
     table.push(row([name, `${seconds.toFixed(1)} s`, counts.passed, counts.failed, counts.skipped]))

@@ -1,15 +1,29 @@
-import { createHttpApi } from './api/http.js'
-import { busSink, createPublish } from './api/publish.js'
+import { createCallers } from './api/callers/callers.js'
+import { createHttpApi } from './api/http/server.js'
+import { busSink, createPublish, kafkaSink } from './api/publish.js'
+import { createPublishLane } from './api/publish-lane.js'
+import { tracedSink } from './api/traced-sink.js'
 import { createRedisRequests } from './api/idempotency/redis-requests.js'
 import { createRedisBus } from './bus/redis-bus.js'
 import { systemClock as clock } from './common/clock.js'
+import { streamGroups } from './config/load.js'
+import { createDocumentRules } from './documents/rules/rules.js'
 import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createKafkaDownlink } from './kafka/downlink.js'
 import { createRedisPresence } from './presence/redis-presence.js'
 import { createPublisher } from './publish/publisher.js'
+import { createInspectParts } from './inspect/parts.js'
+import { createRedisTransport } from './inspect/redis-transport.js'
+import { createRedisOverview } from './overview/redis-overview.js'
+import { createReport } from './overview/report.js'
 import { createRedis } from './redis/client.js'
+import { createDurability } from './redis/durability/durability.js'
 import { runRole } from './role.js'
 import { createRedisSessions } from './sessions/redis-sessions.js'
+import { apiCertificate, startCertificates } from './tls/listeners.js'
+import { createRedisStream } from './uplink/stream/redis-stream.js'
+import { createEventSources } from './webhook/event-sources.js'
+import { createWebhook } from './webhook/webhook.js'
 import { createWorkerWatch } from './workers/worker-watch.js'
 
 /**
@@ -18,38 +32,91 @@ import { createWorkerWatch } from './workers/worker-watch.js'
  * @param {import('./role.js').RoleContext} context
  * @returns {Promise<import('./role.js').Composed>}
  */
-async function composeApi ({ config, log, metrics, lifecycle, status, onWaits }) {
-  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api', onWaits }))
-  const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
+async function composeApi ({
+  config, launcher, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits
+}) {
+  const rules = await lifecycle.start(
+    'document rules',
+    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics })
+  )
+  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'api', metrics, onWaits }))
+  const inspect = createInspectParts({
+    transport: createRedisTransport({ redis, log }),
+    process: `api-${launcher.slot}`,
+    privateRoutes, metrics, log, clock
+  })
+  await lifecycle.start('inspector', inspect)
+  const { inspector } = inspect
+  const durability = await lifecycle.start(
+    'durability',
+    createDurability({ redis, settings: config.redis, name: 'api', metrics, log, clock })
+  )
+  status.addWarnings(() => durability.warnings())
+  const bus = await lifecycle.start(
+    'bus',
+    createRedisBus({ redis, durability, historyOf: rules.historyOf, log, metrics, clock })
+  )
   const presence = await lifecycle.start(
     'presence',
     createRedisPresence({ redis, maxMembers: config.presence.maxMembers, metrics, log, clock })
   )
   // removes the sessions of ended workers even if no gateway is left
   await lifecycle.start('worker watch', createWorkerWatch({ redis, grace: config.presence.grace, log }))
-  let sink = busSink(createPublisher({ bus, limits: config.limits, metrics, clock }))
-  if (config.mode === 'kafka') {
-    const kafka = createKafkajs({ settings: config.kafka, log, name: 'api', onWaits })
+  const publisher = createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing })
+  let sink = busSink(publisher)
+  const kafka = config.mode === 'kafka' ? createKafkajs({
+    settings: config.kafka, log, name: 'api', metrics, onWaits
+  }) : undefined
+  if (kafka !== undefined) {
     const downlink = await lifecycle.start(
       'downlink',
       createKafkaDownlink({ kafka, topic: config.kafka.downlinkTopic, log, clock })
     )
-    sink = downlink.publish
+    sink = kafkaSink(downlink.publish, sink)
   }
-  const publish = createPublish({ sink, limits: config.limits, requests: createRedisRequests({ redis }) })
-  const api = createHttpApi({
-    settings: config.api,
-    limits: config.limits,
-    production: config.production,
-    publish,
-    bus,
-    presence,
-    sessions: createRedisSessions({ redis }),
-    log,
-    metrics
-  })
+  sink = tracedSink(sink, tracing)
+  const requests = createRedisRequests({ redis })
+  const publish = createPublish({ sink, limits: config.limits, requests })
+  const publishLane = createPublishLane({ sink, limits: config.limits, requests })
+  const callers = await lifecycle.start(
+    'callers',
+    createCallers({ settings: config.api, production: config.production, log, metrics, clock })
+  )
+  const overview = createRedisOverview({ redis })
+  await lifecycle.start('report', createReport({ store: overview, describe, log }))
+  const services = { publish, publishLane, bus, presence, sessions: createRedisSessions({ redis }), overview }
+  const certificate = apiCertificate({ config, log, metrics, clock })
+  await startCertificates([certificate], { lifecycle, status })
+  const doors = { settings: config.api, limits: config.limits, callers, log, metrics, certificate }
+  // development only
+  const addReference = config.production ? undefined : (await import('./api/http/reference.js')).createReference()
+  const api = createHttpApi({ ...doors, ...services, addReference })
   await lifecycle.start('api', api)
-  lifecycle.onStop('api: leave', () => api.leave())
+  const groups = streamGroups(config)
+  const stream = groups.length === 0 ? undefined : createRedisStream({ redis, groups })
+  const uplinkTopic = kafka && { kafka, settings: config.kafka, maxBytes: config.limits.maxRecordBytes }
+  let leaveGrpc = async () => {}
+  if (config.api.grpcPort !== undefined) {
+    const { createGrpcApi } = await import('./api/grpc/server.js')
+    const grpc = createGrpcApi({
+      ...doors,
+      services,
+      openEvents: createEventSources({ settings: config.uplink, stream, kafka: uplinkTopic, log, metrics, clock })
+    })
+    await lifecycle.start('grpc', grpc)
+    leaveGrpc = () => grpc.leave()
+  }
+  lifecycle.onStop('api: leave', () => Promise.all([api.leave(), leaveGrpc()]))
+  if (config.uplink.url !== undefined) {
+    const webhook = createWebhook({
+      settings: config.uplink, rulesOf: rules.rulesOf, publish: callers.publishFor(callers.webhook, publish), log,
+      metrics, clock
+    })
+    await lifecycle.start('webhook', uplinkTopic === undefined
+      ? webhook.senderFrom(/** @type {NonNullable<typeof stream>} */ (stream))
+      : webhook.senderFromKafka(uplinkTopic))
+    status.addWarnings(() => webhook.warnings())
+  }
   status.addCheck(() => redis.trouble)
   return { banner: [`api listens on ${config.api.host}:${api.port()}`] }
 }

@@ -1,22 +1,35 @@
 import { busSink, createPublish } from './api/publish.js'
-import { createHttpApi } from './api/http.js'
+import { createPublishLane } from './api/publish-lane.js'
+import { tracedSink } from './api/traced-sink.js'
+import { createCallers } from './api/callers/callers.js'
+import { createHttpApi } from './api/http/server.js'
 import { createMemoryRequests } from './api/idempotency/memory-requests.js'
 import { createAuthenticator } from './auth/authenticator.js'
 import { createMemoryBus, createMemoryHub } from './bus/memory-bus.js'
 import { systemClock as clock } from './common/clock.js'
+import { hasServices, streamGroups } from './config/load.js'
 import { createAccess } from './documents/access.js'
+import { createDocumentRules } from './documents/rules/rules.js'
 import { createExtensions } from './extensions/extensions.js'
 import { createDemo } from './demo/server.js'
 import { testHooks } from './rehearsal/self-test.js'
 import { createWorkerSessions } from './gateway/redis-parts.js'
 import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
+import { createInspectParts } from './inspect/parts.js'
+import { createMemoryTransport } from './inspect/memory-transport.js'
 import { createPublisher } from './publish/publisher.js'
 import { createLoopbackUplink } from './uplink/loopback.js'
+import { createRuledUplink } from './uplink/ruled-uplink.js'
+import { createStreamUplink } from './uplink/stream-uplink.js'
+import { createMemoryStream } from './uplink/stream/memory-stream.js'
+import { createEventSources } from './webhook/event-sources.js'
+import { createWebhook } from './webhook/webhook.js'
 import { createMemoryPresence, createMemoryPresenceHub } from './presence/memory-presence.js'
 import { createMemorySessions } from './sessions/memory-sessions.js'
+import { apiCertificate, gatewayCertificate, startCertificates } from './tls/listeners.js'
 import { createSessionIds } from './wire/session-id.js'
-import { apiUrl, banner } from './process/banner.js'
+import { apiUrl, banner, needsToken } from './process/banner.js'
 
 const WORKER_NUMBER = 0
 
@@ -26,13 +39,29 @@ const WORKER_NUMBER = 0
  *
  * @param {import('./role.js').RoleContext} context
  * @returns {Promise<import('./role.js').Composed & { gateway: ReturnType<typeof createGateway>, api: ReturnType<typeof
- *   createHttpApi> }>}
+ *   createHttpApi>, grpcPort: () => number }>}
  */
-export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
-  const hub = createMemoryHub({ history: config.history, clock })
+export async function composeEmbedded ({
+  config, launcher, privateRoutes, log, metrics, tracing, lifecycle, status, describe
+}) {
+  const rules = await lifecycle.start(
+    'document rules',
+    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics })
+  )
+  const certificate = gatewayCertificate({ config, log, metrics, clock })
+  const apiTls = apiCertificate({ config, log, metrics, clock })
+  await startCertificates([certificate, apiTls], { lifecycle, status })
+  const hub = createMemoryHub({ historyOf: rules.historyOf, clock })
   const presenceHub = createMemoryPresenceHub({ maxMembers: config.presence.maxMembers, clock })
   const bus = createMemoryBus({ hub, workerNumber: WORKER_NUMBER, log, metrics, clock })
-  const publisher = createPublisher({ bus, limits: config.limits, metrics, clock })
+  const inspect = createInspectParts({
+    transport: createMemoryTransport(),
+    process: `embedded-${launcher.slot}`,
+    privateRoutes, metrics, log, clock
+  })
+  await lifecycle.start('inspector', inspect)
+  const { inspector } = inspect
+  const publisher = createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing })
   const presenceStore = createMemoryPresence({ hub: presenceHub, workerNumber: WORKER_NUMBER })
   const authenticator = await lifecycle.start(
     'authenticator',
@@ -40,17 +69,24 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
   )
   const access = createAccess({ settings: config.auth, log, metrics, clock })
   lifecycle.onStop('access', () => access.stop())
+  const groups = streamGroups(config)
+  const stream = createMemoryStream({ groups, clock })
+  const toServices = hasServices(config)
   const loopback = createLoopbackUplink({ publisher, log })
+  const direct = toServices
+    ? createRuledUplink({ uplink: createStreamUplink({ stream, metrics }), loopback, groups, rulesOf: rules.rulesOf })
+    : loopback
   // the demo and its documents are loaded in development only
   const documents = config.production
     ? undefined
     : (await import('./demo/embedded-documents.js')).createEmbeddedDocuments({
-        uplink: loopback,
+        uplink: direct,
         publisher,
         bus
       })
-  const uplink = documents?.uplink ?? loopback
-  const store = createMemorySessions({ services: false })
+  // a service of one's own in place of the demo's
+  const uplink = toServices ? direct : documents?.uplink ?? direct
+  const store = createMemorySessions({ services: toServices })
   const directory = new Directory()
   const worker = { number: WORKER_NUMBER, incarnation: clock.now() }
   const sessions = createWorkerSessions({ store, config, uplink, worker, directory, metrics, log, clock })
@@ -64,18 +100,25 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
     sessions,
     authenticator,
     access,
+    rulesOf: rules.rulesOf,
+    inspector,
+    tracing,
+    certificate,
     extensions: createExtensions({
       config, services: { publisher, bus, presenceStore, sessionStore: store, metrics, log, clock }
     }),
     newId: createSessionIds(WORKER_NUMBER),
     hooked: await testHooks({ config, log }),
     alone: true,
+    isReady: () => status.notReady().length === 0,
     fallback:
       documents &&
       createDemo({
         apiUrl: apiUrl(config.api),
-        needsToken: config.api.tokens.length > 0,
-        loadDocument: documents.load,
+        needsToken: needsToken(config.api),
+        loadDocument: toServices
+          ? (await import('./demo/documents-over-http.js')).createDocumentsOverHttp({ url: config.gateway.demoDocumentsUrl })
+          : documents.load,
         log
       }),
     metrics,
@@ -83,25 +126,40 @@ export async function composeEmbedded ({ config, log, metrics, lifecycle }) {
     clock
   })
   await lifecycle.startAll(gateway.parts)
-  const publish = createPublish({
-    sink: busSink(publisher),
-    limits: config.limits,
-    requests: createMemoryRequests({ clock })
-  })
-  const api = createHttpApi({
-    settings: config.api,
-    limits: config.limits,
-    production: config.production,
-    publish,
-    bus,
-    presence: presenceStore,
-    sessions: store,
-    log,
-    metrics
-  })
+  const sink = tracedSink(busSink(publisher), tracing)
+  const requests = createMemoryRequests({ clock })
+  const publish = createPublish({ sink, limits: config.limits, requests })
+  const publishLane = createPublishLane({ sink, limits: config.limits, requests })
+  const callers = await lifecycle.start(
+    'callers',
+    createCallers({ settings: config.api, production: config.production, log, metrics, clock })
+  )
+  const overview = { read: async () => [{ ...await describe(), worker: WORKER_NUMBER }] }
+  const services = { publish, publishLane, bus, presence: presenceStore, sessions: store, overview }
+  const doors = { settings: config.api, limits: config.limits, callers, log, metrics, certificate: apiTls }
+  // development only
+  const addReference = config.production ? undefined : (await import('./api/http/reference.js')).createReference()
+  const api = createHttpApi({ ...doors, ...services, addReference })
   await lifecycle.start('api', api)
+  let grpcPort = () => NaN
+  if (config.api.grpcPort !== undefined) {
+    const { createGrpcApi } = await import('./api/grpc/server.js')
+    const grpc = createGrpcApi({
+      ...doors, services, openEvents: createEventSources({ settings: config.uplink, stream, log, metrics, clock })
+    })
+    await lifecycle.start('grpc', grpc)
+    grpcPort = () => grpc.port()
+  }
+  if (config.uplink.url !== undefined) {
+    const webhook = createWebhook({
+      settings: config.uplink, rulesOf: rules.rulesOf, publish: callers.publishFor(callers.webhook, publish), log,
+      metrics, clock
+    })
+    await lifecycle.start('webhook', webhook.senderFrom(stream))
+    status.addWarnings(() => webhook.warnings())
+  }
   log.info(
     'embedded: one process, everything in memory; it does not scale out, and data is lost at a restart (set REDIS_URL for a cluster)'
   )
-  return { gateway, api, banner: banner(config, { port: gateway.port(), apiPort: api.port() }) }
+  return { gateway, api, grpcPort, banner: banner(config, { port: gateway.port(), apiPort: api.port() }) }
 }

@@ -1,8 +1,11 @@
+import os from 'node:os'
 import path from 'node:path'
-import { apiUrl } from './process/banner.js'
+import { hasServices, streamGroups } from './config/load.js'
+import { apiUrl, needsToken } from './process/banner.js'
 import { createAuthenticator } from './auth/authenticator.js'
 import { systemClock as clock } from './common/clock.js'
 import { createAccess } from './documents/access.js'
+import { createDocumentRules } from './documents/rules/rules.js'
 import { createDemo } from './demo/server.js'
 import { createSlotPort } from './gateway/public-port.js'
 import { acceptHandovers } from './peers/handover.js'
@@ -16,7 +19,15 @@ import { QUICK, THOROUGH, warmUp } from './rehearsal/warm-up.js'
 import { createLoopbackUplink } from './uplink/loopback.js'
 import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createKafkaUplink } from './uplink/kafka-uplink.js'
+import { createRuledUplink } from './uplink/ruled-uplink.js'
+import { createStreamUplink } from './uplink/stream-uplink.js'
+import { createRedisStream } from './uplink/stream/redis-stream.js'
+import { createInspectParts } from './inspect/parts.js'
+import { createRedisTransport } from './inspect/redis-transport.js'
+import { createRedisOverview } from './overview/redis-overview.js'
+import { createReport } from './overview/report.js'
 import { createRedis } from './redis/client.js'
+import { createDurability } from './redis/durability/durability.js'
 import { createNullRedis } from './rehearsal/null-redis.js'
 import { createRedisParts, createWorkerSessions } from './gateway/redis-parts.js'
 import { runRole } from './role.js'
@@ -26,6 +37,7 @@ import { createTakenNumbers } from './workers/taken-numbers.js'
 import { createWorkerLease, thisMachine } from './workers/worker-lease.js'
 import { createWorkerWatch, incarnationName } from './workers/worker-watch.js'
 import { timesWithPolls } from './process/socket-times.js'
+import { gatewayCertificate, peerCertificate, startCertificates } from './tls/listeners.js'
 import { createSessionIds } from './wire/session-id.js'
 
 /**
@@ -34,12 +46,28 @@ import { createSessionIds } from './wire/session-id.js'
  * @returns {Promise<import('./role.js').Composed>}
  */
 async function composeGateway ({
-  config, launcher, privatePath, log, metrics, lifecycle, status, onWaits, listenPrivately
+  config, launcher, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits,
+  listenPrivately
 }) {
-  const { peerHost, peerPort } = config.gateway
+  const { host, port, peerHost, peerPort, instanceId } = config.gateway
   // runs while the connections to the services are opened
   const testing = testHooks({ config, log })
-  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'gateway', onWaits }))
+  const rules = await lifecycle.start(
+    'document rules',
+    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics })
+  )
+  const directory = path.dirname(privatePath)
+  const certificate = gatewayCertificate({ config, directory, log, metrics, clock })
+  const peerTls = peerCertificate({ config, log, metrics, clock })
+  await startCertificates([certificate, peerTls], { lifecycle, status })
+  const redis = await lifecycle.start(
+    'redis', createRedis({ urls: config.redis.urls, log, name: 'gateway', metrics, onWaits })
+  )
+  const durability = await lifecycle.start(
+    'durability',
+    createDurability({ redis, settings: config.redis, name: 'gateway', metrics, log, clock })
+  )
+  status.addWarnings(() => durability.warnings())
   const peerListener =
     peerHost === undefined
       ? undefined
@@ -52,39 +80,59 @@ async function composeGateway ({
               ports:
                 peerPort === 0 ? [0] : [peerPort + launcher.slot, peerPort + config.gateway.workers + launcher.slot]
             },
+            certificate: peerTls,
             metrics,
             clock,
             times: timesWithPolls(config.heartbeat)
           })
         )
   const machine = thisMachine()
-  const directory = path.dirname(privatePath)
   const lease = createWorkerLease({
     redis,
-    slot: `${machine}:${directory}:${launcher.slot}`,
+    // the same after a restart of the launcher or of the container
+    slot: `${instanceId ?? os.hostname()}:${host}:${port}:${launcher.slot}`,
+    unique: instanceId !== undefined,
     address: {
       machine,
       pid: process.pid,
       path: privatePath,
-      ...(peerListener ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port() } } : {})
+      ...(peerListener
+        ? { peer: { host: /** @type {string} */ (peerHost), port: peerListener.port(), tls: peerTls !== undefined } }
+        : {})
     },
     // another worker may have this number now, and would get this worker's requests: restart with another one
     onLost: () => process.exit(1),
     log
   })
   await lifecycle.start('worker lease', lease)
-  const { sessionStore, ...parts } = createRedisParts({ redis, config, worker: lease, metrics, log, clock })
+  const inspect = createInspectParts({
+    transport: createRedisTransport({ redis, log }),
+    process: `gateway-${launcher.slot}`,
+    privateRoutes, metrics, log, clock
+  })
+  await lifecycle.start('inspector', inspect)
+  const { inspector } = inspect
+  const { sessionStore, ...parts } = createRedisParts({
+    redis, durability, config, rules, worker: lease, inspector, tracing, metrics, log, clock
+  })
+  const groups = streamGroups(config)
+  const stream = createRedisStream({ redis, durability, groups })
+  const loopback = createLoopbackUplink({ publisher: parts.publisher, log })
   const uplink =
     config.mode === 'kafka'
       ? createKafkaUplink({
-          kafka: createKafkajs({ settings: config.kafka, log, name: 'gateway', onWaits }),
+          kafka: createKafkajs({ settings: config.kafka, log, name: 'gateway', metrics, onWaits }),
           topic: config.kafka.uplinkTopic,
           queues: parts.bus,
           log,
           metrics,
           clock
         })
-      : createLoopbackUplink({ publisher: parts.publisher, log })
+      : groups.length > 0
+        ? createRuledUplink({
+            uplink: createStreamUplink({ stream, metrics }), loopback, groups, rulesOf: rules.rulesOf
+          })
+        : loopback
   const connections = new Directory()
   const sessions = createWorkerSessions({
     store: sessionStore, config, uplink, worker: lease, directory: connections, metrics, log, clock
@@ -94,6 +142,7 @@ async function composeGateway ({
   const misrouted = createMisroutedRequests({
     workerNumber: lease.number,
     secret: () => lease.secrets[0],
+    certificate: peerTls,
     findRoute: async (number) => {
       if (!(await taken.has(number))) return undefined
       const owner = await lease.owner(number)
@@ -126,15 +175,20 @@ async function composeGateway ({
     sessions,
     authenticator,
     access,
+    rulesOf: rules.rulesOf,
+    certificate,
     extensions: createExtensions({ config, services: { ...parts, sessionStore, metrics, log, clock } }),
     newId: createSessionIds(lease.number),
     hooked,
     misrouted,
+    isReady: () => status.notReady().length === 0,
+    inspector,
+    tracing,
     fallback: config.production
       ? undefined
       : createDemo({
           apiUrl: apiUrl(config.api),
-          needsToken: config.api.tokens.length > 0,
+          needsToken: needsToken(config.api),
           loadDocument: await documentsFor(config),
           log
         }),
@@ -153,7 +207,9 @@ async function composeGateway ({
       extent: launcher.urgent ? QUICK : THOROUGH,
       createParts: (own) => {
         const nothing = createNullRedis({ urls: config.redis.urls, log: own.log })
-        const { sessionStore: store, ...others } = createRedisParts({ ...own, redis: nothing, config, worker: lease })
+        const { sessionStore: store, ...others } = createRedisParts({
+          ...own, redis: nothing, config, rules, worker: lease
+        })
         return { ...others, sessions: createWorkerSessions({ ...own, store, config, worker: lease }) }
       },
       log
@@ -190,6 +246,8 @@ async function composeGateway ({
       log
     })
   )
+  const report = async () => ({ ...await describe(), worker: lease.number })
+  await lifecycle.start('report', createReport({ store: createRedisOverview({ redis }), describe: report, log }))
   status.addCheck(() => redis.trouble)
   status.addCheck(() =>
     lease.held ? null : 'the lease of the worker number could not be renewed: other workers do not find its sessions'
@@ -201,8 +259,9 @@ async function composeGateway ({
  * The source of the demo page's documents; it is loaded in development only.
  * @param {import('./config/load.js').Config} config
  */
-async function documentsFor ({ mode, gateway }) {
-  if (mode === 'kafka')
+async function documentsFor (config) {
+  const { gateway } = config
+  if (hasServices(config))
     return (await import('./demo/documents-over-http.js')).createDocumentsOverHttp({ url: gateway.demoDocumentsUrl })
   return (await import('./demo/embedded-documents.js')).loadUnkept
 }

@@ -1,5 +1,6 @@
 import { createRedisMarks } from './bus/redis-marks.js'
 import { createRedisBus } from './bus/redis-bus.js'
+import { createDocumentRules } from './documents/rules/rules.js'
 import { createRedisEcho } from './ingest/redis-echo.js'
 import { systemClock as clock } from './common/clock.js'
 import { createDeadLetter } from './ingest/dead-letter.js'
@@ -7,6 +8,10 @@ import { createIngest } from './ingest/ingest.js'
 import { createReadiness } from './ingest/readiness.js'
 import { createKafkajs } from './kafka/kafkajs/driver.js'
 import { createPublisher } from './publish/publisher.js'
+import { createInspectParts } from './inspect/parts.js'
+import { createRedisTransport } from './inspect/redis-transport.js'
+import { createRedisOverview } from './overview/redis-overview.js'
+import { createReport } from './overview/report.js'
 import { createRedis } from './redis/client.js'
 import { runRole } from './role.js'
 
@@ -17,11 +22,24 @@ const JOIN_TIME = 20_000
  * The ingest role: from Kafka to the bus.
  * @param {import('./role.js').RoleContext} context
  */
-async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits }) {
+async function composeIngest ({
+  config, launcher, privateRoutes, log, metrics, tracing, lifecycle, status, describe, onWaits
+}) {
   if (config.mode !== 'kafka') throw new Error('ingest reads from Kafka: set KAFKA_BROKERS')
-  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'ingest', onWaits }))
-  const bus = await lifecycle.start('bus', createRedisBus({ redis, history: config.history, log, metrics, clock }))
-  const kafka = createKafkajs({ settings: config.kafka, log, name: 'ingest', onWaits })
+  const rules = await lifecycle.start(
+    'document rules',
+    createDocumentRules({ history: config.history, path: config.documents.rulesFile, log, metrics })
+  )
+  const redis = await lifecycle.start('redis', createRedis({ urls: config.redis.urls, log, name: 'ingest', metrics, onWaits }))
+  const inspect = createInspectParts({
+    transport: createRedisTransport({ redis, log }),
+    process: `ingest-${launcher.slot}`,
+    privateRoutes, metrics, log, clock
+  })
+  await lifecycle.start('inspector', inspect)
+  const { inspector } = inspect
+  const bus = await lifecycle.start('bus', createRedisBus({ redis, historyOf: rules.historyOf, log, metrics, clock }))
+  const kafka = createKafkajs({ settings: config.kafka, log, name: 'ingest', metrics, onWaits })
   const deadLetter = await lifecycle.start(
     'dead letters',
     createDeadLetter({ kafka, topic: config.kafka.deadLetterTopic, log, clock })
@@ -30,11 +48,13 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
     'ingest',
     createIngest({
       kafka,
-      publisher: createPublisher({ bus, limits: config.limits, metrics, clock }),
+      publisher: createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing }),
       echo: createRedisEcho({ redis }),
       markStore: createRedisMarks({ redis }),
       deadLetter,
       settings: config,
+      inspector,
+      tracing,
       log,
       metrics,
       clock
@@ -46,6 +66,7 @@ async function composeIngest ({ config, log, metrics, lifecycle, status, onWaits
   status.addCheck(() => ingest.status().stalled ?? null)
   const readiness = createReadiness({ status: () => ingest.status(), clock })
   status.addCheck(readiness.problem)
+  await lifecycle.start('report', createReport({ store: createRedisOverview({ redis }), describe, log }))
   // A replacement is ready when it has joined; then the launcher stops the replaced process.
   const deadline = clock.monotonic() + JOIN_TIME
   while (!readiness.hasJoined() && clock.monotonic() < deadline) await clock.sleep(50)

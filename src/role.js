@@ -1,10 +1,16 @@
 import cluster from 'node:cluster'
+import inspector from 'node:inspector'
 import { rm } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { diagnose, readMachine } from './admin/diagnosis.js'
+import { diagnose, readMachine } from './machine/limits.js'
 import { createAgent } from './admin/agent.js'
+import { createInspectProxy } from './admin/inspect-proxy.js'
+import { createCordon } from './admin/control/cordon.js'
+import { createHungProcesses } from './admin/control/hung-processes.js'
+import { createLogLevels } from './admin/log-levels.js'
 import { createPrivateListener } from './admin/private-listener.js'
 import { createProcesses } from './admin/processes.js'
+import { describeProcess } from './admin/figures/describe.js'
 import { leaveRunDirectory, makeRunDirectory, openRunDirectory, privateSocket } from './admin/run-directory.js'
 import { createAdminServer } from './admin/server.js'
 import { createStatus } from './admin/status.js'
@@ -15,9 +21,12 @@ import { ConfigError, launcherContext, loadConfig, processesOf } from './config/
 import { extensionRunning } from './extensions/guard.js'
 import { createEventLoopMonitor } from './process/event-loop.js'
 import { createLifecycle } from './process/lifecycle.js'
-import { createLog } from './common/log.js'
+import { createLog, exitAfterLog } from './common/log.js'
+import { createLogLevel } from './common/log-level-control.js'
 import { createMetrics } from './metrics/metrics.js'
+import { adminCertificate, startCertificates } from './tls/listeners.js'
 import { timesWithPolls } from './process/socket-times.js'
+import { flushTraces, Tracing } from './tracing/tracing.js'
 
 /** After this time outages are only logged, not printed as the reason for the delay of the start, s. */
 const START_TIME = 60
@@ -30,9 +39,12 @@ const START_TIME = 60
  * @property {string} privatePath unix socket of this process's private listener
  * @property {import('./common/log.js').Log} log
  * @property {import('./metrics/metrics.js').Metrics} metrics
+ * @property {Tracing} tracing
  * @property {ReturnType<typeof createLifecycle>} lifecycle
  * @property {ReturnType<typeof createStatus>} status
  * @property {(message: string) => void} onWaits reports, at any log level, what the start waits for
+ * @property {import('./inspect/parts.js').PrivateRoutes} privateRoutes
+ * @property {() => Promise<import('./overview/contract.js').ProcessReport>} describe this process, for the overview
  * @property {(serve?: Serve) => Promise<void>} listenPrivately opens the private listener; it is closed after the parts
  *   that start later have stopped. Default: opened last
  */
@@ -58,11 +70,23 @@ export async function runRole (role, compose, { configFile } = {}) {
   const launcher = launcherContext()
   const config = await readConfig(role, configFile ?? launcher.configFile ?? configArgument(), launcher)
   const { slot } = launcher
-  const log = createLog({ level: config.admin.logLevel, pretty: !config.production, role, slot })
-  checkHooks({ enabled: config.admin.privateHooks, log })
   const metrics = createMetrics({ role })
+  const usual = config.admin.logLevel
+  const log = createLog({
+    level: launcher.logLevel ?? usual,
+    pretty: !config.production,
+    role,
+    slot,
+    onDrop: (reason, lines) => metrics.log_lines_dropped.inc({ reason }, lines)
+  })
+  const logLevel = createLogLevel({ log, usual })
+  process.on('SIGUSR2', () => logLevel.set(logLevel.toggled))
+  checkHooks({ enabled: config.admin.privateHooks, log })
+  const tracing = new Tracing({ settings: config.admin, metrics, log, clock: systemClock })
   const lifecycle = createLifecycle({ log })
+  lifecycle.onStop('traces', () => flushTraces())
   const status = createStatus({ name: `${role}-${slot}`, metrics })
+  status.cordon(launcher.cordoned)
   handleSignals({ config, launcher, log, lifecycle, status })
 
   try {
@@ -71,18 +95,23 @@ export async function runRole (role, compose, { configFile } = {}) {
     const privatePath = privateSocket(directory, role, slot)
     await lifecycle.start('event loop monitor', createEventLoopMonitor({ metrics, log }))
     let listening = false
+    /** @type {RoleContext['privateRoutes']} */
+    const privateRoutes = new Map()
     /** @param {Serve} [serve] what else is served there */
     const listenPrivately = async (serve) => {
       if (!listening)
         await lifecycle.start(
           'private listener',
-          createPrivateListener({ path: privatePath, status, serve, times: timesWithPolls(config.heartbeat) })
+          createPrivateListener({
+            path: privatePath, status, logLevel, routes: privateRoutes, serve, times: timesWithPolls(config.heartbeat)
+          })
         )
       listening = true
     }
     const { workerNumber, banner = [] } =
       (await compose({
-        config, launcher, privatePath, log, metrics, lifecycle, status,
+        config, launcher, privatePath, privateRoutes, log, metrics, tracing, lifecycle, status,
+        describe: async () => describeProcess(await status.read()),
         onWaits: createWaits(launcher),
         listenPrivately
       })) ?? {}
@@ -91,10 +120,28 @@ export async function runRole (role, compose, { configFile } = {}) {
       for (const problem of diagnose(readMachine(), config)) log.warn(problem)
       const expected = launcher.runDirectory === undefined ? { [role]: 1 } : processesOf(config)
       const processes = createProcesses({ directory, expected })
+      const certificate = adminCertificate({ config, log, metrics, clock: systemClock })
+      await startCertificates([certificate], { lifecycle, status })
       await lifecycle.start(
         'admin server',
-        createAdminServer({ settings: config.admin, production: config.production, log, processes, clock: systemClock })
+        createAdminServer({
+          settings: config.admin,
+          certificate,
+          production: config.production,
+          log,
+          processes,
+          logLevels: createLogLevels({ directory }),
+          cordon: createCordon({ directory }),
+          inspect: createInspectProxy({ directory }),
+          clock: systemClock
+        })
       )
+      // the launcher watches its processes itself; PM2 does not
+      if (launcher.runDirectory !== undefined)
+        await lifecycle.start(
+          'hung processes',
+          createHungProcesses({ directory, killAfter: config.gateway.hangTimeout, metrics, log })
+        )
       await lifecycle.start(
         'load agent',
         createAgent({ settings: config.admin, workers: expected.gateway ?? 1, processes, log, clock: systemClock })
@@ -119,7 +166,7 @@ export async function runRole (role, compose, { configFile } = {}) {
  * @param {number | undefined} workerNumber
  */
 function announce (workerNumber) {
-  tell({ type: 'ready', workerNumber })
+  tell({ type: 'ready', workerNumber, answers: true })
   tell('ready')
 }
 
@@ -163,9 +210,9 @@ function createWaits (launcher) {
  */
 async function readConfig (role, file, launcher) {
   try {
-    const config = loadConfig({ file })
-    // other roles need no certificate, and may have no permission to read it
-    if (role === 'gateway' || role === 'embedded') checkFiles(config)
+    const config = loadConfig({ file, envFile: launcher.envFile })
+    if (role === 'embedded') checkFiles(config)
+    else if (role === 'gateway' || role === 'api') checkFiles(config, role)
     return config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -226,7 +273,7 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
 
   /** @param {string} reason */
   function stopOnce (reason) {
-    if (!stopping) stop(reason).then(() => process.exit(0), () => process.exit(1))
+    if (!stopping) stop(reason).then(() => exitAfterLog(log, 0), () => exitAfterLog(log, 1))
     // a connected parent kills this process if needed; after Ctrl-C it repeats the terminal's signal, so ignore it
     else if (!process.connected) process.exit(1)
   }
@@ -236,6 +283,11 @@ function handleSignals ({ config, launcher, log, lifecycle, status }) {
   process.on('SIGINT', () => { if (!launcher.relaysHandles) stopOnce('SIGINT') })
   // a closed terminal signals every process too; the launcher treats that as a reload
   if (launcher.relaysHandles) process.on('SIGHUP', () => {})
+  // the launcher notices a process that hangs (src/process/hang-watch.js)
+  if (launcher.relaysHandles)
+    process.on('message', (/** @type {any} */ message) => {
+      if (message?.type === 'ask') tell({ type: 'answer', inspected: inspector.url() !== undefined })
+    })
   process.on('disconnect', () => { if (!stopping) stopOnce('the launcher has gone') })
   // node:cluster would otherwise end this process at once on disconnect
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true

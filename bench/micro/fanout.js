@@ -8,6 +8,7 @@ import { Feed } from '../../src/documents/feed.js'
 import { Connection } from '../../src/gateway/connection.js'
 import { Delivery } from '../../src/delivery/delivery.js'
 import { ratesOf } from '../../src/admission/rate-limit.js'
+import { NO_INSPECTOR } from '../../src/inspect/inspector.js'
 import { Outbox } from '../../src/delivery/outbox.js'
 import { EngineSocket } from '../../src/engine/engine-socket.js'
 import { valueOf } from '../message.js'
@@ -25,12 +26,13 @@ const connectionContext = {
   outbox: new Outbox({ compressFrom: 0, latencyBudget: 0 }),
   backlogs: /** @type {any} */ (null),
   receipts: { acknowledge: () => false },
+  inspector: NO_INSPECTOR,
   listMembers: nothing, lastSeenOf: () => 0, spliced: true
 }
 
 /** @type {any} discards everything */
 const netSocket = { on () { return this }, write: nothing, writableLength: 0 }
-const engineSocket = () => new EngineSocket('', /** @type {any} */ (null), /** @type {any} */ (null), netSocket)
+const engineSocket = () => new EngineSocket('', /** @type {any} */ ({ maxBytes: 2 ** 20 }), /** @type {any} */ (null), netSocket)
 
 /** @param {number} count members */
 function inkcast (count) {

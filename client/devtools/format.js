@@ -21,7 +21,7 @@ export const rate = (perSecond) => `${perSecond < 10 ? perSecond.toFixed(1) : Ma
 /** @param {number} number @param {string} one @param {string} [many] @returns {string} */
 export const count = (number, one, many = `${one}s`) => `${number} ${number === 1 ? one : many}`
 
-/** @param {import('../log.js').LogEntry['detail']} detail of a log entry @returns {string} */
+/** @param {import('../common/log.js').LogEntry['detail']} detail of a log entry @returns {string} */
 export function detailText (detail) {
   if (detail === undefined) return ''
   if (typeof detail !== 'object') return String(detail)

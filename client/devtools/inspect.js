@@ -8,14 +8,14 @@ export function inspect (client) {
   return { url, id, state, reason, transport, connectionId, documents }
 }
 
-/** @param {import('../membership.js').Membership} membership */
-function inspectDocument ({ guid, status, position, presence, pending, seen, signals, documents }) {
+/** @param {import('../document/membership.js').Membership} membership */
+function inspectDocument ({ guid, status, position, members, pending, seen, signals, documents }) {
   return {
     guid,
     /** Of the connection: `idle`, `joining` or `joined`. */
     status,
     position: position && { ...position },
-    members: presence.members.count,
+    members: members.count,
     /** Queued sends that the gateway has not accepted yet. */
     pending: pending.map(({ id, event }) => ({ id, event })),
     /** Whether the gateway refuses this client's signals: it may only read. */

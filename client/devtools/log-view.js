@@ -1,7 +1,7 @@
 import { h, keyedList, setText } from './dom.js'
 import { clockTime, count, detailText } from './format.js'
 
-/** @typedef {import('../log.js').LogEntry} LogEntry */
+/** @typedef {import('../common/log.js').LogEntry} LogEntry */
 
 /** The client's latest log entries, newest first, with a filter. */
 export function createLogView () {

@@ -1,4 +1,4 @@
-import { clock } from '../clock.js'
+import { clock } from '../common/clock.js'
 import { inspect } from './inspect.js'
 import { Rate } from './rate.js'
 import { Recent } from './recent.js'
@@ -10,8 +10,8 @@ import { callsWaitFor, statusOf, waitsOf } from './waits.js'
  * and how long each wait has lasted. It begins with the panel, so earlier changes are not in it.
  *
  * @typedef {import('../client.js').Client} Client
- * @typedef {import('../log.js').LogEntry} LogEntry
- * @typedef {import('../connection.js').ClientState} ClientState
+ * @typedef {import('../common/log.js').LogEntry} LogEntry
+ * @typedef {import('../connection/connection.js').ClientState} ClientState
  */
 
 /**
@@ -29,7 +29,7 @@ import { callsWaitFor, statusOf, waitsOf } from './waits.js'
  * @typedef {object} DocumentView
  * @property {string} guid
  * @property {'idle' | 'joining' | 'loading' | 'live'} status
- * @property {import('../positions.js').Position | null} position
+ * @property {import('../document/positions.js').Position | null} position
  * @property {number} records since the document was opened
  * @property {number} perSecond
  * @property {number} gaps

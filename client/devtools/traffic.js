@@ -1,10 +1,10 @@
-import { clock } from '../clock.js'
+import { clock } from '../common/clock.js'
 
 /**
  * What a document sends, and which calls have no answer yet. The client does not count this, because only the devtools
  * need it: its memberships are wrapped while the panel is open.
  *
- * @typedef {import('../membership.js').Membership} Membership
+ * @typedef {import('../document/membership.js').Membership} Membership
  */
 
 /**

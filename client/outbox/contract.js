@@ -8,8 +8,8 @@
  * @property {(argument: { event?: string, data: unknown, queue: Place }) => Promise<{ traceId?: string,
  *   duplicate?: boolean }>} send sends `doc:send` over the current connection; rejects with a ClientError
  * @property {(pending: readonly import('../types.js').QueuedSend[]) => void} onPending called after each change
- * @property {(edit: import('../types.js').QueuedSend, error: import('../error.js').ClientError) => void} onDropped the
- *   gateway has refused the edit for good
+ * @property {(edit: import('../types.js').QueuedSend,
+ *   error: import('../common/error.js').ClientError) => void} onDropped the gateway has refused the edit for good
  *
  * @typedef {object} Queue
  * @property {(argument: { event?: string, data: unknown }) => Promise<{ traceId?: string }>} add resolves when the

@@ -1,6 +1,6 @@
-import { delayBefore } from '../delay.js'
-import { ClientError, closedError } from '../error.js'
-import { randomId } from '../random-id.js'
+import { delayBefore } from '../connection/delay.js'
+import { ClientError, closedError } from '../common/error.js'
+import { randomId } from '../common/random-id.js'
 
 /**
  * The queued edits of one user in one document: first those that other pages left behind (a reload, a crash), queue by

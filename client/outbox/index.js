@@ -13,7 +13,7 @@ const lockHere = processLock()
  * @param {import('./contract.js').Store | undefined} [options.store] default: IndexedDB; in Node, and on pages where
  *   the browser has no IndexedDB or no Web Locks, memory
  * @param {import('./contract.js').Lock} [options.lock] for tests
- * @param {import('../log.js').Log} options.log
+ * @param {import('../common/log.js').Log} options.log
  * @returns {import('./contract.js').Outbox}
  */
 export function createOutbox ({ url, user, store, lock, log }) {
@@ -34,7 +34,7 @@ export function createOutbox ({ url, user, store, lock, log }) {
   }
 }
 
-/** @param {import('../log.js').Log} log @returns {Promise<import('./contract.js').Store>} */
+/** @param {import('../common/log.js').Log} log @returns {Promise<import('./contract.js').Store>} */
 async function browserStore (log) {
   try {
     if (!hasWebLocks()) throw new Error('no Web Locks: the page has no TLS, or it is not a page')

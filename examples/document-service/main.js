@@ -6,8 +6,13 @@ import { createInkcast } from './inkcast.js'
 import { createService } from './service.js'
 import { createFileStore } from './stores.js'
 import { createUplink } from './uplink.js'
+import { createWebhook } from './webhook.js'
 
 const {
+  // kafka or webhook: how the messages of clients come
+  DOCUMENTS_UPLINK = 'kafka',
+  DOCUMENTS_WEBHOOK_PORT = '4001',
+  UPLINK_SECRETS = '',
   KAFKA_BROKERS = 'localhost:9092',
   KAFKA_UPLINK_TOPIC = 'documents.uplink',
   DOCUMENTS_GROUP_ID = 'document-service',
@@ -33,17 +38,25 @@ const http = createHttp({
   position: inkcast.position,
   log
 })
-const uplink = createUplink({
-  brokers: KAFKA_BROKERS.split(','),
-  topic: KAFKA_UPLINK_TOPIC,
-  groupId: DOCUMENTS_GROUP_ID,
-  receive: service.receive,
-  log
-})
+const uplink = DOCUMENTS_UPLINK === 'webhook'
+  ? createWebhook({
+      host: DOCUMENTS_HOST,
+      port: Number(DOCUMENTS_WEBHOOK_PORT),
+      secret: UPLINK_SECRETS.split(',')[0],
+      receive: service.receive,
+      log
+    })
+  : createUplink({
+      brokers: KAFKA_BROKERS.split(','),
+      topic: KAFKA_UPLINK_TOPIC,
+      groupId: DOCUMENTS_GROUP_ID,
+      receive: service.receive,
+      log
+    })
 
 async function stop () {
   await http.stop()
-  // aborts work in progress; Kafka delivers it again
+  // aborts work in progress; it is delivered again
   stopping.abort(new Error('the service stops'))
   await uplink.stop()
 }
@@ -56,4 +69,6 @@ await store.start()
 const port = await http.start()
 log.info(`documents at http://${DOCUMENTS_HOST}:${port}/documents/<guid>`)
 await uplink.start()
-log.info(`reads ${KAFKA_UPLINK_TOPIC}`)
+log.info(DOCUMENTS_UPLINK === 'webhook'
+  ? `reads what inkcast sends to http://${DOCUMENTS_HOST}:${DOCUMENTS_WEBHOOK_PORT}`
+  : `reads ${KAFKA_UPLINK_TOPIC}`)

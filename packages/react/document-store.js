@@ -38,6 +38,7 @@ import { lasting } from './lasting.js'
  * @property {object | undefined} [state] of this member in the presence
  * @property {boolean | undefined} [presence]
  * @property {boolean | undefined} [echo] default: true
+ * @property {boolean | undefined} [offline] `doc` and `pending` are there without a connection
  */
 
 /**
@@ -90,7 +91,7 @@ export function createDocumentStore (client, guid, latest, initial) {
  * @param {() => any} data
  */
 async function open (client, latest, guid, signal, set, data) {
-  const { load, state, presence, echo = true } = latest.current
+  const { load, state, presence, echo = true, offline } = latest.current
   /** @type {Document | undefined} */
   let doc
   try {
@@ -98,6 +99,7 @@ async function open (client, latest, guid, signal, set, data) {
       state,
       presence,
       echo,
+      offline,
       signal,
       ...(load && {
         async load (request) {

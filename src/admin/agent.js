@@ -2,6 +2,7 @@ import net from 'node:net'
 import { listen } from '../process/listen.js'
 import { destroyAfter, endSocket } from '../process/socket-times.js'
 import { loadBetween, sampleOf, weightOf } from './load.js'
+import { CORDONED } from './status.js'
 
 /**
  * The load agent: HAProxy's `agent-check` connects, reads one line and adapts the weight of this machine
@@ -10,7 +11,7 @@ import { loadBetween, sampleOf, weightOf } from './load.js'
  * | line | when |
  * |---|---|
  * | `ready up 75%` | it serves. `ready` and `up` cancel an earlier `drain` or `down` |
- * | `drain` | it is stopping: no new clients, those that are connected stay until they are sent away |
+ * | `drain` | it is stopping or cordoned: no new clients, those that are connected stay until they are sent away |
  * | `down #reason` | it is not ready, as `/ready` says |
  */
 
@@ -44,7 +45,7 @@ export function createAgent ({ settings, workers, processes: all, log, clock, li
     sample = sampleOf(processes, clock.monotonic())
     if (processes.some(({ name, notReady }) => name === 'launcher' && notReady.includes('stopping'))) return 'drain'
     if (reasons.length > 0)
-      return processes.some(({ notReady }) => notReady.includes('stopping'))
+      return processes.some(({ notReady }) => notReady.includes('stopping') || notReady.includes(CORDONED))
         ? 'drain'
         : `down #${reasons
           .join(', ')

@@ -61,10 +61,10 @@ export function sampleOf (processes, at) {
     for (const metric of /** @type {MetricWithValues[]} */ (metrics)) {
       for (const { value, labels } of metric.values ?? []) {
         if (metric.name === 'inkcast_connections') sample.connections += value
-        if (metric.name === 'inkcast_event_loop_lag_milliseconds' && labels.quantile === 'p99')
-          sample.lag = Math.max(sample.lag, value)
+        if (metric.name === 'inkcast_event_loop_lag_seconds' && labels.quantile === 'p99')
+          sample.lag = Math.max(sample.lag, 1000 * value)
         // two processes of one slot, while one replaces the other, count as one core
-        if (metric.name === 'inkcast_process_cpu_seconds_total')
+        if (metric.name === 'process_cpu_seconds_total')
           sample.cpuSeconds.set(name, (sample.cpuSeconds.get(name) ?? 0) + value)
       }
     }

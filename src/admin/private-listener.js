@@ -1,4 +1,5 @@
 import http from 'node:http'
+import inspector from 'node:inspector'
 import { rm } from 'node:fs/promises'
 import { listen } from '../process/listen.js'
 import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
@@ -11,12 +12,22 @@ import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
  * @param {object} dependencies
  * @param {string} dependencies.path of the socket
  * @param {ReturnType<typeof import('./status.js').createStatus>} dependencies.status
+ * @param {import('../common/log-level-control.js').LogLevelControl} [dependencies.logLevel]
+ * @param {ReadonlyMap<string, (req: http.IncomingMessage, res: http.ServerResponse) => void>} [dependencies.routes]
+ *   further ones, by path
  * @param {(server: http.Server, fallback: http.RequestListener) => void} [dependencies.serve] what else is served there
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
-export function createPrivateListener ({ path, status, serve, times = TIMES }) {
+export function createPrivateListener ({ path, status, logLevel, routes, serve, times = TIMES }) {
   /** @type {http.RequestListener} */
   const answer = (req, res) => {
+    if (req.url === '/loglevel' && logLevel !== undefined) return void answerLevel(req, res, logLevel)
+    const route = routes?.get(req.url?.split('?', 1)[0] ?? '')
+    if (route !== undefined) return void route(req, res)
+    // src/admin/control/hung-processes.js asks
+    if (req.url === '/alive')
+      return void res.writeHead(200).end(inspector.url() === undefined ? '' : 'inspected')
+    if (req.url === '/cordon') return void answerCordon(req, res, status)
     if (req.url !== '/status') return void res.writeHead(404).end()
     status.read().then(
       (value) => res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
@@ -45,27 +56,70 @@ export function createPrivateListener ({ path, status, serve, times = TIMES }) {
 }
 
 /**
+ * @param {http.IncomingMessage} req GET, or PUT with `{ level }`
+ * @param {http.ServerResponse} res
+ * @param {import('../common/log-level-control.js').LogLevelControl} logLevel
+ */
+async function answerLevel (req, res, logLevel) {
+  try {
+    // checked by the sender, which is a process of inkcast
+    if (req.method === 'PUT') logLevel.set(/** @type {any} */ (await json(req)).level)
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ level: logLevel.level }))
+  } catch {
+    res.writeHead(400).end()
+  }
+}
+
+/**
+ * @param {http.IncomingMessage} req GET, or PUT with `{ cordoned }`
+ * @param {http.ServerResponse} res
+ * @param {ReturnType<typeof import('./status.js').createStatus>} status
+ */
+async function answerCordon (req, res, status) {
+  try {
+    if (req.method === 'PUT') status.cordon(/** @type {any} */ (await json(req)).cordoned === true)
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ cordoned: status.cordoned }))
+  } catch {
+    res.writeHead(400).end()
+  }
+}
+
+/**
  * Asks a process on this machine for its status.
  * @param {string} path
  * @param {number} timeout ms
  * @returns {Promise<import('./status.js').ProcessStatus>}
  */
-export function readStatus (path, timeout) {
+export const readStatus = (path, timeout) => askPrivately(path, '/status', { timeout })
+
+/**
+ * Asks a process on this machine.
+ * @param {string} socketPath of its private listener
+ * @param {string} path
+ * @param {object} options
+ * @param {number} options.timeout ms
+ * @param {string} [options.method]
+ * @param {string} [options.body] JSON
+ * @returns {Promise<any>} the JSON of its answer
+ */
+export function askPrivately (socketPath, path, { timeout, method = 'GET', body }) {
   return new Promise((resolve, reject) => {
-    const req = http.get({ socketPath: path, path: '/status', timeout, agent: false }, (res) => {
-      /** @type {Buffer[]} */
-      const chunks = []
-      res.on('data', (chunk) => chunks.push(chunk))
-      res.on('end', () => {
-        try {
-          resolve(JSON.parse(Buffer.concat(chunks).toString()))
-        } catch (error) {
-          reject(error)
-        }
-      })
-      res.on('error', reject)
+    const req = http.request({ socketPath, path, method, timeout, agent: false }, (res) => {
+      json(res).then((value) => {
+        if (res.statusCode === 200) resolve(value)
+        else reject(new Error(`answered ${res.statusCode}`))
+      }, reject)
     })
     req.on('timeout', () => req.destroy(new Error(`no answer within ${timeout} ms`)))
     req.on('error', reject)
+    req.end(body)
   })
+}
+
+/** @param {http.IncomingMessage} message */
+async function json (message) {
+  /** @type {Buffer[]} */
+  const chunks = []
+  for await (const chunk of message) chunks.push(chunk)
+  return JSON.parse(Buffer.concat(chunks).toString())
 }

@@ -22,11 +22,14 @@ const MAX_REPEATS = 2
  * @param {string} options.directory
  * @param {Record<string, number>} options.expected how many processes each role must have ready
  * @param {() => Promise<ProcessStatus>} [options.own] of the asking process, if it has no private listener
+ * @param {(pid: number) => boolean} [options.isHung] whether a process does not answer, so that none waits for it
  */
-export function createProcesses ({ directory, expected, own }) {
+export function createProcesses ({ directory, expected, own, isHung = () => false }) {
   /** @param {string} file @returns {Promise<ProcessStatus | null>} */
   async function ask (file) {
     const socket = path.join(directory, file)
+    if (isHung(Number(file.split('.')[1])))
+      return { name: file.split('.', 1)[0], notReady: ['does not answer'], metrics: [] }
     try {
       return await readStatus(socket, TIMEOUT)
     } catch (error) {

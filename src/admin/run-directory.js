@@ -3,6 +3,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { isAlive } from '../process/alive.js'
+import { TICKET_FILE } from '../tls/ticket-keys.js'
 
 /**
  * The run directory, through which the processes of one machine find each other. Each has a unix socket
@@ -102,6 +103,9 @@ export function isStale (file) {
 export async function leaveRunDirectory (directory) {
   try {
     await removeStaleSockets(directory)
+    const left = await readdir(directory)
+    // the secret of session tickets goes with the last process
+    if (left.every((file) => file === TICKET_FILE)) await rm(path.join(directory, TICKET_FILE), { force: true })
     await rmdir(directory)
   } catch (error) {
     const { code } = /** @type {NodeJS.ErrnoException} */ (error)

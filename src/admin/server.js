@@ -1,9 +1,18 @@
 import http from 'node:http'
+import https from 'node:https'
 import { AggregatorRegistry } from 'prom-client'
 import { isPublicName } from '../process/host-name.js'
 import { listen } from '../process/listen.js'
 import { endSockets, serverOptions, TIMES } from '../process/socket-times.js'
+import { createAdminAccess } from './access.js'
+import { answerError, answerJson } from './answers.js'
+import { createSamples } from './figures/samples.js'
+import { answerCordon } from './control/cordon.js'
+import { answerLogLevel } from './log-level-route.js'
+import { createPageFiles } from './page-files.js'
+import { addFormerNames } from '../metrics/former-names.js'
 import { createSharedLook } from './shared-look.js'
+import { statusAnswer } from './status-answer.js'
 
 /** Scrapers come back after seconds. @type {import('../process/socket-times.js').Times} */
 const ADMIN_TIMES = { ...TIMES, keepAlive: 5000 }
@@ -12,22 +21,34 @@ const ADMIN_TIMES = { ...TIMES, keepAlive: 5000 }
 const MAX_CONNECTIONS = 256
 
 /**
- * `/metrics` (merged over all processes), `/live` and `/ready` on ADMIN_HOST:ADMIN_PORT.
+ * `/metrics` (merged over all processes), `/live`, `/ready`, `/loglevel`, `/status` and the status page on
+ * ADMIN_HOST:ADMIN_PORT.
  *
  * @param {object} dependencies
- * @param {Readonly<{ host: string, port: number }>} dependencies.settings config.admin
+ * @param {Readonly<{ host: string, port: number, token?: string, readToken?: string }>} dependencies.settings
+ *   config.admin
  * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
+ * @param {import('./log-levels.js').LogLevels} [dependencies.logLevels]
+ * @param {import('./control/cordon.js').Cordon} [dependencies.cordon]
+ * @param {ReturnType<typeof import('./inspect-proxy.js').createInspectProxy>} [dependencies.inspect]
+ * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
  * @param {boolean} dependencies.production config.production
  * @param {import('../common/log.js').Log} dependencies.log
- * @param {Pick<import('../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @param {Pick<import('../common/clock.js').Clock, 'now' | 'monotonic'>} dependencies.clock
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
-export function createAdminServer ({ settings, production, processes: all, log, clock, times = ADMIN_TIMES }) {
+export function createAdminServer ({
+  settings, production, processes: all, logLevels, cordon, inspect, certificate, log, clock, times = ADMIN_TIMES
+}) {
+  const checkRight = createAdminAccess(settings)
+  const files = createPageFiles()
+  const samples = createSamples({ processes: all, clock, log })
   const readMetrics = createSharedLook(async () => {
     const { processes } = await all.read()
     const merged = AggregatorRegistry.aggregate(
       processes.map((process) => process.metrics).filter((list) => list.length > 0)
     )
+    addFormerNames(merged)
     return { type: merged.contentType, text: await merged.metrics() }
   }, { clock })
   const readProcesses = createSharedLook(() => all.read(), { clock })
@@ -53,34 +74,82 @@ export function createAdminServer ({ settings, production, processes: all, log, 
       )
   }
 
-  const server = http.createServer(serverOptions(times), (req, res) => {
+  /**
+   * `GET /status`: the figures of the status page, later than `after` (docs/status.md).
+   * @param {http.IncomingMessage} req
+   * @param {http.ServerResponse} res
+   * @param {URL} url
+   */
+  async function status (req, res, url) {
+    checkRight(req, 'read')
+    answerJson(res, 200, statusAnswer(await samples.read(Number(url.searchParams.get('after') ?? 0) || 0)))
+  }
+
+  /**
+   * `GET /inspect`: what all processes see of a document, a user or a trace (docs/status.md).
+   * @param {http.IncomingMessage} req
+   * @param {http.ServerResponse} res
+   * @param {URL} url
+   */
+  async function watch (req, res, url) {
+    checkRight(req, 'read')
+    await inspect?.(res, url)
+  }
+
+  /** @type {http.RequestListener} */
+  const answer = (req, res) => {
     /** @param {unknown} error */
     const fail = (error) => {
       log.warn({ err: error }, 'status could not be read')
       if (res.headersSent) res.destroy()
       else res.writeHead(500).end()
     }
-    const path = req.url?.split('?', 1)[0]
+    const url = new URL(req.url ?? '/', 'http://localhost')
+    const path = url.pathname
     if (!production && isPublicName(req.headers.host))
       res
         .writeHead(403, { 'content-type': 'text/plain' })
         .end('not under this name: use an address, or NODE_ENV=production\n')
+    else if (path === '/cordon' && cordon !== undefined)
+      answerCordon(req, res, { cordon, checkRight }).catch((error) => answerError(res, error, log))
+    else if (path === '/loglevel' && logLevels !== undefined)
+      answerLogLevel(req, res, { logLevels, checkRight }).catch((error) => answerError(res, error, log))
     else if (req.method !== 'GET' && req.method !== 'HEAD') res.writeHead(405).end()
     else if (path === '/metrics') metrics(res).catch(fail)
     else if (path === '/ready') ready(res).catch(fail)
     else if (path === '/live') res.writeHead(200, { 'content-type': 'application/json' }).end('{"live":true}')
-    else res.writeHead(404, { 'content-type': 'text/plain' }).end('/metrics, /live and /ready are here\n')
-  })
+    else if (path === '/inspect' && inspect !== undefined) watch(req, res, url).catch((error) => answerError(res, error, log))
+    else if (path === '/status') status(req, res, url).catch((error) => answerError(res, error, log))
+    else files(req, res, () => notFound(res))
+  }
+  // whether a client certificate is required is known from the files: with authorities there is no other way in
+  const secure = certificate?.serverOptions()
+  const server = secure === undefined
+    ? http.createServer(serverOptions(times), answer)
+    : https.createServer({ ...serverOptions(times), ...secure, rejectUnauthorized: true }, answer)
+  if (server instanceof https.Server) certificate?.serve(server)
   endSockets(server, times)
   server.maxConnections = MAX_CONNECTIONS
 
   return {
     /** @throws {Error} if the port is taken */
-    start: () => listen(server, { host: settings.host, port: settings.port }),
+    async start () {
+      await listen(server, { host: settings.host, port: settings.port })
+      samples.start()
+    },
     stop () {
+      samples.stop()
       server.close()
       server.closeAllConnections()
     },
     port () { return /** @type {import('net').AddressInfo} */ (server.address()).port }
   }
+}
+
+/** @param {http.ServerResponse} res */
+function notFound (res) {
+  if (res.headersSent) return void res.destroy()
+  res
+    .writeHead(404, { 'content-type': 'text/plain' })
+    .end('/metrics, /live, /ready, /loglevel, /cordon, /status, /inspect and the status page at / are here\n')
 }

@@ -1,9 +1,11 @@
 /** The part of the time that looks may take, one after the other. */
 const SHARE = 0.2
+/** Maximum pause, ms: a look that takes longer has mostly waited, for a process that does not answer. */
+const LONGEST_PAUSE = 2000
 
 /**
  * A look at something that costs more than asking for it does: all who ask before it begins share one, and between two
- * there is a pause of four times what the last one took. An answer is never older than its question.
+ * there is a pause of four times what the last one took, 2 s at most. An answer is never older than its question.
  *
  * @template T
  * @param {() => Promise<T>} look
@@ -27,7 +29,7 @@ export function createSharedLook (look, { clock }) {
       .then(
         () =>
           new Promise((resolve) => {
-            setTimeout(resolve, (clock.monotonic() - begun) * (1 / SHARE - 1))
+            setTimeout(resolve, Math.min(LONGEST_PAUSE, (clock.monotonic() - begun) * (1 / SHARE - 1)))
           })
       )
     return looking

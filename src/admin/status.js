@@ -8,6 +8,9 @@
  * @property {import('prom-client').MetricObject[]} metrics
  */
 
+/** The reason of a process that is cordoned; balancers may not take it for a failure. */
+export const CORDONED = 'cordoned'
+
 /** A check of readiness: why not, or null. @typedef {() => string | null} ReadinessCheck */
 
 /**
@@ -22,6 +25,7 @@ export function createStatus ({ name, metrics }) {
   const warnings = []
   let started = false
   let stopping = false
+  let cordoned = false
   return {
     /** @param {ReadinessCheck} check */
     addCheck (check) { checks.push(check) },
@@ -29,11 +33,14 @@ export function createStatus ({ name, metrics }) {
     addWarnings (warn) { warnings.push(warn) },
     started () { started = true },
     stopping () { stopping = true },
+    /** @param {boolean} on whether balancers are told to send no new clients */
+    cordon (on) { cordoned = on },
+    get cordoned () { return cordoned },
     /** @returns {string[]} */
     notReady () {
       if (stopping) return ['stopping']
       if (!started) return ['starting']
-      return checks.map((check) => check()).filter((reason) => reason !== null)
+      return [cordoned ? CORDONED : null, ...checks.map((check) => check())].filter((reason) => reason !== null)
     },
     /** @returns {Promise<ProcessStatus>} */
     async read () {

@@ -5,7 +5,8 @@ import { createAddressOf, proxyList } from './address.js'
  * per user is in gateway/handshake.js: it needs the token.)
  *
  * Above a limit a new session is refused with 503; existing sessions continue, also with polls over new connections.
- * Only when the reserve of descriptors runs out are connections closed without a response.
+ * Only when the reserve of descriptors runs out are connections closed without a response: first those above the limit
+ * that have sent nothing, oldest first, so that silent ones do not take the place of clients that wait for a response.
  * Why: docs/decisions/0092-connections.md
  */
 
@@ -44,6 +45,18 @@ export function createConnectionLimits ({
   let adopted = 0
   const count = () => open() + adopted
 
+  /** Connections above maxConnections that had sent nothing when they were looked at last, oldest first. */
+  const silent = /** @type {Set<import('net').Socket>} */ (new Set())
+
+  /** @returns {import('net').Socket | undefined} the oldest of them that has still sent nothing */
+  function oldestSilent () {
+    for (const socket of silent) {
+      silent.delete(socket)
+      if (socket.bytesRead === 0 && !socket.destroyed) return socket
+    }
+    return undefined
+  }
+
   metrics.onCollect(() => metrics.sockets.set(count()))
 
   /** @param {string} address @returns {Claim} */
@@ -66,15 +79,23 @@ export function createConnectionLimits ({
     /** @param {import('net').Server} server that gets all connections, handed-over ones included */
     watch (server) {
       server.prependListener('connection', (socket) => {
-        if (/** @type {any} */ (socket)._server == null) {
+        const isAdopted = /** @type {any} */ (socket)._server == null
+        if (isAdopted) {
           adopted++
           socket.once('close', () => {
             adopted--
           })
         }
-        if (count() <= last) return
+        const open = count()
+        if (open <= maxConnections) return
+        // a connection that was handed over has sent its request to the other worker
+        if (!isAdopted) {
+          silent.add(socket)
+          socket.once('close', () => silent.delete(socket))
+        }
+        if (open <= last) return
         metrics.connections_refused.inc({ reason: 'descriptors' })
-        socket.destroy()
+        ;(oldestSilent() ?? socket).destroy()
       })
     },
 

@@ -1,4 +1,4 @@
-import { checkPublication } from '../wire/publication.js'
+import { checkPublication, isOrder } from '../wire/publication.js'
 import { publishOnce } from './idempotency/publish-once.js'
 
 /**
@@ -9,9 +9,15 @@ import { publishOnce } from './idempotency/publish-once.js'
  */
 
 /**
- * Takes a checked publication; resolves when it is safe (on the bus, or acknowledged by Kafka), with its position
- * if that is known by then. Rejects with a retryable InkcastError when the outcome is not known.
- * @typedef {(publication: Publication) => Promise<Position | null | undefined | void>} Sink
+ * Takes checked publications of one lane (`laneOf`); resolves when they are safe (on the bus, or acknowledged by
+ * Kafka), with what is known of each by then. On the bus they are published all or none. Rejects with a retryable
+ * InkcastError when the outcome is not known.
+ * @typedef {(publications: readonly Publication[]) => Promise<Taken[]>} Sink
+ * @typedef {object} Taken
+ * @property {Position | null} [position]
+ * @property {boolean} [duplicate]
+ * @property {import('../bus/contract.js').CarriedOut} [carriedOut] of an order
+ * @property {Error} [error] this one was not taken
  */
 
 /** @typedef {import('./idempotency/publish-once.js').PublishResult} PublishResult */
@@ -27,10 +33,7 @@ import { publishOnce } from './idempotency/publish-once.js'
  */
 export function createPublish ({ sink, limits, requests }) {
   /** @type {Publish} */
-  const publish = async (publication) => {
-    const position = await sink(publication)
-    return position ? { traceId: publication.traceId, position } : { traceId: publication.traceId }
-  }
+  const publish = async (publication) => resultOf(publication, (await sink([publication]))[0])
   return async (publication) => {
     checkPublication(publication, { maxBytes: limits.maxRecordBytes })
     const { idempotencyKey } = publication
@@ -41,14 +44,40 @@ export function createPublish ({ sink, limits, requests }) {
 }
 
 /**
+ * @param {Publication} publication
+ * @param {Taken} taken
+ * @returns {PublishResult}
+ * @throws {Error} of the sink
+ */
+export function resultOf ({ traceId }, { position, duplicate, carriedOut, error }) {
+  if (error !== undefined) throw error
+  if (carriedOut !== undefined) return { traceId, ...carriedOut }
+  // of a duplicate the position is the log's end, not where it stands
+  return position && !duplicate ? { traceId, position } : { traceId }
+}
+
+/**
  * The way without Kafka: straight to the bus.
  * @param {Pick<import('../publish/publisher.js').Publisher, 'publishChecked'>} publisher
  * @returns {Sink}
  */
-export function busSink (publisher) {
-  return async (publication) => {
-    const [{ position, duplicate }] = await publisher.publishChecked([{ publication }])
-    // of a duplicate it is the log's end, not where it stands
-    return duplicate ? null : position
-  }
-}
+export const busSink = (publisher) => (publications) =>
+  publisher.publishChecked(publications.map((publication) => ({ publication })))
+
+/**
+ * The way over Kafka. The publications go into one request, where it has room. Orders go straight to the bus: they do
+ * not wait behind publications, and their answer says that they are done.
+ * @param {(publication: Publication) => Promise<void>} produce
+ * @param {Sink} toBus
+ * @returns {Sink}
+ */
+export const kafkaSink = (produce, toBus) => (publications) =>
+  Promise.all(publications.map(async (publication) => {
+    try {
+      if (isOrder(publication)) return (await toBus([publication]))[0]
+      await produce(publication)
+      return {}
+    } catch (error) {
+      return { error: /** @type {Error} */ (error) }
+    }
+  }))

@@ -4,8 +4,10 @@ import { InkcastError } from '../common/errors.js'
 import { LruCache } from '../common/lru.js'
 import { systemClock } from '../common/clock.js'
 import { anonymousIdentity, identityFromClaims } from './identity.js'
+import { checkIssuedFor } from './issued-for.js'
 import { createKeySet } from './key-set.js'
 import { keyFromPem, keyFromSecret } from './keys.js'
+import { readHeader } from './token-parts.js'
 
 /** @typedef {import('./identity.js').Identity} Identity */
 /** @typedef {import('./keys.js').VerificationKey} VerificationKey */
@@ -25,13 +27,15 @@ const MAX_CACHED_LENGTH = 2048
  * Tells who a token stands for.
  *
  * @param {object} dependencies
- * @param {Readonly<{ secret?: string, publicKeyFile?: string, jwksUrl?: string, allowAnonymous?: boolean }>}
- *   dependencies.settings config.auth; at most one of the first three
+ * @param {Readonly<{ secret?: string, publicKeyFile?: string, jwksUrl?: string, allowAnonymous?: boolean, issuers?:
+ *   readonly string[], audiences?: readonly string[] }>} dependencies.settings config.auth; at most one of the first
+ *   three
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  */
 export function createAuthenticator ({ settings, log, clock = systemClock }) {
-  const { secret, publicKeyFile, jwksUrl, allowAnonymous = false } = settings
+  const { secret, publicKeyFile, jwksUrl, allowAnonymous = false, issuers = [], audiences = [] } = settings
+  const expected = issuers.length > 0 || audiences.length > 0 ? { issuers, audiences } : undefined
   /** @type {LruCache<Identity>} by hash of the token: tokens are credentials, and long */
   const cache = new LruCache(CACHED_TOKENS)
   /** @type {VerificationKey | null} */
@@ -53,7 +57,9 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
    * @param {string} [digest] of the token; absent: it is not kept
    */
   function verify (token, key, digest) {
-    const { identity, notBefore } = identityFromClaims(key.verify(token), keySet === null ? undefined : key)
+    const claims = key.verify(token)
+    if (expected !== undefined) checkIssuedFor(claims, expected)
+    const { identity, notBefore } = identityFromClaims(claims, keySet === null ? undefined : key)
     const now = clock.now()
     if (now < notBefore - CLOCK_TOLERANCE) throw new InkcastError('unauthorized', 'the token is not valid yet')
     const expiresAt = (identity.expiresAt ?? Infinity) + CLOCK_TOLERANCE
@@ -125,19 +131,4 @@ export function createAuthenticator ({ settings, log, clock = systemClock }) {
       return key instanceof Promise ? key.then((found) => verify(token, found, digest)) : verify(token, key, digest)
     }
   }
-}
-
-/**
- * Which key to take, read from a token that is not verified yet.
- * @param {string} token
- * @returns {{ kid: string | undefined, alg: string }}
- * @throws {InkcastError} unauthorized
- */
-function readHeader (token) {
-  try {
-    const { kid, alg } = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString())
-    if (typeof alg === 'string' && (kid === undefined || (typeof kid === 'string' && kid.length <= 256)))
-      return { kid, alg }
-  } catch {}
-  throw new InkcastError('unauthorized', 'the token is not a well formed JWT')
 }

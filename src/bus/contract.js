@@ -30,10 +30,29 @@ import { laneOf } from '../wire/publication.js'
  */
 
 /**
+ * @typedef {object} HistoryLimits of one document
+ * @property {number} size records kept
+ * @property {number} ttl time that they are kept after the last one, s
+ * @property {number} [bytes] bytes of values kept; the newest record is always kept. 0 or undefined: no limit
+ * @property {boolean} [keys] false: keys of publications have no effect. Default: of each key only the newest record
+ *   is kept
+ *
+ * @typedef {(guid: string) => HistoryLimits} HistoryOf called for each publication: the limits may change
+ */
+
+/**
  * @typedef {object} Published
  * @property {Position | null} position its position in the document's log; null for a publication that is not kept. For
  *   a duplicate: the log's end
  * @property {boolean} duplicate the log had it already, so it was not published again
+ * @property {CarriedOut} [carriedOut] of an order only
+ */
+
+/**
+ * What an order was carried out for, when the publisher is told so.
+ * @typedef {object} CarriedOut
+ * @property {number} connections that were disconnected, or that had the document open (for `join`: that have it open)
+ * @property {number} workers with at least one of these connections
  */
 
 /**
@@ -42,6 +61,8 @@ import { laneOf } from '../wire/publication.js'
  * @property {string} epoch '' if it has no place in a log
  * @property {number} offset 0 if it has no place in a log
  * @property {Publication} publication its value must not be changed
+ * @property {number} [after] offset of the record before it in the log, if that is not `offset` - 1: newer records of
+ *   their keys have replaced those between. Only on records from `history`
  * @property {number} ingestedAt ms since 1970
  * @property {string} [receiptId] names the receipt of this record to all workers that it reaches; only if a receipt is
  *   requested and there may be several workers
@@ -50,7 +71,8 @@ import { laneOf } from '../wire/publication.js'
 /**
  * @typedef {object} History
  * @property {Position} position the end of the log at the time of reading
- * @property {BusRecord[]} records in order, without a hole, the first right after `since`; at most `limit`
+ * @property {BusRecord[]} records in order, the first right after `since`; at most `limit`. Only records that were
+ *   replaced by newer ones of their key are left out (`after`); the last one of the log never is
  * @property {null | 'epoch' | 'trimmed'} gap why records after `since` are missing: another log began, or the log was
  *   trimmed beyond `since`; then `records` is empty. A `since` past the end is 'epoch' too: it cannot be a position of
  *   this log
@@ -60,9 +82,11 @@ import { laneOf } from '../wire/publication.js'
  * @typedef {object} BusHandlers
  * @property {(record: BusRecord) => void} onRecord a broadcast of a subscribed document; kept records in the order of
  *   their offsets
- * @property {(publication: Publication, receiptId?: string, at?: number) => void} onDirect user, socket, kick, revoke
- *   and everyone publications for this worker; `receiptId` as in BusRecord. Kicks and revokes have no value, and are
- *   delivered even after an interruption of live delivery, with the time `at` when they were accepted, ms since 1970
+ * @property {(publication: Publication, receiptId?: string, at?: number) => unknown} onDirect user, socket and everyone
+ *   publications and orders (`isOrder`) for this worker; `receiptId` as in BusRecord. Orders have no value (except
+ *   `close` and `leave`), and are delivered even after an interruption of live delivery, with the time `at` when they
+ *   were accepted, ms since 1970. For an order it returns the number of connections, or a promise of it, which must not
+ *   reject
  * @property {(uid: string, orders: import('./orders.js').Order[]) => void} onOrders the orders of the last seven days
  *   about a user of this worker: with `addUser`, before it resolves, and with each renewal of the user; not called for
  *   an empty list
@@ -82,9 +106,9 @@ import { laneOf } from '../wire/publication.js'
  *   earlier ones. Two calls keep their order if the second one starts after the first one has resolved. Rejects with a
  *   retryable InkcastError: `unavailable` if nothing was published, `timeout` if the outcome is unknown (retry with the
  *   same entries: the log takes entries with an origin once, others possibly twice), `internal` if the backend refused
- *   the entries. Takes 3 s at most when the backend hangs. A kick or revoke is published when each worker concerned has
- *   it, except workers known to have ended; `unavailable` if a worker does not listen for 2.5 s: it carries the order
- *   out when it listens again
+ *   the entries. Takes 3 s at most when the backend hangs. An order (`isOrder`) is published when each worker concerned
+ *   has carried it out, except workers known to have ended; `unavailable` if a worker does not do so for 2.5 s: it
+ *   carries the order out when it responds again
  * @property {(guid: string) => Promise<Position>} subscribe resolves as soon as records of the document are delivered
  *   live, with the end of its log (read after the subscription, so there is no gap between them). A document without a
  *   log gets one. Subscriptions are a set, not a count. Of `subscribe` and `unsubscribe` the last call decides,
@@ -117,6 +141,12 @@ import { laneOf } from '../wire/publication.js'
  * @type {Readonly<Idempotency>}
  */
 export const IDEMPOTENCY = Object.freeze({ ttl: 900, keys: 10_000 })
+
+/**
+ * Where neither `history` nor `historyOf` is given: the defaults of HISTORY_….
+ * @type {Readonly<HistoryLimits>}
+ */
+export const HISTORY = Object.freeze({ size: 1000, ttl: 600 })
 
 /** How long the last number of a client's queue is remembered, s: a browser may be offline that long. */
 export const QUEUE_MARK_TTL = 30 * 86_400

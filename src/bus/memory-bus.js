@@ -1,9 +1,10 @@
 import { systemClock } from '../common/clock.js'
 import { InkcastError } from '../common/errors.js'
+import { isOrder, logOf } from '../wire/publication.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { oneLane } from './contract.js'
 import { createMemoryLogs } from './memory-logs.js'
-import { orderName, Orders } from './orders.js'
+import { Orders } from './orders.js'
 
 /**
  * The bus of the embedded mode: its data lives in one process and is lost when the process ends.
@@ -21,7 +22,7 @@ import { orderName, Orders } from './orders.js'
  * @property {number | undefined} workerNumber
  * @property {Set<string>} guids subscribed; bounded by the number of feeds
  * @property {Set<string>} uids bounded by the number of connections
- * @property {(deliver: (handlers: BusHandlers) => void) => void} call
+ * @property {<T>(deliver: (handlers: BusHandlers) => T) => T | undefined} call
  */
 
 /** Maximum number of users with orders. Orders are kept for seven days; above the maximum the oldest are dropped. */
@@ -33,14 +34,15 @@ const SWEEP_INTERVAL = 10_000
  * The logs that the buses of one process share, and the queue of deliveries between these buses.
  *
  * @param {object} settings
- * @param {{ size: number, ttl: number }} settings.history records kept per document, and seconds after its last one
+ * @param {import('./contract.js').HistoryLimits} [settings.history] of all documents, if there is no `historyOf`
+ * @param {import('./contract.js').HistoryOf} [settings.historyOf]
  * @param {import('./contract.js').Idempotency} [settings.idempotency] see createMemoryLogs
  * @param {import('../common/clock.js').Clock} [settings.clock]
  * @param {number} [settings.maxDocuments] see createMemoryLogs
  * @param {number} [settings.maxBytes] see createMemoryLogs
  */
-export function createMemoryHub ({ history, idempotency, clock = systemClock, maxDocuments, maxBytes }) {
-  const logs = createMemoryLogs({ history, idempotency, clock, maxDocuments, maxBytes })
+export function createMemoryHub ({ history, historyOf, idempotency, clock = systemClock, maxDocuments, maxBytes }) {
+  const logs = createMemoryLogs({ history, historyOf, idempotency, clock, maxDocuments, maxBytes })
   const orders = new Orders(MAX_ORDERED_USERS)
   /** @type {Set<Attached>} */
   const buses = new Set()
@@ -99,12 +101,14 @@ export function createMemoryHub ({ history, idempotency, clock = systemClock, ma
      * @param {import('../wire/publication.js').Publication} publication
      * @param {number} at ms since 1970
      * @param {(bus: Attached) => boolean} reaches
+     * @returns {Promise<number>[]} for each worker: connections that an order was carried out for
      */
     toWorkers (publication, at, reaches) {
-      for (const bus of buses) {
-        if (bus.workerNumber !== undefined && reaches(bus))
-          later(() => bus.call((handlers) => handlers.onDirect(publication, undefined, at)))
-      }
+      return [...buses].filter((bus) => bus.workerNumber !== undefined && reaches(bus)).map((bus) =>
+        new Promise((resolve) => {
+          later(() => resolve(bus.call((handlers) => handlers.onDirect(publication, undefined, at))))
+        }).then((count) => Number(count) || 0, () => 0)
+      )
     }
   }
 }
@@ -130,12 +134,13 @@ export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = syst
     guids: new Set(),
     uids: new Set(),
     call (deliver) {
-      if (!running || handlers === undefined) return
+      if (!running || handlers === undefined) return undefined
       try {
-        deliver(handlers)
+        return deliver(handlers)
       } catch (error) {
         metrics.bus_errors.inc({ operation: 'deliver' })
         log.error({ err: error }, 'the handler of a publication failed')
+        return undefined
       }
     }
   }
@@ -147,7 +152,7 @@ export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = syst
   /** @param {PublishEntry} entry @returns {Published} */
   function toDocument (entry) {
     const { publication } = entry
-    const guid = /** @type {string} */ (publication.guid)
+    const guid = /** @type {string} */ (logOf(publication))
     if (publication.ephemeral) {
       hub.toDocument(guid, { epoch: '', offset: 0, publication, ingestedAt: clock.now() })
       return { position: null, duplicate: false }
@@ -157,20 +162,46 @@ export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = syst
     return { position, duplicate: record === null }
   }
 
-  /** @param {PublishEntry} entry @returns {Published} */
+  /** @param {PublishEntry} entry @returns {Published | Promise<Published>} */
   function toWorkers ({ publication }) {
     const { operator, uid, sid } = publication
     const now = clock.now()
-    if (operator === 'everyone') {
-      hub.toWorkers(publication, now, () => true)
-    } else if (sid !== undefined && (operator === 'socket' || operator === 'kick')) {
-      const owner = workerOfSid(sid)
-      hub.toWorkers(publication, now, (bus) => bus.workerNumber === owner)
-    } else if (uid !== undefined) {
-      if (operator !== 'user') hub.orders.note(uid, orderName(publication), now)
-      hub.toWorkers(publication, now, (bus) => bus.uids.has(uid))
+    if (uid !== undefined && (operator === 'revoke' || operator === 'restore' || (operator === 'kick' && !sid)))
+      hub.orders.noteOrder({ ...publication, uid }, now)
+    const owner = sid === undefined ? undefined : workerOfSid(sid)
+    const toUser = operator === 'user' || operator === 'revoke' || operator === 'restore' || sid === undefined
+    const reached = hub.toWorkers(publication, now, (bus) => {
+      if (operator === 'everyone' || operator === 'close') return true
+      return toUser ? uid !== undefined && bus.uids.has(uid) : bus.workerNumber === owner
+    })
+    return isOrder(publication) ? carriedOut(reached) : { position: null, duplicate: false }
+  }
+
+  /** @param {Promise<number>[]} reached @returns {Promise<Published>} */
+  async function carriedOut (reached) {
+    const counts = await Promise.all(reached)
+    return {
+      position: null,
+      duplicate: false,
+      carriedOut: {
+        connections: counts.reduce((sum, count) => sum + count, 0),
+        workers: counts.filter((count) => count > 0).length
+      }
     }
-    return { position: null, duplicate: false }
+  }
+
+  /** @param {PublishEntry} entry @returns {Promise<Published>} */
+  async function toLogAndWorkers (entry) {
+    const published = toDocument(entry)
+    if (!published.duplicate) await toWorkers(entry)
+    return published
+  }
+
+  /** @param {PublishEntry} entry @returns {Published | Promise<Published>} */
+  function carry (entry) {
+    const { operator, keep } = entry.publication
+    if (operator === 'broadcast') return toDocument(entry)
+    return keep ? toLogAndWorkers(entry) : toWorkers(entry)
   }
 
   return {
@@ -188,8 +219,8 @@ export function createMemoryBus ({ log, metrics, workerNumber, hub, clock = syst
     async publish (entries) {
       assertRunning()
       if (entries.length === 0) return []
-      const { operator } = oneLane(entries)
-      return entries.map(operator === 'broadcast' ? toDocument : toWorkers)
+      oneLane(entries)
+      return Promise.all(entries.map(carry))
     },
 
     async subscribe (guid) {

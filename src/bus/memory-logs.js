@@ -1,5 +1,5 @@
 import { newEpoch } from '../wire/position.js'
-import { IDEMPOTENCY } from './contract.js'
+import { HISTORY, IDEMPOTENCY } from './contract.js'
 import { isCovered } from './origin.js'
 
 /**
@@ -13,7 +13,9 @@ import { isCovered } from './origin.js'
  * @typedef {object} DocumentLog
  * @property {string} epoch
  * @property {number} offset
- * @property {BusRecord[]} records the last ones, without a hole
+ * @property {BusRecord[]} records in order; those replaced by newer ones of their key are missing
+ * @property {number} base offset up to which records were removed from the beginning
+ * @property {Map<string, number>} newest offset of the newest record of each key
  * @property {number} bytes of their values
  * @property {number} appendedAt monotonic ms
  * @property {Map<string, import('./origin.js').Origin>} origins the newest of each source; a document has as many
@@ -28,8 +30,8 @@ const MAX_QUEUES = 10_000
 
 /**
  * @param {object} settings
- * @param {{ size: number, ttl: number }} settings.history records per document, and seconds they are kept after the
- *   last one
+ * @param {import('./contract.js').HistoryLimits} [settings.history] of all documents, if there is no `historyOf`
+ * @param {import('./contract.js').HistoryOf} [settings.historyOf]
  * @param {import('./contract.js').Idempotency} [settings.idempotency] for tests
  * @param {import('../common/clock.js').Clock} settings.clock
  * @param {number} [settings.maxDocuments] above it the least recently used document is dropped; it gets a new epoch
@@ -38,7 +40,7 @@ const MAX_QUEUES = 10_000
  *   dropped
  */
 export function createMemoryLogs ({
-  history, idempotency = IDEMPOTENCY, clock, maxDocuments = 100_000,
+  history = HISTORY, historyOf = () => history, idempotency = IDEMPOTENCY, clock, maxDocuments = 100_000,
   maxBytes = 256 * 2 ** 20
 }) {
   /** @type {Map<string, DocumentLog>} least recently used first */
@@ -50,17 +52,32 @@ export function createMemoryLogs ({
     bytes -= log.bytes
     log.bytes = 0
     log.records = []
+    log.base = log.offset
+    log.newest.clear()
   }
 
   /** @param {DocumentLog} log */
   function dropOldest (log) {
-    const dropped = /** @type {BusRecord} */ (log.records.shift()).publication.value.length
-    log.bytes -= dropped
-    bytes -= dropped
+    const { offset, publication: { key, value } } = /** @type {BusRecord} */ (log.records.shift())
+    log.bytes -= value.length
+    bytes -= value.length
+    log.base = offset
+    if (key !== undefined && log.newest.get(key) === offset) log.newest.delete(key)
   }
 
-  /** @param {DocumentLog} log */
-  const expired = (log) => log.records.length > 0 && clock.monotonic() - log.appendedAt >= history.ttl * 1000
+  /** Removes the record that the last one replaces. @param {DocumentLog} log @param {string} key */
+  function replace (log, key) {
+    const before = log.newest.get(key)
+    log.newest.set(key, log.offset)
+    if (before === undefined) return
+    const [{ publication: { value } }] = log.records.splice(indexAfter(log, before - 1), 1)
+    log.bytes -= value.length
+    bytes -= value.length
+  }
+
+  /** @param {string} guid @param {DocumentLog} log */
+  const expired = (guid, log) =>
+    log.records.length > 0 && clock.monotonic() - log.appendedAt >= historyOf(guid).ttl * 1000
 
   /**
    * @param {string} guid
@@ -70,7 +87,7 @@ export function createMemoryLogs ({
     let log = logs.get(guid)
     if (log === undefined) {
       log = {
-        epoch: newEpoch(), offset: 0, records: [], bytes: 0, appendedAt: 0,
+        epoch: newEpoch(), offset: 0, records: [], base: 0, newest: new Map(), bytes: 0, appendedAt: 0,
         origins: new Map(), keys: new Map(), queues: new Map()
       }
       if (logs.size >= maxDocuments) {
@@ -80,7 +97,7 @@ export function createMemoryLogs ({
       }
     } else {
       logs.delete(guid)
-      if (expired(log)) dropRecords(log)
+      if (expired(guid, log)) dropRecords(log)
     }
     logs.set(guid, log)
     return log
@@ -115,7 +132,9 @@ export function createMemoryLogs ({
       log.appendedAt = now
       log.bytes += publication.value.length
       bytes += publication.value.length
-      if (log.records.length > history.size) dropOldest(log)
+      const limits = historyOf(guid)
+      if (limits.keys !== false && publication.key !== undefined) replace(log, publication.key)
+      while (isAbove(log, limits)) dropOldest(log)
       keepWithinBytes()
       return { position: positionOf(log), record }
     },
@@ -142,17 +161,24 @@ export function createMemoryLogs ({
       const position = positionOf(log)
       const possible = Number.isInteger(since.offset) && since.offset >= 0 && since.offset <= log.offset
       if (since.epoch !== log.epoch || !possible) return { position, records: [], gap: 'epoch' }
-      const begin = log.offset - log.records.length
-      if (since.offset < begin) return { position, records: [], gap: 'trimmed' }
-      return { position, records: log.records.slice(since.offset - begin, since.offset - begin + limit), gap: null }
+      if (since.offset < log.base) return { position, records: [], gap: 'trimmed' }
+      const begin = indexAfter(log, since.offset)
+      let before = since.offset
+      const records = log.records.slice(begin, begin + limit).map((record) => {
+        const after = before
+        before = record.offset
+        return record.offset === after + 1 ? record : { ...record, after }
+      })
+      return { position, records, gap: null }
     },
 
     /** @param {string} guid @param {Position} upTo @returns {{ position: Position, removed: number } | null} */
     cut (guid, { epoch, offset }) {
       const log = logs.get(guid)
       if (log === undefined || log.epoch !== epoch || offset > log.offset) return null
-      const removed = Math.max(0, Math.min(log.records.length, log.records.length - (log.offset - offset)))
+      const removed = indexAfter(log, offset)
       for (let i = 0; i < removed; i++) dropOldest(log)
+      log.base = Math.max(log.base, offset)
       return { position: positionOf(log), removed }
     },
 
@@ -164,7 +190,7 @@ export function createMemoryLogs ({
 
     /** Frees expired records. */
     sweep () {
-      for (const log of logs.values()) if (expired(log)) dropRecords(log)
+      for (const [guid, log] of logs) if (expired(guid, log)) dropRecords(log)
     },
 
     get documents () {
@@ -174,6 +200,25 @@ export function createMemoryLogs ({
       return bytes
     }
   }
+}
+
+/** @param {DocumentLog} log @param {import('./contract.js').HistoryLimits} limits */
+const isAbove = ({ records: { length }, bytes }, limits) =>
+  length > limits.size || (limits.bytes ? bytes > limits.bytes && length > 1 : false)
+
+/** @param {DocumentLog} log @param {number} offset @returns {number} index of the first record after an offset */
+function indexAfter ({ records, offset: last }, offset) {
+  // without holes it is where it is counted from the end
+  const counted = Math.max(0, records.length - (last - offset))
+  if (counted < records.length && records[counted].offset === offset + 1) return counted
+  let low = 0
+  let high = records.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (records[middle].offset <= offset) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /**

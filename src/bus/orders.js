@@ -1,14 +1,27 @@
 /**
- * Orders about users: a kick, or a revoke of one document. For each user the time of the newest order of each kind, so
- * that an order counts once however often it arrives, and a revoked grant stays revoked. Redis keeps the same for seven
- * days, under the same names (order-2.lua); a worker has the orders about its own users only.
+ * Orders about users that last: a kick, a revoke of one document, a revoke or a ban for a time, and what takes them
+ * back. For each user the time of the newest order of each kind, so that an order counts once however often it arrives,
+ * and a revoked grant stays revoked. Redis keeps the same, under the same names (order-2.lua); a worker has the orders
+ * about its own users only.
+ *
+ * | name | time |
+ * |---|---|
+ * | `k` | of the last kick |
+ * | `r<guid>` | of the last revoke of a document: older tokens do not open it |
+ * | `b<guid>` | until which no token opens a document |
+ * | `U\n` | until which the user may not connect |
+ * | `s\n<guid>` | of the last restore of a document; without a guid: of the end of a ban |
+ *
+ * Workers of earlier versions take each name but `k` for a revoke of the document that follows the first character; no
+ * guid contains a line feed.
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
- * @typedef {[order: string, at: number]} Order its name (`orderName`), and when it was accepted, ms since 1970
+ * @typedef {[order: string, at: number]} Order its name (`orderName`), and a time as above, ms since 1970
  */
 
 /**
- * How long an order about a user is kept, s. After that an older token that is still valid opens the document again.
+ * How long an order about a user is kept, s; one with a time of its own until then, if that is later. After that an
+ * older token that is still valid opens the document again.
  */
 export const ORDER_TTL = 7 * 86_400
 /** Maximum number of orders kept about one user; above it `EVERY_DOCUMENT` replaces the oldest. */
@@ -16,17 +29,31 @@ export const MAX_ORDERS = 1000
 /** Replaces the oldest revokes above `MAX_ORDERS`: every document counts as revoked at that time. */
 export const EVERY_DOCUMENT = '*'
 const KICK = 'k'
+const BAN = 'U\n'
 
-/** @param {Pick<Publication, 'operator' | 'guid'>} order @returns {string} */
-export const orderName = ({ operator, guid }) => operator === 'kick' ? KICK : `r${guid}`
+/** @param {string} guid */
+const closedName = (guid) => `b${guid}`
+/** @param {string} [guid] */
+const restoreName = (guid = '') => `s\n${guid}`
+
+/** @param {Pick<Publication, 'operator' | 'guid' | 'ttl'>} order kick, revoke or restore @returns {string} */
+export function orderName ({ operator, guid, ttl }) {
+  if (operator === 'restore') return restoreName(guid)
+  if (operator === 'kick') return ttl === undefined ? KICK : BAN
+  return ttl === undefined ? `r${guid}` : closedName(/** @type {string} */ (guid))
+}
+
+/** @param {string | undefined} guid @returns {string[]} names of the orders that a restore takes back */
+export const restoredNames = (guid) => guid === undefined ? [BAN] : [`r${guid}`, closedName(guid)]
 
 /**
  * @param {string} name
- * @returns {{ operator: 'kick' } | { operator: 'revoke', guid: string } | null} null: a revoke of every document
+ * @returns {{ operator: 'kick' } | { operator: 'revoke', guid: string } | null} what to do to connections, if anything
  */
 export function readOrderName (name) {
-  if (name === KICK) return { operator: 'kick' }
-  return name === EVERY_DOCUMENT ? null : { operator: 'revoke', guid: name.slice(1) }
+  if (name === KICK || name === BAN) return { operator: 'kick' }
+  if (name === EVERY_DOCUMENT || name.startsWith(restoreName())) return null
+  return { operator: 'revoke', guid: name.slice(1) }
 }
 
 export class Orders {
@@ -65,11 +92,56 @@ export class Orders {
     return true
   }
 
+  /**
+   * Notes a kick, revoke or restore.
+   * @param {Pick<Publication, 'operator' | 'guid' | 'ttl'> & { uid: string }} order
+   * @param {number} at when it was accepted, ms since 1970
+   * @returns {boolean} whether it is to be carried out: it is new, and was not taken back
+   */
+  noteOrder (order, at) {
+    const { operator, uid, guid, ttl } = order
+    const name = orderName(order)
+    if (operator === 'restore') {
+      if (!this.note(uid, name, at)) return false
+      for (const restored of restoredNames(guid)) this.#remove(uid, restored)
+      return true
+    }
+    // one that overtook it on the way
+    if (at < this.#restoredAt(uid, operator === 'kick' ? undefined : guid)) return false
+    return this.note(uid, name, ttl === undefined ? at : at + ttl * 1000)
+  }
+
+  /**
+   * Notes the orders about a user that Redis had at some time.
+   * @param {string} uid
+   * @param {Order[]} orders
+   * @returns {Order[]} those that are new
+   */
+  noteAll (uid, orders) {
+    const times = new Map(orders)
+    return orders.filter(([name, at]) => {
+      const order = readOrderName(name)
+      if (order !== null && name !== KICK) {
+        const guid = order.operator === 'kick' ? undefined : order.guid
+        const restoredAt = this.#restoredAt(uid, guid)
+        // read before it was taken back
+        if (restoredAt > (times.get(restoreName(guid)) ?? 0)) return false
+      }
+      return this.note(uid, name, at)
+    })
+  }
+
   /** @param {string} uid @param {string} guid @returns {number} time of the last revoke, ms since 1970; 0: never */
   revokedAt (uid, guid) {
     const orders = this.#users.get(uid)
     return orders === undefined ? 0 : Math.max(orders.get(`r${guid}`) ?? 0, orders.get(EVERY_DOCUMENT) ?? 0)
   }
+
+  /** @param {string} uid @param {string} guid @returns {number} until when no token opens it, ms since 1970, or 0 */
+  closedUntil (uid, guid) { return this.#users.get(uid)?.get(closedName(guid)) ?? 0 }
+
+  /** @param {string} uid @returns {number} until when the user may not connect, ms since 1970, or 0 */
+  bannedUntil (uid) { return this.#users.get(uid)?.get(BAN) ?? 0 }
 
   /** @param {string} uid @returns {Order[]} */
   of (uid) { return [...this.#users.get(uid) ?? []] }
@@ -84,12 +156,25 @@ export class Orders {
       this.#users.delete(uid)
     }
   }
+
+  /** @param {string} uid @param {string} [guid] */
+  #restoredAt (uid, guid) { return this.#users.get(uid)?.get(restoreName(guid)) ?? 0 }
+
+  /** @param {string} uid @param {string} name */
+  #remove (uid, name) { this.#users.get(uid)?.delete(name) }
 }
 
-/** Replaces the two oldest orders with `EVERY_DOCUMENT`. @param {Map<string, number>} orders */
+/**
+ * Drops the oldest orders; of revokes the last time stays, as `EVERY_DOCUMENT`.
+ * @param {Map<string, number>} orders
+ */
 function dropOldest (orders) {
-  const [[first], [second, at]] = [...orders].sort(([, a], [, b]) => a - b)
-  orders.delete(first)
-  orders.delete(second)
-  orders.set(EVERY_DOCUMENT, at)
+  let revokedAt = orders.get(EVERY_DOCUMENT) ?? 0
+  orders.delete(EVERY_DOCUMENT)
+  for (const [name, at] of [...orders].sort(([, a], [, b]) => a - b)) {
+    if (orders.size + (revokedAt > 0 ? 1 : 0) <= MAX_ORDERS) break
+    orders.delete(name)
+    if (readOrderName(name)?.operator === 'revoke') revokedAt = Math.max(revokedAt, at)
+  }
+  if (revokedAt > 0) orders.set(EVERY_DOCUMENT, revokedAt)
 }

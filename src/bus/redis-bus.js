@@ -4,11 +4,12 @@ import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { createAttempt } from '../redis/errors.js'
 import { documentChannel, EVERYONE_CHANNEL, queueMark, workerChannel } from '../redis/keys.js'
-import { QUEUE_MARK_TTL } from './contract.js'
+import { isOrder } from '../wire/publication.js'
+import { HISTORY, QUEUE_MARK_TTL } from './contract.js'
 import { createRedisLogs } from './redis-logs.js'
 import { decodeDirect, decodeRecord, orderOf } from './redis-payload.js'
 import { createRedisPublish, META_TTL } from './redis-publish.js'
-import { createKeptOrders, isOrder } from './redis-orders.js'
+import { createKeptOrders } from './redis-orders.js'
 import { createUserRoutes } from './redis-user-routes.js'
 import { createRollback } from './rollback.js'
 
@@ -37,16 +38,19 @@ const READ_ORDERS_WITHIN = 5000
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {number} [dependencies.workerNumber] undefined: this bus only publishes
- * @param {{ size: number, ttl: number }} dependencies.history records kept per document, and seconds after its last one
+ * @param {import('./contract.js').HistoryLimits} [dependencies.history] of all documents, if there is no `historyOf`
+ * @param {import('./contract.js').HistoryOf} [dependencies.historyOf]
+ * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability] what `publish` waits for
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @returns {Bus}
  */
 export function createRedisBus ({
-  redis, log, metrics, workerNumber, history, idempotency, clock = systemClock
+  redis, log, metrics, workerNumber, history = HISTORY, historyOf = () => history, durability,
+  idempotency, clock = systemClock
 }) {
   const { channels } = redis
-  const publish = createRedisPublish({ redis, history, idempotency, clock })
+  const publish = createRedisPublish({ redis, historyOf, durability, idempotency, clock })
   const users =
     workerNumber === undefined ? undefined : createUserRoutes({ redis, metrics, workerNumber, onOrders, clock })
   const kept =
@@ -60,7 +64,10 @@ export function createRedisBus ({
     metrics,
     log
   })
-  const logs = createRedisLogs({ redis, metaTtl: Math.max(META_TTL, history.ttl), rollback, metrics })
+  const logs = createRedisLogs({
+    redis, rollback, metrics,
+    metaTtlOf: (guid) => Math.max(META_TTL, historyOf(guid).ttl)
+  })
   const stopping = new AbortController()
   let running = false
   /** @type {import('./contract.js').BusHandlers | undefined} */
@@ -99,8 +106,11 @@ export function createRedisBus ({
     if (rollback.accepts(record)) to.onRecord(record)
   })
   const onDirect = receiver(decodeDirect, (envelopes, to) => {
-    for (const { publication, receiptId, ingestedAt } of envelopes) {
-      if (!isOrder(publication) || kept?.isNew(publication, ingestedAt)) to.onDirect(publication, receiptId, ingestedAt)
+    for (const envelope of envelopes) {
+      const { publication, receiptId, ingestedAt } = envelope
+      const deliver = () => to.onDirect(publication, receiptId, ingestedAt)
+      if (isOrder(publication)) kept?.receive(envelope, deliver)
+      else deliver()
     }
   })
 

@@ -1,4 +1,4 @@
-import { documentLog, documentMeta } from '../redis/keys.js'
+import { documentLog, documentMeta, documentNewest } from '../redis/keys.js'
 import { groupBySlot, slotIn } from '../redis/hash-slot.js'
 import { decodeEnvelope } from '../wire/envelope.js'
 import { newEpoch } from '../wire/position.js'
@@ -24,11 +24,11 @@ const ENDS_PER_CALL = 500
 /**
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
- * @param {number} dependencies.metaTtl s
+ * @param {(guid: string) => number} dependencies.metaTtlOf s
  * @param {ReturnType<typeof import('./rollback.js').createRollback>} dependencies.rollback
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  */
-export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
+export function createRedisLogs ({ redis, metaTtlOf, rollback, metrics }) {
   const { scripts } = redis
 
   /**
@@ -52,7 +52,7 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
   async function open (guid) {
     const keys = [documentLog(guid), documentMeta(guid)]
     const call = (/** @type {string} */ move) =>
-      scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtl, move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
+      scripts.open(keys, [newEpoch(), EMPTY_META_TTL, metaTtlOf(guid), move, HEAL_WITHIN.begin, HEAL_WITHIN.end])
     const { position } = await readEnd(guid, async () => {
       const [epoch, offset, lost] = await call(moveAsked(redis)).catch(async (error) =>
         call(await moveTold(redis, keys[1], error))
@@ -72,7 +72,7 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
    */
   async function readHistory (guid, since, limit, opened = false) {
     const possible = Number.isSafeInteger(since.offset) && since.offset >= 0
-    const [epoch, offset, state, ...envelopes] = await scripts.history(
+    const [epoch, offset, state, ...found] = await scripts.history(
       [documentLog(guid), documentMeta(guid)],
       [possible ? since.epoch : '', possible ? since.offset : 0, limit, HISTORY_BYTES]
     )
@@ -87,13 +87,25 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
     if (state !== 2) return { position, records: [], gap: state === 0 ? 'epoch' : 'trimmed' }
     return {
       position,
-      records: envelopes.map((envelope, i) => ({
-        epoch: position.epoch,
-        offset: since.offset + 1 + i,
-        ...decodeEnvelope(envelope)
-      })),
+      records: recordsOf(found, since),
       gap: null
     }
+  }
+
+  /**
+   * @param {(number | Buffer)[]} found offset and envelope of each record
+   * @param {Position} since
+   * @returns {import('./contract.js').BusRecord[]}
+   */
+  function recordsOf (found, { epoch, offset: before }) {
+    const records = []
+    for (let i = 0; i < found.length; i += 2) {
+      const offset = Number(found[i])
+      const decoded = decodeEnvelope(/** @type {Buffer} */ (found[i + 1]))
+      records.push(offset === before + 1 ? { epoch, offset, ...decoded } : { epoch, offset, after: before, ...decoded })
+      before = offset
+    }
+    return records
   }
 
   /** @param {string[]} guids of one call @returns {Promise<(Position | null)[]>} */
@@ -132,7 +144,7 @@ export function createRedisLogs ({ redis, metaTtl, rollback, metrics }) {
      */
     async cut (guid, upTo) {
       const [epoch, offset, removed] = await scripts.cut(
-        [documentLog(guid), documentMeta(guid)], [upTo.epoch, upTo.offset]
+        [documentLog(guid), documentMeta(guid), documentNewest(guid)], [upTo.epoch, upTo.offset]
       )
       return epoch === undefined || removed === -1
         ? null

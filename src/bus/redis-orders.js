@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../common/errors.js'
 import { LruCache } from '../common/lru.js'
-import { documentChannel, userOrders, userWorkers, workerChannel, workerOrders, WORKERS } from '../redis/keys.js'
+import {
+  documentChannel, orderReport, userOrders, userWorkers, workerChannel, workerOrders, WORKERS
+} from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { workerOfSid } from '../wire/session-id.js'
-import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, orderName } from './orders.js'
+import { EVERY_DOCUMENT, MAX_ORDERS, ORDER_TTL, orderName, restoredNames } from './orders.js'
 import { decodeDirect, encodeDirect, orderAmongRecords } from './redis-payload.js'
 
 /**
- * Kicks and revokes through Redis. Orders are about access, so unlike records for users they must arrive: Redis keeps
- * each order for its worker until the worker has read it, and live delivery is only the fast path. An order about a
- * user is also kept for seven days, for workers that register the user later (order-2.lua, users-n.lua).
+ * Orders (`isOrder`) through Redis. They are about access, so unlike records for users they must arrive: Redis keeps
+ * each order for its worker until the worker has carried it out, and live delivery is only the fast path. A kick, a
+ * revoke or a restore is also kept for the user, for workers that register the user later (order-2.lua, users-n.lua).
  *
  * @typedef {import('../wire/publication.js').Publication} Publication
+ * @typedef {import('./contract.js').CarriedOut} CarriedOut
  * @typedef {import('../redis/client.js').RedisConnection} RedisConnection
  */
 
@@ -25,8 +28,14 @@ const KEPT = 900
 const MAX_KEPT = 10_000
 /** Interval at which a worker reads its kept orders, ms. */
 const READ_EVERY = 2000
-/** Timeout of a publisher that waits for a live worker to receive or read an order, ms. Longer than READ_EVERY. */
+/** Timeout of a publisher that waits for a live worker to carry out an order, ms. Longer than READ_EVERY. */
 const PATIENCE = 2500
+/** Interval at which a publisher looks for reports, ms; it doubles up to TELL_AGAIN. */
+const LOOK_AFTER = 1
+/** How long Redis keeps the report of a worker, s. */
+const REPORT_KEPT = 60
+/** What `outcome` returns without a report. */
+const NOT_DONE = -1
 /** Interval of repeated notifications while the publisher waits, ms. */
 const TELL_AGAIN = 100
 /**
@@ -35,9 +44,6 @@ const TELL_AGAIN = 100
  */
 const MAX_KNOWN = 10_000
 const NO_VALUE = Buffer.alloc(0)
-
-/** @param {Publication} publication @returns {boolean} */
-export const isOrder = ({ operator }) => operator === 'kick' || operator === 'revoke'
 
 /**
  * The publishing half.
@@ -51,54 +57,81 @@ export function createOrderPublish ({ redis, clock }) {
    * @param {number} now
    * @returns {Promise<{ at: number, workers: (number | string)[] }>}
    */
-  async function keep ({ operator, guid, uid, sid }, now) {
-    if (operator === 'kick' && sid !== undefined) {
+  async function keep ({ operator, guid, uid, sid, ttl }, now) {
+    if (operator === 'close') return { at: now, workers: await redis.client.zrange(WORKERS.expiry, '0', '-1') }
+    if (sid !== undefined && operator !== 'revoke' && operator !== 'restore') {
       const owner = workerOfSid(sid)
       return { at: now, workers: owner === undefined ? [] : [owner] }
     }
-    const target = /** @type {string} */ (uid)
+    const workersKey = userWorkers(/** @type {string} */ (uid))
+    if (operator === 'join' || operator === 'leave')
+      return { at: now, workers: await redis.client.zrange(workersKey, '0', '-1') }
     const [at, ...workers] = await redis.scripts.order(
-      [userWorkers(target), userOrders(target)],
-      [orderName({ operator, guid }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT]
+      [workersKey, userOrders(/** @type {string} */ (uid))],
+      [
+        orderName({ operator, guid, ttl }), ORDER_TTL, MAX_ORDERS, EVERY_DOCUMENT, ttl ?? '',
+        ...(operator === 'restore' ? restoredNames(guid) : [])
+      ]
     )
     return { at: Number(at), workers }
   }
 
-  /** @param {number | string} worker @param {string} id @param {Buffer} message */
+  /**
+   * @param {number | string} worker
+   * @param {string} id
+   * @param {Buffer} message
+   * @returns {Promise<number>} connections; 0 if the worker has ended
+   */
   async function tell (worker, id, message) {
+    const kept = workerOrders(worker)
     const told = (/** @type {'1' | ''} */ first) =>
-      redis.scripts.tell([workerOrders(worker), workerChannel(worker)], [id, message, KEPT, MAX_KEPT, first])
+      redis.scripts.tell([kept, workerChannel(worker)], [id, message, KEPT, MAX_KEPT, first])
     const end = clock.monotonic() + PATIENCE
     let heard = await told('1')
     if (heard < 0)
-      throw new InkcastError('unavailable', 'the queue of kicks and revokes is full for a worker that does not read it')
-    while (heard === 0 && await redis.scripts.leased([WORKERS.expiry], [worker]) === 1) {
-      if (clock.monotonic() >= end)
+      throw new InkcastError('unavailable', 'the queue of orders is full for a worker that does not read it')
+    for (let wait = LOOK_AFTER; ; wait = Math.min(2 * wait, TELL_AGAIN)) {
+      if (heard > 0) {
+        await clock.sleep(wait)
+        const outcome = await redis.scripts.outcome([kept, orderReport(worker, id)], [id])
+        if (outcome !== NOT_DONE) return Math.max(0, outcome)
+      }
+      // a worker that has ended may leave its subscription for a while
+      const isSlow = wait === TELL_AGAIN
+      if ((heard === 0 || isSlow) && await redis.scripts.leased([WORKERS.expiry], [worker]) !== 1) return 0
+      if (clock.monotonic() >= end) {
         throw new InkcastError(
           'unavailable',
-          'a worker does not respond; it carries the kick or revoke out as soon as it does'
+          'a worker does not respond; it carries out the order as soon as it does'
         )
+      }
+      if (heard > 0) continue
       await clock.sleep(TELL_AGAIN)
       heard = await told('')
     }
   }
 
   /**
-   * Resolves when each live worker concerned has received or read the order, so that later publications arrive after
-   * it.
-   * @param {Publication} publication kick or revoke
+   * Resolves when each live worker concerned has carried out the order.
+   * @param {Publication} publication an order
    * @param {number} now ms since 1970; an order about a user gets the time of Redis, with which tokens are compared
+   * @returns {Promise<CarriedOut>}
    */
   return async (publication, now) => {
     const { at, workers } = await keep(publication, now)
-    // without the value: clients never receive it
-    const message = encodeDirect([encodeEnvelope({ ...publication, value: NO_VALUE }, at)])
     const id = randomUUID()
-    await Promise.all(workers.map((worker) => tell(worker, id, message)))
-    // with a cluster the channels of worker and document may use two connections: on the document's channel the revoke
-    // arrives before the records that follow it
+    // clients never receive the value of other orders
+    const value = publication.operator === 'close' || publication.operator === 'leave' ? publication.value : NO_VALUE
+    const message = encodeDirect([encodeEnvelope({ ...publication, value }, at, id)])
+    const counts = await Promise.all(workers.map((worker) => tell(worker, id, message)))
+    // workers of earlier versions report nothing. With a cluster the channels of worker and document may use two
+    // connections: on the document's channel the revoke arrives before the records that follow it
     if (redis.isCluster && publication.operator === 'revoke') {
       await redis.client.spublish(documentChannel(/** @type {string} */ (publication.guid)), orderAmongRecords(message))
+    }
+    return {
+      connections: counts.reduce((sum, count) => sum + count, 0),
+      workers: counts.filter((count) => count > 0).length
     }
   }
 }
@@ -114,7 +147,7 @@ export function createOrderPublish ({ redis, clock }) {
  */
 export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, readEvery = READ_EVERY }) {
   const key = workerOrders(workerNumber)
-  /** @type {LruCache<true>} */
+  /** Number of connections by order. @type {LruCache<Promise<number>>} */
   const known = new LruCache(MAX_KNOWN)
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -127,22 +160,37 @@ export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, rea
     const kept = await redis.client.hgetallBuffer(key)
     const ids = Object.keys(kept)
     if (ids.length === 0) return
+    const unreported = []
     for (const id of ids) {
-      if (isUnheard(kept[id])) metrics.kept_orders.inc()
+      const { unheard, reports } = look(kept[id])
+      if (unheard) metrics.kept_orders.inc()
       onMessage(kept[id])
+      if (!reports) unreported.push(id)
     }
     // after delivery: an order that is deleted before it was carried out would be lost
-    await redis.client.hdel(key, ...ids)
+    if (unreported.length > 0) await redis.client.hdel(key, ...unreported)
   }
 
-  /** @param {Buffer} message */
-  function isUnheard (message) {
+  /** @param {Buffer} message @returns {{ unheard: boolean, reports: boolean }} reports: `report` deletes it */
+  function look (message) {
     try {
-      return decodeDirect(message).some(
-        ({ publication, ingestedAt }) => known.get(nameOf(publication, ingestedAt), 0) === undefined
-      )
+      const orders = decodeDirect(message)
+      return {
+        unheard: orders.some((order) => known.get(nameOf(order), 0) === undefined),
+        reports: orders.some(({ orderId }) => orderId !== undefined)
+      }
     } catch {
-      return false
+      return { unheard: false, reports: false }
+    }
+  }
+
+  /** @param {string} id of an order @param {Promise<number>} outcome */
+  async function report (id, outcome) {
+    try {
+      await redis.scripts.carried([key, orderReport(workerNumber, id)], [id, await outcome, REPORT_KEPT])
+    } catch {
+      // it is still kept, and is reported when it is read
+      metrics.bus_errors.inc({ operation: 'orders' })
     }
   }
 
@@ -177,19 +225,30 @@ export function createKeptOrders ({ redis, workerNumber, onMessage, metrics, rea
       timer = undefined
     },
 
-    /** @param {Publication} publication @param {number} at @returns {boolean} false: already carried out */
-    isNew (publication, at) {
-      const name = nameOf(publication, at)
-      if (known.get(name, 0) !== undefined) return false
-      known.set(name, true, Infinity)
-      return true
+    /**
+     * Carries an order out, unless that was done before, and reports it to its publisher.
+     * @param {ReturnType<typeof decodeDirect>[number]} order
+     * @param {() => unknown} carryOut returns the number of connections, or a promise of it
+     */
+    receive (order, carryOut) {
+      const name = nameOf(order)
+      let outcome = known.get(name, 0)
+      if (outcome === undefined) {
+        // an order that fails is not repeated
+        known.set(name, NOTHING, Infinity)
+        outcome = Promise.resolve(carryOut()).then((count) => Number(count) || 0, () => 0)
+        known.set(name, outcome, Infinity)
+      }
+      if (order.orderId !== undefined) report(order.orderId, outcome)
     }
   }
 }
 
+const NOTHING = Promise.resolve(0)
+
 /**
- * @param {Publication} publication
- * @param {number} at
+ * @param {ReturnType<typeof decodeDirect>[number]} order
  * @returns {string} unambiguous, because ids contain no control characters
  */
-const nameOf = ({ operator, guid, uid, sid }, at) => [operator, guid, uid, sid, at].join('\n')
+const nameOf = ({ publication: { operator, guid, uid, sid }, ingestedAt, orderId }) =>
+  orderId ?? [operator, guid, uid, sid, ingestedAt].join('\n')

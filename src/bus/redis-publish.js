@@ -1,15 +1,18 @@
 import { InkcastError } from '../common/errors.js'
 import {
-  documentChannel, documentKeys, documentLog, documentMeta, EVERYONE_CHANNEL, queueMark, userWorkers, workerChannel
+  documentChannel, documentKeys, documentLog, documentMeta, documentNewest, EVERYONE_CHANNEL, queueMark, userOrders,
+  userWorkers, workerChannel
 } from '../redis/keys.js'
 import { encodeEnvelope } from '../wire/envelope.js'
 import { isUnanswered, toInkcastError, withoutArguments } from '../redis/errors.js'
+import { NO_WAIT } from '../redis/durability/durability.js'
 import { newEpoch } from '../wire/position.js'
+import { isOrder, logOf, userLog } from '../wire/publication.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { IDEMPOTENCY, oneLane, QUEUE_MARK_TTL } from './contract.js'
 import { sequenceText } from './origin.js'
 import { moveAsked, moveTold } from './redis-move.js'
-import { createOrderPublish, isOrder } from './redis-orders.js'
+import { createOrderPublish } from './redis-orders.js'
 import { encodeDirect } from './redis-payload.js'
 
 /**
@@ -29,7 +32,7 @@ const MAX_PENDING_BYTES = 64 * 2 ** 20
 /** Lifetime of sequences, s: the default retention of Kafka is 7 days, after which it delivers no record again. */
 export const META_TTL = 7 * 86_400
 
-/** Index of the hash slot's move in the arguments of publish-5.lua. */
+/** Index of the hash slot's move in the arguments of publish-6.lua. */
 const MOVE = 6
 
 /** @type {Published} */
@@ -38,12 +41,13 @@ const DIRECT = Object.freeze({ position: null, duplicate: false })
 /**
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
- * @param {{ size: number, ttl: number }} dependencies.history
+ * @param {import('./contract.js').HistoryOf} dependencies.historyOf
+ * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability] default: nothing is
+ *   waited for
  * @param {import('./contract.js').Idempotency} [dependencies.idempotency] for tests
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY, clock }) {
-  const metaTtl = Math.max(META_TTL, history.ttl)
+export function createRedisPublish ({ redis, historyOf, durability = NO_WAIT, idempotency = IDEMPOTENCY, clock }) {
   const order = createOrderPublish({ redis, clock })
   let pendingBytes = 0
 
@@ -56,18 +60,21 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
       return [DIRECT]
     }
     const { queue } = encoded[0].entry
+    const { size, ttl, bytes = 0, keys: keyed = true } = historyOf(guid)
     /** @type {(string | number | Buffer)[]} */
     const args = [
       newEpoch(),
-      history.size,
-      history.ttl,
-      metaTtl,
+      size,
+      ttl,
+      Math.max(META_TTL, ttl),
       idempotency.ttl,
       idempotency.keys,
       moveAsked(redis),
-      redis.isCluster ? '-' : (encoded[0].entry.origin?.healed ?? '-'),
+      // records of users are not read again from Kafka
+      redis.isCluster || encoded[0].entry.publication.keep ? '-' : (encoded[0].entry.origin?.healed ?? '-'),
       queue?.number ?? '',
-      QUEUE_MARK_TTL
+      QUEUE_MARK_TTL,
+      bytes
     ]
     for (const { entry: { publication, origin }, envelope } of encoded) {
       args.push(
@@ -75,12 +82,13 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
         origin === undefined ? '' : sequenceText(origin),
         publication.ephemeral ? '1' : '',
         publication.idempotencyKey ?? '',
+        keyed ? publication.key ?? '' : '',
         envelope
       )
     }
     const log = documentLog(guid)
     const mark = queue === undefined ? log : queueMark(guid, queue.id)
-    const keys = [log, documentMeta(guid), channel, documentKeys(guid), mark]
+    const keys = [log, documentMeta(guid), channel, documentKeys(guid), mark, documentNewest(guid)]
     const [epoch, ...results] = await maybeDone(redis.scripts.publish(keys, args).catch(async (error) => {
       args[MOVE] = await moveTold(redis, keys[1], error)
       return redis.scripts.publish(keys, args)
@@ -124,6 +132,37 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
   }
 
   /**
+   * @param {Encoded[]} encoded
+   * @param {import('../wire/publication.js').Publication} target
+   * @param {number} now ms since 1970
+   * @returns {Promise<Published[]>}
+   */
+  async function write (encoded, target, now) {
+    /** @type {string[] | undefined} */
+    let channels
+    /** @type {Published[]} */
+    const published = []
+    // sequential: a later call must not succeed after an earlier one failed
+    for (const call of split(encoded)) {
+      const { publication } = call[0].entry
+      if (publication.operator === 'broadcast') {
+        published.push(...await toDocument(/** @type {string} */ (target.guid), call))
+      } else if (isOrder(publication)) {
+        published.push({ ...DIRECT, carriedOut: await order(publication, now) })
+      } else if (publication.keep) {
+        const kept = await toDocument(userLog(/** @type {string} */ (publication.uid)), call)
+        // the log decides what is a duplicate; connections that do not read it get each record with its first try
+        const fresh = call.filter((_, i) => !kept[i].duplicate)
+        if (fresh.length > 0) await toWorkers(channels ??= await channelsOf(publication), fresh)
+        published.push(...kept)
+      } else {
+        published.push(...await toWorkers(channels ??= await channelsOf(publication), call))
+      }
+    }
+    return published
+  }
+
+  /**
    * @param {PublishEntry[]} entries of one lane
    * @returns {Promise<Published[]>}
    */
@@ -137,23 +176,11 @@ export function createRedisPublish ({ redis, history, idempotency = IDEMPOTENCY,
       throw new InkcastError('unavailable', 'the queue for redis is full')
     pendingBytes += bytes
     try {
-      /** @type {string[] | undefined} */
-      let channels
-      /** @type {Published[]} */
-      const published = []
-      // sequential: a later call must not succeed after an earlier one failed
-      for (const call of split(encoded)) {
-        const { publication } = call[0].entry
-        if (publication.operator === 'broadcast') {
-          published.push(...await toDocument(/** @type {string} */ (target.guid), call))
-        } else if (isOrder(publication)) {
-          await order(publication, now)
-          published.push(DIRECT)
-        } else {
-          published.push(...await toWorkers(channels ??= await channelsOf(publication), call))
-        }
-      }
-      return published
+      const kept = new Set(entries.map(({ publication }) => keptIn(publication)).filter((key) => key !== undefined))
+      // duplicates wait as well: the first one may not be confirmed yet. Orders about access are carried out in
+      // any case
+      const regardless = entries.some(({ publication }) => isOrder(publication))
+      return await durability.confirmed([...kept], () => write(encoded, target, now), { regardless })
     } finally {
       pendingBytes -= bytes
     }
@@ -173,17 +200,38 @@ const maybeDone = (call) =>
     throw isUnanswered(error) ? unknown(withoutArguments(error)) : error
   })
 
-/** Epoch and offset of an ephemeral record, as publish-5.lua writes them. */
+/**
+ * @param {import('../wire/publication.js').Publication} publication
+ * @returns {string | undefined} a key in the hash slot in which it is kept; undefined: it is not, or for a moment only
+ */
+function keptIn (publication) {
+  const { operator, uid, sid, ephemeral } = publication
+  const log = logOf(publication)
+  if (log !== undefined) return ephemeral ? undefined : documentMeta(log)
+  const lasts = operator === 'revoke' || operator === 'restore' || (operator === 'kick' && sid === undefined)
+  return lasts ? userOrders(/** @type {string} */ (uid)) : undefined
+}
+
+/** Epoch and offset of an ephemeral record, as publish-6.lua writes them. */
 const NO_PLACE = Buffer.from(':0:')
 
-/** @param {Encoded[]} encoded @returns {Encoded[][]} each order, and each entry of a queue, in a call of its own */
+/**
+ * @param {Encoded[]} encoded
+ * @returns {Encoded[][]} each order, and each entry of a queue, in a call of its own; kept records of a user in others
+ *   than those that are not kept
+ */
 function split (encoded) {
   if (encoded.length === 1) return [encoded]
   /** @type {Encoded[][]} */
   const calls = []
   let bytes = Infinity
+  /** @type {boolean | undefined} */
+  let kept
   for (const item of encoded) {
     const alone = item.entry.queue !== undefined || isOrder(item.entry.publication)
+    const { keep } = item.entry.publication
+    if (keep !== kept) bytes = Infinity
+    kept = keep
     if (alone || bytes + item.envelope.length > BYTES_PER_CALL || calls[calls.length - 1].length === ENTRIES_PER_CALL) {
       calls.push([])
       bytes = 0

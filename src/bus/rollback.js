@@ -1,4 +1,5 @@
 import { newEpoch } from '../wire/position.js'
+import { logOf } from '../wire/publication.js'
 import { documentLog, documentMeta } from '../redis/keys.js'
 
 /**
@@ -122,7 +123,7 @@ export function createRollback ({ redis: { scripts }, readEnd, onReset, metrics,
      * @returns {boolean} whether to deliver it
      */
     accepts ({ publication, epoch, offset }) {
-      const guid = publication.guid ?? ''
+      const guid = logOf(publication) ?? ''
       const known = subscribed.get(guid)
       if (known === undefined) return false
       if (offset === 0) return true

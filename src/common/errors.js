@@ -44,6 +44,12 @@ export const ERRORS = Object.freeze({
     status: 400,
     when: 'A guid, uid or sid is empty, longer than 256 bytes or holds control characters.'
   },
+  batch_refused: {
+    message: 'another publication of this document in the batch is refused, so none of them was published',
+    retryable: false,
+    status: 400,
+    when: 'In a batch the publications of a document are published together or not at all. The result of another one says why.'
+  },
   bad_header: {
     message: 'a header has an invalid value',
     retryable: false,
@@ -88,6 +94,12 @@ export const ERRORS = Object.freeze({
     when: 'A presence state is larger than `PRESENCE_MAX_STATE_BYTES` as JSON.'
   },
 
+  presence_off: {
+    message: 'this document has no presence',
+    retryable: false,
+    status: 403,
+    when: 'A rule in `DOCUMENT_RULES_FILE` turns presence off for the document. A join with `state` or `members` is accepted, without members.'
+  },
   not_in_log: {
     message: 'the position is not in the document\'s log',
     retryable: false,
@@ -119,7 +131,7 @@ export const ERRORS = Object.freeze({
     message: 'a valid token is needed',
     retryable: false,
     status: 401,
-    when: 'The token is missing or not valid; get a new one before the next try.'
+    when: 'The token is missing or not valid, or was issued by or for others (`AUTH_JWT_ISSUER`, `AUTH_JWT_AUDIENCE`); get a new one before the next try. On the api: the token or client certificate names no caller, or no longer does.'
   },
   token_expired: {
     message: 'the token has expired',
@@ -131,7 +143,7 @@ export const ERRORS = Object.freeze({
     message: 'not allowed',
     retryable: false,
     status: 403,
-    when: 'The token\'s grants (or the access policy) do not allow this for this document.'
+    when: 'The token\'s grants (or the access policy) do not allow this for this document. On the api: `API_CALLERS_FILE` does not allow the caller this operator, operation, document or user; the message says which.'
   },
   origin_refused: {
     message: 'this origin is not allowed',
@@ -157,7 +169,7 @@ export const ERRORS = Object.freeze({
     message: 'too many events',
     retryable: true,
     status: 429,
-    when: 'The connection sends more events or bytes per second than allowed, causes too much work, or requests too many lists of members; slow down.'
+    when: 'The connection sends more events (of all kinds, or of this one) or bytes per second than allowed, causes too much work, or requests too many lists of members; slow down. On the api: the caller publishes, or calls the operation, above its rate in `API_CALLERS_FILE`; retry after `Retry-After` (or `retryInMs` of the error).'
   },
   too_many_connections: {
     message: 'too many connections',
@@ -171,7 +183,7 @@ export const ERRORS = Object.freeze({
     message: 'not available at the moment',
     retryable: true,
     status: 503,
-    when: 'Redis, Kafka or a key service does not respond in time, or Redis denies a command; `/ready` says which. Retry after a pause.'
+    when: 'Redis, Kafka or a key service does not respond in time, Redis denies a command, or it confirms no writes (`PUBLISH_WAIT`); `/ready` says which. Retry after a pause.'
   },
   timeout: {
     message: 'no answer in time',
@@ -191,7 +203,19 @@ export const ERRORS = Object.freeze({
     status: 403,
     when: 'A `kick` record named this user or connection.'
   },
-  not_found: { message: 'no such resource', retryable: false, status: 404, when: 'The api has no such route.' },
+  method_not_allowed: {
+    message: 'this route has other methods',
+    retryable: false,
+    status: 405,
+    when: 'The api has the route, but not with this method; the header `Allow` names those that it has.'
+  },
+  banned: {
+    message: 'this user may not connect for some time',
+    retryable: false,
+    status: 403,
+    when: 'A `kick` with `x-ttl` named this user, and the time is not over; `restore` ends it earlier.'
+  },
+  not_found: { message: 'no such resource', retryable: false, status: 404, when: 'The api has no such route, or no open connection has the id.' },
   internal: {
     message: 'internal error',
     retryable: true,
@@ -207,12 +231,13 @@ export class InkcastError extends Error {
   /**
    * @param {ErrorCode} code
    * @param {string} [message] default: the table's message
-   * @param {{ cause?: unknown }} [options]
+   * @param {{ cause?: unknown, retryInMs?: number }} [options] retryInMs: time after which the same request may succeed
    */
   constructor (code, message, options) {
     super(message ?? ERRORS[code].message, options)
     this.name = 'InkcastError'
     this.code = code
+    this.retryInMs = options?.retryInMs
   }
 
   get retryable () { return ERRORS[this.code].retryable }
@@ -222,10 +247,10 @@ export class InkcastError extends Error {
 /**
  * The part of an error that a client may see: InkcastErrors unchanged, all others as `internal`.
  * @param {unknown} error
- * @returns {{ code: ErrorCode, message: string, retryable: boolean }}
+ * @returns {{ code: ErrorCode, message: string, retryable: boolean, retryInMs?: number }}
  */
 export function publicError (error) {
-  const code = error instanceof InkcastError ? error.code : 'internal'
-  const message = error instanceof InkcastError ? error.message : ERRORS.internal.message
-  return { code, message, retryable: ERRORS[code].retryable }
+  if (!(error instanceof InkcastError)) return { code: 'internal', message: ERRORS.internal.message, retryable: true }
+  const { code, message, retryable, retryInMs } = error
+  return retryInMs === undefined ? { code, message, retryable } : { code, message, retryable, retryInMs }
 }

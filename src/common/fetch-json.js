@@ -4,18 +4,25 @@
  * @param {string} url
  * @param {object} options
  * @param {unknown} [options.post] sent as JSON; without it, GET
+ * @param {URLSearchParams} [options.form] sent with POST, in place of `post`
+ * @param {string} [options.authorization] header
  * @param {number} options.timeout for the whole request, ms
  * @param {number} options.maxBytes maximum size of the answer
  * @param {AbortSignal} options.signal
  * @returns {Promise<unknown>}
  * @throws {Error} if the answer is not a 200 with JSON in time
  */
-export async function fetchJson (url, { post, timeout, maxBytes, signal }) {
+export async function fetchJson (url, { post, form, authorization, timeout, maxBytes, signal }) {
   const response = await fetch(url, {
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
-    headers: { accept: 'application/json', ...(post === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(post === undefined ? {} : { method: 'POST', body: JSON.stringify(post) })
+    headers: {
+      accept: 'application/json',
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(post === undefined ? {} : { 'content-type': 'application/json' })
+    },
+    ...(post === undefined ? {} : { method: 'POST', body: JSON.stringify(post) }),
+    ...(form === undefined ? {} : { method: 'POST', body: form })
   })
   if (response.status !== 200) {
     await response.body?.cancel()

@@ -258,6 +258,12 @@ const PACKAGES = {
         required: true
       },
       {
+        part: '`commandQueue`',
+        files: ['src/redis/client.js'],
+        without: 'The metric `redis_commands_pending` is 0.',
+        required: true
+      },
+      {
         part: '`condition.subscriber.channels`',
         files: ['src/redis/subscriber-connection.js'],
         without: 'Channels of a moved hash slot are not subscribed again.',
@@ -335,19 +341,19 @@ const PACKAGES = {
     parts: [
       {
         part: '`io.engine`, `io.encoder`',
-        files: ['client/connection.js', 'client/size.js'],
+        files: ['client/connection/connection.js', 'client/connection/size.js'],
         without: 'The client does not know its transport.',
         required: true
       },
       {
         part: '`io.opts.transports` written',
-        files: ['client/connection.js'],
+        files: ['client/connection/connection.js'],
         without: 'The client does not fall back to long polling.',
         required: true
       },
       {
         part: '`sendBuffer` emptied',
-        files: ['client/connection.js'],
+        files: ['client/connection/connection.js'],
         without: 'Events of a lost connection are sent before documents are joined again.',
         required: true
       }

@@ -1,35 +1,77 @@
 import pino from 'pino'
-import pretty from 'pino-pretty'
+import { prettyFactory } from 'pino-pretty'
+import { createErrorSerializer } from './log-error.js'
+import { createLogOutput } from './log-output.js'
+import { RepeatedLines } from './repeated-lines.js'
 
 /** @typedef {import('pino').Logger} Log */
+/** @typedef {import('./log-level.js').LogLevel} LogLevel */
 
 // objects that are logged may hold secrets: leave these fields out
 const SECRETS = ['token', 'password', 'sid', 'authorization', 'headers']
 const redact = { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: '[hidden]' }
+/** Lines of these levels are limited: those below are for a person who has asked for them. */
+const LIMITED = { from: pino.levels.values.info, to: pino.levels.values.error }
 
 /**
- * The root log of the process: JSON lines in production, readable lines in development. No line per message: events per
- * record or connection are metrics, or logged at `debug`.
+ * The root log of the process: JSON lines in production, readable lines in development, written asynchronously
+ * (log-output.js). No line per message: events per record or connection are metrics, or logged at `debug`.
  *
  * @param {object} settings
- * @param {string} settings.level pino's levels or `silent`
+ * @param {LogLevel} settings.level
  * @param {boolean} settings.pretty readable lines instead of JSON
  * @param {string} settings.role `gateway`, `ingest`, `api`, `launcher` or `embedded`
  * @param {number} [settings.slot] which of the role's processes this is, from 0
+ * @param {(reason: 'full' | 'repeated', lines: number) => void} [settings.onDrop] lines that are not written
  * @returns {Log}
  */
-export function createLog ({ level, pretty: readable, role, slot }) {
-  const base = { pid: process.pid, role, ...(slot === undefined ? {} : { slot }) }
-  const options = { level, base, redact, timestamp: pino.stdTimeFunctions.isoTime }
-  if (!readable) return pino(options)
-  return pino(options, pretty({
+export function createLog ({ level, pretty: readable, role, slot, onDrop = () => {} }) {
+  const output = createLogOutput({ onDrop: () => onDrop('full', 1) })
+  const repeated = new RepeatedLines({ onDrop: () => onDrop('repeated', 1) })
+  const format = readable ? createFormat(slot) : undefined
+  /** @type {Log} */
+  const log = pino(
+    {
+      level,
+      base: { pid: process.pid, role, ...(slot === undefined ? {} : { slot }) },
+      redact,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: createErrorSerializer(() => log.isLevelEnabled('debug')) },
+      hooks: {
+        logMethod (args, method, number) {
+          const write = (/** @type {any[]} */ values) => method.apply(this, /** @type {any} */ (values))
+          if (number < LIMITED.from || number > LIMITED.to) write(args)
+          else repeated.write(args, number, write)
+        }
+      }
+    },
+    /** @type {import('pino').DestinationStream} */ ({
+      write (/** @type {string} */ line) { output.write(format === undefined ? line : format(line)) },
+      // log.flush
+      flush: output.flush,
+      // called after a line at level fatal
+      flushSync: () => output.flushSync()
+    })
+  )
+  return log
+}
+
+/** @param {number | undefined} slot */
+function createFormat (slot) {
+  return prettyFactory({
     colorize: process.stdout.isTTY,
     translateTime: 'SYS:HH:MM:ss.l',
     ignore: 'pid,hostname,role,slot',
     messageFormat: slot === undefined ? '[{role}] {msg}' : '[{role} {slot}] {msg}',
-    singleLine: true,
-    sync: true,
-    // PM2 replaces process.stdout.write; pino checks for that itself
-    destination: Object.hasOwn(process.stdout, 'write') ? process.stdout : 1
-  }))
+    singleLine: true
+  })
+}
+
+/**
+ * Ends the process once its lines are written, or after 1 s if nothing reads them.
+ * @param {Pick<Log, 'flush'>} log
+ * @param {number} code
+ */
+export function exitAfterLog (log, code) {
+  log.flush(() => process.exit(code))
 }

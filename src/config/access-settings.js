@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import { LOG_LEVELS } from '../common/log-level.js'
 import { block, choice, flag, integer, list, port, text, url } from './setting.js'
+
+const adminToken = () => z.string().regex(/^\S{16,}$/, 'must have at least 16 characters, and no space')
 
 export const auth = block('Authentication', {
   AUTH_JWT_SECRET: {
@@ -17,6 +20,20 @@ export const auth = block('Authentication', {
     as: 'jwksUrl',
     type: url('https:', 'http:'),
     describe: 'URL of the token issuer\'s key set; fetched again when a token names an unknown key.'
+  },
+  AUTH_JWT_ISSUER: {
+    as: 'issuers',
+    type: list(),
+    default: '',
+    describe:
+      'Accepted issuers, comma separated: a token\'s `iss` must be one of them, the same to the character. Default: any, also none.'
+  },
+  AUTH_JWT_AUDIENCE: {
+    as: 'audiences',
+    type: list(),
+    default: '',
+    describe:
+      'Accepted audiences, comma separated: a token\'s `aud` must name at least one of them. Default: any, also none.'
   },
   AUTH_ALLOW_ANONYMOUS: {
     as: 'allowAnonymous',
@@ -38,8 +55,7 @@ export const api = block('API', {
   GRPC_PORT: {
     as: 'grpcPort',
     type: port(),
-    default: '50051',
-    describe: 'Reserved for a gRPC api; not in use.'
+    describe: 'Port of the gRPC api on `API_HOST` (docs/grpc.md), usually 50051. Not set: no gRPC.'
   },
   API_TOKENS: {
     as: 'tokens',
@@ -47,7 +63,25 @@ export const api = block('API', {
     secret: true,
     default: '',
     describe:
-      'Callers as `name:token`, comma separated; each sends `Authorization: Bearer <token>`. Required in production; in development without tokens, callers on this machine need none.'
+      'Callers as `name:token`, comma separated, with all rights; each sends `Authorization: Bearer <token>`. Required in production, unless `API_CALLERS_FILE` is set; in development without both, callers on this machine need none.'
+  },
+  API_CALLERS_FILE: {
+    as: 'callersFile',
+    type: text(),
+    describe:
+      'JSON file of callers with their credentials, rights and rates (docs/api.md, Callers). Read again when it changes; a wrong one fails the start, and changes nothing later.'
+  },
+  API_TLS_CERT_FILE: {
+    as: 'tlsCertFile',
+    type: text(),
+    describe: 'PEM certificate chain of the api; with `API_TLS_KEY_FILE` the api speaks TLS only.'
+  },
+  API_TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `API_TLS_CERT_FILE`.' },
+  API_TLS_CLIENT_CA_FILE: {
+    as: 'tlsClientCaFile',
+    type: text(),
+    describe:
+      'PEM certificates of the authorities that issue client certificates. Callers may then show one instead of a token (mTLS); needs `API_TLS_CERT_FILE`.'
   }
 })
 
@@ -58,7 +92,24 @@ export const admin = block('Administration', {
     default: '127.0.0.1',
     describe: 'Address of `/metrics`, `/live` and `/ready`.'
   },
-  ADMIN_PORT: { as: 'port', type: port(), default: '9100', describe: 'Port of `/metrics`, `/live` and `/ready`.' },
+  ADMIN_PORT: {
+    as: 'port',
+    type: port(),
+    default: '9100',
+    describe: 'Port of `/metrics`, `/live`, `/ready` and the status page (docs/status.md).'
+  },
+  ADMIN_TLS_CERT_FILE: {
+    as: 'tlsCertFile',
+    type: text(),
+    describe: 'PEM certificate chain of `ADMIN_PORT`; with `ADMIN_TLS_KEY_FILE` it speaks TLS only.'
+  },
+  ADMIN_TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `ADMIN_TLS_CERT_FILE`.' },
+  ADMIN_TLS_CLIENT_CA_FILE: {
+    as: 'tlsClientCaFile',
+    type: text(),
+    describe:
+      'PEM certificates of the authorities that issue client certificates; every client of `ADMIN_PORT` must show one (mTLS), health checks included.'
+  },
   AGENT_PORT: {
     as: 'agentPort',
     type: port(),
@@ -71,11 +122,31 @@ export const admin = block('Administration', {
     default: '20000',
     describe: 'Connections per gateway worker at which the agent reports this machine as full.'
   },
+  ADMIN_TOKEN: {
+    as: 'token',
+    type: adminToken(),
+    secret: true,
+    describe:
+      'Token for everything on `ADMIN_PORT`, also for changes (`PUT /loglevel`), as `Authorization: Bearer <token>`. Not set: the status page, `/status` and changes are for this machine only. `/metrics`, `/live` and `/ready` need none.'
+  },
+  ADMIN_READ_TOKEN: {
+    as: 'readToken',
+    type: adminToken(),
+    secret: true,
+    describe: 'Token that reads what `ADMIN_TOKEN` reads, and changes nothing.'
+  },
   LOG_LEVEL: {
     as: 'logLevel',
-    type: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    type: choice(...LOG_LEVELS),
     default: 'info',
-    describe: 'Least severe level that is logged.'
+    describe: 'Least severe level that is logged; can be changed while processes run (docs/operations.md, Log).'
+  },
+  TRACES_PER_SECOND: {
+    as: 'tracesPerSecond',
+    type: integer(0, 1_000_000),
+    default: '100',
+    describe:
+      'Stages of records that one process traces per second, at most (docs/tracing.md). 0: none. Without an SDK of OpenTelemetry nothing is traced.'
   },
   PRIVATE_HOOKS: {
     as: 'privateHooks',

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { block, integer, list, milliseconds } from './setting.js'
+import { block, integer, list, milliseconds, text } from './setting.js'
 
 const tiers = list().pipe(
   z.array(
@@ -60,16 +60,39 @@ export const heartbeat = block('Heartbeat', {
   }
 })
 
+/** Bounds of HISTORY_…, and of the same fields in DOCUMENT_RULES_FILE. */
+export const HISTORY_LIMITS = Object.freeze({
+  size: { min: 1, max: 1_000_000 },
+  bytes: { min: 0, max: 2 ** 40 },
+  ttl: { min: 1, max: 30 * 86_400 }
+})
+const limits = HISTORY_LIMITS
+
+export const documents = block('Documents', {
+  DOCUMENT_RULES_FILE: {
+    as: 'rulesFile',
+    type: text(),
+    describe:
+      'JSON file of rules for kinds of documents, by prefix of the guid: history, presence, signals, echo, rate, webhook (docs/document-rules.md). Read again when it changes; a wrong one fails the start, and changes nothing later. Use the same file for all processes.'
+  }
+})
+
 export const history = block('History', {
   HISTORY_SIZE: {
     as: 'size',
-    type: integer(1, 1_000_000),
+    type: integer(limits.size.min, limits.size.max),
     default: '1000',
     describe: 'Records kept per document, for clients that reconnect.'
   },
+  HISTORY_BYTES: {
+    as: 'bytes',
+    type: integer(limits.bytes.min, limits.bytes.max),
+    default: '0',
+    describe: 'Bytes of values kept per document; the newest record is always kept. 0: no limit.'
+  },
   HISTORY_TTL: {
     as: 'ttl',
-    type: integer(1, 30 * 86_400),
+    type: integer(limits.ttl.min, limits.ttl.max),
     default: '600',
     describe: 'How long the records of a document are kept after its last one, s.'
   }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { nextUpdateOf } from '../tls/ocsp.js'
 import { ConfigError } from './load.js'
 
 /**
@@ -7,9 +8,10 @@ import { ConfigError } from './load.js'
  * are reported before the start.
  *
  * @param {import('./load.js').Config} config
+ * @param {'gateway' | 'api'} [role] the only one whose files are read: a role needs no permission for those of others
  * @throws {ConfigError} with the setting, the file and the cause of each
  */
-export function checkFiles ({ gateway, auth }) {
+export function checkFiles ({ gateway, auth, api, admin, kafka }, role) {
   /** @type {string[]} */
   const problems = []
   /** @param {string} variable @param {string | undefined} path @returns {Buffer | undefined} */
@@ -21,18 +23,49 @@ export function checkFiles ({ gateway, auth }) {
       return undefined
     }
   }
-  const cert = read('TLS_CERT_FILE', gateway.tlsCertFile)
-  const key = read('TLS_KEY_FILE', gateway.tlsKeyFile)
-  read('AUTH_JWT_PUBLIC_KEY_FILE', auth.publicKeyFile)
-  if (cert !== undefined && key !== undefined) {
+  /**
+   * @param {string} prefix of the names of the settings
+   * @param {{ tlsCertFile?: string, tlsKeyFile?: string }} files
+   */
+  const checkTls = (prefix, { tlsCertFile, tlsKeyFile }) => {
+    const cert = read(`${prefix}TLS_CERT_FILE`, tlsCertFile)
+    const key = read(`${prefix}TLS_KEY_FILE`, tlsKeyFile)
+    if (cert === undefined || key === undefined) return
     try {
       createSecureContext({ cert, key })
     } catch (error) {
       problems.push(
-        `TLS_CERT_FILE=${gateway.tlsCertFile}, TLS_KEY_FILE=${gateway.tlsKeyFile}: no PEM certificate and its key (${causeOf(error)})`
+        `${prefix}TLS_CERT_FILE=${tlsCertFile}, ${prefix}TLS_KEY_FILE=${tlsKeyFile}: no PEM certificate and its key (${causeOf(error)})`
       )
     }
   }
+  /** @param {string} variable @param {string | undefined} path */
+  const checkAuthorities = (variable, path) => {
+    const ca = read(variable, path)
+    // node:tls ignores what is no certificate, and would then refuse every other side
+    if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
+      problems.push(`${variable}=${path}: no PEM certificate`)
+  }
+  if (role !== 'api') {
+    checkTls('', gateway)
+    const ocsp = read('TLS_OCSP_FILE', gateway.tlsOcspFile)
+    if (ocsp !== undefined && Number.isNaN(nextUpdateOf(ocsp)))
+      problems.push(`TLS_OCSP_FILE=${gateway.tlsOcspFile}: no successful OCSP response in DER`)
+    const { peerTlsCertFile: tlsCertFile, peerTlsKeyFile: tlsKeyFile } = gateway
+    checkTls('PEER_', { tlsCertFile, tlsKeyFile })
+    checkAuthorities('PEER_TLS_CA_FILE', gateway.peerTlsCaFile)
+    read('AUTH_JWT_PUBLIC_KEY_FILE', auth.publicKeyFile)
+  }
+  if (role !== 'gateway') {
+    checkTls('API_', api)
+    checkAuthorities('API_TLS_CLIENT_CA_FILE', api.tlsClientCaFile)
+  }
+  if (role === undefined) {
+    checkTls('ADMIN_', admin)
+    checkAuthorities('ADMIN_TLS_CLIENT_CA_FILE', admin.tlsClientCaFile)
+  }
+  checkAuthorities('KAFKA_SSL_CA_FILE', kafka.sslCaFile)
+  read('KAFKA_SASL_OAUTHBEARER_TOKEN_FILE', kafka.saslTokenFile)
   if (problems.length > 0) throw new ConfigError(problems)
 }
 

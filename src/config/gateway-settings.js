@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { block, integer, list, milliseconds, port, text, url } from './setting.js'
+import { block, choice, integer, list, milliseconds, port, text, url } from './setting.js'
 
 const production =
   (/** @type {string} */ value, /** @type {string} */ otherwise) => (/** @type {{ production: boolean }} */ context) =>
@@ -16,6 +16,13 @@ function isNetwork (entry) {
     (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)))
   )
 }
+
+/** Names of networks, as Express has them for its setting `trust proxy`. */
+const NETWORKS = new Map(Object.entries({
+  loopback: ['127.0.0.0/8', '::1'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']
+}))
 
 export const gateway = block('Gateway', {
   HOST: {
@@ -46,12 +53,50 @@ export const gateway = block('Gateway', {
     describe: 'PEM certificate chain; with `TLS_KEY_FILE` the gateway terminates TLS.'
   },
   TLS_KEY_FILE: { as: 'tlsKeyFile', type: text(), describe: 'PEM private key of `TLS_CERT_FILE`.' },
+  TLS_OCSP_FILE: {
+    as: 'tlsOcspFile',
+    type: text(),
+    describe: 'OCSP response for `TLS_CERT_FILE` in DER, stapled to handshakes until it is outdated (docs/tls.md).'
+  },
+  TLS_MIN_VERSION: {
+    as: 'tlsMinVersion',
+    type: choice('TLSv1.2', 'TLSv1.3'),
+    default: 'TLSv1.2',
+    describe: 'Oldest accepted version of TLS: `TLSv1.2` or `TLSv1.3`, for the gateway, the api and `ADMIN_PORT`.'
+  },
+  TLS_GROUPS: {
+    as: 'tlsGroups',
+    type: z.string().regex(/^[\w-]+(:[\w-]+)*$/, 'must be names of groups, separated by colons'),
+    describe:
+      'Groups of the key exchange at the gateway in the order of preference, as `X25519:P-256`. Default: those of Node.js; since version 24 with the post-quantum `X25519MLKEM768`, which takes 7 KB more per connection (docs/tls.md).'
+  },
+  TLS_TICKET_SECRET: {
+    as: 'tlsTicketSecret',
+    type: z.string().min(32, 'must have at least 32 characters'),
+    secret: true,
+    describe:
+      'Secret from which the keys of session tickets are derived, the same on all machines, so that clients resume TLS sessions at each of them. Default: a random one per machine, which all its workers share.'
+  },
   TRUSTED_PROXIES: {
     as: 'trustedProxies',
     type: list().pipe(z.array(z.string().refine(isNetwork, 'each must be an address or a network, as 10.0.0.0/8'))),
     default: '',
     describe:
       'Addresses and networks of trusted proxies, comma separated, for `MAX_CONNECTIONS_PER_ADDRESS`: the client\'s address is the last one in `X-Forwarded-For` that is not a proxy. Default: the header is ignored.'
+  },
+  TRUST_PROXY: {
+    as: 'trustProxy',
+    type: list().pipe(
+      z
+        .array(z.string().refine(
+          (entry) => NETWORKS.has(entry) || isNetwork(entry),
+          `each must be an address, a network as 10.0.0.0/8, or one of ${[...NETWORKS.keys()].join(', ')}`
+        ))
+        .transform((entries) => entries.flatMap((entry) => NETWORKS.get(entry) ?? [entry]))
+    ),
+    default: '',
+    describe:
+      'The same as `TRUSTED_PROXIES`, with the names that Express has for private networks: `loopback`, `linklocal`, `uniquelocal`. Proxies of both settings are trusted.'
   },
   PEER_HOST: {
     as: 'peerHost',
@@ -66,6 +111,18 @@ export const gateway = block('Gateway', {
     describe:
       'First port of `PEER_HOST`; two ports per gateway worker, the second for its replacement during a reload. 0: any free ports.'
   },
+  PEER_TLS_CERT_FILE: {
+    as: 'peerTlsCertFile',
+    type: text(),
+    describe:
+      'PEM certificate chain of this machine for `PEER_HOST`, which it must name, for servers and clients. With it, machines forward requests over TLS and authenticate each other. Needs the next two.'
+  },
+  PEER_TLS_KEY_FILE: { as: 'peerTlsKeyFile', type: text(), describe: 'PEM private key of `PEER_TLS_CERT_FILE`.' },
+  PEER_TLS_CA_FILE: {
+    as: 'peerTlsCaFile',
+    type: text(),
+    describe: 'PEM certificates of the authorities that issue the certificates of the machines, and of nothing else.'
+  },
   DEMO_DOCUMENTS_URL: {
     as: 'demoDocumentsUrl',
     type: url('http:', 'https:'),
@@ -78,5 +135,18 @@ export const gateway = block('Gateway', {
     type: milliseconds(0, 3_600_000),
     default: '30000',
     describe: 'Maximum time for a process to stop on SIGTERM, ms.'
+  },
+  INSTANCE_ID: {
+    as: 'instanceId',
+    type: text(),
+    describe:
+      'Name of this machine or container that no other one has at the same time, and that is the same after a restart (name of a pod). Its workers then keep their numbers even if they were killed with their container. Default: the host name, with which they keep them unless that happened less than 10 s ago.'
+  },
+  HANG_TIMEOUT: {
+    as: 'hangTimeout',
+    type: milliseconds(0, 3_600_000),
+    default: '10000',
+    describe:
+      'Time after which a process that does not answer is killed, ms; others take its new connections within 2 s. Set it above the longest time that an extension blocks. 0: it is not killed (docs/operations.md, Hung processes).'
   }
 })

@@ -1,4 +1,26 @@
-import { block, integer, milliseconds } from './setting.js'
+import { z } from 'zod'
+import { block, integer, list, milliseconds } from './setting.js'
+
+/** Events that may have a rate of their own; doc:join and doc:signal have settings. */
+const RATED = ['doc:leave', 'doc:send', 'doc:members', 'doc:history', 'doc:state', 'auth:refresh']
+/** `doc:history=5` */
+const RATE = /^([a-z]+:[a-z]+)=(\d{1,6}(?:\.\d{1,3})?)$/
+
+const operationRates = list().pipe(
+  z
+    .array(
+      z.string().refine((entry) => {
+        const [, event, perSecond] = RATE.exec(entry) ?? []
+        return RATED.includes(event) && Number(perSecond) > 0
+      }, `each must be event=rate, as doc:history=5, with one of ${RATED.join(', ')}`)
+    )
+    .transform((entries) =>
+      entries.map((entry) => {
+        const [, event, perSecond] = /** @type {RegExpExecArray} */ (RATE.exec(entry))
+        return { event, perSecond: Number(perSecond) }
+      })
+    )
+)
 
 export const limits = block('Limits', {
   MAX_RECORD_BYTES: {
@@ -18,6 +40,27 @@ export const limits = block('Limits', {
     type: integer(1, 1_000_000),
     default: '100',
     describe: 'Events that one connection may send per second; twice that in a burst.'
+  },
+  MAX_JOINS_PER_SECOND: {
+    as: 'maxJoinsPerSecond',
+    type: integer(0, 1_000_000),
+    default: '0',
+    describe:
+      '`doc:join` events that one connection may send per second, of all its events; at once twice that, and as many as it may have documents. Documents of the handshake do not count. 0: as all events.'
+  },
+  MAX_SIGNALS_PER_SECOND: {
+    as: 'maxSignalsPerSecond',
+    type: integer(0, 1_000_000),
+    default: '0',
+    describe:
+      '`doc:signal` events that one connection may send per second, of all its events; twice that in a burst. 0: as all events.'
+  },
+  OPERATION_RATES: {
+    as: 'operationRates',
+    type: operationRates,
+    default: '',
+    describe:
+      'Rates per second of other events of one connection, comma separated, as `doc:history=5,doc:members=2`; twice that in a burst. For operations of the api: `rates` in `API_CALLERS_FILE` (docs/callers.md).'
   },
   MAX_BYTES_PER_SECOND: {
     as: 'maxBytesPerSecond',

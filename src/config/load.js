@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs'
 import os from 'node:os'
-import { parseEnv } from 'node:util'
+import { isLogLevel } from '../common/log-level.js'
 import { BLOCKS } from './blocks.js'
+import { secretFileOf, readSecret } from './secret-files.js'
+import { findIn, readSources } from './sources.js'
+import { tlsProblems } from './tls-relations.js'
+import { isSecret } from './uplink-settings.js'
 import { connectionsFor, descriptorLimit } from '../process/descriptors.js'
 
 /**
@@ -34,87 +37,106 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads, checks and freezes all settings. The environment wins over the file.
+ * Reads, checks and freezes all settings.
  *
- * @param {object} [source]
- * @param {Record<string, string | undefined>} [source.env] default: process.env
- * @param {string} [source.file] path of a file with lines `NAME=value`, as in .env.example
+ * @param {SettingsSource} [source]
  * @returns {Config}
  * @throws {ConfigError} with every problem at once
  */
-export function loadConfig ({ env = process.env, file } = {}) {
-  /** @type {string[]} */
-  const problems = []
-  const fromFile = file === undefined ? {} : readFile(file, problems)
-  const production = (env.NODE_ENV || fromFile.NODE_ENV) === 'production'
+export function loadConfig (source) {
+  const { config, problems } = readSettings(source)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return config
+}
+
+/**
+ * @typedef {object} SettingsSource
+ * @property {Record<string, string | undefined>} [env] wins over the file; default: process.env
+ * @property {string} [file] path of a file with lines `NAME=value`, as .env.example
+ * @property {string} [envFile] `.env`: the same, but it may be missing, and may have variables of other programs. Not
+ *   read if there is a `file`
+ *
+ * @typedef {object} Written a setting as it was written
+ * @property {string} [text] absent: it has no value
+ * @property {string} source `environment`, the path of a file, or `default`
+ */
+
+/**
+ * Reads and checks all settings, also wrong ones.
+ *
+ * @param {SettingsSource} [source]
+ * @returns {{ config: Config, problems: string[], written: Record<string, Written>, unknown: { name: string, source:
+ *   string }[] }} config: with problems, settings that could not be read are undefined; written: by the name of the
+ *   setting; unknown: other variables of the environment and the file
+ */
+export function readSettings ({ env = process.env, file, envFile } = {}) {
+  const { sources, problems } = readSources({ env, file, envFile })
+  const production = findIn(sources, 'NODE_ENV')?.value === 'production'
   const context = { production, cores: os.availableParallelism(), connections: connectionsFor(descriptorLimit()) }
 
   /** @type {Record<string, any>} */
   const config = { production }
+  /** @type {Record<string, Written>} */
+  const written = {}
+  /** @type {Set<string>} */
+  const secretFiles = new Set()
   for (const [name, { settings }] of Object.entries(BLOCKS)) {
     /** @type {Record<string, unknown>} */
     const values = {}
     for (const [variable, setting] of Object.entries(
       /** @type {Record<string, import('./setting.js').Setting>} */ (settings)
     )) {
-      const given = env[variable] || fromFile[variable]
-      const written = given || setting.default || setting.derived?.(context)
+      const given = setting.secret ? readSecret({ variable, sources, problems }) : findIn(sources, variable)
+      if (setting.secret) secretFiles.add(secretFileOf(variable))
+      const text = given?.value ?? (setting.default || setting.derived?.(context))
+      written[variable] = { text, source: given?.source ?? 'default' }
       values[setting.as] = undefined
-      if (written === undefined && setting.default === undefined) continue
-      const parsed = setting.type.safeParse(written ?? '')
+      if (text === undefined && setting.default === undefined) continue
+      const parsed = setting.type.safeParse(text ?? '')
       if (parsed.success) values[setting.as] = parsed.data
-      else problems.push(`${variable}${setting.secret ? '' : `=${written}`}: ${parsed.error.issues[0].message}`)
+      else problems.push(`${variable}${setting.secret ? '' : `=${text}`}: ${parsed.error.issues[0].message}`)
     }
     config[name] = values
   }
-  for (const variable of Object.keys(fromFile)) {
-    if (variable !== 'NODE_ENV' && !isSetting(variable) && !ofExtension(variable)) problems.push(`${variable}: no such setting (in ${file})`)
-  }
+  const unknown = sources.flatMap(({ name, values }) => Object.keys(values)
+    .filter((variable) => variable !== 'NODE_ENV' && !(variable in written) && !secretFiles.has(variable))
+    .filter((variable) => !ofExtension(variable))
+    .map((variable) => ({ name: variable, source: name })))
+  // a file of --config has nothing but settings
+  for (const { name, source } of unknown) if (source === file) problems.push(`${name}: no such setting (in ${file})`)
   config.extensionSettings = Object.fromEntries(
-    Object.entries({ ...fromFile, ...env }).filter(([variable, value]) => ofExtension(variable) && value)
+    sources.toReversed().flatMap(({ values }) => Object.entries(values))
+      .filter(([variable, value]) => ofExtension(variable) && value)
   )
   problems.push(...relations(/** @type {Config} */ (config)))
-  if (problems.length > 0) throw new ConfigError(problems)
 
   const { auth } = config
   auth.allowAnonymous ??= !production && !auth.secret && !auth.publicKeyFile && !auth.jwksUrl
-  config.mode = config.kafka.brokers.length > 0 ? 'kafka' : config.redis.urls.length > 0 ? 'redis' : 'embedded'
+  config.mode = config.kafka.brokers?.length > 0 ? 'kafka' : config.redis.urls?.length > 0 ? 'redis' : 'embedded'
   for (const values of Object.values(config))
     for (const value of [values, ...Object.values(values)]) Object.freeze(value)
-  return /** @type {Config} */ (Object.freeze(config))
+  return { config: /** @type {Config} */ (Object.freeze(config)), problems, written, unknown }
 }
 
 /** @param {string} variable */
 const ofExtension = (variable) => variable.startsWith('EXTENSION_')
-
-/** @param {string} variable */
-const isSetting = (variable) => Object.values(BLOCKS).some(({ settings }) => variable in settings)
-
-/** @param {string} file @param {string[]} problems */
-function readFile (file, problems) {
-  try {
-    return /** @type {Record<string, string>} */ (parseEnv(readFileSync(file, 'utf8')))
-  } catch (error) {
-    problems.push(`--config ${file}: ${error instanceof Error ? error.message : error}`)
-    return {}
-  }
-}
 
 /**
  * Checks relations between settings. A setting that could not be read is undefined here and already reported.
  * @param {Config} config
  * @returns {string[]} problems
  */
-function relations ({ production, gateway, heartbeat, auth, api, redis, kafka }) {
+function relations ({ production, gateway, heartbeat, auth, api, admin, redis, kafka, uplink }) {
   const problems = []
   if (kafka.brokers.length > 0 && redis.urls?.length === 0)
     problems.push('KAFKA_BROKERS: needs REDIS_URL as well, records reach the workers through Redis')
-  if (kafka.saslMechanism && (!kafka.saslUsername || !kafka.saslPassword))
-    problems.push('KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD')
-  if ((gateway.tlsCertFile === undefined) !== (gateway.tlsKeyFile === undefined))
-    problems.push('TLS_CERT_FILE, TLS_KEY_FILE: set both or none')
+  if (redis.publishWait !== undefined && redis.publishWait !== 'none' && redis.urls?.length === 0)
+    problems.push(`PUBLISH_WAIT=${redis.publishWait}: needs REDIS_URL, embedded mode keeps everything in memory`)
+  problems.push(...tlsProblems({ gateway, api, admin, kafka }))
   if (gateway.peerPort > 0 && gateway.peerPort + 2 * gateway.workers > 65_536)
     problems.push(`PEER_PORT=${gateway.peerPort}: must leave room for two ports per gateway worker`)
+  if (gateway.hangTimeout > 0 && gateway.hangTimeout < 2000)
+    problems.push(`HANG_TIMEOUT=${gateway.hangTimeout}: must be 0 or at least 2000`)
   if (heartbeat.min > heartbeat.max)
     problems.push(`HEARTBEAT_MIN=${heartbeat.min}: must not be larger than HEARTBEAT_MAX=${heartbeat.max}`)
   for (const { name, min, max, timeout } of heartbeat.tiers ?? []) {
@@ -137,11 +159,35 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
       'AUTH_JWT_SECRET: set it, AUTH_JWT_PUBLIC_KEY_FILE or AUTH_JWKS_URL; no client could connect otherwise (or allow it with AUTH_ALLOW_ANONYMOUS=true)'
     )
   }
-  if (production && api.tokens.length === 0) problems.push('API_TOKENS: required in production, as name:token,…')
+  if (production && api.tokens.length === 0 && api.callersFile === undefined)
+    problems.push('API_TOKENS: required in production, as name:token,… (or API_CALLERS_FILE)')
   if (api.tokens.some((entry) => !/^[A-Za-z0-9._-]{1,64}:.{16,}$/.test(entry)))
     problems.push('API_TOKENS: each must be name:token, the token with at least 16 characters')
+  if (uplink.secrets?.some((secret) => !isSecret(secret)))
+    problems.push('UPLINK_SECRETS: each must be whsec_ and base64 of 24 to 64 bytes (echo whsec_$(openssl rand -base64 32))')
+  if (production && uplink.url && uplink.secrets?.length === 0)
+    problems.push('UPLINK_SECRETS: required in production, otherwise the service cannot know who calls it')
+  if (uplink.groups?.includes(WEBHOOK_GROUP))
+    problems.push(`UPLINK_GROUPS: ${WEBHOOK_GROUP} is the group of UPLINK_URL`)
   return problems
 }
+
+/** The webhook's group of the uplink's stream. */
+export const WEBHOOK_GROUP = 'webhook'
+
+/**
+ * The groups that read the uplink's stream, without Kafka.
+ * @param {Pick<Config, 'mode' | 'uplink'>} config
+ * @returns {string[]} []: there is no stream
+ */
+export const streamGroups = ({ mode, uplink: { url, groups } }) =>
+  mode === 'kafka' ? [] : [...(url === undefined ? [] : [WEBHOOK_GROUP]), ...groups]
+
+/**
+ * Whether business services receive messages, life-cycle events and receipts.
+ * @param {Pick<Config, 'mode' | 'uplink'>} config
+ */
+export const hasServices = (config) => config.mode === 'kafka' || streamGroups(config).length > 0
 
 /**
  * What a launcher (cluster.js, pm2.config.js) passes to its processes; not for users.
@@ -156,6 +202,9 @@ function relations ({ production, gateway, heartbeat, auth, api, redis, kafka })
  *   one, or the launcher does not say
  * @property {boolean} keepsSockets the parent has a socket for each gateway worker to listen on
  * @property {string | undefined} configFile
+ * @property {string} envFile read in place of a configFile, if it exists; '': none
+ * @property {boolean} cordoned the machine is cordoned (src/admin/control/cordon.js)
+ * @property {import('../common/log-level.js').LogLevel | undefined} logLevel that a person has set for all processes
  */
 /**
  * @param {Record<string, string | undefined>} [env]
@@ -170,7 +219,10 @@ export function launcherContext (env = process.env) {
     relaysHandles: env.INKCAST_RELAY === '1',
     urgent: env.INKCAST_URGENT !== '0',
     keepsSockets: env.INKCAST_SOCKETS === '1',
-    configFile: env.INKCAST_CONFIG_FILE
+    configFile: env.INKCAST_CONFIG_FILE,
+    envFile: env.INKCAST_ENV_FILE ?? '.env',
+    cordoned: env.INKCAST_CORDONED === '1',
+    logLevel: isLogLevel(env.INKCAST_LOG_LEVEL) ? env.INKCAST_LOG_LEVEL : undefined
   }
 }
 

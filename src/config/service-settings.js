@@ -1,14 +1,26 @@
-import { z } from 'zod'
-import { block, choice, flag, integer, list, text, url } from './setting.js'
+import { block, choice, flag, integer, list, milliseconds, redisUrls, text, url } from './setting.js'
 
 export const redis = block('Redis', {
   REDIS_URL: {
     as: 'urls',
-    type: list().pipe(z.array(url('redis:', 'rediss:'))),
+    type: redisUrls(),
     default: '',
     secret: true,
     describe:
-      '`redis://` or `rediss://` URL of Redis 7 or later; several, comma separated, for Redis Cluster. Without it inkcast runs embedded: one process, in memory.'
+      '`redis://` or `rediss://` URL of Redis 7 or later; several, comma separated, for Redis Cluster; `redis+sentinel://host:port,host:port/name` or `rediss+sentinel://…` for a master that Redis Sentinel names (docs/operations.md). Without it inkcast runs embedded: one process, in memory.'
+  },
+  PUBLISH_WAIT: {
+    as: 'publishWait',
+    type: choice('none', 'replicas', 'fsync'),
+    default: 'none',
+    describe:
+      'What Redis must confirm before a publication or a message of a client is acknowledged without Kafka: `none`, `replicas` (one replica has it), `fsync` (it is in the append-only file on disk; Redis 7.2 or later). What that means: docs/durability.md.'
+  },
+  PUBLISH_WAIT_TIMEOUT: {
+    as: 'publishWaitTimeout',
+    type: milliseconds(100, 8000),
+    default: '3000',
+    describe: 'Maximum time to wait for this, ms. After it the answer is `timeout`, and publications are refused with `unavailable` until Redis confirms again.'
   }
 })
 
@@ -51,11 +63,42 @@ export const kafka = block('Kafka', {
     describe: 'Replicas of topics that inkcast creates; -1: the broker\'s default.'
   },
   KAFKA_SSL: { as: 'ssl', type: flag(), default: 'false', describe: 'TLS to the brokers.' },
+  KAFKA_SSL_CA_FILE: {
+    as: 'sslCaFile',
+    type: text(),
+    describe: 'PEM certificates of the authorities that issue the brokers\' certificates. Default: those of Node.js.'
+  },
+  KAFKA_SSL_CERT_FILE: {
+    as: 'sslCertFile',
+    type: text(),
+    describe: 'PEM client certificate for the brokers (mTLS). Read again for each connection, as are the CA and the key.'
+  },
+  KAFKA_SSL_KEY_FILE: { as: 'sslKeyFile', type: text(), describe: 'PEM private key of `KAFKA_SSL_CERT_FILE`.' },
   KAFKA_SASL_MECHANISM: {
     as: 'saslMechanism',
-    type: choice('plain', 'scram-sha-256', 'scram-sha-512'),
-    describe: 'SASL mechanism for the brokers.'
+    type: choice('plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'),
+    describe: 'SASL mechanism for the brokers: `plain`, `scram-sha-256`, `scram-sha-512` or `oauthbearer`.'
   },
-  KAFKA_SASL_USERNAME: { as: 'saslUsername', type: text(), describe: 'User name for the brokers.' },
-  KAFKA_SASL_PASSWORD: { as: 'saslPassword', type: text(), secret: true, describe: 'Password for the brokers.' }
+  KAFKA_SASL_USERNAME: {
+    as: 'saslUsername', type: text(), describe: 'User name for the brokers; with a token URL the client id.'
+  },
+  KAFKA_SASL_PASSWORD: {
+    as: 'saslPassword',
+    type: text(),
+    secret: true,
+    describe: 'Password for the brokers; with a token URL the client secret.'
+  },
+  KAFKA_SASL_OAUTHBEARER_TOKEN_FILE: {
+    as: 'saslTokenFile',
+    type: text(),
+    describe: 'File with the token for `oauthbearer`, read again for each connection.'
+  },
+  KAFKA_SASL_OAUTHBEARER_TOKEN_URL: {
+    as: 'saslTokenUrl',
+    type: url('https:', 'http:'),
+    describe: 'Token endpoint for `oauthbearer` (OAuth 2.0, client credentials), asked again before a token expires.'
+  },
+  KAFKA_SASL_OAUTHBEARER_SCOPE: {
+    as: 'saslScope', type: text(), describe: 'Scope that is requested from the token endpoint.'
+  }
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { problemOfRedisUrl, splitRedisUrls } from './redis-url.js'
 
 /**
  * One setting. The generated pages (docs/configuration.md, .env.example) list them.
@@ -51,3 +52,8 @@ export const url = (...protocols) => z.string().refine((value) => {
     return false
   }
 }, `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
+export const redisUrls = () => z.string().transform(splitRedisUrls).pipe(z.array(z.string().check((context) => {
+  const message = problemOfRedisUrl(context.value)
+  // the value may have a password
+  if (message !== undefined) context.issues.push({ code: 'custom', message, input: undefined })
+})))

@@ -113,6 +113,11 @@ export class Backlog {
     this.#backlogs.added(bytes + PACKET_COST)
   }
 
+  /** @param {number} bytes of a packet that was taken out of Engine.IO's buffer again */
+  withdrew (bytes) {
+    if (this.#conn.writeBuffer === this.#buffer) this.#bufferBytes -= Math.min(this.#bufferBytes, bytes + PACKET_COST)
+  }
+
   /** Notes that Engine.IO has passed a buffer to the transport: the client has read the previous one. */
   #noteHandover () {
     if (this.#conn.writeBuffer === this.#buffer) return
@@ -154,7 +159,8 @@ export class Backlog {
       this.#keepNewest(delivery)
       return false
     }
-    if (meta.offset !== undefined) return !this.#isFull(overfull ? low : maxBytes, maxRecords)
+    if (meta.offset !== undefined || meta.user !== undefined)
+      return !this.#isFull(overfull ? low : maxBytes, maxRecords)
     // packets without a log: the connection is closed when they exceed the limit
     return true
   }

@@ -19,21 +19,35 @@ export class Delivery {
   #json
   /** @type {EncodedMessage[] | undefined} */
   #msgpack
+  /** Set by the inspector while it is active. @type {import('../inspect/writes.js').Trace | null | undefined} */
+  trace = undefined
 
   /**
    * @param {import('../wire/publication.js').Publication} publication
    * @param {number} offset 0: not in a log
    * @param {import('../receipts/receipt.js').Receipt | null} [receipt] requests an acknowledgement from each receiver
+   * @param {number} [after] see BusRecord
+   * @param {string} [epoch] see BusRecord; only records of a user's log name it
    */
-  constructor (publication, offset, receipt = null) {
+  constructor (publication, offset, receipt = null, after, epoch) {
     this.publication = publication
     this.receipt = receipt
-    this.meta = metaOf(publication, offset)
+    /** @type {ReturnType<typeof metaOfKept>} */
+    this.meta = publication.keep ? metaOfKept(publication, offset, after, epoch) : metaOf(publication, offset, after)
   }
 
   /** @param {Codec} codec @returns {EncodedMessage[]} more than one only for JSON with binary attachments */
   messages (codec) {
-    return codec === 'json' ? this.#json ??= this.#makeJson() : this.#msgpack ??= this.#makeMsgpack()
+    return codec === 'json'
+      ? this.#json ??= this.#named(this.#makeJson())
+      : this.#msgpack ??= this.#named(this.#makeMsgpack())
+  }
+
+  /** @param {EncodedMessage[]} messages */
+  #named (messages) {
+    const { operator, guid } = this.publication
+    if (operator === 'broadcast') for (const message of messages) message.guid = guid
+    return messages
   }
 
   #makeJson () {
@@ -106,14 +120,34 @@ function binaryAsText (key, value) {
  * The second argument of every event. Unknown fields are omitted.
  * @param {import('../wire/publication.js').Publication} publication
  * @param {number} offset
+ * @param {number | undefined} after
  */
-function metaOf ({ guid, traceId, timestamp, from }, offset) {
-  /** @type {{ guid?: string, offset?: number, traceId?: string, ts?: number, from?: string }} */
+function metaOf ({ guid, traceId, traceparent, timestamp, from }, offset, after) {
+  /**
+   * @type {{ guid?: string, offset?: number, after?: number, traceId?: string, traceparent?: string, ts?: number,
+   *   from?: string }}
+   */
   const meta = {}
   if (guid !== undefined) meta.guid = guid
   if (offset !== 0) meta.offset = offset
+  if (after !== undefined) meta.after = after
   meta.traceId = traceId
+  if (traceparent !== undefined) meta.traceparent = traceparent
   meta.ts = timestamp
   if (from !== undefined) meta.from = from
   return meta
+}
+
+/**
+ * The second argument of events of a user's log.
+ * @param {import('../wire/publication.js').Publication} publication
+ * @param {number} offset 0: for connections that do not read the log
+ * @param {number | undefined} after
+ * @param {string | undefined} epoch
+ * @returns {ReturnType<typeof metaOf> & { user?: { epoch?: string, offset: number, after?: number } }}
+ */
+function metaOfKept (publication, offset, after, epoch) {
+  const meta = metaOf(publication, 0, undefined)
+  if (offset === 0) return meta
+  return { ...meta, user: after === undefined ? { epoch, offset } : { epoch, offset, after } }
 }

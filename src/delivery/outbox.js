@@ -13,6 +13,8 @@ const NOTHING = { messages: [], joined: Buffer.alloc(0) }
 export class Outbox {
   /** Connections with something to write, at most one entry each. @type {Queue[]} */
   #waiting = []
+  /** Called after the next flush. @type {(() => void)[]} */
+  #after = []
   /**
    * The last joined messages, plain and compressed: members of the same documents receive the same ones.
    */
@@ -40,10 +42,20 @@ export class Outbox {
     else setTimeout(() => this.#flush(), this.#latencyBudget)
   }
 
+  /**
+   * A list of its own: the loop over connections must not call functions of two kinds.
+   * @param {() => void} flushed called when all that is queued now is written; at once if nothing is
+   */
+  afterFlush (flushed) {
+    if (this.#waiting.length === 0) flushed()
+    else this.#after.push(flushed)
+  }
+
   #flush () {
     const waiting = this.#waiting
     this.#waiting = []
     for (const connection of waiting) connection.turnEnds()
+    if (this.#after.length > 0) for (const flushed of this.#after.splice(0)) flushed()
     // free the memory now, not at the next join
     this.#last.plain = this.#last.compressed = NOTHING
   }

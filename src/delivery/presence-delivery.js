@@ -15,6 +15,8 @@ export class PresenceDelivery {
   /** @type {EncodedMessage[] | undefined} */
   #msgpack
   receipt = null
+  /** The inspector does not show it. */
+  trace = null
 
   /** @param {string} guid @param {import('../presence/event-payload.js').Payload} payload */
   constructor (guid, payload) {
@@ -34,6 +36,7 @@ export class PresenceDelivery {
 
   /** @param {Codec} codec */
   #make (codec) {
-    return encodePacket(codec, { type: 2, nsp: '/', data: ['doc:presence', this.payload] }).map(plainMessage)
+    return encodePacket(codec, { type: 2, nsp: '/', data: ['doc:presence', this.payload] })
+      .map((packet) => ({ ...plainMessage(packet), guid: this.guid }))
   }
 }

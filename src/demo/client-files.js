@@ -3,8 +3,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sirv from 'sirv'
 
-/** The module `/client/io.js` for pages: without a bundler they cannot resolve `socket.io-client`. */
-const LIBRARY = 'export { io } from \'./socket.io.esm.min.js\'\n'
+/** The module `/client/connection/io.js` for pages: without a bundler they cannot resolve `socket.io-client`. */
+const LIBRARY = 'export { io } from \'../socket.io.esm.min.js\'\n'
 
 /**
  * Serves the client to pages without a build step, in development only: the files of `client/`, and the bundles of
@@ -21,7 +21,7 @@ export function createClientFiles () {
   )
   return (req, res, next) => {
     req.url = req.url?.slice('/client'.length)
-    if (req.url?.split('?')[0] === '/io.js')
+    if (req.url?.split('?')[0] === '/connection/io.js')
       return void res.writeHead(200, { 'content-type': 'text/javascript' }).end(LIBRARY)
     modules(req, res, () => bundles(req, res, next))
   }

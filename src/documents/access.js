@@ -13,7 +13,8 @@ const WARN_EVERY = 60_000
 /**
  * Decides whether a user may open a document. The grants of the token decide; without a `documents` claim everything is
  * allowed, or the service at AUTH_ACCESS_URL is asked. A revoke ends earlier rights: after it, access needs a token
- * that was issued later, or an answer of the service to a later request. Why: docs/decisions/0095-revoked-grants.md
+ * that was issued later, or an answer of the service to a later request. A revoke with a time of its own ends all
+ * rights until then. Why: docs/decisions/0095-revoked-grants.md, 0111-control.md
  *
  * @param {object} dependencies
  * @param {Readonly<{ accessUrl?: string }>} dependencies.settings config.auth
@@ -67,6 +68,10 @@ export function createAccess ({ settings, log, metrics, clock = systemClock }) {
       const { uid, grants } = identity
       // the common case: no revokes on this worker
       const revokedAt = orders.size === 0 ? 0 : orders.revokedAt(uid, guid)
+      if (orders.size > 0 && orders.closedUntil(uid, guid) > clock.now()) {
+        metrics?.closed_grants.inc()
+        return false
+      }
       if (grants === null && hook !== null) return hook.ask(uid, guid, access, revokedAt)
       if (revokedAt > 0 && isOlder(identity, revokedAt)) return false
       if (grants === null) return true

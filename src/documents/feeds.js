@@ -5,6 +5,7 @@ import { createCatchUp } from './catch-up.js'
 import { Feed, isExcepted } from './feed.js'
 import { checkFeeds } from './idle-check.js'
 import { createReplays } from './replays.js'
+import { logOf } from '../wire/publication.js'
 
 /**
  * The feeds of one worker: one per document that a connection of this worker has open.
@@ -63,14 +64,15 @@ export function createFeeds (dependencies) {
     const { records, gap, position } = await replays.read(feed.guid, have, feed.position.epoch, limit)
     // the log has another epoch than the feed: compare them
     if (position.epoch !== feed.position.epoch) feed.check(position)
-    const { offset } = have
+    let sent = 0
     for (const { record, delivery } of records) {
       // the rest is read again later, instead of using memory
       if (!wanted() || member.drained() !== undefined) break
       if (!isExcepted(member, record.publication.except)) member.deliver(delivery)
       have.offset = record.offset
+      sent++
     }
-    metrics.replayed_records.inc(have.offset - offset)
+    metrics.replayed_records.inc(sent)
     return gap
   }
 
@@ -145,6 +147,7 @@ export function createFeeds (dependencies) {
         if (wanted()) {
           feed.add(member, position.offset)
           if (gap !== null) member.resync(guid, position, gap)
+          if (since !== undefined) metrics.resumes.count(gap === null ? 'recovered' : 'resync')
         }
         return { position, recovered }
       } catch (error) {
@@ -198,7 +201,7 @@ export function createFeeds (dependencies) {
 
     /** @param {import('../bus/contract.js').BusRecord} record */
     receive (record) {
-      feeds.get(/** @type {string} */ (record.publication.guid))?.receive(record)
+      feeds.get(/** @type {string} */ (logOf(record.publication)))?.receive(record)
     },
 
     /**

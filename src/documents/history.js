@@ -13,37 +13,53 @@ const MAX_BYTES = 1_000_000
 /**
  * @param {Pick<import('../bus/contract.js').Bus, 'history' | 'positions'>} bus
  * @param {string} guid
- * @param {{ before?: number | undefined, limit: number }} query before: offset; default: the end of the log
+ * @param {{ before?: number | undefined, limit: number, maxBytes?: number }} query before: offset; default: the end of
+ *   the log. maxBytes: of all values, default 1 MB
  * @returns {Promise<{ records: BusRecord[], position: Position | null, more: boolean }>} the newest records below
- *   `before`, in order; fewer than `limit` if they are large; the end of the log; whether there are earlier ones
+ *   `before`, in order, with `after`; fewer than `limit` if they are large; the end of the log; whether there are
+ *   earlier ones
  */
-export async function readBackwards (bus, guid, { before, limit }) {
+export async function readBackwards (bus, guid, { before, limit, maxBytes = MAX_BYTES }) {
   const [end] = await bus.positions([guid])
+  if (end == null) return { records: [], position: null, more: false }
   /** @type {BusRecord[]} newest first */
   const found = []
   let bytes = 0
-  let last = Math.min((before ?? Infinity) - 1, end?.offset ?? 0)
-  for (let step = STEP; end && last > 0 && found.length < limit;) {
-    const count = Math.min(step, limit - found.length, last)
-    const { records, gap } = await bus.history(guid, { epoch: end.epoch, offset: last - count }, count)
-    if (records.length < count) {
-      // the log begins within this step, or the records are too large for one read: smaller steps
-      if (step === 1 || gap === 'epoch') return { records: found.reverse(), position: end, more: false }
-      step = Math.floor(count / 2) || 1
+  let last = Math.min((before ?? Infinity) - 1, end.offset)
+  /** Offsets per record: more than one where newer records of their key have replaced others. */
+  let sparse = 1
+  while (last > 0) {
+    // one more than the limit shows that there are more
+    const count = Math.min(STEP, limit + 1 - found.length)
+    const span = Math.min(last, Math.floor(count * sparse) || 1)
+    const { records, gap } = await bus.history(guid, { epoch: end.epoch, offset: last - span }, count)
+    if (gap === 'epoch' || (gap !== null && span === 1)) break
+    const reached = records.at(-1)?.offset ?? 0
+    if (gap !== null || (reached < last && span > 1)) {
+      // the log begins within this span, or it has too much for one read
+      sparse = Math.floor(span / 2) / count
       continue
     }
-    for (const record of records.reverse()) {
+    const within = records.filter(({ offset }) => offset <= last).reverse()
+    for (const record of within) {
       bytes += record.publication.value.length
-      if (bytes > MAX_BYTES && found.length > 0) return { records: found.reverse(), position: end, more: true }
+      if (found.length === limit || (bytes > maxBytes && found.length > 0)) return answer(record.offset, true)
       found.push(record)
-      last = record.offset - 1
     }
+    last -= span
+    if (within.length < span / 2) sparse *= 4
   }
-  return { records: found.reverse(), position: end ?? null, more: last > 0 && await reaches() }
+  return answer(last, false)
 
-  /** Whether the log has the record at `last`. */
-  async function reaches () {
-    const { records } = await bus.history(guid, { epoch: /** @type {Position} */ (end).epoch, offset: last - 1 }, 1)
-    return records.length > 0
+  /**
+   * @param {number} to offset of the record before the first one, or up to which the log was trimmed
+   * @param {boolean} more
+   */
+  function answer (to, more) {
+    const records = found.reverse().map(({ after: _, ...record }, i) => {
+      const after = found[i - 1]?.offset ?? to
+      return record.offset === after + 1 ? record : { ...record, after }
+    })
+    return { records, position: /** @type {Position} */ (end), more }
   }
 }

@@ -12,14 +12,15 @@ import { Turns } from './turns.js'
 
 /**
  * @typedef {object} Replay
- * @property {{ record: BusRecord, delivery: any }[]} records in order, the first right after the requested position
+ * @property {{ record: BusRecord, delivery: any }[]} records in order, the first right after the requested position;
+ *   those replaced by newer ones of their key are missing
  * @property {null | 'epoch' | 'trimmed'} gap
  * @property {Position} position end of the log at the time of reading
  *
  * @typedef {object} Page records from + 1 to `to` of a log
  * @property {string} epoch
  * @property {number} from
- * @property {number} to an upper bound while the page is being read
+ * @property {number} to of its last record; a guess while the page is being read
  * @property {boolean} reading
  * @property {Promise<Replay>} replay
  */
@@ -95,7 +96,7 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
   async function readPage (guid, since, page) {
     try {
       const { size, ...replay } = await history(guid, since, PAGE)
-      page.to = page.from + replay.records.length
+      page.to = replay.records.at(-1)?.record.offset ?? page.from
       if (size > 0) {
         setTimeout(() => {
           release(size)
@@ -152,11 +153,11 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
         of === since.epoch && from <= since.offset && since.offset < to && (reading || of === epoch))
       if (page === undefined) break
       const replay = await page.replay
-      const skipped = since.offset - page.from
+      const isFirst = since.offset === page.from
       // a gap at an earlier position proves nothing about this one
-      if (replay.gap === 'epoch' || skipped === 0 || skipped < replay.records.length) {
+      if (replay.gap === 'epoch' || isFirst || since.offset < page.to) {
         metrics.replay_pages.inc({ source: 'shared' })
-        return skipped === 0 ? replay : { ...replay, records: replay.records.slice(skipped) }
+        return isFirst ? replay : { ...replay, records: recordsAfter(replay.records, since.offset - page.from, since) }
       }
     }
     metrics.replay_pages.inc({ source: 'read' })
@@ -179,4 +180,15 @@ export function createReplays ({ bus, createDelivery, maxBytes, metrics }) {
       return replay
     }
   }
+}
+
+/**
+ * @param {Replay['records']} records
+ * @param {number} skip their number, if none is missing
+ * @param {Position} since
+ */
+function recordsAfter (records, skip, { offset }) {
+  let first = Math.min(skip, records.length)
+  while (first > 0 && records[first - 1].record.offset > offset) first--
+  return records.slice(first)
 }

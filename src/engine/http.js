@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../process/socket-times.js'
@@ -11,12 +10,12 @@ import { readFirstBytes } from './first-bytes.js'
  * @param {object} options
  * @param {import('./engine.js').Engine} options.engine
  * @param {(req: http.IncomingMessage, res: http.ServerResponse) => void} options.fallback
- * @param {{ certFile: string, keyFile: string }} [options.tls]
+ * @param {import('../tls/certificate.js').Certificate} [options.certificate] started; default: no TLS
  * @param {() => boolean} options.isDraining a draining server closes each connection after its response
  * @param {import('../process/socket-times.js').Times} [options.times]
  * @returns {http.Server | https.Server}
  */
-export function createHttpServer ({ engine, fallback, tls, isDraining, times = TIMES }) {
+export function createHttpServer ({ engine, fallback, certificate, isDraining, times = TIMES }) {
   class Response extends http.ServerResponse {
     /** @override @param {[any, any]} args */
     writeHead (...args) {
@@ -25,9 +24,10 @@ export function createHttpServer ({ engine, fallback, tls, isDraining, times = T
     }
   }
   const settings = { ...serverOptions(times), ServerResponse: Response }
-  const server = tls === undefined
+  const server = certificate === undefined
     ? http.createServer(settings)
-    : https.createServer({ ...settings, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
+    : https.createServer({ ...settings, ...certificate.serverOptions(), ALPNProtocols: ['http/1.1'] })
+  if (server instanceof https.Server) certificate?.serve(server)
   endSockets(server, times)
   serveEngine(server, engine, fallback, times)
   if (engine.usesEngineSocket)

@@ -23,7 +23,7 @@ const MAX_LIMIT = 1000
 
 /** Fields of a PublishRequest that a publication has under the same name. */
 const FIELDS = /** @type {const} */ ([
-  'guid', 'uid', 'sid', 'event', 'except', 'ephemeral', 'receipt', 'traceId', 'idempotencyKey'
+  'guid', 'uid', 'sid', 'event', 'except', 'ephemeral', 'keep', 'receipt', 'traceId', 'idempotencyKey', 'key'
 ])
 const KNOWN = new Set([...FIELDS, 'operator', 'data'])
 

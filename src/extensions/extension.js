@@ -10,8 +10,10 @@
  * @property {unknown} [data] any value that JSON can hold; default: null
  * @property {string[]} [except] ids of connections, or stable ids of clients, that do not get it; default: []
  * @property {boolean} [ephemeral] not kept in the document's log; default: false
+ * @property {boolean} [keep] of operator user: kept in the user's log; default: false
  * @property {boolean} [receipt] clients are asked for an acknowledgement; default: false
  * @property {string} [idempotencyKey] a document's log takes one record of each key, for 15 minutes
+ * @property {string} [key] a document's log keeps only the newest record of each key
  * @property {string} [traceId] default: a new one
  *
  * @typedef {object} Position of a record in a document's log, or of the log's end

@@ -46,7 +46,7 @@ export class Guard {
   /**
    * @param {string} name of the extension
    * @param {object} dependencies
-   * @param {Pick<import('../metrics/metrics.js').Metrics, 'extension_errors' | 'extension_milliseconds'>}
+   * @param {Pick<import('../metrics/metrics.js').Metrics, 'extension_errors' | 'extension_seconds'>}
    *   dependencies.metrics
    * @param {import('../common/log.js').Log} dependencies.log
    * @param {(socket: any) => void} dependencies.onRefused called when a middleware of the extension refuses a client
@@ -54,8 +54,8 @@ export class Guard {
   constructor (name, { metrics, log, onRefused }) {
     this.name = name
     this.onRefused = onRefused
-    this.#blocking = metrics.extension_milliseconds.labels(name, 'blocking')
-    this.#total = metrics.extension_milliseconds.labels(name, 'total')
+    this.#blocking = metrics.extension_seconds.labels(name, 'blocking')
+    this.#total = metrics.extension_seconds.labels(name, 'total')
     this.#errors = metrics.extension_errors
     this.#log = log
   }
@@ -91,9 +91,9 @@ export class Guard {
     } catch (error) {
       fail(error)
     }
-    const blocking = systemClock.monotonic() - start
+    const blocking = secondsSince(start)
     this.#blocking.observe(blocking)
-    const settled = () => this.#total.observe(systemClock.monotonic() - start)
+    const settled = () => this.#total.observe(secondsSince(start))
     if (result instanceof Promise) result.catch(fail).finally(settled)
     else this.#total.observe(blocking)
   }
@@ -145,3 +145,6 @@ export class Guard {
     }
   }
 }
+
+/** @param {number} start monotonic ms */
+const secondsSince = (start) => (systemClock.monotonic() - start) / 1000

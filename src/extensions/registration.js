@@ -88,6 +88,30 @@ const lastCallback = (guard, args) => {
 }
 
 /**
+ * The promise of a method belongs to the extension that calls it: a rejection that it does not handle counts as its
+ * error.
+ * @param {Promise<unknown>} promise
+ */
+const ofCaller = async (promise) => await promise
+
+/**
+ * Runs methods outside the extension: the gateway's own listeners to rooms and sockets run below them. Listeners of
+ * extensions have their guard.
+ * @param {any} target
+ * @param {string[]} names of its methods
+ */
+function leaveExtension (target, names) {
+  for (const name of names) {
+    const method = target[name]
+    target[name] = /** @this {any} @param {any[]} args */ function (...args) {
+      if (extensionRunning() === undefined) return method.apply(this, args)
+      const result = outside(() => method.apply(this, args))
+      return result instanceof Promise ? ofCaller(result) : result
+    }
+  }
+}
+
+/**
  * An event that the gateway refused before decoding is no event of the application.
  * @param {(packet: any[], next: () => void) => void} middleware of a socket
  * @returns {(packet: any[], next: () => void) => void}
@@ -111,5 +135,8 @@ export function guardRegistration (io) {
     [typeof name === 'function' ? guard.middleware(name) : name, listener && guard.listener(listener)])
   wrap(Socket.prototype, ['emit'], lastCallback)
   wrap(Namespace.prototype, ['serverSideEmit'], lastCallback)
-  wrap(io.to('').constructor.prototype, ['emit'], lastCallback)
+  const Operator = io.to('').constructor
+  wrap(Operator.prototype, ['emit'], lastCallback)
+  leaveExtension(Socket.prototype, ['join', 'leave', 'disconnect'])
+  leaveExtension(Operator.prototype, ['socketsJoin', 'socketsLeave', 'disconnectSockets'])
 }

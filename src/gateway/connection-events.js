@@ -23,13 +23,14 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {import('../admission/input-limits.js').InputLimits} dependencies.inputLimits
  * @param {Pick<import('./drain.js').Drain, 'active'>} dependencies.drain
  * @param {ReturnType<typeof import('./handshake.js').createHandshake>} dependencies.handshake
+ * @param {ReturnType<typeof import('./user-logs.js').createUserLogs>} dependencies.userLogs
  * @param {boolean} dependencies.hooked whether private hooks may be used
  * @param {boolean} dependencies.extended whether there are extensions, which may read `socket.handshake`
  */
 export function createConnectionEvents ({
-  context, directory, users, heartbeat, inputLimits, handshake, drain, hooked, extended
+  context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, hooked, extended
 }) {
-  const { expiry, lifeCycle, log } = context
+  const { expiry, lifeCycle, inspector, log } = context
 
   /**
    * Counts the packets of a client, and closes its session when it exceeds its limits.
@@ -82,10 +83,12 @@ export function createConnectionEvents ({
     if (connection === undefined || !isConnected(connection)) return
     remove(connection)
     const ended = endReason(connection, reason, drain.active)
+    if (inspector.active) inspector.client(connection, 'closed', { reason: ended, details: { transport: reason } }, connection.documents())
     if (!(connection instanceof NamespaceConnection)) {
       // a client that was disconnected, or that left, is not expected back
       const lost = reason !== 'client namespace disconnect' && reason !== 'server namespace disconnect'
       for (const guid of [...connection.documents()]) leaveDocument(connection, guid, ended, context, lost)
+      userLogs.leave(connection)
       lifeCycle.disconnected(connection, ended)
     }
     if (next === undefined || conn.readyState !== 'open' || conn[kOwner] !== connection)
@@ -164,17 +167,26 @@ export function createConnectionEvents ({
    * @param {import('./connection.js').Connection} connection
    * @param {string} guid
    * @param {object | null} opening the argument of doc:join, without the guid
+   * @returns {Promise<boolean>} whether it is open
    */
-  async function joinAtHandshake (connection, guid, opening) {
+  async function join (connection, guid, opening) {
     const { ok, ...answer } = await answerEvent(connection, 'doc:join', [{ guid, ...opening }], context)
-    if (ok) connection.socket.emit('doc:joined', answer)
+    if (ok) connection.about(guid, () => connection.socket.emit('doc:joined', answer))
     // not_joined: the document was left meanwhile, and may have been opened again since
     else if (answer.error.code !== 'not_joined')
       connection.socket.emit('doc:refused', { guid, error: { ...answer.error, ...retryHint(answer.error) } })
+    return ok
   }
 
   return {
     count,
+
+    /**
+     * Opens a document on a connection whose client has not asked for it.
+     * @param {import('./connection.js').Connection} connection
+     * @param {string} guid
+     */
+    open: (connection, guid) => join(connection, guid, null),
 
     /**
      * @param {import('../engine/engine.js').Engine} ofWorker
@@ -196,8 +208,10 @@ export function createConnectionEvents ({
         socket.on('disconnect', onDisconnect)
         sharedListeners?.share(connection)
         lifeCycle.connected(connection)
+        if (inspector.active) tellConnected(connection)
         if (sentAway(connection)) return
-        for (const [guid, opening] of documents ?? []) joinAtHandshake(connection, guid, opening)
+        userLogs.join(connection)
+        for (const [guid, opening] of documents ?? []) join(connection, guid, opening)
       })
       watchDocumentRooms(io)
 
@@ -220,12 +234,22 @@ export function createConnectionEvents ({
     }
   }
 
+  /** @param {import('./connection.js').Connection} connection */
+  function tellConnected (connection) {
+    const { transport, codec } = connection
+    inspector.client(connection, 'connected', { details: { transport, codec } })
+  }
+
   /**
-   * Sends a client away if its admission was in progress when the drain was announced.
+   * Sends a client away if its admission was in progress when the drain was announced, or its user banned.
    * @param {import('./connection.js').Connection} connection
    * @returns {boolean}
    */
   function sentAway (connection) {
+    if (handshake.isBanned(connection.uid)) {
+      connection.disconnect('banned')
+      return true
+    }
     if (!drain.active) return false
     connection.tellDraining()
     connection.goAway()

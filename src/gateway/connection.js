@@ -1,8 +1,10 @@
-import { ERRORS } from '../common/errors.js'
+import { ERRORS, InkcastError, publicError } from '../common/errors.js'
 import { takesCompressed } from '../engine/bytes/compression.js'
 import { retryHint } from '../admission/handshake-limit.js'
 import { RateLimit } from '../admission/rate-limit.js'
 import { CloseCode } from '../engine/frame-reader.js'
+import { encodePacket } from '../socketio/codec.js'
+import { decodeMsgpack } from '../wire/msgpack.js'
 
 /**
  * Property of a Socket.IO socket that holds its Connection (on its Engine.IO socket: `kOwner`). Not in `socket.data`,
@@ -28,10 +30,16 @@ export const kConnection = Symbol('connection')
  * @property {import('../delivery/outbox.js').Outbox} outbox
  * @property {Pick<import('../receipts/receipts.js').Receipts, 'acknowledge'>} receipts
  * @property {import('../delivery/backlogs.js').Backlogs} backlogs
+ * @property {import('../inspect/inspector.js').Inspector} inspector
  * @property {(connection: Connection, guid: string) => void} listMembers sends it the members of a document
  * @property {(conn: any) => number} lastSeenOf when an Engine.IO socket last received something, ms since 1970
  * @property {boolean} spliced whether Engine.IO accepts prepared frames (common/hooks.js)
  */
+
+/** Type of a Socket.IO packet. */
+const ACK = 3
+/** Documents of packets that Engine.IO has queued. @type {WeakMap<object, string>} */
+const documentsOf = new WeakMap()
 
 /** The queue was written before the outbox flushed it. @type {import('../wire/packet.js').EncodedMessage[]} */
 const NOTHING = []
@@ -185,8 +193,12 @@ export class Connection {
   deliver (delivery, anyway = false) {
     const { conn, codec, context } = this
     if (conn.readyState !== 'open') return
-    if (this.backlog !== null && !anyway && !this.backlog.admits(delivery)) return false
+    if (this.backlog !== null && !anyway && !this.backlog.admits(delivery)) {
+      if (context.inspector.active) this.#tellWithheld(delivery)
+      return false
+    }
     delivery.receipt?.ask(this)
+    if (context.inspector.active) context.inspector.delivering(this, delivery, codec)
     for (const message of delivery.messages(codec)) {
       if (this.#queued === null) context.outbox.add(this)
       if (this.#queued === null || this.#queued === NOTHING) this.#queued = [message]
@@ -196,6 +208,12 @@ export class Connection {
     }
     context.tally[codec]++
     if (this.#queuedBytes >= MAX_QUEUED) this.flush()
+  }
+
+  /** @param {any} delivery that its backlog does not admit */
+  #tellWithheld (delivery) {
+    const isKept = delivery.meta?.offset !== undefined
+    this.context.inspector.withheld(this, delivery, isKept ? 'behind' : 'dropped', isKept ? undefined : 'slow')
   }
 
   /** Called by the outbox at the end of the turn. */
@@ -212,14 +230,69 @@ export class Connection {
     this.#queuedBytes = 0
     const { conn, context } = this
     if (conn.readyState !== 'open') return
-    const { outbox } = context
+    const { outbox, inspector } = context
     const compressed = outbox.compresses && takesCompressed(conn)
-    if (context.spliced && conn.writeFrames(outbox.join(messages, compressed))) return
+    if (context.spliced && conn.writeFrames(outbox.join(messages, compressed))) {
+      if (inspector.active) inspector.flushed(this, messages, false)
+      return
+    }
+    const before = conn.writeBuffer.length
     for (const message of messages) {
       const { data } = message
       const frame = outbox.frameOf(message, compressed)
+      const queued = conn.writeBuffer.length
       if (context.spliced) conn.write(data, { wsPreEncodedFrame: [frame], compress: false })
       else conn.write(typeof data === 'string' || Buffer.isBuffer(data) ? data : data.toString())
+      if (message.guid !== undefined && conn.writeBuffer.length > queued)
+        documentsOf.set(conn.writeBuffer.at(-1), message.guid)
+    }
+    if (inspector.active) inspector.flushed(this, messages, conn.writeBuffer.length > before)
+  }
+
+  /**
+   * Writes packets about a document, so that `withdraw` knows them.
+   * @param {string} guid
+   * @param {() => void} write
+   */
+  about (guid, write) {
+    const { conn } = this
+    this.flush()
+    const before = conn.writeBuffer
+    const queued = before.length
+    write()
+    const { writeBuffer } = conn
+    for (let i = writeBuffer === before ? queued : 0; i < writeBuffer.length; i++) documentsOf.set(writeBuffer[i], guid)
+  }
+
+  /**
+   * Drops what was written about a document and is still queued in this process: the user may not have it any more.
+   * Requests whose answers are dropped are answered `not_joined`.
+   * @param {string} guid
+   */
+  withdraw (guid) {
+    const queued = this.#queued
+    if (queued !== null && queued !== NOTHING) {
+      this.#queued = queued.filter((message) => message.guid !== guid)
+      this.#queuedBytes = this.#queued.reduce((sum, { frame }) => sum + frame.length, 0)
+    }
+    const { writeBuffer } = this.conn
+    let kept = 0
+    /** @type {number[]} */
+    const unanswered = []
+    for (const packet of writeBuffer) {
+      if (documentsOf.get(packet) === guid) {
+        this.backlog?.withdrew(sizeOf(packet))
+        const id = answeredBy(packet.data, this.codec)
+        if (id !== undefined) unanswered.push(id)
+      } else {
+        writeBuffer[kept++] = packet
+      }
+    }
+    if (kept < writeBuffer.length) writeBuffer.length = kept
+    const error = publicError(new InkcastError('not_joined'))
+    for (const id of unanswered) {
+      for (const data of encodePacket(this.codec, { type: ACK, nsp: '/', id, data: [{ ok: false, error }] }))
+        this.conn.write(data)
     }
   }
 
@@ -248,7 +321,10 @@ export class Connection {
     if (backlog !== null && backlog.behind++ === 0) backlog.behindSince = this.context.clock.monotonic()
   }
 
-  caughtUp () { if (this.backlog !== null) this.backlog.behind-- }
+  caughtUp () {
+    if (this.backlog !== null) this.backlog.behind--
+    if (this.context.inspector.active) this.context.inspector.client(this, 'caught_up', {}, this.documents())
+  }
 
   /** Closes the connection of a slow client and counts it. */
   tooSlow () { this.context.backlogs.giveUp(this) }
@@ -259,7 +335,8 @@ export class Connection {
    * @param {string} [reason] for the client, less than 124 bytes
    */
   giveUp (reason = 'too slow, resume') {
-    const { conn } = this
+    const { conn, context: { inspector } } = this
+    if (inspector.active) inspector.client(this, 'closing', { reason }, this.documents())
     if (this.transport === 'websocket') conn.closeWith(CloseCode.TRY_AGAIN_LATER, reason)
     else conn.close(true)
   }
@@ -270,12 +347,13 @@ export class Connection {
    * @param {string} reason
    */
   resync (guid, position, reason) {
-    this.socket.emit('doc:resync', { guid, position, reason })
+    if (this.context.inspector.active) this.context.inspector.client(this, 'resync', { guid, reason, ...position })
+    this.about(guid, () => this.socket.emit('doc:resync', { guid, position, reason }))
   }
 
   /** @param {string} guid @param {import('../wire/position.js').Position} position */
   passedOver (guid, position) {
-    this.socket.emit('doc:position', { guid, position })
+    this.about(guid, () => this.socket.emit('doc:position', { guid, position }))
   }
 
   /** Announces to the client that its worker drains, and when to reconnect. */
@@ -306,9 +384,26 @@ export class Connection {
   disconnect (code) {
     const { message, retryable } = ERRORS[code]
     this.endCode ??= code
+    if (this.context.inspector.active) this.context.inspector.client(this, 'closing', { reason: code }, this.documents())
     this.socket.emit('gateway:disconnect', { code, message, retryable, ...retryHint({ retryable }) })
     this.socket.disconnect(true)
   }
+}
+
+/**
+ * @param {unknown} data of a packet that Engine.IO has queued
+ * @param {Codec} codec
+ * @returns {number | undefined} id of the request that it answers
+ */
+function answeredBy (data, codec) {
+  if (codec === 'json') {
+    // an acknowledgement, or one with attachments: Socket.IO protocol v5
+    const id = typeof data === 'string' ? /^(?:3|6\d+-)(\d+)\[/.exec(data)?.[1] : undefined
+    return id === undefined ? undefined : Number(id)
+  }
+  if (!Buffer.isBuffer(data)) return undefined
+  const packet = /** @type {any} */ (decodeMsgpack(data))
+  return packet?.type === ACK ? packet.id : undefined
 }
 
 /** @param {{ data?: any, options?: any }} packet Engine.IO's @returns {number} bytes of its frames */

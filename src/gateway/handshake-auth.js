@@ -14,6 +14,12 @@ const opening = z
   }))
   .nullable()
 
+/** Where to go on in the user's log; without fields: with what is published from now on. */
+const userPosition = z
+  .strictObject(position.partial().shape)
+  .refine(({ epoch, offset }) => (epoch === undefined) === (offset === undefined), 'epoch and offset go together')
+  .transform(({ epoch, offset }) => epoch === undefined || offset === undefined ? null : { epoch, offset })
+
 /**
  * Auth data of the CONNECT packet; unknown fields are ignored. `readDocuments` checks its documents.
  */
@@ -22,7 +28,8 @@ export const authSchema = z.object({
   client: z
     .custom(/** @type {(value: unknown) => value is string} */ (isId), 'client must be a string of 1 to 256 bytes')
     .nullish(),
-  documents: z.custom(isRecord, 'documents must be an object').nullish()
+  documents: z.custom(isRecord, 'documents must be an object').nullish(),
+  user: userPosition.nullish()
 })
 
 /**
@@ -49,7 +56,7 @@ export function readDocuments (documents) {
  * Whether `auth` has at most a valid token and client id, so that the schema would return it unchanged. Why: decision
  * 0008. Exported for tests: compared with the schema.
  * @param {any} auth
- * @returns {auth is { token?: string, client?: string, documents?: undefined }}
+ * @returns {auth is { token?: string, client?: string, documents?: undefined, user?: undefined }}
  */
 export function isPlainAuth (auth) {
   if (typeof auth !== 'object' || auth === null || Array.isArray(auth)) return false

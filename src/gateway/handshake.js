@@ -24,12 +24,14 @@ const MAX_NAMESPACES = 100
  * @param {number} dependencies.maxPerUser connections; 0: any number
  * @param {() => string} dependencies.newConnectionId
  * @param {import('./connection.js').ConnectionContext} dependencies.connectionContext
+ * @param {ReturnType<typeof import('./user-logs.js').createUserLogs>} dependencies.userLogs
  * @param {() => boolean} dependencies.isDraining
+ * @param {(uid: string) => boolean} dependencies.isBanned whether a registered user may not connect
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  */
 export function createHandshake ({
-  authenticator, users, maxPerUser, newConnectionId, connectionContext, isDraining, metrics, log
+  authenticator, users, maxPerUser, newConnectionId, connectionContext, userLogs, isDraining, isBanned, metrics, log
 }) {
   /**
    * Documents of handshakes in progress.
@@ -116,9 +118,10 @@ export function createHandshake ({
       throw new InkcastError('too_many_connections')
     }
     await users.register(uid)
-    if (/** @type {any} */ (conn).readyState === 'open') return
+    const isOpen = /** @type {any} */ (conn).readyState === 'open'
+    if (isOpen && !isBanned(uid)) return
     users.release(uid)
-    throw new InkcastError('unavailable', 'the connection has gone')
+    throw isOpen ? new InkcastError('banned') : new InkcastError('unavailable', 'the connection has gone')
   }
 
   /**
@@ -132,6 +135,12 @@ export function createHandshake ({
     const { decoder } = /** @type {any} */ (socket.client)
     decoder.connection = connection
     releaseAtEnd(connection)
+  }
+
+  /** @param {Socket} socket @param {string} uid @param {unknown} error */
+  function tellRefused ({ id }, uid, error) {
+    const { inspector } = connectionContext
+    if (inspector.active) inspector.client({ uid, id }, 'refused', { reason: publicError(error).code })
   }
 
   /** @param {Socket} socket */
@@ -162,7 +171,7 @@ export function createHandshake ({
   async function connect (socket) {
     const codec = useCodec(socket.client)
     refuseWhileDraining(socket)
-    const { token, client, documents } = readAuth(socket.handshake.auth)
+    const { token, client, documents, user } = readAuth(socket.handshake.auth)
     if (documents && Object.keys(documents).length > connectionContext.maxDocuments)
       throw new InkcastError('too_many_documents')
     // without a token it would be another anonymous user
@@ -171,7 +180,11 @@ export function createHandshake ({
     const identity = authenticating instanceof Promise ? await authenticating : authenticating
     // reading documents costs much more than refusing a token, so only authenticated clients may cause it
     const opened = documents && readDocuments(documents)
-    await registerUser(socket, identity.uid)
+    const since = user === undefined ? undefined : await userLogs.begin(identity.uid, user)
+    await registerUser(socket, identity.uid).catch((error) => {
+      tellRefused(socket, identity.uid, error)
+      throw error
+    })
     assignId(socket, newConnectionId())
     const connection = new Connection(socket, identity, codec, client ?? undefined, connectionContext)
     describeSocket(socket, connection)
@@ -179,6 +192,7 @@ export function createHandshake ({
     if (owner !== undefined) replaced.set(connection, owner)
     own(connection)
     if (opened) openings.set(connection, opened)
+    if (since !== undefined) userLogs.prepare(connection, since)
   }
 
   /** @param {Socket} socket of another namespace */
@@ -259,6 +273,8 @@ export function createHandshake ({
   }
 
   return {
+    isBanned,
+
     /** The middleware of the main namespace. */
     middleware: middleware(admit),
 

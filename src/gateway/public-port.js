@@ -1,5 +1,5 @@
 import net from 'node:net'
-import { leavePort } from '../process/leave-port.js'
+import { leavePort, stopListening } from '../process/leave-port.js'
 import { BACKLOG, listen } from '../process/listen.js'
 
 /** @typedef {import('http').Server | import('https').Server} Server */
@@ -24,11 +24,32 @@ const countOf = (server) => server._connections
  * @param {{ host: string, port: number }} address
  * @returns {PublicPort}
  */
-export const createPublicPort = ({ host, port }) => ({
-  open: (server) => listen(server, { host, port }, BACKLOG),
-  leave: leavePort,
-  connections: countOf
-})
+export function createPublicPort ({ host, port }) {
+  let leaving = false
+  let accepting = true
+  return {
+    async open (server) {
+      await listen(server, { host, port }, BACKLOG)
+      onAccepting({
+        pause () {
+          accepting = false
+          if (!leaving && server.listening) stopListening(server)
+        },
+        async resume () {
+          if (accepting || leaving) return
+          accepting = true
+          await listen(server, { host, port }, BACKLOG)
+          if (!accepting && !leaving && server.listening) stopListening(server)
+        }
+      })
+    },
+    leave (server, onEnd) {
+      leaving = true
+      return leavePort(server, onEnd)
+    },
+    connections: countOf
+  }
+}
 
 /**
  * Descriptors of the listening socket per worker. libuv accepts one connection per descriptor and turn of the event
@@ -46,6 +67,8 @@ const DESCRIPTORS = 8
  */
 export function createSlotPort ({ port }) {
   let leaving = false
+  /** False while the launcher sends new connections to other workers. */
+  let accepting = true
   /** @type {Map<number, net.Server>} */
   const standIns = new Map()
   /** Servers on the other descriptors of this slot's socket. @type {net.Server[]} */
@@ -55,9 +78,24 @@ export function createSlotPort ({ port }) {
 
   /** @param {net.Server} server @param {any} handle @returns {Promise<void>} */
   function listenAt (server, handle) {
+    if (!open.has(server)) server.once('close', () => { if (!server.listening) open.delete(server) })
     open.add(server)
-    server.once('close', () => open.delete(server))
     return listen(server, { _handle: handle }, BACKLOG)
+  }
+
+  /** Listens at the socket of this slot. @param {Server} server */
+  async function listenAtSlot (server) {
+    const socket = await askForSocket()
+    if (!accepting || leaving) return socket.close()
+    // Node does not know the port of a handle
+    await listenAt(server, socket).catch((error) => { throw Object.assign(error, { port }) })
+    while (others.length < DESCRIPTORS - 1 && accepting && !leaving) {
+      const handle = await askForSocket()
+      if (!accepting || leaving) return handle.close()
+      const other = passingOn(server)
+      others.push(other)
+      await listenAt(other, handle)
+    }
   }
 
   /** @param {Server} server @returns {net.Server} passes its connections to `server` */
@@ -66,15 +104,18 @@ export function createSlotPort ({ port }) {
 
   return {
     async open (server) {
-      const socket = await askForSocket()
-      // Node does not know the port of a handle
-      await listenAt(server, socket).catch((error) => { throw Object.assign(error, { port }) })
-      while (others.length < DESCRIPTORS - 1 && !leaving) {
-        const handle = await askForSocket()
-        const other = passingOn(server)
-        others.push(other)
-        await listenAt(other, handle)
-      }
+      await listenAtSlot(server)
+      onAccepting({
+        pause () {
+          accepting = false
+          for (const one of [server, ...others.splice(0)]) if (one.listening) stopListening(one)
+        },
+        resume () {
+          if (accepting || leaving) return
+          accepting = true
+          return listenAtSlot(server)
+        }
+      })
 
       process.on('message', (/** @type {any} */ message, /** @type {any} */ handle) => {
         if (message?.type === 'stand-down') {
@@ -112,6 +153,18 @@ export function createSlotPort ({ port }) {
       await leavePort(server)
     }
   }
+}
+
+/**
+ * The launcher says when this worker stops accepting for a time, during a reload, and when it accepts again.
+ * @param {{ pause: () => void, resume: () => Promise<void> | void }} actions
+ */
+function onAccepting ({ pause, resume }) {
+  process.on('message', (/** @type {any} */ message) => {
+    if (message?.type === 'pause') pause()
+    // a worker that cannot listen again ends, and the launcher starts another one
+    else if (message?.type === 'resume') Promise.resolve(resume()).catch(() => process.exit(1))
+  })
 }
 
 /** @param {object} message to the launcher */

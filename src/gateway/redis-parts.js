@@ -1,4 +1,5 @@
 import { createRedisBus } from '../bus/redis-bus.js'
+import { hasServices } from '../config/load.js'
 import { createReceiptParts } from '../receipts/redis-receipts.js'
 import { createPublisher } from '../publish/publisher.js'
 import { createRoomAdapter } from '../socketio/adapter.js'
@@ -15,18 +16,24 @@ import { incarnationName } from '../workers/worker-watch.js'
  *
  * @param {object} dependencies
  * @param {import('../redis/client.js').RedisConnection} dependencies.redis
+ * @param {import('../redis/durability/durability.js').Durability} [dependencies.durability]
  * @param {import('../config/load.js').Config} dependencies.config
+ * @param {{ historyOf: import('../bus/contract.js').HistoryOf }} dependencies.rules
  * @param {Worker} dependencies.worker
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
+ * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createRedisParts ({ redis, config, worker, metrics, log, clock }) {
+export function createRedisParts ({
+  redis, durability, config, rules, worker, inspector, tracing, metrics, log, clock
+}) {
   const workerNumber = worker.number
-  const bus = createRedisBus({ redis, workerNumber, history: config.history, log, metrics, clock })
+  const bus = createRedisBus({ redis, durability, workerNumber, historyOf: rules.historyOf, log, metrics, clock })
   return {
     bus,
-    publisher: createPublisher({ bus, limits: config.limits, metrics, clock }),
+    publisher: createPublisher({ bus, limits: config.limits, metrics, clock, inspector, tracing }),
     presenceStore: createRedisPresence({
       redis,
       workerNumber,
@@ -36,10 +43,10 @@ export function createRedisParts ({ redis, config, worker, metrics, log, clock }
       log,
       clock
     }),
-    // without Kafka no service receives life-cycle events or receipts
-    sessionStore: createRedisSessions({ redis, services: config.mode === 'kafka' }),
+    // without services there is no receiver of life-cycle events and receipts
+    sessionStore: createRedisSessions({ redis, services: hasServices(config) }),
     receiptParts:
-      config.mode === 'kafka'
+      hasServices(config)
         ? createReceiptParts({ redis, workerNumber, timeout: config.limits.receiptTimeout })
         : undefined,
     rooms: createRedisRooms({ redis, settings: config.extensions, metrics, log })

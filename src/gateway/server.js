@@ -1,13 +1,17 @@
 import { Server } from 'socket.io'
+import { createOperationRates, operationRatesOf } from '../admission/operation-rates.js'
 import { ratesOf } from '../admission/rate-limit.js'
 import { createConnectionLimits } from '../admission/connection-limits.js'
 import { createHandshakeLimit } from '../admission/handshake-limit.js'
 import { InputLimits } from '../admission/input-limits.js'
 import { createOrigins } from '../admission/origin.js'
 import { createFeeds } from '../documents/feeds.js'
+import { withoutRules } from '../documents/rules/rules.js'
 import { Engine } from '../engine/engine.js'
 import { createHttpServer, notFound } from '../engine/http.js'
 import { kOwner } from '../engine/link.js'
+import { NO_INSPECTOR } from '../inspect/inspector.js'
+import { NO_TRACING } from '../tracing/tracing.js'
 import { createHeartbeat } from '../heartbeat/heartbeat.js'
 import { createPresence } from '../presence/presence.js'
 import { timesWithPolls } from '../process/socket-times.js'
@@ -23,12 +27,15 @@ import { Delivery } from '../delivery/delivery.js'
 import { createDrain } from './drain.js'
 import { createExpiry } from './expiry.js'
 import { createHandshake } from './handshake.js'
+import { answerHealth, isHealth } from './health.js'
 import { LifeCycle } from './life-cycle.js'
 import { createLocalUsers } from './local-users.js'
 import { Outbox } from '../delivery/outbox.js'
 import { PresenceDelivery } from '../delivery/presence-delivery.js'
 import { createPublicPort } from './public-port.js'
+import { createTracedDeliveries } from './traced-deliveries.js'
 import { createUserCommands } from './user-commands.js'
+import { createUserLogs } from './user-logs.js'
 
 /** Maximum size of a client's message besides its data, bytes: event name, guid, packet type. */
 const PACKET_OVERHEAD = 16_384
@@ -49,14 +56,19 @@ const PACKET_OVERHEAD = 16_384
  * @param {import('../publish/publisher.js').Publisher} dependencies.publisher of the same bus
  * @param {ReturnType<typeof import('../auth/authenticator.js').createAuthenticator>} dependencies.authenticator
  * @param {ReturnType<typeof import('../documents/access.js').createAccess>} dependencies.access
+ * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
+ * @param {import('../documents/rules/rules.js').RulesOf} [dependencies.rulesOf] default: no rules
  * @param {() => string} dependencies.newId of sessions and connections
  * @param {import('./redis-parts.js').Rooms} [dependencies.rooms] Socket.IO's; default: rooms of this worker only
  * @param {import('../extensions/extensions.js').Extensions} [dependencies.extensions] default: none
  * @param {import('../receipts/redis-receipts.js').ReceiptParts} [dependencies.receiptParts] combines the parts of
  *   receipts from all workers; default: this worker is the only one
  * @param {import('../peers/misrouted-requests.js').MisroutedRequests} [dependencies.misrouted]
+ * @param {() => boolean} [dependencies.isReady] the answer of the health route; default: ready
  * @param {(req: import('http').IncomingMessage, res: import('http').ServerResponse) => void} [dependencies.fallback]
  *   handles requests that are not for Socket.IO
+ * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector] started and stopped by its owner
+ * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('./public-port.js').PublicPort} [dependencies.publicPort] default: HOST and PORT
  * @param {boolean} dependencies.hooked whether private hooks may be used; result of the self-test
  * @param {boolean} [dependencies.alone] whether no other process takes over connections when this one stops accepting;
@@ -67,23 +79,34 @@ const PACKET_OVERHEAD = 16_384
  */
 export function createGateway ({
   config, bus, presenceStore, uplink, sessions, directory, publisher, authenticator, access, newId, hooked, rooms,
-  extensions, receiptParts, misrouted,
+  extensions, receiptParts, misrouted, certificate,
+  rulesOf = withoutRules(config.history),
+  isReady = () => true,
   fallback = notFound,
   publicPort = createPublicPort(config.gateway),
+  inspector = NO_INSPECTOR,
+  tracing = NO_TRACING,
   alone = false,
   metrics, log, clock
 }) {
   const { limits, gateway: settings } = config
-  const receipts = createReceipts({ settings: limits, uplink, parts: receiptParts, metrics, log, clock })
+  const receipts = createReceipts({
+    settings: limits, uplink, parts: receiptParts, inspector, tracing, metrics, log, clock
+  })
   const feeds = createFeeds({
-    bus, metrics, log, clock,
+    bus, inspector, metrics, log, clock,
     maxReplayBytes: limits.maxReplayBytes,
-    createDelivery ({ publication, offset, receiptId }, replayed = false) {
+    createDelivery ({ publication, epoch, offset, after, receiptId }, replayed = false) {
       metrics.frame_bytes.observe(publication.value.length)
-      return new Delivery(publication, offset, replayed ? null : receipts.open(publication, receiptId))
+      return new Delivery(publication, offset, replayed ? null : receipts.open(publication, receiptId), after, epoch)
     }
   })
   const lifeCycle = new LifeCycle(sessions === undefined ? [] : [sessions], log)
+  lifeCycle.add({
+    left (connection, guid, reason) {
+      if (inspector.active) inspector.client(connection, 'left', { guid, reason })
+    }
+  })
   const presence = createPresence({
     store: presenceStore,
     settings: config.presence,
@@ -91,9 +114,11 @@ export function createGateway ({
     metrics, log, clock
   })
   const users = createLocalUsers({ bus, orders: access.orders, metrics, log })
+  const userLogs = createUserLogs({ feeds, bus, metrics, log, clock })
   const userCommands = createUserCommands({
-    directory, feeds, receipts, lifeCycle, presence, users,
-    orders: access.orders
+    directory, feeds, receipts, lifeCycle, presence, users, userLogs,
+    orders: access.orders,
+    open: (connection, guid) => events.open(connection, guid)
   })
   const expiry = createExpiry({ clock })
   authenticator.onWithdrawn(() => {
@@ -113,7 +138,7 @@ export function createGateway ({
   })
   const connectionLimits = createConnectionLimits({
     limits, metrics,
-    trustedProxies: settings.trustedProxies,
+    trustedProxies: [...settings.trustedProxies, ...settings.trustProxy],
     open: () => publicPort.connections(httpServer)
   })
   const handshakeLimit = createHandshakeLimit({
@@ -131,7 +156,10 @@ export function createGateway ({
   const rates = ratesOf(limits)
   const inputLimits = new InputLimits({ maxBytes, perSecond: limits.maxHandshakesPerSecond }, metrics, clock)
   const context = {
-    feeds, presence, access, authenticator, expiry, lifeCycle, publisher, bus, uplink, limits, metrics, clock, log
+    feeds, presence, access, rulesOf, authenticator, expiry, lifeCycle, publisher, bus, uplink, inspector, tracing,
+    limits,
+    operationRates: createOperationRates(operationRatesOf(limits)),
+    metrics, clock, log
   }
   const engine = new Engine({
     newSessionId: newId,
@@ -142,27 +170,29 @@ export function createGateway ({
     // the heartbeat would keep the memory of a client that was never admitted until its next check
     onEnded: (conn) => heartbeat?.forget(conn)
   })
-  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = settings
   const httpServer = createHttpServer({
     engine,
     fallback (req, res) {
-      if (!origins.refuseHost(req, res)) fallback(req, res)
+      if (isHealth(req)) answerHealth(req, res, isReady() && !drain.active)
+      else if (!origins.refuseHost(req, res)) fallback(req, res)
     },
-    tls: certFile && keyFile ? { certFile, keyFile } : undefined,
+    certificate,
     isDraining: () => drain.active,
     times: timesWithPolls(config.heartbeat)
   })
   connectionLimits.watch(httpServer)
 
   const tally = { json: 0, msgpack: 0, bytes: 0 }
+  const outbox = new Outbox(config.delivery)
+  const traced = createTracedDeliveries({ tracing, tally, outbox, clock })
   const handshake = createHandshake({
-    authenticator, users, metrics, log,
+    authenticator, users, userLogs, metrics, log,
     maxPerUser: limits.maxConnectionsPerUser,
     newConnectionId: newId,
     connectionContext: {
       maxDocuments: limits.maxDocumentsPerConnection,
-      rates, tally, receipts, clock,
-      outbox: new Outbox(config.delivery),
+      rates, tally, receipts, inspector, clock,
+      outbox,
       backlogs: new Backlogs(limits, metrics, clock),
       listMembers (connection, guid) {
         const document = connection.document(guid)
@@ -171,10 +201,11 @@ export function createGateway ({
       lastSeenOf: (conn) => (heartbeat ? clock.now() - heartbeat.silence(conn) : clock.now()),
       spliced: hooked
     },
-    isDraining: () => drain.active
+    isDraining: () => drain.active,
+    isBanned: (uid) => access.orders.bannedUntil(uid) > clock.now()
   })
   const events = createConnectionEvents({
-    context, directory, users, heartbeat, inputLimits, handshake, drain, hooked,
+    context, directory, users, heartbeat, inputLimits, handshake, userLogs, drain, hooked,
     extended: extensions !== undefined
   })
 
@@ -196,20 +227,27 @@ export function createGateway ({
   events.listen(engine, io)
   const emitterMessages = rooms?.listenToEmitters(io)
 
-  const ingestedReceived = metrics.stage_milliseconds.labels('ingested_received')
-  const receivedWritten = metrics.stage_milliseconds.labels('received_written')
-  const producedWritten = metrics.stage_milliseconds.labels('produced_written')
+  const ingestedReceived = metrics.stage_seconds.labels('ingested_received')
+  const receivedWritten = metrics.stage_seconds.labels('received_written')
+  const producedWritten = metrics.stage_seconds.labels('produced_written')
   /** @type {import('../bus/contract.js').BusHandlers} */
   const busHandlers = {
     onRecord (record) {
-      ingestedReceived.observe(Math.max(0, clock.now() - record.ingestedAt))
+      if (inspector.active) inspector.received(record.publication, record)
+      ingestedReceived.observe(Math.max(0, clock.now() - record.ingestedAt) / 1000)
       const start = clock.monotonic()
-      feeds.receive(record)
-      receivedWritten.observe(clock.monotonic() - start)
+      const { publication, epoch, offset } = record
+      if (tracing.active) traced(publication, { epoch, offset }, () => feeds.receive(record))
+      else feeds.receive(record)
+      receivedWritten.observe((clock.monotonic() - start) / 1000)
       // clocks of other machines may be ahead
-      producedWritten.observe(Math.max(0, clock.now() - record.publication.timestamp))
+      producedWritten.observe(Math.max(0, clock.now() - record.publication.timestamp) / 1000)
     },
-    onDirect: userCommands.onDirect,
+    onDirect (publication, receiptId, at) {
+      if (inspector.active) inspector.received(publication)
+      const carryOut = () => userCommands.onDirect(publication, receiptId, at)
+      return tracing.active ? traced(publication, {}, carryOut) : carryOut()
+    },
     onOrders: userCommands.onOrders,
     onReconnect (guids) {
       feeds.check(guids).catch((error) => log.debug({ err: error }, 'documents could not be compared with their logs'))

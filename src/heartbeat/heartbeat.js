@@ -109,7 +109,7 @@ export function createHeartbeat ({ settings, tierOf, metrics, now = uptime }) {
       const beat = conn[kBeat]
       const time = beat.heard = now()
       if (beat.awaited < 0) return
-      if (type === 'pong') metrics.heartbeat_milliseconds.observe(time - beat.awaited)
+      if (type === 'pong') metrics.heartbeat_seconds.observe((time - beat.awaited) / 1000)
       if (answered(beat, figuresOf(conn), time)) metrics.late_heartbeats.inc()
       plan(beat)
     },

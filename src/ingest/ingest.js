@@ -3,12 +3,16 @@ import { createConsumer } from '../kafka/consumer.js'
 import { createProducer } from '../kafka/producer.js'
 import { ensureTopics } from '../kafka/topics.js'
 import { isUnhealed } from '../bus/origin.js'
+import { NO_INSPECTOR } from '../inspect/inspector.js'
+import { NO_TRACING } from '../tracing/tracing.js'
+import { headerText } from '../kafka/record.js'
 import { HEADER } from '../wire/headers.js'
 import { leaderEpochOf } from '../kafka/record.js'
 import { createHealing } from './healing.js'
 import { createLanes } from './lanes.js'
 import { forEachLimited } from './limited.js'
 import { createMarks } from './marks.js'
+import { NO_STAGES, traceBatch } from './traced-batch.js'
 import { route, sourceOf } from './router.js'
 import { createWatchdog } from './watchdog.js'
 
@@ -30,7 +34,7 @@ const TELL_LOST_END = 3_600_000
 
 /**
  * @typedef {'kafka_lost_ends' | 'kafka_lag' |
- *   'kafka_record_age_milliseconds' | 'kafka_consumer_restarts' | 'bus_errors' | 'canary_age_milliseconds'} MetricNames
+ *   'kafka_record_age_seconds' | 'kafka_consumer_restarts' | 'bus_errors' | 'canary_age_seconds'} MetricNames
  */
 
 /**
@@ -46,13 +50,17 @@ const TELL_LOST_END = 3_600_000
  * @param {import('./marks.js').MarkStore & import('./healing.js').HealingStore} dependencies.markStore
  * @param {import('./dead-letter.js').DeadLetter} dependencies.deadLetter
  * @param {Pick<import('../config/load.js').Config, 'kafka' | 'limits'>} dependencies.settings
+ * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
+ * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {Pick<import('../metrics/metrics.js').Metrics, MetricNames>} dependencies.metrics
  * @param {import('../common/clock.js').Clock} [dependencies.clock]
  * @param {Parameters<typeof createWatchdog>[0]['times']} [dependencies.times] of the watchdog, for tests
  */
 export function createIngest ({
-  kafka, publisher, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times
+  kafka, publisher, echo, markStore, deadLetter, settings, log, metrics, clock = systemClock, times,
+  inspector = NO_INSPECTOR,
+  tracing = NO_TRACING
 }) {
   const { downlinkTopic: topic, deadLetterTopic, uplinkTopic, groupId } = settings.kafka
   const maxBytes = settings.limits.maxRecordBytes
@@ -135,6 +143,7 @@ export function createIngest ({
       maxBytes,
       passesOver: marks.passesOver
     })
+    const stages = tracing.active ? traceBatch(lanes, { topic, partition, tracing }) : NO_STAGES
     const done = new Uint8Array(messages.length)
     for (const { index, entry } of passed) {
       done[index] = 1
@@ -156,6 +165,8 @@ export function createIngest ({
         )
       await deadLetter.send({ topic, partition, message: messages[index], error }, signal)
       publisher.refused(String(messages[index].headers?.[HEADER.operator]), error)
+      stages.get(index)?.fail(error)
+      if (inspector.active) tellDeadLetter(partition, messages[index], error)
       done[index] = 1
       watchdog.progress(partition)
     }
@@ -173,8 +184,9 @@ export function createIngest ({
           log.warn({ err: error, topic, partition }, 'the bus does not accept records; retrying')
         busFailingSince ??= clock.monotonic()
       },
-      onPublished: ({ index }) => {
+      onPublished: ({ index }, { position, duplicate }) => {
         done[index] = 1
+        stages.get(index)?.end({ ...position, duplicate })
         watchdog.progress(partition)
         if (busFailingSince !== undefined) {
           log.info({ failedForMs: clock.monotonic() - busFailingSince }, 'the bus accepts records again')
@@ -207,6 +219,23 @@ export function createIngest ({
       report(partition, last, highWatermark)
     }
     return count
+  }
+
+  /**
+   * @param {number} partition
+   * @param {import('../kafka/contract.js').KafkaRecord} message
+   * @param {import('../common/errors.js').InkcastError} error
+   */
+  function tellDeadLetter (partition, { headers = {}, offset }, { code }) {
+    const get = (/** @type {string} */ name) => {
+      try {
+        return headerText(headers, name)
+      } catch {
+        return undefined
+      }
+    }
+    const subject = { guid: get(HEADER.guid), uid: get(HEADER.uid), traceId: get(HEADER.traceId) }
+    inspector.refused(subject, code, { topic, partition, offset: Number(offset) })
   }
 
   /** @type {import('./marks.js').MarkStore['write']} */
@@ -242,7 +271,7 @@ export function createIngest ({
   function report (partition, last, highWatermark) {
     seen.add(partition)
     metrics.kafka_lag.set({ partition }, Math.max(0, highWatermark - Number(last.offset) - 1))
-    metrics.kafka_record_age_milliseconds.set({ partition }, Math.max(0, clock.now() - Number(last.timestamp)))
+    metrics.kafka_record_age_seconds.set({ partition }, Math.max(0, clock.now() - Number(last.timestamp)) / 1000)
   }
 
   /**
@@ -259,7 +288,7 @@ export function createIngest ({
       if (partitions.includes(partition)) continue
       seen.delete(partition)
       metrics.kafka_lag.remove({ partition })
-      metrics.kafka_record_age_milliseconds.remove({ partition })
+      metrics.kafka_record_age_seconds.remove({ partition })
     }
   }
 

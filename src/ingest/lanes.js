@@ -1,5 +1,6 @@
 import { Backoff } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
+import { isDocumentOrder } from '../wire/publication.js'
 import { forEachLimited } from './limited.js'
 
 /** @typedef {import('./router.js').Routed} Routed */
@@ -103,10 +104,10 @@ function chunkEnd (lane, from) {
   let bytes = 0
   let to = from
   while (to < lane.length && to - from < CHUNK_RECORDS) {
-    const { operator, value } = lane[to].entry.publication
+    const { publication } = lane[to].entry
     // the bus publishes it in another lane than the document's records, so a chunk ends before it
-    if (operator === 'revoke') return to === from ? to + 1 : to
-    bytes += value.length
+    if (isDocumentOrder(publication)) return to === from ? to + 1 : to
+    bytes += publication.value.length
     if (to > from && bytes > CHUNK_BYTES) break
     to++
   }

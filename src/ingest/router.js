@@ -1,6 +1,6 @@
 import { InkcastError } from '../common/errors.js'
 import { leaderEpochOf, publicationFromMessage } from '../kafka/record.js'
-import { checkPublication, laneOf } from '../wire/publication.js'
+import { checkPublication, isDocumentOrder, laneOf, logOf } from '../wire/publication.js'
 import { canaryOf } from './canary.js'
 
 /**
@@ -56,14 +56,14 @@ export function route (messages, { source, healed, maxBytes, passesOver = () => 
       if (healed !== undefined) origin.healed = healed
       const routed = { index, entry: { publication, origin } }
       if (
-        (publication.operator !== 'broadcast' || publication.ephemeral) &&
+        (logOf(publication) === undefined || publication.ephemeral) &&
         passesOver(origin, Number(message.timestamp))
       ) {
         passed.push(routed)
         continue
       }
-      // keep a revoke in the document's lane, so that the revoked user gets no record that follows it
-      const lane = laneOf(publication.operator === 'revoke' ? { ...publication, operator: 'broadcast' } : publication)
+      // keep orders about a document in its lane, so that a revoked user gets no record that follows the revoke
+      const lane = laneOf(isDocumentOrder(publication) ? { ...publication, operator: 'broadcast' } : publication)
       const others = lanes.get(lane)
       if (others === undefined) lanes.set(lane, [routed])
       else others.push(routed)

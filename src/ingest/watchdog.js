@@ -25,7 +25,7 @@ const TIMES = {
  * @param {(error: Error) => void} dependencies.replace replaces the consumer
  * @param {(partition: number) => Promise<number | undefined>} dependencies.readable number of its records that
  *   the consumer could read and has not; undefined: unknown. Never rejects, and takes no longer than a cycle
- * @param {Pick<import('../metrics/metrics.js').Metrics, 'canary_age_milliseconds'>} dependencies.metrics
+ * @param {Pick<import('../metrics/metrics.js').Metrics, 'canary_age_seconds'>} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {Partial<typeof TIMES>} [dependencies.times] for tests
@@ -59,7 +59,8 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
     const canary = readCanary(text)
     const state = canary === undefined ? undefined : watched.get(canary.partition)
     if (canary === undefined || state === undefined) return
-    metrics.canary_age_milliseconds.set({ partition: canary.partition }, Math.max(0, clock.monotonic() - canary.sentAt))
+    const { partition } = canary
+    metrics.canary_age_seconds.set({ partition }, Math.max(0, clock.monotonic() - canary.sentAt) / 1000)
     if (state.missing !== undefined && canary.sentAt >= state.missing) state.missing = undefined
     heldBack.delete(canary.partition)
     if (stalled.delete(canary.partition)) log.info({ partition: canary.partition }, 'records come through again')
@@ -73,7 +74,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
       watched.delete(partition)
       heldBack.delete(partition)
       stalled.delete(partition)
-      metrics.canary_age_milliseconds.remove({ partition })
+      metrics.canary_age_seconds.remove({ partition })
     }
     for (const partition of ours) if (!watched.has(partition)) watched.set(partition, { takenAt: -Infinity, since: 0 })
   }
@@ -119,7 +120,7 @@ export function createWatchdog ({ producer, echo, partitions, replace, readable,
         state.missing = undefined
         continue
       }
-      metrics.canary_age_milliseconds.set({ partition }, now - state.missing)
+      metrics.canary_age_seconds.set({ partition }, (now - state.missing) / 1000)
       if (now - state.since > wedgedAfter) suspects.push(suspect(partition, state))
     }
     if (suspects.length > 0) await Promise.all(suspects)

@@ -17,6 +17,8 @@
  * @property {(request: TopicsRequest) => Promise<{ missing: string[], created: boolean }>} ensureTopics one attempt.
  *   `missing`: topics that did not exist; `created`: this call created them (false also when another process was
  *   faster). Rejects when Kafka is unavailable
+ * @property {(topics: string[]) => Promise<Safety>} safety how many brokers have a record when it is acknowledged.
+ *   Rejects when Kafka is unavailable, a topic does not exist, or its settings may not be read
  * @property {(topic: string) => Promise<string>} topicId id that Kafka gave the topic when it was created: a topic that
  *   was deleted and created again has another one. '' where brokers or driver cannot report it. Rejects when the topic
  *   does not exist or Kafka is unavailable
@@ -26,11 +28,18 @@
  * @property {(options: { retries: number }) => Promise<Inspector>} inspect opens a connection of its own, which does
  *   not wait behind fetches. Rejects when Kafka is unavailable
  *
+ * @typedef {object} Safety
+ * @property {number} brokers of the cluster
+ * @property {{ topic: string, replicas: number, minInSync: number }[]} topics `replicas`: the fewest of a partition;
+ *   `minInSync`: of these a record needs (`min.insync.replicas`)
+ *
  * @typedef {object} TopicsRequest
  * @property {string[]} topics
  * @property {number} partitions of a new topic; 0: create nothing
  * @property {number} replication of a new topic; -1: the broker's default
  * @property {number} maxMessageBytes of a new topic (`max.message.bytes`)
+ * @property {number} [minInSync] `min.insync.replicas` of a new topic, if it has more replicas than that. Default: the
+ *   broker's
  *
  * @typedef {object} Inspector
  * @property {(topic: string) => Promise<{ partition: number, low: number, high: number }[]>} ends first offset, and

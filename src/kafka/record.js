@@ -37,8 +37,9 @@ export function leaderEpochOf ({ batchContext }) {
  * @param {import('./contract.js').Headers} headers
  * @param {string} name
  * @returns {string | undefined}
+ * @throws {InkcastError} bad_header
  */
-function headerText (headers, name) {
+export function headerText (headers, name) {
   const held = headers[name]
   const value = Array.isArray(held) ? held.at(-1) : held
   if (value === undefined || value === null || typeof value === 'string') return value ?? undefined

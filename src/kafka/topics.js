@@ -1,6 +1,7 @@
 import { retry } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
 import { unlessAborted } from '../common/wait.js'
+import { MIN_IN_SYNC, tellUnsafeTopics } from './topic-safety.js'
 
 /** Headers and framing around a value. */
 const MAX_OVERHEAD = 65_536
@@ -12,7 +13,7 @@ const NOTICE_AFTER = 5000
  * may do this at once.
  *
  * @param {object} dependencies
- * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics'>} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics' | 'safety'>} dependencies.kafka
  * @param {string[]} dependencies.topics
  * @param {{ partitions: number, replication: number }} dependencies.settings partitions 0: create nothing;
  *   replication -1: the broker's default
@@ -58,7 +59,7 @@ class MissingTopicsError extends Error {
 
 /**
  * @param {object} dependencies
- * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics'>} dependencies.kafka
+ * @param {Pick<import('./contract.js').KafkaDriver, 'ensureTopics' | 'safety'>} dependencies.kafka
  * @param {string[]} dependencies.topics
  * @param {{ partitions: number, replication: number }} dependencies.settings
  * @param {number} dependencies.maxBytes
@@ -69,9 +70,11 @@ async function attempt ({ kafka, topics, settings: { partitions, replication }, 
     topics,
     partitions,
     replication,
-    maxMessageBytes: maxBytes + MAX_OVERHEAD
+    maxMessageBytes: maxBytes + MAX_OVERHEAD,
+    minInSync: MIN_IN_SYNC
   })
   if (missing.length > 0 && partitions === 0) throw new MissingTopicsError(missing)
+  await tellUnsafeTopics({ kafka, topics, log })
   if (!created) return []
   log.info({ topics: missing, partitions }, 'Kafka topics created')
   return missing

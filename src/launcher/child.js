@@ -7,7 +7,8 @@ import { systemClock } from '../common/clock.js'
  * One process of a role, from its start to its end.
  *
  * Events: `ready`; `waits` with what its start waits for; `listen` when it asks for its slot's socket; `leaving` when
- * it takes no more connections; `exit` with an End; `handover` with a message and a connection's native handle.
+ * it takes no more connections; `answer` when it answers `ask`; `exit` with an End; `handover` with a message and a
+ * connection's native handle.
  *
  * @typedef {{ code: number | null, signal: string | null, message?: string }} End message: why its start failed
  *
@@ -28,9 +29,15 @@ export class Child extends EventEmitter {
   ready = false
   /** Takes no more connections. */
   leaving = false
+  /** False: it was told to accept no connections for a time. */
+  accepting = true
   /** Told to stop: its end is no surprise. */
   stopping = false
   exited = false
+  /** Answers `ask`; an earlier version, after a downgrade and a reload, does not. */
+  answers = false
+  /** Does not answer: src/process/hang-watch.js. */
+  hung = false
   /** @type {number | undefined} */
   workerNumber
   startedAt = systemClock.monotonic()
@@ -77,12 +84,14 @@ export class Child extends EventEmitter {
     else if (message?.type === 'handover') this.emit('handover', message, handle)
     else if (message?.type === 'listen') this.emit('listen')
     else if (message?.type === 'waits') this.emit('waits', message.message)
+    else if (message?.type === 'answer') this.emit('answer', message.inspected === true)
     else if (message?.type === 'leaving') {
       this.leaving = true
       this.emit('leaving')
     } else if (message?.type === 'ready') {
       this.ready = true
       this.workerNumber = message.workerNumber
+      this.answers = message.answers === true
       this.emit('ready')
     }
   }
@@ -104,6 +113,16 @@ export class Child extends EventEmitter {
     // errors are ignored: the process may just have ended
     this.#process?.send(/** @type {any} */ (message), handle, {}, () => {})
   }
+
+  /** @param {boolean} accepting whether it accepts connections from now on */
+  accept (accepting) {
+    if (accepting === this.accepting) return
+    this.accepting = accepting
+    this.send({ type: accepting ? 'resume' : 'pause' })
+  }
+
+  /** Asks whether its event loop runs. */
+  ask () { this.send({ type: 'ask' }) }
 
   /** @returns {Promise<void>} resolves when it has ended */
   async stop () {

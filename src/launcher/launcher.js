@@ -3,17 +3,23 @@ import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createAgent } from '../admin/agent.js'
+import { createInspectProxy } from '../admin/inspect-proxy.js'
+import { createCordon } from '../admin/control/cordon.js'
+import { createLogLevels } from '../admin/log-levels.js'
 import { createProcesses } from '../admin/processes.js'
-import { diagnose, readMachine } from '../admin/diagnosis.js'
+import { diagnose, readMachine } from '../machine/limits.js'
 import { makeRunDirectory } from '../admin/run-directory.js'
 import { createAdminServer } from '../admin/server.js'
 import { createStatus } from '../admin/status.js'
 import { banner } from '../process/banner.js'
 import { systemClock } from '../common/clock.js'
 import { processesOf } from '../config/load.js'
+import { createHangWatch } from '../process/hang-watch.js'
 import { createLifecycle } from '../process/lifecycle.js'
-import { createLog } from '../common/log.js'
+import { createLog, exitAfterLog } from '../common/log.js'
+import { createLogLevel } from '../common/log-level-control.js'
 import { createMetrics } from '../metrics/metrics.js'
+import { adminCertificate, startCertificates } from '../tls/listeners.js'
 import { startError } from '../role.js'
 import { GATEWAY_FLAGS } from '../process/runtime-flags.js'
 import { canReusePort } from './reuse-port.js'
@@ -37,8 +43,15 @@ const STOP_SHARE = 0.2
  * @param {{ configFile?: string }} options
  */
 export async function launch (config, { configFile }) {
-  const log = createLog({ level: config.admin.logLevel, pretty: !config.production, role: 'launcher' })
   const metrics = createMetrics({ role: 'launcher' })
+  const usual = config.admin.logLevel
+  const log = createLog({
+    level: usual,
+    pretty: !config.production,
+    role: 'launcher',
+    onDrop: (reason, lines) => metrics.log_lines_dropped.inc({ reason }, lines)
+  })
+  const logLevel = createLogLevel({ log, usual })
   const status = createStatus({ name: 'launcher', metrics })
   const lifecycle = createLifecycle({ log })
   const runDirectory = await makeRunDirectory()
@@ -48,12 +61,15 @@ export async function launch (config, { configFile }) {
   let stopping = false
   let reloading = false
   let reloadAgain = false
+  /** During a reload: the gateway worker that was started last. @type {import('./child.js').Child | undefined} */
+  let newest
 
   // Processes accept connections themselves: passing each one through the launcher costs a handshake almost twice.
   cluster.schedulingPolicy = cluster.SCHED_NONE
 
   const keepsSockets = config.admin.privateHooks && canReusePort()
   const expected = processesOf(config)
+  /** @type {Record<string, string | undefined>} */
   const env = {
     ...process.env,
     INKCAST_RUN_DIRECTORY: runDirectory,
@@ -76,6 +92,8 @@ export async function launch (config, { configFile }) {
       onWaits,
       onListen: (child) => sockets?.give(child),
       onHandover,
+      onReplaced (child) { if (role === 'gateway') newest = child },
+      onAnswer: (child, inspected) => hangWatch.answered(/** @type {any} */ (child), inspected),
       onRestart ({ code, signal, message }) {
         metrics.worker_restarts.inc({ role })
         log.warn({ process: slot.name, code, signal }, message ?? 'process ended unexpectedly, starting it again')
@@ -91,7 +109,31 @@ export async function launch (config, { configFile }) {
     ? createSlotSockets({ ...config.gateway, slots: slots.filter((slot) => slot.settings.role === 'gateway') })
     : undefined
 
+  const hangWatch = createHangWatch({
+    // a process that is starting or stopping has a timeout of its own
+    processes: () => /** @type {any[]} */ (slots.map(({ current }) => current).filter((child) =>
+      child !== undefined && child.ready && child.answers && !child.stopping && !child.exited)),
+    isReady: (name) => slots.find((slot) => slot.name === name)?.ready ?? true,
+    onChange,
+    killAfter: config.gateway.hangTimeout,
+    metrics,
+    log
+  })
+
+  /**
+   * During a reload only the newest gateway worker accepts connections, so that a client moves once, and as many to
+   * each worker as its predecessor had.
+   */
+  function chooseAccepting () {
+    const serving = slots.flatMap(({ settings: { role }, serving }) => role === 'gateway' && serving ? [serving] : [])
+    const only = newest !== undefined && serving.includes(newest) ? newest : undefined
+    // first those that begin, so that there is always one
+    for (const accepting of [true, false])
+      for (const child of serving) if ((only === undefined || child === only) === accepting) child.accept(accepting)
+  }
+
   function onChange () {
+    chooseAccepting()
     sockets?.cover()
     if (stopping || status.notReady().length === 0 || !slots.every((slot) => slot.ready)) return
     status.started()
@@ -126,14 +168,22 @@ export async function launch (config, { configFile }) {
     do {
       reloadAgain = false
       await reloadOnce()
+      acceptAll()
     } while (reloadAgain && !stopping)
     reloading = false
   }
 
+  function acceptAll () {
+    newest = undefined
+    onChange()
+  }
+
   async function reloadOnce () {
     log.info('reloading, one process at a time')
+    const lastGateway = slots.findLast((slot) => slot.settings.role === 'gateway')
     for (const slot of slots) {
       const problem = await slot.reload(READY_TIMEOUT)
+      if (slot === lastGateway) acceptAll()
       if (stopping) return
       if (problem !== null)
         return log.error(
@@ -166,7 +216,7 @@ export async function launch (config, { configFile }) {
     await Promise.all(stops)
     clearTimeout(timer)
     await lifecycle.stop()
-    process.exit(exitCode)
+    exitAfterLog(log, exitCode)
   }
 
   /** @param {NodeJS.Signals} signal */
@@ -187,19 +237,50 @@ export async function launch (config, { configFile }) {
       })
     })
   }
+  const logLevels = createLogLevels({
+    directory: runDirectory,
+    own: { name: 'launcher', control: logLevel },
+    // processes that are started later
+    onAll (level) { env.INKCAST_LOG_LEVEL = level === 'default' ? undefined : level }
+  })
+  process.on('SIGUSR2', () => {
+    logLevels.set(logLevel.toggled).catch((error) => log.error({ err: error }, 'the log level could not be changed'))
+  })
   process.on('SIGHUP', () => { reload().catch((error) => log.error({ err: error }, 'reload failed')) })
 
   try {
-    const processes = createProcesses({ directory: runDirectory, expected, own: () => status.read() })
+    const processes = createProcesses({
+      directory: runDirectory,
+      expected,
+      own: () => status.read(),
+      isHung: (pid) => slots.some(({ current }) => current?.hung && current.pid === pid)
+    })
+    const certificate = adminCertificate({ config, log, metrics, clock: systemClock })
+    await startCertificates([certificate], { lifecycle, status })
     await lifecycle.start(
       'admin server',
-      createAdminServer({ settings: config.admin, production: config.production, log, processes, clock: systemClock })
+      createAdminServer({
+        settings: config.admin,
+        certificate,
+        production: config.production,
+        log,
+        processes,
+        logLevels,
+        cordon: createCordon({
+          directory: runDirectory,
+          // processes that are started later
+          onChange (cordoned) { env.INKCAST_CORDONED = cordoned ? '1' : undefined }
+        }),
+        inspect: createInspectProxy({ directory: runDirectory }),
+        clock: systemClock
+      })
     )
     await lifecycle.start(
       'load agent',
       createAgent({ settings: config.admin, workers: config.gateway.workers, processes, log, clock: systemClock })
     )
     await sockets?.start()
+    await lifecycle.start('hang watch', hangWatch)
   } catch (error) {
     console.error(`inkcast: ${startError(error)}`)
     await lifecycle.stop()

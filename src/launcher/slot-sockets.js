@@ -44,7 +44,7 @@ export function createSlotSockets ({ host, port, slots }) {
     /** Call it when a slot has got or lost its worker. */
     cover () {
       if (sockets === undefined) return
-      const serving = slots.map((slot) => slot.serving)
+      const serving = slots.map(({ serving: child }) => child?.accepting ? child : undefined)
       for (const [slot, child] of standIns) {
         if (serving[slot] === undefined && serving.includes(child)) continue
         standIns.delete(slot)

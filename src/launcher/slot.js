@@ -35,8 +35,11 @@ export class Slot {
    * @param {(message: string) => void} events.onWaits what the start of a process waits for
    * @param {(child: Child) => void} events.onListen it asks for the socket to listen on
    * @param {(end: End) => void} events.onRestart it ended unexpectedly and is started again
+   * @param {(child: Child) => void} [events.onReplaced] a reload has made it ready; the old one drains next
    * @param {(reason: string) => void} events.onGiveUp it does not start or does not stay up
    * @param {(message: any, handle: any) => void} events.onHandover
+   * @param {(child: Child, inspected: boolean) => void} [events.onAnswer] it answers `ask`; inspected: its inspector is
+   *   open
    * @param {{ healthy?: number, maxCrashes?: number, backoff?: Backoff }} [limits] healthy: ms
    */
   constructor (
@@ -58,9 +61,9 @@ export class Slot {
     return this.current?.ready ?? false
   }
 
-  /** The process that accepts connections. @returns {Child | undefined} */
+  /** The process that can accept connections. @returns {Child | undefined} */
   get serving () {
-    return this.current?.ready && !this.current.leaving ? this.current : undefined
+    return this.current?.ready && !this.current.leaving && !this.current.hung ? this.current : undefined
   }
 
   /** All of its processes that have not ended. @returns {Child[]} */
@@ -83,6 +86,7 @@ export class Slot {
     child.on('waits', this.events.onWaits)
     child.on('listen', () => this.events.onListen(child))
     child.on('handover', this.events.onHandover)
+    child.on('answer', (inspected) => this.events.onAnswer?.(child, inspected))
     return child
   }
 
@@ -138,6 +142,7 @@ export class Slot {
       return problem
     }
     const old = this.current
+    this.events.onReplaced?.(next)
     this.#use(next)
     if (old !== undefined) await this.#retire(old)
     return null

@@ -1,26 +1,36 @@
-import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import { Gauge, Registry } from 'prom-client'
+import { VERSION } from '../process/version.js'
+import { API_METRICS } from './api-metrics.js'
+import { DURABILITY_METRICS } from './durability-metrics.js'
+import { INSPECT_METRICS } from './inspect-metrics.js'
+import { KAFKA_METRICS } from './kafka-metrics.js'
+import { LAUNCHER_METRICS } from './launcher-metrics.js'
+import { collectProcessMetrics } from './process-metrics.js'
+import { REDIS_METRICS } from './redis-metrics.js'
 import { TalliedCounter } from './tallied-counter.js'
 import { TalliedHistogram } from './tallied-histogram.js'
+import { UPLINK_METRICS } from './uplink-metrics.js'
 
 /**
  * Every metric of inkcast in one table; docs/metrics.md is generated from it. `worry` describes a bad value. Metrics
  * are merged over processes by sum, except where `aggregator` is set.
  *
- * @typedef {object} MetricEntry
- * @property {'counter' | 'gauge' | 'histogram'} type
- * @property {string} help
- * @property {string} worry
- * @property {string[]} [labels]
- * @property {number[]} [buckets]
- * @property {'sum' | 'max' | 'min' | 'average'} [aggregator]
+ * @typedef {import('./metric-entry.js').MetricEntry} MetricEntry
  */
 
-const MILLISECONDS = [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384]
+const SECONDS = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096, 16.384]
 // one network packet carries 1,400 bytes
 const BYTES = [128, 256, 512, 1024, 1400, 4096, 16384, 65536, 262144, 1048576]
 
 /** @satisfies {Record<string, MetricEntry>} */
 export const METRICS = Object.freeze({
+  build_info: {
+    type: 'gauge',
+    labels: ['version', 'node'],
+    aggregator: 'max',
+    help: '1: versions of inkcast and Node of the processes of a role.',
+    worry: 'Several versions for longer than a deploy: some machines or processes were not upgraded.'
+  },
   connections: {
     type: 'gauge',
     labels: ['transport'],
@@ -119,10 +129,11 @@ export const METRICS = Object.freeze({
     help: 'Connections closed because they sent nothing within the timeout after a ping.',
     worry: 'Many at once: a network or a proxy between has failed.'
   },
-  heartbeat_milliseconds: {
+  heartbeat_seconds: {
     type: 'histogram',
+    formerly: 'heartbeat_milliseconds',
     labels: [],
-    buckets: MILLISECONDS,
+    buckets: SECONDS,
     help: 'Time from a ping to its answer; for long polling including the requests.',
     worry: 'Grows for all: this process is overloaded; for some: their networks.'
   },
@@ -157,10 +168,11 @@ export const METRICS = Object.freeze({
     help: 'Records published by a process, by operator and result: `ok`, `duplicate`, `passed_over` (a kick, a message to users or another record without a log that was executed before, or is older than 5 minutes if that is unknown) or an error code. Ingest counts what comes from Kafka (error codes: dead letters), gateways count signals, and without Kafka also what clients send; without Kafka the api counts what it publishes.',
     worry: 'Error codes that grow: a publisher writes bad records.'
   },
-  stage_milliseconds: {
+  stage_seconds: {
     type: 'histogram',
+    formerly: 'stage_milliseconds',
     labels: ['stage'],
-    buckets: MILLISECONDS,
+    buckets: SECONDS,
     help: 'Time between stages of a record: `produced_ingested`, `ingested_received`, `received_written`; and from end to end, `produced_written`.',
     worry: 'The stage that grows is the one that is overloaded.'
   },
@@ -170,12 +182,13 @@ export const METRICS = Object.freeze({
     help: 'Events of clients by result: `ok` or an error code.',
     worry: '`rate_limited` or `bad_request` that grow: a client misbehaves.'
   },
-  extension_milliseconds: {
+  extension_seconds: {
     type: 'histogram',
+    formerly: 'extension_milliseconds',
     labels: ['extension', 'part'],
-    buckets: MILLISECONDS,
+    buckets: SECONDS,
     help: 'Time of each call of an extension\'s listener or middleware: `blocking`, until it returns; `total`, until its promise is settled.',
-    worry: '`blocking` above 10: nothing else runs on the worker meanwhile.'
+    worry: '`blocking` above 0.01: nothing else runs on the worker meanwhile.'
   },
   extension_errors: {
     type: 'counter',
@@ -200,6 +213,12 @@ export const METRICS = Object.freeze({
     labels: [],
     help: 'Documents whose last records were lost on the way to a worker, with no later record; detected by comparing idle documents with their logs, and then delivered.',
     worry: 'Grows without an outage: Redis pub/sub loses messages to workers that do not read fast enough.'
+  },
+  resumes: {
+    type: 'counter',
+    labels: ['result'],
+    help: 'Documents that a client opened with a position, as after a reconnect: `recovered`, it has all missed records, or `resync`, it must load the document again.',
+    worry: '`resync` that grows: the history is too short for the outages of clients.'
   },
   replayed_records: {
     type: 'counter',
@@ -305,57 +324,12 @@ export const METRICS = Object.freeze({
     help: 'Cycles in which sessions could not be written to the store; they are retried.',
     worry: 'Any growth: Redis is unavailable or overloaded.'
   },
-  uplink_records: {
-    type: 'counter',
-    labels: ['operator', 'result'],
-    help: 'Records sent to the business services.',
-    worry: 'Anything but `ok`.'
-  },
-  uplink_pending: {
-    type: 'gauge',
-    labels: [],
-    help: 'Records sent to the uplink and not acknowledged yet.',
-    worry: 'Near its limit of 10,000 per worker: Kafka is slow or unavailable.'
-  },
-  api_requests: {
-    type: 'counter',
-    labels: ['operation', 'status'],
-    help: 'Requests of the api by operation and HTTP status.',
-    worry: 'Status 5xx.'
-  },
-  kafka_lag: {
-    type: 'gauge',
-    labels: ['partition'],
-    aggregator: 'max',
-    help: 'Records of a downlink partition that are not ingested yet.',
-    worry: 'Growth: ingest is too slow or stuck.'
-  },
-  kafka_record_age_milliseconds: {
-    type: 'gauge',
-    labels: ['partition'],
-    aggregator: 'max',
-    help: 'Age of the newest ingested record of a partition when it was ingested.',
-    worry: 'Above a second.'
-  },
-  canary_age_milliseconds: {
-    type: 'gauge',
-    labels: ['partition'],
-    aggregator: 'max',
-    help: 'Time of a canary from ingest through a downlink partition, the consumer and pub/sub back to ingest; for a canary on its way, its age.',
-    worry: 'Above a second: records are late. Above 15,000 the consumer is replaced.'
-  },
-  kafka_lost_ends: {
-    type: 'counter',
-    labels: ['partition'],
-    help: 'Losses of records that were already read, per downlink partition, detected by leader epochs. Records written in their place are delivered as new ones.',
-    worry: 'Any growth: an unclean leader election, or a broker that lost power. Producers may have to publish again.'
-  },
-  kafka_consumer_restarts: {
-    type: 'counter',
-    labels: [],
-    help: 'Kafka consumers that failed and were replaced.',
-    worry: 'Any growth while Kafka is available; the log has the reason.'
-  },
+  ...UPLINK_METRICS,
+  ...API_METRICS,
+  ...DURABILITY_METRICS,
+  ...REDIS_METRICS,
+  ...KAFKA_METRICS,
+  ...INSPECT_METRICS,
   stray_requests: {
     type: 'counter',
     labels: ['result'],
@@ -369,12 +343,27 @@ export const METRICS = Object.freeze({
     help: 'Processes that ended unexpectedly and were restarted.',
     worry: 'Any growth.'
   },
-  event_loop_lag_milliseconds: {
+  ...LAUNCHER_METRICS,
+  log_lines_dropped: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Log lines that were not written: `repeated` (more than 20 with the same text in 10 s; the last one says how many), `full` (standard output is not read, and 8 MB wait).',
+    worry: '`full`: what reads standard output is stuck. `repeated`: read the log, something fails all the time.'
+  },
+  event_loop_lag_seconds: {
     type: 'gauge',
+    formerly: 'event_loop_lag_milliseconds',
     labels: ['quantile'],
     aggregator: 'max',
     help: 'Event loop delay of the slowest process over the last 10 s: p50, p99, max.',
-    worry: 'p99 above 100: the process is overloaded.'
+    worry: 'p99 above 0.1: the process is overloaded.'
+  },
+  event_loop_delay_seconds: {
+    type: 'histogram',
+    labels: [],
+    buckets: SECONDS,
+    help: 'Event loop delay of all processes, measured every 50 ms. Unlike the quantiles, it can be added up over machines.',
+    worry: 'More than 1 % above 0.128: processes are overloaded.'
   }
 })
 
@@ -394,9 +383,7 @@ export const METRICS = Object.freeze({
 export function createMetrics ({ role = 'embedded', processMetrics = true } = {}) {
   const registry = new Registry()
   registry.setDefaultLabels({ role })
-  // src/process/event-loop.js measures the event loop more precisely
-  if (processMetrics)
-    collectDefaultMetrics({ register: registry, prefix: 'inkcast_', eventLoopMonitoringPrecision: 500 })
+  const loop = processMetrics ? collectProcessMetrics(registry) : undefined
   /** @type {Record<string, unknown>} */
   const metrics = {}
   for (const [name, entry] of Object.entries(/** @type {Record<string, MetricEntry>} */ (METRICS))) {
@@ -413,8 +400,12 @@ export function createMetrics ({ role = 'embedded', processMetrics = true } = {}
   }
   /** @type {(() => void)[]} */
   const collectors = []
+  const buildInfo = /** @type {Gauge} */ (metrics.build_info)
+  buildInfo.set({ version: VERSION, node: process.versions.node }, 1)
   return {
     registry,
+    /** The event loop's gauges of Node; undefined without `processMetrics`. */
+    loop,
     /**
      * For values that are read or summed when metrics are collected.
      * @param {() => void} collector called before each collection

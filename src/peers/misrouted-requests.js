@@ -1,10 +1,13 @@
 import http from 'node:http'
-import net from 'node:net'
+import https from 'node:https'
+import net, { isIP } from 'node:net'
+import tls from 'node:tls'
 import { RELEASE } from '../engine/request.js'
 import { destroyAfter } from '../process/socket-times.js'
 import { workerOfSid } from '../wire/session-id.js'
 import { handOver } from './handover.js'
 import { PROOF_HEADER, proofFor } from './request-proof.js'
+import { createSecureAgent, isSecure } from './secure-agent.js'
 
 /**
  * Requests that reached the wrong worker. A session id names the worker that owns the session, so no table is needed:
@@ -16,7 +19,7 @@ import { PROOF_HEADER, proofFor } from './request-proof.js'
  *
  * @typedef {object} Route to an owner
  * @property {boolean} handover whether the launcher hands connections over to it
- * @property {{ path: string } | { host: string, port: number }} listener
+ * @property {{ path: string } | { host: string, port: number, tls?: boolean }} listener
  */
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1); Node's client sets its own. */
@@ -55,17 +58,22 @@ const UNKNOWN_SID = '{"code":1,"message":"Session ID unknown"}'
  * @param {number} dependencies.workerNumber of this worker
  * @param {(workerNumber: number) => Promise<Route | undefined>} dependencies.findRoute undefined: no such worker
  * @param {() => string} dependencies.secret for the proof to other machines (request-proof.js)
+ * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] of this machine, for owners on other
+ *   machines that require one
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {number} [dependencies.lastWords] timeout for a client to read the owner's last bytes and to close, ms; the
  *   same as after a WebSocket close
  */
-export function createMisroutedRequests ({ workerNumber, findRoute, secret, metrics, log, clock, lastWords = 30_000 }) {
+export function createMisroutedRequests ({
+  workerNumber, findRoute, secret, certificate, metrics, log, clock, lastWords = 30_000
+}) {
   const agents = {
     path: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: IDLE_TIME }),
     host: new http.Agent({ keepAlive: true, maxFreeSockets: 64, timeout: PEER_IDLE_TIME })
   }
+  const secure = createSecureAgent(certificate)
   /**
    * @type {Map<number, { route: Promise<Route | undefined>, until: number }>} bounded by the number of workers
    */
@@ -149,9 +157,17 @@ export function createMisroutedRequests ({ workerNumber, findRoute, secret, metr
   const proof = ({ listener }, method, { url }) =>
     'host' in listener ? { [PROOF_HEADER]: proofFor(secret(), method ?? '', url ?? '', clock.now()) } : {}
 
-  /** @param {Route} route @returns {http.RequestOptions} */
-  const address = ({ listener }) =>
-    'path' in listener ? { socketPath: listener.path, agent: agents.path } : { ...listener, agent: agents.host }
+  /** @param {Route} route @returns {https.RequestOptions} */
+  const address = ({ listener }) => {
+    if ('path' in listener) return { socketPath: listener.path, agent: agents.path }
+    const { host, port } = listener
+    if (!isSecure(listener)) return { host, port, agent: agents.host }
+    // by default Node checks the certificate against the client's header Host
+    return { host, port, servername: isIP(host) ? '' : host, agent: secure.agent() }
+  }
+
+  /** @param {Route} route */
+  const requestTo = ({ listener }) => isSecure(listener) ? https.request : http.request
 
   return {
     /** @param {string | undefined} sid @returns {boolean} whether another worker owns the session */
@@ -206,7 +222,7 @@ export function createMisroutedRequests ({ workerNumber, findRoute, secret, metr
         const { route, req, client } = one
         // The poll may reach its owner after this request: then ask again.
         const again = () => { if (!client.destroyed) passing.add(one) }
-        const asked = http.request(
+        const asked = requestTo(route)(
           {
             ...address(route),
             method: RELEASE,
@@ -223,7 +239,10 @@ export function createMisroutedRequests ({ workerNumber, findRoute, secret, metr
       }
     },
 
-    stop () { for (const agent of Object.values(agents)) agent.destroy() }
+    stop () {
+      for (const agent of Object.values(agents)) agent.destroy()
+      secure.stop()
+    }
   }
 
   /**
@@ -243,7 +262,7 @@ export function createMisroutedRequests ({ workerNumber, findRoute, secret, metr
         ...proof(route, req.method, req)
       }
       let connected = false
-      const out = http.request({ ...address(route), method: req.method, path: req.url, headers }, (answer) => {
+      const out = requestTo(route)({ ...address(route), method: req.method, path: req.url, headers }, (answer) => {
         metrics.stray_requests.inc({ result: 'forwarded' })
         res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.rawHeaders))
         answer.pipe(res)
@@ -257,11 +276,11 @@ export function createMisroutedRequests ({ workerNumber, findRoute, secret, metr
           if (req.method === 'GET') keep({ route, req, client: res })
           req.pipe(out)
         }
-        if (!socket.connecting) return onConnect()
+        if (isOpen(socket)) return onConnect()
         socket.setTimeout(CONNECT_TIMEOUT, () => {
-          if (socket.connecting) socket.destroy(new Error('connect timeout'))
+          if (!isOpen(socket)) socket.destroy(new Error('connect timeout'))
         })
-        socket.once('connect', onConnect)
+        socket.once(socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', onConnect)
       })
       out.on('error', (error) => {
         if (!connected && !res.destroyed) return resolve(UNREACHABLE)
@@ -285,13 +304,13 @@ export function createMisroutedRequests ({ workerNumber, findRoute, secret, metr
    */
   function tunnel (route, req, socket, head) {
     return new Promise((resolve) => {
-      const owner = net.connect(route.listener)
+      const owner = isSecure(route.listener) ? secure.connect(route.listener) : net.connect(route.listener)
       owner.setNoDelay(true)
       owner.setTimeout(CONNECT_TIMEOUT, () => owner.destroy(new Error('connect timeout')))
       let connected = false
       const onClose = () => owner.destroy()
       socket.on('close', onClose)
-      owner.once('connect', () => {
+      owner.once(owner instanceof tls.TLSSocket ? 'secureConnect' : 'connect', () => {
         owner.setTimeout(0)
         metrics.stray_requests.inc({ result: 'forwarded' })
         connected = true
@@ -318,6 +337,9 @@ export function createMisroutedRequests ({ workerNumber, findRoute, secret, metr
     })
   }
 }
+
+/** @param {net.Socket} socket @returns {boolean} it is connected, with TLS after the handshake */
+const isOpen = (socket) => !socket.connecting && /** @type {any} */ (socket).secureConnecting !== true
 
 /** @param {string[]} rawHeaders names and values in turn @returns {string[]} */
 function withoutHopByHop (rawHeaders) {

@@ -1,4 +1,5 @@
 import http from 'node:http'
+import https from 'node:https'
 import { BACKLOG, listen } from '../process/listen.js'
 import { endSocket, endSockets, responseOf, serverOptions, TIMES } from '../process/socket-times.js'
 import { isProven } from './request-proof.js'
@@ -10,16 +11,23 @@ import { notFound, serveEngine } from '../engine/http.js'
  *
  * @param {object} dependencies
  * @param {{ host: string, ports: readonly number[] }} dependencies.address the first free port is used; 0: any
+ * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] started; workers must show one of the
+ *   same authorities. Default: no TLS
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
-export function createPeerListener ({ address: { host, ports }, metrics, clock, times = TIMES }) {
+export function createPeerListener ({ address: { host, ports }, certificate, metrics, clock, times = TIMES }) {
   /** @type {import('../engine/engine.js').Engine | undefined} */
   let engine
   /** @type {() => readonly string[]} */
   let secrets = () => []
-  const server = http.createServer(serverOptions(times))
+  const server = certificate === undefined
+    ? http.createServer(serverOptions(times))
+    : https.createServer({
+        ...serverOptions(times), ...certificate.serverOptions(), requestCert: true, rejectUnauthorized: true
+      })
+  if (server instanceof https.Server) certificate?.serve(server)
   endSockets(server, times)
   serveEngine(server, {
     handleRequest (req, res) {

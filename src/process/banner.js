@@ -8,7 +8,7 @@
 export function banner ({ production, gateway, api, mode }, { port, apiPort }) {
   const scheme = gateway.tlsCertFile ? 'https' : 'http'
   const host = reachable(gateway.host)
-  const token = api.tokens.length > 0 ? ' -H "authorization: Bearer $TOKEN"' : ''
+  const token = needsToken(api) ? ' -H "authorization: Bearer $TOKEN"' : ''
   const curl = `curl -X POST ${apiUrl({ ...api, port: apiPort })}/v1/documents/demo/broadcast -H "content-type: application/json"${token} -d '{"text":"Hello from curl"}'`
   return [
     '',
@@ -18,12 +18,17 @@ export function banner ({ production, gateway, api, mode }, { port, apiPort }) {
       ? `  clients   ${scheme}://${host}:${port}`
       : `  demo      ${scheme}://${host}:${port}   (open it in two tabs)`,
     `  publish   ${curl}`,
+    ...(production ? [] : [`  api       ${apiUrl({ ...api, port: apiPort })}/docs/`]),
     ''
   ]
 }
 
-/** @param {{ host: string, port: number }} api */
-export const apiUrl = ({ host, port }) => `http://${reachable(host)}:${port}`
+/** @param {{ host: string, port: number, tlsCertFile?: string }} api */
+export const apiUrl = ({ host, port, tlsCertFile }) =>
+  `${tlsCertFile === undefined ? 'http' : 'https'}://${reachable(host)}:${port}`
+
+/** @param {{ tokens: readonly string[], callersFile?: string }} api @returns {boolean} whether callers need a token */
+export const needsToken = ({ tokens, callersFile }) => tokens.length > 0 || callersFile !== undefined
 
 /** @param {string} host an address to listen on @returns {string} one to connect to */
 function reachable (host) {

@@ -2,6 +2,15 @@ import cluster from 'node:cluster'
 import net from 'node:net'
 
 /**
+ * Keeps the open connections: http's own method closes idle ones.
+ * @param {net.Server} server
+ * @param {() => void} [onEnd] called when the last connection has ended
+ */
+export function stopListening (server, onEnd) {
+  net.Server.prototype.close.call(server, onEnd)
+}
+
+/**
  * Stops accepting connections and keeps the open ones, even idle ones: a request may be on its way.
  *
  * Where node:cluster's primary accepts for its workers (PM2's daemon does), it passes connections to this process until
@@ -13,8 +22,7 @@ import net from 'node:net'
  * @returns {Promise<void>} resolves when no further connection can arrive
  */
 export async function leavePort (server, onEnd = () => {}) {
-  // http's own method closes idle connections
-  net.Server.prototype.close.call(server, onEnd)
+  stopListening(server, onEnd)
   if (!cluster.isWorker || !process.connected) return
   const question = net.createServer()
   await new Promise((resolve) => {

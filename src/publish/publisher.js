@@ -1,5 +1,7 @@
 import { systemClock } from '../common/clock.js'
 import { publicError } from '../common/errors.js'
+import { NO_INSPECTOR } from '../inspect/inspector.js'
+import { NO_TRACING } from '../tracing/tracing.js'
 import { checkPublication, OPERATORS } from '../wire/publication.js'
 
 /**
@@ -25,12 +27,16 @@ import { checkPublication, OPERATORS } from '../wire/publication.js'
  * @param {object} dependencies
  * @param {Pick<import('../bus/contract.js').Bus, 'publish'>} dependencies.bus
  * @param {{ maxRecordBytes: number }} dependencies.limits
- * @param {Pick<import('../metrics/metrics.js').Metrics, 'records' | 'stage_milliseconds'>} dependencies.metrics
+ * @param {Pick<import('../metrics/metrics.js').Metrics, 'records' | 'stage_seconds'>} dependencies.metrics
  * @param {Pick<import('../common/clock.js').Clock, 'now'>} [dependencies.clock]
+ * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
+ * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  */
-export function createPublisher ({ bus, limits, metrics, clock = systemClock }) {
+export function createPublisher ({
+  bus, limits, metrics, clock = systemClock, inspector = NO_INSPECTOR, tracing = NO_TRACING
+}) {
   const maxBytes = limits.maxRecordBytes
-  const producedIngested = metrics.stage_milliseconds.labels('produced_ingested')
+  const producedIngested = metrics.stage_seconds.labels('produced_ingested')
 
   /**
    * Publishes entries that `checkPublication` has accepted, in one call of the bus. A failed call is not counted: its
@@ -40,15 +46,34 @@ export function createPublisher ({ bus, limits, metrics, clock = systemClock }) 
    * @returns {Promise<Published[]>} rejects with the error of the bus
    */
   async function publishChecked (entries) {
-    const published = await bus.publish(entries)
+    const from = inspector.active ? clock.now() : 0
+    const published = tracing.active ? await publishTraced(entries) : await bus.publish(entries)
+    if (from !== 0) inspector.published(entries, published, from)
     for (let i = 0; i < entries.length; i++) {
       const { publication } = entries[i]
       const { duplicate } = published[i]
       metrics.records.count(publication.operator, duplicate ? 'duplicate' : 'ok')
       // clocks of other machines may be ahead of this one
-      if (!duplicate) producedIngested.observe(Math.max(0, clock.now() - publication.timestamp))
+      if (!duplicate) producedIngested.observe(Math.max(0, clock.now() - publication.timestamp) / 1000)
     }
     return published
+  }
+
+  /** @param {PublishEntry[]} entries @returns {Promise<Published[]>} */
+  async function publishTraced (entries) {
+    const stages = entries.map(({ publication }) => tracing.begin('log', publication))
+    try {
+      const published = await bus.publish(entries.map((entry, i) => {
+        const { [i]: stage } = stages
+        if (stage === undefined) return entry
+        return { ...entry, publication: { ...entry.publication, traceparent: stage.traceparent } }
+      }))
+      published.forEach(({ position, duplicate }, i) => stages[i]?.end({ ...position, duplicate }))
+      return published
+    } catch (error) {
+      for (const stage of stages) stage?.fail(error)
+      throw error
+    }
   }
 
   return {
@@ -67,7 +92,9 @@ export function createPublisher ({ bus, limits, metrics, clock = systemClock }) 
       try {
         checkPublication(complete, { maxBytes, checked })
       } catch (error) {
-        metrics.records.count(operatorLabel(complete.operator), publicError(error).code)
+        const { code } = publicError(error)
+        metrics.records.count(operatorLabel(complete.operator), code)
+        if (inspector.active) inspector.refused(complete, code)
         throw error
       }
       const [published] = await publishChecked([{ publication: complete, ...(queue && { queue }) }])

@@ -47,6 +47,8 @@ export class Receipt extends WheelEntry {
   reported = false
   /** This worker is announced to the others. */
   announced = false
+  /** Of a traced record. @type {import('../tracing/stage.js').Stage | undefined} */
+  stage
   /** Time of the next check, ms. */
   dueAt = 0
 

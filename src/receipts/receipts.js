@@ -1,5 +1,7 @@
 import { Backoff, retry } from '../common/backoff.js'
 import { InkcastError, publicError } from '../common/errors.js'
+import { NO_INSPECTOR } from '../inspect/inspector.js'
+import { NO_TRACING } from '../tracing/tracing.js'
 import { TICK, TimingWheel } from '../heartbeat/wheel.js'
 import { ACK_IDS, FIRST_ACK_ID, Receipt } from './receipt.js'
 import { summarise } from './summary.js'
@@ -32,6 +34,8 @@ const STOP_TIMEOUT = 5000
  *   dependencies.settings
  * @param {Pick<import('../uplink/contract.js').Uplink, 'send'>} dependencies.uplink
  * @param {import('./redis-receipts.js').ReceiptParts} [dependencies.parts] default: this worker is alone
+ * @param {import('../inspect/inspector.js').Inspector} [dependencies.inspector]
+ * @param {import('../tracing/tracing.js').Tracing} [dependencies.tracing]
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {import('../common/clock.js').Clock} dependencies.clock
@@ -41,6 +45,8 @@ const STOP_TIMEOUT = 5000
 export function createReceipts ({
   settings: { receiptTimeout, maxPendingReceipts },
   uplink, parts, metrics, log, clock,
+  inspector = NO_INSPECTOR,
+  tracing = NO_TRACING,
   now = () => Math.trunc(clock.monotonic())
 }) {
   /** Receipts to acknowledge, by ack id. @type {Map<number, Receipt>} bounded by MAX_PENDING_RECEIPTS */
@@ -139,6 +145,7 @@ export function createReceipts ({
     tally.acknowledged += receipt.acknowledged
     tally.missing += receipt.asked - receipt.acknowledged
     tally.unasked += receipt.unasked
+    receipt.stage?.end({ asked: receipt.asked, acknowledged: receipt.acknowledged })
     handOver(receipt, receipt.sharedId === undefined ? sendAlone : report)
   }
 
@@ -176,12 +183,13 @@ export function createReceipts ({
   }
 
   /** @param {Receipt} receipt @param {(import('./summary.js').Part | number)[]} all */
-  async function send ({ guid, uid, sid, event, traceId }, all) {
+  async function send ({ guid, uid, sid, event, traceId, stage }, all) {
     const value = Buffer.from(JSON.stringify(summarise(all)))
     await insist(() =>
       uplink.send({
         operator: 'receipt',
         guid, uid, sid, event, traceId,
+        ...(stage?.traceparent !== undefined && { traceparent: stage.traceparent }),
         timestamp: clock.now(),
         contentType: 'application/json',
         value
@@ -238,29 +246,32 @@ export function createReceipts ({
         return null
       }
       const sharedId = parts === undefined || publication.operator === 'socket' ? undefined : receiptId
-      return new Receipt(
+      const receipt = new Receipt(
         pending >= maxPendingReceipts ? undefined : nextAckId(),
         publication,
         sharedId,
         now(),
         onMember
       )
+      if (tracing.active) receipt.stage = tracing.begin('receipt', publication)
+      return receipt
     },
 
     /**
-     * @param {{ receiver: import('./receipt.js').Receiver | null }} connection
+     * @param {import('../inspect/writes.js').Client & { receiver: import('./receipt.js').Receiver | null }} connection
      * @param {number} ackId any that a client sends
      * @returns {boolean} whether it was requested, in time, and the first one
      */
-    acknowledge ({ receiver }, ackId) {
+    acknowledge (connection, ackId) {
       // The id of one of Socket.IO's own acknowledgements, or NaN.
       if (!(ackId >= FIRST_ACK_ID)) return false
       const receipt = asking.get(ackId)
       const at = now()
-      if (receipt === undefined || !receipt.acknowledge(receiver, at)) {
+      if (receipt === undefined || !receipt.acknowledge(connection.receiver, at)) {
         tally.stray++
         return false
       }
+      if (inspector.active) inspector.acknowledged(connection, receipt, at - receipt.at)
       if (receipt.complete) {
         if (receipt.sharedId === undefined || at >= receipt.at + SETTLE) finish(receipt)
         else plan(receipt, receipt.at + SETTLE)

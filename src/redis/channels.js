@@ -2,6 +2,7 @@ import { Backoff } from '../common/backoff.js'
 import { InkcastError } from '../common/errors.js'
 import { LogLimit } from '../common/log-limit.js'
 import { PATIENCE, createEntry, group, push, wait } from './channel-entry.js'
+import { createSameServer } from './same-server.js'
 import { SubscriberConnection } from './subscriber-connection.js'
 
 /**
@@ -19,10 +20,13 @@ import { SubscriberConnection } from './subscriber-connection.js'
  * @param {import('./topology.js').Topology} dependencies.topology
  * @param {string} dependencies.name
  * @param {(error: Error) => void} [dependencies.onRejected] called with the error when channels cannot be subscribed
+ * @param {() => void} [dependencies.onReconnected] called when a lost connection is established again
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {{ answer: number, more: number }} [dependencies.patience] see PATIENCE
  */
-export function createChannels ({ topology, name, onRejected = () => {}, log, patience = PATIENCE }) {
+export function createChannels ({
+  topology, name, onRejected = () => {}, onReconnected = () => {}, log, patience = PATIENCE
+}) {
   /** @type {Map<string, ChannelEntry>} wanted channels, and those to unsubscribe with the next flush */
   const entries = new Map()
   /** @type {Map<string, SubscriberConnection>} by node */
@@ -41,10 +45,13 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
   const backoff = new Backoff({ min: 100, max: 5000 })
   const logLimit = new LogLimit()
   let stopped = false
+  const sameServer = createSameServer(() => connections.values())
 
   const events = {
+    onServer: sameServer.known,
     /** @param {SubscriberConnection} connection */
     onReady (connection) {
+      if (connection.connects++ > 0) onReconnected()
       for (const entry of entries.values())
         if (entry.connection === null && topology.nodeOf(entry.slot) === connection.nodeKey) mark(entry)
     },
@@ -251,22 +258,16 @@ export function createChannels ({ topology, name, onRejected = () => {}, log, pa
      */
     onRestored (listener) { restoredListeners.push(listener) },
 
-    /**
-     * Reconnects subscribers that are connected to another server than the one that receives commands (the master
-     * before a failover, isolated but alive): no publication reaches it.
-     * @param {string | undefined} runId of the server that receives commands; undefined: unknown
-     */
-    follow (runId) {
-      for (const connection of connections.values()) {
-        if (runId !== undefined && connection.ready && connection.runId !== undefined && connection.runId !== runId)
-          connection.reconnect()
-      }
-    },
+    follow: sameServer.follow,
+
+    /** How many connections are established. */
+    get connected () { return [...connections.values()].filter(({ ready }) => ready).length },
 
     stop () {
       stopped = true
       clearImmediate(flushing)
       clearTimeout(retrying)
+      sameServer.stop()
       for (const entry of entries.values()) {
         entry.wanted = false
         for (const waiter of entry.waiters) waiter.reject(new InkcastError('unavailable', 'stopped'))

@@ -1,13 +1,17 @@
 import { Cluster, Redis } from 'ioredis'
 import { systemClock } from '../common/clock.js'
+import { addressesOf, parseSentinelUrl } from '../config/redis-url.js'
 import { LogLimit } from '../common/log-limit.js'
+import { createRedisClientMetrics } from '../metrics/redis-client.js'
 import { createChannels } from './channels.js'
 import { createElsewhere, runIdOf } from './moved-address.js'
 import { isRefusal, withoutArguments } from './errors.js'
 import { clusterOptions, connectionOptions, reconnectForEver } from './options.js'
+import { causeOfSentinels, sentinelOptions } from './sentinel/options.js'
+import { createSentinelWatch } from './sentinel/watch.js'
 import { createMarkers } from './markers.js'
 import { createRefusals } from './refusals.js'
-import { defineScripts } from './scripts.js'
+import { defineScripts, scriptNames } from './scripts.js'
 import { checkServer } from './server-check.js'
 import { createSlotMoves, generationIn } from './slot-moves.js'
 import { createAdapterPublisher, createAdapterSubscriber } from './adapter/adapter-clients.js'
@@ -23,9 +27,6 @@ import { clusterTopology, singleTopology } from './topology.js'
 /** Time after which a Redis that accepts connections but does not respond is reported, ms. */
 const SILENCE = 5000
 
-/** @param {string[]} urls @returns {string} without users and passwords */
-const addressesOf = (urls) => urls.map((url) => new URL(url).host).join(', ')
-
 /** @param {Error & { code?: string }} error an AggregateError of several addresses has a code and no message */
 const causeOf = ({ message, code }) => message || code || 'no connection'
 
@@ -36,30 +37,46 @@ const causeOf = ({ message, code }) => message || code || 'no connection'
  * Nothing connects before `start`.
  *
  * @param {object} settings
- * @param {string[]} settings.urls one `redis://` or `rediss://` URL, or several for Redis Cluster
+ * @param {string[]} settings.urls one `redis://` or `rediss://` URL, several for Redis Cluster, or one of Sentinel
+ *   (redis-url.js)
  * @param {string} settings.name of this process, for CLIENT LIST
  * @param {import('../common/log.js').Log} settings.log
+ * @param {import('../metrics/redis-client.js').RedisMetrics} [settings.metrics]
  * @param {(message: string) => void} [settings.onWaits] called with the reason why `start` waits
  */
-export function createRedis ({ urls, name, log, onWaits = () => {} }) {
+export function createRedis ({ urls, name, log, metrics, onWaits = () => {} }) {
   if (urls.length === 0) throw new TypeError('createRedis: no URL')
   const reconnect = reconnectForEver()
   /** @type {(() => void)[]} */
   const backListeners = []
   const tellBack = () => { for (const listener of backListeners) listener() }
-  const client = urls.length === 1
-    ? new Redis(urls[0], { ...connectionOptions(name), retryStrategy: reconnect.retryStrategy })
-    : new Cluster(urls, clusterOptions(name, urls, reconnect.retryStrategy))
+  const sentinel = parseSentinelUrl(urls[0])
+  const own = { ...connectionOptions(name), retryStrategy: reconnect.retryStrategy }
+  const client = sentinel !== undefined
+    ? new Redis({ ...own, ...sentinelOptions(sentinel) })
+    : urls.length === 1 ? new Redis(urls[0], own) : new Cluster(urls, clusterOptions(name, urls, own.retryStrategy))
+  const watch = sentinel && createSentinelWatch({ url: sentinel, name, onSwitch: () => elsewhere?.lookForAWhile() })
+  const sentinelCause = sentinel === undefined || client instanceof Cluster
+    ? () => undefined
+    : causeOfSentinels(client, sentinel.name)
   const refusals = createRefusals({ log })
   const elsewhere = client instanceof Cluster ? undefined : createElsewhere({ client, log })
+  const counted = metrics && createRedisClientMetrics({ metrics, scripts: scriptNames() })
+  // a cluster's commands are counted where they are sent, their errors where they end
   catchRejections(client, (error) => {
+    counted?.failed(error)
     refusals.note(error)
     elsewhere?.note(error)
-  })
+  }, client instanceof Cluster ? undefined : counted?.sent)
   if (client instanceof Cluster) {
     refuseWhenDown(client)
+    const known = new Set()
     client.on('+node', (node) => {
-      catchRejections(node, refusals.note)
+      catchRejections(node, refusals.note, counted?.sent)
+      node.on('ready', () => {
+        if (known.has(keyOf(node))) counted?.reconnected('commands')
+        known.add(keyOf(node))
+      })
       moves?.forget(keyOf(node))
       tellBack()
     })
@@ -68,7 +85,10 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
   const markers = client instanceof Cluster ? createMarkers({ client }) : undefined
   const topology = client instanceof Cluster ? clusterTopology(client) : singleTopology(client)
   const moves = client instanceof Cluster ? slotMoves(client, topology) : undefined
-  const channels = createChannels({ topology, name, onRejected: refusals.note, log })
+  const channels = createChannels({
+    topology, name, onRejected: refusals.note, onReconnected: () => counted?.reconnected('subscriber'), log
+  })
+  counted?.onCollect(() => ({ ...usageOf(client), subscriber: channels.connected }))
 
   /** @type {number | undefined} */
   let downSince
@@ -77,20 +97,26 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
   /** Ends the wait of `start`: ioredis emits no event for a disconnect between two attempts. */
   let abandon = () => {}
 
+  let wasReady = false
   client.on('ready', () => {
     reconnect.reset()
+    if (wasReady && !(client instanceof Cluster)) counted?.reconnected('commands')
+    wasReady = true
     if (downSince !== undefined)
       log.info({ afterMs: Math.round(systemClock.monotonic() - downSince) }, 'redis is available again')
     downSince = undefined
     logLimit.reset()
     tellBack()
+    // the address may be from before a failover: a master that hung while it was connected to, and comes back
+    if (sentinel !== undefined) elsewhere?.lookForAWhile()
     // after a failure the next reconnect retries
     if (!(client instanceof Cluster)) runIdOf(client).then((runId) => channels.follow(runId), () => {})
   })
   const onTrouble = (/** @type {Error | undefined} */ error) => {
     if (stopped) return
     downSince ??= systemClock.monotonic()
-    if (logLimit.due()) log.warn({ err: error && withoutArguments(error) }, 'redis is unavailable, retrying')
+    if (logLimit.due())
+      log.warn({ err: error && withoutArguments(error), reason: sentinelCause() }, 'redis is unavailable, retrying')
   }
   client.on('error', onTrouble)
   client.on('close', () => onTrouble(undefined))
@@ -117,7 +143,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
           settle(new Error('redis: several URLs stand for Redis Cluster, but this is a single Redis: give one URL'))
         else if (isRefusal(problem))
           settle(new Error(`redis: ${problem.message}`, { cause: withoutArguments(problem) }))
-        else waits(causeOf(problem))
+        else waits(sentinelCause() ?? causeOf(problem))
       }
       abandon = () => settle(new Error('redis: stopped while connecting'))
       client.on('ready', onReady).on('error', onError)
@@ -130,6 +156,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
     isCluster: client instanceof Cluster,
     scripts,
     channels,
+    topology,
 
     /**
      * Whether a document with another generation than its node's came with a moved hash slot: see `of` in
@@ -180,9 +207,9 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
      * @param {(channel: string, payload: Buffer) => void} onMessage
      */
     subscribePatterns (prefixes, onMessage) {
-      const subscriber = createPatternSubscriber({ client, name, prefixes, onMessage, onRejected: refusals.note })
-      backListeners.push(() => subscriber.renew())
-      return subscriber
+      return createPatternSubscriber({
+        client, name, prefixes, onMessage, onRejected: refusals.note, onReconnected: () => counted?.reconnected('rooms')
+      })
     },
 
     /**
@@ -194,6 +221,7 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
       try {
         await connected()
         await checkServer(client, log)
+        watch?.start()
       } catch (error) {
         await this.stop()
         throw error
@@ -205,6 +233,8 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
       abandon()
       channels.stop()
       topology.stop()
+      watch?.stop()
+      elsewhere?.stop()
       client.disconnect()
     }
   }
@@ -215,14 +245,24 @@ export function createRedis ({ urls, name, log, onWaits = () => {} }) {
  * connection would end the process. Callers that await a command still get its error.
  * @param {Client} redis
  * @param {(error: unknown) => void} onRejected called for each
+ * @param {(command: any) => void} [onSent] called with each command
  */
-function catchRejections (redis, onRejected) {
+function catchRejections (redis, onRejected, onSent = () => {}) {
   const send = /** @type {Function} */ (redis.sendCommand)
   redis.sendCommand = (/** @type {unknown[]} */ ...args) => {
+    onSent(args[0])
     const sent = send.apply(redis, args)
     sent?.catch(onRejected)
     return sent
   }
+}
+
+/** @param {Client} client */
+function usageOf (client) {
+  const ready = (client instanceof Cluster ? client.nodes('all') : [client]).filter(({ status }) => status === 'ready')
+  // private: only ioredis knows what is not answered yet
+  const pending = ready.map((node) => /** @type {any} */ (node).commandQueue?.length ?? 0)
+  return { commands: ready.length, pending: pending.reduce((sum, count) => sum + count, 0) }
 }
 
 /** @param {Redis} node */

@@ -8,9 +8,10 @@ const TEMPORARY =
   /^(?:LOADING|OOM|READONLY|BUSY|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOSCRIPT|UNBLOCKED|HEALING|UNHEALED|GENERATION)\b/
 /**
  * A permission of inkcast's user was removed, or its password changed. The command itself is correct and the permission
- * may be granted again, so callers retry without a limit. (Within scripts Redis 7.0 has no code for it.)
+ * may be granted again, so callers retry without a limit. (Within scripts neither Redis 7.0 nor later ones and Valkey
+ * have a code for it.)
  */
-const FORBIDDEN = /^(?:NOPERM|NOAUTH|WRONGPASS|ERR The user executing the script can't)\b/
+const FORBIDDEN = /^(?:NOPERM|NOAUTH|WRONGPASS|ERR The user executing the script can't|ERR ACL failure in script)\b/
 /** The connection was refused; retries do not help. */
 const REFUSED = /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:invalid password|AUTH|Client sent AUTH))/
 

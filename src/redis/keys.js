@@ -20,6 +20,9 @@ export const documentMeta = (guid) => `${PREFIX}{d:${guid}}:meta`
  */
 export const documentKeys = (guid) => `${PREFIX}{d:${guid}}:keys`
 
+/** @param {string} guid @returns {string} hash: offset of the newest record of each key (`x-key`) */
+export const documentNewest = (guid) => `${PREFIX}{d:${guid}}:newest`
+
 /**
  * @param {string} guid
  * @param {string} queue id of a client's queue
@@ -65,14 +68,47 @@ export const userOrders = (uid) => `${PREFIX}{u:${uid}}:orders`
  */
 export const workerOrders = (workerNumber) => `${PREFIX}{w:${workerNumber}}:orders`
 
+/**
+ * @param {number | string} workerNumber
+ * @param {string} id of an order
+ * @returns {string} string: number of connections that the worker has carried the order out for (carried-2.lua)
+ */
+export const orderReport = (workerNumber, id) => `${PREFIX}{w:${workerNumber}}:order:${id}`
+
 /** @param {string} id @returns {string} hash: state and result of a request with an idempotency key (request-1.lua) */
 export const requestState = (id) => `${PREFIX}{r:${id}}`
+
+/**
+ * A part of the uplink's stream (append-4.lua), for services without Kafka.
+ * @param {string} name of the stream
+ * @param {number} part
+ * @returns {{ log: string, meta: string, channel: string, refused: string }} stream, hash, sharded channel, and the
+ *   stream of records that a service has refused for good
+ */
+export function uplinkPart (name, part) {
+  const channel = `${PREFIX}{${name}:${part}}`
+  return { log: `${channel}:log`, meta: `${channel}:meta`, channel, refused: `${channel}:refused` }
+}
+
+/**
+ * @param {string} name
+ * @param {number} part
+ * @param {string} guid
+ * @param {string} queue id of a client's queue
+ * @returns {string} string: number of the last entry of the queue that the part has
+ */
+export const uplinkQueueMark = (name, part, guid, queue) => `${PREFIX}{${name}:${part}}:queue:${queue}:${guid}`
 
 /**
  * @param {string} receiptId
  * @returns {string} hash: parts of the receipt of one record, by worker number (receipt-1.lua)
  */
 export const receiptParts = (receiptId) => `${PREFIX}{receipt:${receiptId}}`
+
+/** Sharded channel on which watches of the inspector are announced. */
+export const WATCHES_CHANNEL = `${PREFIX}watches`
+/** @param {string} id of a watch @returns {string} sharded channel of what processes have seen of it */
+export const inspectChannel = (id) => `${PREFIX}{i:${id}}`
 
 /** @param {string} id @returns {string} sharded channel that shows whether pub/sub is open */
 export const echoChannel = (id) => `${PREFIX}{e:${id}}`
@@ -100,6 +136,14 @@ export const WORKERS = Object.freeze({
   unclean: `${PREFIX}{workers}:unclean`,
   /** String: time of the last search for expired leases, ms. */
   watched: `${PREFIX}{workers}:watched`
+})
+
+/** Reports of all processes (report-2.lua). */
+export const REPORTS = Object.freeze({
+  /** Hash: reports by id, as JSON. */
+  texts: `${PREFIX}{reports}`,
+  /** Sorted set: ids by the time of their report, ms. */
+  times: `${PREFIX}{reports}:times`
 })
 
 /**
@@ -130,6 +174,8 @@ export const presenceForgotten = (workerNumber, incarnation) =>
  */
 export const workerUsers = (incarnation) =>
   `${PREFIX}{w:${incarnation.slice(0, incarnation.indexOf('.'))}}:users:${incarnation}`
+/** @param {string} incarnation @returns {string} sorted set, all of score 0: documents that a worker holds */
+export const workerDocuments = (incarnation) => `${workerUsers(incarnation)}:documents`
 /** @param {string} uid @returns {string} hash, one field (''): the holders of a user (hold-n.lua) */
 export const userHolders = (uid) => `${PREFIX}{u:${uid}}:held`
 /**
@@ -137,3 +183,6 @@ export const userHolders = (uid) => `${PREFIX}{u:${uid}}:held`
  * @returns {string} hash: by user, the holders of this member; in the field '' the holders of the document (hold-n.lua)
  */
 export const documentHolders = (guid) => `${PREFIX}{d:${guid}}:held`
+
+/** @param {string} id @returns {string} stream and channel with which `inkcast check` tries Redis out */
+export const checkKey = (id) => `${PREFIX}{check:${id}}`

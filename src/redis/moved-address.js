@@ -1,10 +1,12 @@
 import { Backoff } from '../common/backoff.js'
 import { systemClock } from '../common/clock.js'
+import { ASK_ONCE } from './sentinel/options.js'
 
 /**
  * Detects that the address of a single Redis leads to another server: a failover moves the address (virtual IP, proxy,
- * name), while connections to the previous server may stay open. The previous server accepts no writes: as a replica it
- * replies READONLY, or MASTERDOWN while it has no master; isolated, with `min-replicas-to-write`, NOREPLICAS.
+ * name, the answer of Sentinel), while connections to the previous server may stay open. The previous server accepts no
+ * writes: as a replica it replies READONLY, or MASTERDOWN while it has no master; isolated, with
+ * `min-replicas-to-write`, NOREPLICAS.
  *
  * A healthy master without a replica replies NOREPLICAS as well. So a second connection reads the run id of the server
  * at the address, and the client reconnects only if it is another one: otherwise commands in progress would fail, and
@@ -17,6 +19,9 @@ const CANNOT_WRITE = /^(?:READONLY|NOREPLICAS|MASTERDOWN)\b/
 const PAUSE = { min: 250, max: 5000 }
 /** Time without one of these replies after which the next one causes an immediate look, ms. */
 const CALM = 30_000
+/** Looks after the news of a failover: Sentinel demotes a master that still runs after 10 s. ms */
+const WHILE = 12_000
+const REPEAT = 500
 
 /**
  * @param {import('ioredis').Redis} redis
@@ -32,12 +37,15 @@ export const runIdOf = async (redis) => /^run_id:(\w+)/m.exec(await redis.info('
 export function createElsewhere ({ client, log }) {
   const backoff = new Backoff(PAUSE)
   let looking = false
+  let lookUntil = -Infinity
+  /** @type {NodeJS.Timeout | undefined} */
+  let repeating
   let nextAt = -Infinity
   let notedAt = -Infinity
 
   /** @returns {Promise<string | undefined>} run id of the server at the address now */
   async function runIdThere () {
-    const probe = client.duplicate({ lazyConnect: true, retryStrategy: () => null })
+    const probe = client.duplicate({ lazyConnect: true, retryStrategy: () => null, ...ASK_ONCE })
     probe.on('error', () => {}) // connect rejects as well
     try {
       await probe.connect()
@@ -54,7 +62,34 @@ export function createElsewhere ({ client, log }) {
     client.disconnect(true)
   }
 
+  function lookOnce () {
+    if (looking) return
+    looking = true
+    // after a failure the next error causes another look
+    look().catch(() => {}).finally(() => {
+      looking = false
+      nextAt = systemClock.monotonic() + backoff.next()
+    })
+  }
+
   return {
+    /**
+     * To be called when the address may lead to another server now or in a moment: a Sentinel may be late, and the new
+     * server may not say yet that it is the master. The old one gives no error meanwhile.
+     */
+    lookForAWhile () {
+      lookUntil = systemClock.monotonic() + WHILE
+      if (repeating !== undefined) return
+      const again = () => {
+        lookOnce()
+        const over = systemClock.monotonic() >= lookUntil
+        repeating = over ? undefined : setTimeout(again, REPEAT).unref()
+      }
+      again()
+    },
+
+    stop () { clearTimeout(repeating) },
+
     /** @param {unknown} error of any command */
     note (error) {
       if (!(error instanceof Error) || !CANNOT_WRITE.test(error.message)) return
@@ -64,13 +99,7 @@ export function createElsewhere ({ client, log }) {
         nextAt = now
       }
       notedAt = now
-      if (looking || now < nextAt) return
-      looking = true
-      // after a failure the next error causes another look
-      look().catch(() => {}).finally(() => {
-        looking = false
-        nextAt = systemClock.monotonic() + backoff.next()
-      })
+      if (now >= nextAt) lookOnce()
     }
   }
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
@@ -10,14 +11,20 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @typedef {object} Scripts each takes its keys and then its arguments, and is documented in its file
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, ...results: number[]]>} publish
  * @property {(keys: string[], args: Argument[]) => Promise<number>} note
+ * @property {(keys: string[], args: Argument[]) => Promise<1 | 0 | -1 | -2>} append
+ * @property {(keys: string[], args: Argument[]) => Promise<Buffer[]>} take
+ * @property {(keys: string[], args: Argument[]) => Promise<0 | 1>} done
+ * @property {(keys: string[], args: Argument[]) => Promise<1>} release
  * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: string, offset: string, removed: number]>} cut
  * @property {(keys: string[], args: Argument[]) => Promise<[epoch: string, offset: string, lost: number]>} open
  * @property {(keys: string[], args: Argument[]) => Promise<[] | [epoch: Buffer, offset: Buffer, state: number,
- *   ...envelopes: Buffer[]]>} history
+ *   ...offsets_and_envelopes: (number | Buffer)[]]>} history
  * @property {(keys: string[], args: Argument[]) => Promise<(string | number | null)[]>} positions
  * @property {(keys: string[], args: Argument[]) => Promise<[place: number, ...names_and_times: string[]][]>} users
  * @property {(keys: string[], args: Argument[]) => Promise<[at: string, ...workerNumbers: string[]]>} order
  * @property {(keys: string[], args: Argument[]) => Promise<number>} tell
+ * @property {(keys: string[], args: Argument[]) => Promise<unknown>} carried
+ * @property {(keys: string[], args: Argument[]) => Promise<number>} outcome
  * @property {(keys: string[], args: Argument[]) => Promise<number>} leased
  * @property {(keys: string[], args: Argument[]) => Promise<[generation: string, state: '' | 'begun' | 'done' |
  *   'failed', mark: string, age: number]>} heal
@@ -40,6 +47,7 @@ import { readdirSync, readFileSync } from 'node:fs'
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} slot
  * @property {(keys: string[], args: Argument[]) => Promise<string | null>} owner
  * @property {(keys: string[], args: Argument[]) => Promise<string[]>} numbers
+ * @property {(keys: string[], args: Argument[]) => Promise<string[]>} report
  */
 
 const FOLDER = new URL('scripts/', import.meta.url)
@@ -48,7 +56,11 @@ const read = (file) =>
   readFileSync(new URL(file, FOLDER), 'utf8').replace(/^--@include (\w+)$/gm, (_, name) => read(`include/${name}.lua`))
 
 /** Scripts whose replies contain envelopes, which must not be decoded as text. */
-const BINARY = new Set(['history'])
+const BINARY = new Set(['history', 'take'])
+
+/** Names of the scripts by their SHA, which is all that a command has of them. @returns {Map<string, string>} */
+export const scriptNames = () => new Map(readdirSync(FOLDER).filter((file) => file.endsWith('.lua')).map((file) =>
+  [createHash('sha1').update(read(file)).digest('hex'), `inkcast_${file.split('-', 1)[0]}`]))
 
 /**
  * @param {import('ioredis').Redis | import('ioredis').Cluster} client gets one command per script

@@ -23,10 +23,15 @@ export async function checkServer (client, log) {
       )
       continue
     }
+    if (/^(?:redis|server)_mode:sentinel/m.test(info)) {
+      throw new Error(
+        'redis: this is a Sentinel; REDIS_URL=redis+sentinel://host:port/name asks it for the master of that name'
+      )
+    }
     const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? '0'
     if (Number.parseInt(version) < LEAST_VERSION)
       throw new Error(`redis: version ${LEAST_VERSION} or later is needed (sharded pub/sub), this is ${version}`)
-    if (!isCluster && /^redis_mode:cluster/m.test(info)) {
+    if (!isCluster && /^(?:redis|server)_mode:cluster/m.test(info)) {
       throw new Error(
         'redis: this is a node of Redis Cluster; give the URLs of several of its nodes, comma separated (the same one twice if it has one address)'
       )

@@ -7,6 +7,7 @@ const PING_INTERVAL = 5000
 /**
  * @typedef {object} SubscriberEvents
  * @property {(connection: SubscriberConnection) => void} onReady connected (again), with no channel subscribed
+ * @property {(connection: SubscriberConnection) => void} onServer its run id is known
  * @property {(connection: SubscriberConnection) => void} onClose all its subscriptions are lost
  * @property {(connection: SubscriberConnection) => void} onMoved the server has unsubscribed channels, because their
  *   hash slots have moved
@@ -18,6 +19,8 @@ const PING_INTERVAL = 5000
 /** One connection for sharded pub/sub, to one node. Reconnects without a limit; its owner subscribes the channels. */
 export class SubscriberConnection {
   #closed = false
+  /** How often it was connected. */
+  connects = 0
   /** Run id of the connected server, if known. @type {string | undefined} */
   runId
 
@@ -27,7 +30,7 @@ export class SubscriberConnection {
    * @param {string} name
    * @param {SubscriberEvents} events
    */
-  constructor (nodeKey, topology, name, { onReady, onClose, onMoved, onMessage }) {
+  constructor (nodeKey, topology, name, { onReady, onServer, onClose, onMoved, onMessage }) {
     this.nodeKey = nodeKey
     const reconnect = reconnectForEver()
     const redis = topology.connect(nodeKey, {
@@ -40,7 +43,10 @@ export class SubscriberConnection {
       reconnect.reset()
       this.runId = undefined
       // before the first channel: a subscriber may send few commands other than PING
-      runIdOf(redis).then((runId) => { this.runId = runId }, () => {})
+      runIdOf(redis).then((runId) => {
+        this.runId = runId
+        onServer(this)
+      }, () => {})
       if (!this.#closed) onReady(this)
     })
     redis.on('close', () => { if (!this.#closed) onClose(this) })

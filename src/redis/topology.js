@@ -6,6 +6,8 @@
  * @property {(nodeKey: string) => boolean} has whether the node exists now
  * @property {(nodeKey: string, options: import('ioredis').RedisOptions) => import('ioredis').Redis | undefined} connect
  *   creates a connection that is not yet connected; undefined if the node is gone
+ * @property {() => string[]} nodes keys of the nodes that have hash slots now
+ * @property {(nodeKey: string) => import('ioredis').Redis | undefined} commands the node's connection for commands
  * @property {() => void} refresh reads the hash slots again, because some have moved
  * @property {(listener: () => void) => void} onChange called after each refresh
  * @property {boolean} single whether all channels may be named in one command
@@ -25,6 +27,8 @@ export function singleTopology (client) {
     nodeOf: () => 'redis',
     has: () => true,
     connect: (_, options) => client.duplicate(options),
+    nodes: () => ['redis'],
+    commands: () => client,
     refresh () {},
     onChange () {},
     stop () {}
@@ -46,6 +50,8 @@ export function clusterTopology (client) {
     nodeOf: (slot) => client.slots[slot]?.[0],
     has: (nodeKey) => find(nodeKey) !== undefined,
     connect: (nodeKey, options) => find(nodeKey)?.duplicate({ ...options, readOnly: false }),
+    nodes: () => [...new Set(client.slots.map((keys) => keys?.[0]))].filter((key) => key !== undefined),
+    commands: find,
     refresh () {
       refreshing ??= setTimeout(() => {
         refreshing = undefined

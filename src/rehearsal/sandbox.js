@@ -22,6 +22,7 @@ import { encodePacket } from '../socketio/codec.js'
 import { kConnection } from '../gateway/connection.js'
 import { Directory } from '../gateway/directory.js'
 import { createGateway } from '../gateway/server.js'
+import { gatewayCertificate } from '../tls/listeners.js'
 
 /**
  * The environment of the self-test and the warm-up: a separate gateway without external services (a bus in memory,
@@ -50,6 +51,8 @@ export async function openSandbox (config, createParts = () => ({})) {
   const uplink = { start: async () => {}, stop: async () => {}, send: async () => {} }
   const directory = new Directory()
   const bus = createMemoryBus({ hub, workerNumber: 0, log, metrics, clock })
+  const certificate = gatewayCertificate({ config, log, metrics, clock })
+  await certificate?.start()
   /** @type {Dependencies} */
   const dependencies = {
     config: {
@@ -73,6 +76,7 @@ export async function openSandbox (config, createParts = () => ({})) {
       },
       onWithdrawn () {}
     }),
+    certificate,
     access: /** @type {any} */ ({ check: async () => true, readOnly: () => false, orders: new Orders() }),
     newId: createSessionIds(0),
     metrics,
@@ -88,7 +92,7 @@ export async function openSandbox (config, createParts = () => ({})) {
   await listen(listener, { host: '127.0.0.1', port: 0, exclusive: true })
   const { port } = /** @type {net.AddressInfo} */ (listener.address())
   const address = `//127.0.0.1:${port}/socket.io/?EIO=4`
-  const secure = config.gateway.tlsCertFile === undefined ? '' : 's'
+  const secure = certificate === undefined ? '' : 's'
   // the certificate is not valid for this address
   const agent = secure
     ? new https.Agent({ keepAlive: true, rejectUnauthorized: false })
@@ -160,6 +164,7 @@ export async function openSandbox (config, createParts = () => ({})) {
       await gateway.io.close()
       gateway.httpServer.closeAllConnections()
       for (const part of parts.reverse()) await part.stop?.()
+      await certificate?.stop()
     }
   }
 }

@@ -44,5 +44,14 @@
  *   by page; a user may occur twice
  * @property {(incarnation: string) => Promise<void>} forget deletes its users
  * @property {(uid: string) => Promise<(Session & { worker: number })[]>} sessions of a user
+ * @property {(sid: string) => Promise<(Session & { worker: number, uid: string }) | null>} session looks through the
+ *   users of the worker that the id names, up to all of them
+ * @property {(options: { prefix?: string, after?: string, limit: number }) => Promise<OpenDocument[]>} documents that
+ *   connections of live workers have open, or had within the grace, in the order of their UTF-8 bytes; `after`: those
+ *   that follow this guid. Fewer than `limit`: there are no more
+ *
+ * @typedef {object} OpenDocument
+ * @property {string} guid
+ * @property {number} members users that have it open, on all workers, or had within the grace
  */
 export {}

@@ -1,3 +1,4 @@
+import { firstOf, isBefore } from './guid-order.js'
 import { asSeen } from './user-encoding.js'
 
 /**
@@ -84,6 +85,28 @@ export function createMemorySessions ({ services = true } = {}) {
         const sessions = asSeen(workers.get(incarnation)?.get(uid)?.sessions ?? [], seen.get(incarnation))
         return sessions.map((session) => ({ ...session, worker: parseInt(incarnation, 10) }))
       })
+    },
+    async session (sid) {
+      for (const [incarnation, table] of workers) {
+        for (const [uid, { sessions }] of table) {
+          const found = asSeen(sessions, seen.get(incarnation)).find((session) => session.sid === sid)
+          if (found !== undefined) return { ...found, worker: parseInt(incarnation, 10), uid }
+        }
+      }
+      return null
+    },
+    async documents ({ prefix = '', after, limit }) {
+      const wanted = []
+      for (const [guid, table] of documents)
+        if (isHeld(table.get('')) && guid.startsWith(prefix) && (after === undefined || isBefore(after, guid)))
+          wanted.push(guid)
+      return firstOf(wanted, limit).map((guid) => {
+        const table = /** @type {Map<string, StoredHolding>} */ (documents.get(guid))
+        return { guid, members: table.size - 1 }
+      })
     }
   }
 }
+
+/** @param {StoredHolding | undefined} holding */
+const isHeld = (holding) => holding !== undefined && holding.holders.size > 0

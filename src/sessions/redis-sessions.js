@@ -1,6 +1,7 @@
 import { throwInkcastError } from '../redis/errors.js'
-import { documentHolders, userHolders, workerUsers } from '../redis/keys.js'
+import { documentHolders, userHolders, workerDocuments, workerUsers } from '../redis/keys.js'
 import { groupBySlot, slotIn } from '../redis/hash-slot.js'
+import { createRedisLists } from './redis-lists.js'
 import { asSeen, decodeUser, encodeUser } from './user-encoding.js'
 import { liveIncarnations } from '../workers/worker-watch.js'
 
@@ -46,7 +47,30 @@ export function createRedisSessions ({ redis, services = true }) {
     return changes.map((_, i) => answers[i] === NOTHING ? '' : /** @type {Told} */ (answers[i]))
   }
 
-  /** @type {import('./contract.js').SessionStore} */
+  /**
+   * Keeps the list of the documents that a worker holds.
+   * @param {string} incarnation
+   * @param {HoldingChange[]} changes
+   */
+  async function listDocuments (incarnation, changes) {
+    const key = workerDocuments(incarnation)
+    /** @type {string[]} */
+    const opened = []
+    /** @type {string[]} */
+    const closed = []
+    for (const { uid, guid, op } of changes) {
+      if (guid === undefined || uid !== undefined) continue
+      if (op === '+') opened.push(guid)
+      if (op === '-') closed.push(guid)
+    }
+    await Promise.all([
+      opened.length > 0 && client.zadd(key, ...opened.flatMap((guid) => [0, guid])),
+      opened.length > 0 && client.expire(key, TTL),
+      closed.length > 0 && client.zrem(key, ...closed)
+    ])
+  }
+
+  /** @type {Omit<import('./contract.js').SessionStore, 'documents' | 'session'>} */
   const store = {
     async write (incarnation, users) {
       const key = workerUsers(incarnation)
@@ -69,12 +93,19 @@ export function createRedisSessions ({ redis, services = true }) {
 
     async seen (incarnation, at) {
       const key = workerUsers(incarnation)
-      await Promise.all([client.hset(key, SEEN, at), client.expire(key, TTL)])
+      await Promise.all([
+        client.hset(key, SEEN, at),
+        client.expire(key, TTL),
+        client.expire(workerDocuments(incarnation), TTL)
+      ])
     },
 
     async hold (incarnation, changes) {
       const calls = groupBySlot(changes, (change) => slotIn(redis, holdersKey(change)), HOLD_BATCH)
-      const answers = await Promise.all(calls.map((call) => holdSome(incarnation, call)))
+      const [answers] = await Promise.all([
+        Promise.all(calls.map((call) => holdSome(incarnation, call))),
+        listDocuments(incarnation, changes)
+      ])
       if (calls.length === 1) return answers[0]
       /** @type {Map<HoldingChange, Told>} */
       const told = new Map(calls.flatMap((call, i) => call.map((change, j) => [change, answers[i][j]])))
@@ -98,7 +129,9 @@ export function createRedisSessions ({ redis, services = true }) {
       } while (cursor !== '0')
     },
 
-    async forget (incarnation) { await client.unlink(workerUsers(incarnation)) },
+    async forget (incarnation) {
+      await Promise.all([client.unlink(workerUsers(incarnation)), client.unlink(workerDocuments(incarnation))])
+    },
 
     async sessions (uid) {
       const live = [...await liveIncarnations(redis, splitHolders(await client.hget(userHolders(uid), '')))]
@@ -113,7 +146,7 @@ export function createRedisSessions ({ redis, services = true }) {
       )
     }
   }
-  return withInkcastErrors(store)
+  return withInkcastErrors({ ...store, ...createRedisLists({ redis, users: store.users }) })
 }
 
 /** @param {HoldingChange} change @returns {string} the hash of its entry */

@@ -9,12 +9,14 @@
  * @property {string} [guid]
  * @property {string} [event]
  * @property {string} traceId
+ * @property {string} [traceparent] W3C Trace Context
  * @property {number} timestamp ms since 1970
  * @property {import('../wire/publication.js').ContentType} contentType
  * @property {Buffer} value
  * @property {import('../bus/contract.js').QueuePlace} [queue] its place in the client's queue: sent once
  * @property {Buffer} [asSent] msgpack as the client's library writes it, if services read another form (Dates); for an
  *   uplink that delivers it to clients again
+ * @property {string[]} [except] clients that do not get it, for an uplink that delivers it to clients again
  */
 
 /**

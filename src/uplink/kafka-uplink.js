@@ -54,7 +54,7 @@ export function createKafkaUplink ({ kafka, topic, queues, log, metrics, clock, 
  * @param {import('./contract.js').UplinkRecord} record
  * @returns {Record<string, string>}
  */
-function headersOf ({ operator, uid, sid, guid, event, traceId, timestamp, contentType, queue }) {
+function headersOf ({ operator, uid, sid, guid, event, traceId, traceparent, timestamp, contentType, queue }) {
   /** @type {Record<string, string>} */
   const headers = {
     [HEADER.operator]: operator,
@@ -66,6 +66,7 @@ function headersOf ({ operator, uid, sid, guid, event, traceId, timestamp, conte
   if (sid !== undefined) headers[HEADER.sid] = sid
   if (guid !== undefined) headers[HEADER.guid] = guid
   if (event !== undefined) headers[HEADER.event] = event
+  if (traceparent !== undefined) headers[HEADER.traceparent] = traceparent
   if (queue !== undefined) {
     headers[HEADER.queue] = queue.id
     headers[HEADER.number] = String(queue.number)

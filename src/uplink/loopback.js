@@ -12,11 +12,24 @@ export function createLoopbackUplink ({ publisher, log }) {
   return {
     async start () {},
     async stop () {},
-    async send ({ operator, guid, event = 'message', sid, traceId, timestamp, contentType, value, asSent, queue }) {
+    async send (record) {
+      const { operator, guid, event = 'message', sid, traceId, traceparent, timestamp, contentType, value } = record
+      const { asSent, except, queue } = record
       if (operator === 'receipt')
         return log.debug({ guid, event, traceId, receipt: JSON.parse(value.toString()) }, 'receipt')
       const { duplicate } = await publisher.publish(
-        { operator: 'broadcast', guid, event, traceId, timestamp, from: sid, contentType, value: asSent ?? value },
+        {
+          operator: 'broadcast',
+          guid,
+          event,
+          traceId,
+          ...(traceparent !== undefined && { traceparent }),
+          timestamp,
+          from: sid,
+          contentType,
+          value: asSent ?? value,
+          ...(except !== undefined && { except })
+        },
         { source: 'client', queue }
       )
       return { duplicate }

@@ -10,21 +10,26 @@ import { randomBytes } from 'node:crypto'
 
 /** Version of the layout; a worker of another version refuses it, so that a rolling upgrade is noticed. */
 const VERSION = 1
+/** Version of an envelope with an operator that workers of version 1 would deliver as a record. */
+const NEWER_ORDER = 2
+/** @type {ReadonlySet<string>} */
+const NEWER_OPERATORS = new Set(['restore', 'close', 'join', 'leave'])
 /** Length of a receipt's id, which is the same on all workers. */
 const RECEIPT_ID_BYTES = 9
 
 /**
  * @param {Publication} publication
  * @param {number} ingestedAt ms since 1970: when it was accepted for the bus
+ * @param {string} [orderId] the publisher waits for the outcome of this order
  * @returns {Buffer}
  */
-export function encodeEnvelope (publication, ingestedAt) {
+export function encodeEnvelope (publication, ingestedAt, orderId) {
   const {
-    operator, guid, uid, sid, event, except, ephemeral, receipt, traceId, traceparent, timestamp, source, from,
-    contentType, value
+    operator, guid, uid, sid, event, except, ephemeral, keep, receipt, traceId, traceparent, timestamp, source, from,
+    ttl, contentType, value
   } = publication
   const head = JSON.stringify({
-    v: VERSION,
+    v: NEWER_OPERATORS.has(operator) ? NEWER_ORDER : VERSION,
     o: operator === 'broadcast' ? undefined : operator,
     g: guid,
     u: uid,
@@ -32,6 +37,7 @@ export function encodeEnvelope (publication, ingestedAt) {
     e: event,
     x: except.length > 0 ? except : undefined,
     p: ephemeral || undefined,
+    k: keep || undefined,
     r: receipt ? randomBytes(RECEIPT_ID_BYTES).toString('base64url') : undefined,
     t: traceId,
     w: traceparent,
@@ -39,6 +45,8 @@ export function encodeEnvelope (publication, ingestedAt) {
     i: ingestedAt,
     b: source,
     f: from,
+    l: ttl,
+    n: orderId,
     c: contentType === 'application/json' ? undefined : contentType
   })
   const headLength = Buffer.byteLength(head)
@@ -51,18 +59,20 @@ export function encodeEnvelope (publication, ingestedAt) {
 
 /**
  * @param {Buffer} envelope
- * @returns {{ publication: Publication, ingestedAt: number, receiptId: string | undefined }} receiptId: the same for
- *   all workers; undefined without a receipt. The value is a slice of the envelope, not a copy
+ * @returns {{ publication: Publication, ingestedAt: number, receiptId: string | undefined, orderId: string |
+ *   undefined }} receiptId: the same for all workers; undefined without a receipt. The value is a slice of the
+ *   envelope, not a copy
  * @throws {Error} if it is not an envelope of this version
  */
 export function decodeEnvelope (envelope) {
   const valueAt = 4 + envelope.readUInt32BE(0)
   if (valueAt > envelope.length) throw new Error('envelope: its head is longer than the whole')
   const head = JSON.parse(envelope.toString('utf8', 4, valueAt))
-  if (head.v !== VERSION) throw new Error(`envelope: version ${head.v}, this worker reads ${VERSION}`)
+  if (head.v !== VERSION && head.v !== NEWER_ORDER) throw new Error(`envelope: version ${head.v}, this worker reads ${VERSION}`)
   return {
     ingestedAt: head.i,
     receiptId: head.r,
+    orderId: head.n,
     publication: {
       operator: head.o ?? 'broadcast',
       guid: head.g,
@@ -71,12 +81,14 @@ export function decodeEnvelope (envelope) {
       event: head.e,
       except: head.x ?? [],
       ephemeral: head.p ?? false,
+      ...(head.k && { keep: true }),
       receipt: head.r !== undefined,
       traceId: head.t,
       traceparent: head.w,
       timestamp: head.m,
       source: head.b,
       from: head.f,
+      ttl: head.l,
       contentType: head.c ?? 'application/json',
       value: envelope.subarray(valueAt)
     }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { InkcastError } from '../common/errors.js'
 import { OPERATORS, isId } from './publication.js'
+import { parseTraceparent } from './traceparent.js'
 
 /**
  * Header names of the Kafka and HTTP contract; both ways in read them with `publicationFromHeaders`.
@@ -13,12 +14,15 @@ export const HEADER = Object.freeze({
   event: 'x-event',
   except: 'x-except',
   ephemeral: 'x-ephemeral',
+  keep: 'x-keep',
   receipt: 'x-receipt',
   traceId: 'x-trace-id',
   traceparent: 'traceparent',
   timestamp: 'x-timestamp',
   source: 'x-source',
   idempotencyKey: 'idempotency-key',
+  key: 'x-key',
+  ttl: 'x-ttl',
   contentType: 'content-type',
   // queued edits of clients, in the uplink
   queue: 'x-queue',
@@ -35,8 +39,8 @@ export const HEADER = Object.freeze({
 })
 
 const MAX_EXCEPT = 100
-// Version ff and ids of zeros only are not valid (https://www.w3.org/TR/trace-context/#traceparent-header).
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+/** Longest revoke or ban with a time of its own, s: a year. */
+const MAX_TTL = 366 * 86_400
 
 /**
  * Derived from a UUID because Node generates these in batches; random bytes cost a system call each time.
@@ -58,6 +62,7 @@ export function publicationFromHeaders (get, value, timestamp) {
   if (operator === undefined || !OPERATORS.has(operator))
     throw new InkcastError('unknown_operator', operator === undefined ? 'x-operator is missing' : 'unknown x-operator')
   const traceparent = get(HEADER.traceparent)
+  const parent = parseTraceparent(traceparent)
   return {
     operator: /** @type {import('./publication.js').Operator} */ (operator),
     guid: get(HEADER.guid),
@@ -67,11 +72,14 @@ export function publicationFromHeaders (get, value, timestamp) {
     except: exceptList(get(HEADER.except)),
     ephemeral: flag(HEADER.ephemeral, get(HEADER.ephemeral)),
     receipt: flag(HEADER.receipt, get(HEADER.receipt)),
-    traceId: traceIdFrom(get(HEADER.traceId), traceparent),
-    traceparent: traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+    ...(flag(HEADER.keep, get(HEADER.keep)) && { keep: true }),
+    traceId: traceIdFrom(get(HEADER.traceId), parent?.traceId),
+    traceparent: parent === null ? undefined : traceparent,
     timestamp: timestampFrom(get(HEADER.timestamp), timestamp),
     source: optionalId(HEADER.source, get(HEADER.source)),
     idempotencyKey: optionalId(HEADER.idempotencyKey, get(HEADER.idempotencyKey)),
+    key: optionalId(HEADER.key, get(HEADER.key)),
+    ttl: operator === 'kick' || operator === 'revoke' ? ttlFrom(get(HEADER.ttl)) : undefined,
     contentType: contentTypeFrom(get(HEADER.contentType)),
     value
   }
@@ -97,9 +105,12 @@ export function headersFromPublication (publication) {
   if (publication.except.length > 0) headers[HEADER.except] = publication.except.join(',')
   if (publication.ephemeral) headers[HEADER.ephemeral] = 'true'
   if (publication.receipt) headers[HEADER.receipt] = 'true'
+  if (publication.keep) headers[HEADER.keep] = 'true'
   if (publication.traceparent !== undefined) headers[HEADER.traceparent] = publication.traceparent
   if (publication.source !== undefined) headers[HEADER.source] = publication.source
   if (publication.idempotencyKey !== undefined) headers[HEADER.idempotencyKey] = publication.idempotencyKey
+  if (publication.key !== undefined) headers[HEADER.key] = publication.key
+  if (publication.ttl !== undefined) headers[HEADER.ttl] = String(publication.ttl)
   return headers
 }
 
@@ -125,13 +136,21 @@ function optionalId (name, text) {
   return text
 }
 
-/** @param {string | undefined} traceId @param {string | undefined} traceparent */
-function traceIdFrom (traceId, traceparent) {
+/** @param {string | undefined} text @returns {number | undefined} s */
+function ttlFrom (text) {
+  if (text === undefined) return undefined
+  const ttl = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (ttl < 1 || ttl > MAX_TTL) throw new InkcastError('bad_header', `x-ttl must be seconds from 1 to ${MAX_TTL}`)
+  return ttl
+}
+
+/** @param {string | undefined} traceId @param {string | undefined} ofParent */
+function traceIdFrom (traceId, ofParent) {
   if (traceId !== undefined) {
     if (!isId(traceId)) throw new InkcastError('bad_header', 'x-trace-id is not a valid id')
     return traceId
   }
-  return TRACEPARENT.exec(traceparent ?? '')?.[1] ?? newTraceId()
+  return ofParent ?? newTraceId()
 }
 
 /** @param {string | undefined} text @param {number} fallback */

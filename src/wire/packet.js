@@ -16,6 +16,8 @@ import { decodeMsgpack, encodeMsgpack } from './msgpack.js'
  * @property {string | Buffer | LazyText} data
  * @property {Buffer} frame
  * @property {Buffer} [compressed] the compressed frame, once it exists
+ * @property {string} [guid] the document whose record or presence it is
+ * @property {any} [trace] of a record that the inspector watches
  */
 
 const TEXT = 0x81

@@ -1,4 +1,5 @@
 import { InkcastError } from '../common/errors.js'
+import { readFarewell } from './farewell.js'
 import { checkValue } from './value.js'
 
 /**
@@ -7,28 +8,49 @@ import { checkValue } from './value.js'
  *
  * @typedef {object} Publication
  * @property {Operator} operator
- * @property {string} [guid] target of broadcast and revoke
- * @property {string} [uid] target of user and revoke; of kick, if no sid
- * @property {string} [sid] target of socket; of kick, if given
+ * @property {string} [guid] target of broadcast, revoke, close, join and leave; of restore, unless it ends a user's ban
+ * @property {string} [uid] target of user, revoke and restore; of kick, join and leave, if no sid
+ * @property {string} [sid] target of socket; of kick, join and leave, if given
  * @property {string} event Socket.IO event name
  * @property {string[]} except `client` or connection ids that do not get it; [] for none
  * @property {boolean} ephemeral not kept in the document's log, no offset
+ * @property {boolean} [keep] of operator user: kept in the user's log, and numbered there
  * @property {boolean} receipt clients are asked for an acknowledgement
  * @property {string} traceId
  * @property {string} [traceparent] W3C trace context, passed on unchanged
  * @property {number} timestamp ms since 1970, at the producer
  * @property {string} [source] the publisher: an api caller's name, or `client` for a signal
  * @property {string} [idempotencyKey] a document's log takes one record of each key; not passed on to clients
+ * @property {string} [key] a document's log keeps only the newest record of each key; not passed on to clients
+ * @property {number} [ttl] of a revoke, or of the ban after a kick, s
  * @property {string} [from] connection id of the client that sent this signal; set by the gateway only
  * @property {ContentType} contentType
  * @property {Buffer} value
  */
 
-/** @typedef {'broadcast' | 'user' | 'socket' | 'everyone' | 'kick' | 'revoke'} Operator */
+/**
+ * @typedef {'broadcast' | 'user' | 'socket' | 'everyone' | 'kick' | 'revoke' | 'restore' | 'close' | 'join' | 'leave'}
+ *   Operator
+ */
 /** @typedef {'application/json' | 'application/msgpack'} ContentType */
 
 /** @type {ReadonlySet<string>} */
-export const OPERATORS = new Set(['broadcast', 'user', 'socket', 'everyone', 'kick', 'revoke'])
+const ORDER_OPERATORS = new Set(['kick', 'revoke', 'restore', 'close', 'join', 'leave'])
+/** @type {ReadonlySet<string>} */
+export const OPERATORS = new Set(['broadcast', 'user', 'socket', 'everyone', ...ORDER_OPERATORS])
+
+/**
+ * @param {Pick<Publication, 'operator'>} publication
+ * @returns {boolean} whether it says what happens to connections: workers carry it out, and clients get no record
+ */
+export const isOrder = ({ operator }) => ORDER_OPERATORS.has(operator)
+
+/**
+ * @param {Pick<Publication, 'operator' | 'guid'>} publication
+ * @returns {boolean} whether it is an order about a document
+ */
+export const isDocumentOrder = ({ operator, guid }) =>
+  guid !== undefined && operator !== 'kick' && ORDER_OPERATORS.has(operator)
 
 /** Longest guid, uid, sid, event or client id, in UTF-8 bytes: long enough for a URL, short enough to be a key. */
 export const MAX_ID_BYTES = 256
@@ -66,7 +88,20 @@ export function isReservedEvent (event) {
 }
 
 /** @type {Record<Operator, (keyof Publication & ('guid' | 'uid' | 'sid'))[]>} */
-const TARGETS = { broadcast: ['guid'], user: ['uid'], socket: ['sid'], everyone: [], kick: [], revoke: ['uid', 'guid'] }
+const TARGETS = {
+  broadcast: ['guid'],
+  user: ['uid'],
+  socket: ['sid'],
+  everyone: [],
+  kick: [],
+  revoke: ['uid', 'guid'],
+  restore: ['uid'],
+  close: ['guid'],
+  join: ['guid'],
+  leave: ['guid']
+}
+/** Operators whose target is a user, or one connection. */
+const TO_CONNECTIONS = new Set(['kick', 'join', 'leave'])
 
 /**
  * The one check of every publication, from every way in.
@@ -85,20 +120,53 @@ export function checkPublication (publication, { maxBytes, checked = false }) {
     if (publication[target] === undefined)
       throw new InkcastError('missing_target', `x-operator ${operator} needs x-${target}`)
   }
-  if (operator === 'kick' && publication.uid === undefined && publication.sid === undefined) {
-    throw new InkcastError('missing_target', 'x-operator kick needs x-uid or x-sid')
+  if (TO_CONNECTIONS.has(operator) && publication.uid === undefined && publication.sid === undefined) {
+    throw new InkcastError('missing_target', `x-operator ${operator} needs x-uid or x-sid`)
   }
+  if (publication.ttl !== undefined && operator === 'kick' && publication.sid !== undefined)
+    throw new InkcastError('bad_header', 'x-ttl of a kick needs x-uid: a ban is about a user')
   for (const target of /** @type {const} */ (['guid', 'uid', 'sid'])) {
     if (publication[target] !== undefined && !isId(publication[target]))
       throw new InkcastError('bad_target', `x-${target} is not a valid id`)
   }
   if (!isId(event)) throw new InkcastError('bad_header', 'x-event is not a valid name')
+  if (publication.key !== undefined && !isId(publication.key))
+    throw new InkcastError('bad_header', 'x-key is not a valid id')
   if (isReservedEvent(event)) throw new InkcastError('reserved_event')
+  if (publication.keep) checkKept(publication)
   if (value.length > maxBytes)
     throw new InkcastError('value_too_large', `the value has ${value.length} bytes, ${maxBytes} are allowed`)
-  // kick and revoke act on connections; their value is never delivered
-  if (!checked && operator !== 'kick' && operator !== 'revoke') checkValue(value, contentType)
+  if (operator === 'close' || operator === 'leave') readFarewell(publication)
+  // the value of other orders is never delivered
+  else if (!checked && !isOrder(publication)) checkValue(value, contentType)
   return publication
+}
+
+/**
+ * @param {Publication} publication with x-keep
+ * @throws {InkcastError} bad_header
+ */
+function checkKept ({ operator, ephemeral, receipt }) {
+  if (operator !== 'user') throw new InkcastError('bad_header', 'x-keep is for operator user')
+  if (ephemeral || receipt)
+    throw new InkcastError('bad_header', 'x-keep goes neither with x-ephemeral nor with x-receipt')
+}
+
+/**
+ * The name of a user's log: a guid that no client or service can name, because a valid id has no control character.
+ * @param {string} uid
+ * @returns {string}
+ */
+export const userLog = (uid) => `\u0001user:${uid}`
+
+/**
+ * @param {Publication} publication
+ * @returns {string | undefined} guid, or name of the user's log, that has the publication or whose subscribers get it;
+ *   undefined: it goes to connections only
+ */
+export function logOf ({ operator, guid, uid, keep }) {
+  if (operator === 'broadcast') return guid
+  return keep && operator === 'user' && uid !== undefined ? userLog(uid) : undefined
 }
 
 /**
@@ -108,7 +176,8 @@ export function checkPublication (publication, { maxBytes, checked = false }) {
  */
 export function laneOf ({ operator, guid, uid, sid }) {
   if (operator === 'broadcast') return `d:${guid}`
-  if (sid !== undefined && (operator === 'socket' || operator === 'kick')) return `s:${sid}`
+  if (operator === 'close') return `c:${guid}`
+  if (sid !== undefined && (operator === 'socket' || TO_CONNECTIONS.has(operator))) return `s:${sid}`
   if (uid !== undefined && operator !== 'everyone') return `u:${uid}`
   return '*'
 }

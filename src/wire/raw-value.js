@@ -1,5 +1,5 @@
+import { endOfJson, endOfString, space } from './json-walk.js'
 import { contentOf, endOf, fieldOf } from './msgpack-walk.js'
-import { MAX_DEPTH } from './value.js'
 
 /**
  * The original bytes of the `data` that a client sent. Encoding the decoded value again would double the cost, and lose
@@ -37,9 +37,6 @@ function rawMsgpack (packet) {
   return data === undefined ? undefined : packet.subarray(data, endOf(packet, data))
 }
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-
 /**
  * @param {string} packet `2<id>["event",{…,"data":…}]`, which JSON.parse has read
  * @returns {string | undefined}
@@ -63,45 +60,4 @@ function rawJson (packet) {
     at = space(packet, end)
   } while (packet[at] === ',')
   return found
-}
-
-/** @param {string} text @param {number} at @returns {number} where the white space ends */
-function space (text, at) {
-  while (text.charCodeAt(at) <= 0x20) at++
-  return at
-}
-
-/** @param {string} text @param {number} at where a string begins @returns {number} where it ends */
-function endOfString (text, at) {
-  for (;;) {
-    at = text.indexOf('"', at + 1)
-    let backslashes = 0
-    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return at + 1
-  }
-}
-
-/**
- * @param {string} text
- * @param {number} at where a value begins
- * @returns {number} where it ends; -1: it is nested deeper than MAX_DEPTH
- */
-function endOfJson (text, at) {
-  if (text.charCodeAt(at) === QUOTE) return endOfString(text, at)
-  let depth = 0
-  for (;;) {
-    const char = text.charCodeAt(at)
-    if (char === QUOTE) {
-      at = endOfString(text, at)
-      continue
-    }
-    if (char === 0x5b || char === 0x7b) {
-      if (++depth > MAX_DEPTH) return -1
-    } else if (char === 0x5d || char === 0x7d) {
-      // a number ends with its container
-      if (depth === 0) return at
-      if (--depth === 0) return at + 1
-    } else if (depth === 0 && (char === 0x2c || char <= 0x20)) return at
-    at++
-  }
 }

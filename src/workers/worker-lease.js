@@ -26,6 +26,8 @@ import { MAX_WORKERS } from '../wire/session-id.js'
 /** Time until the lease of a worker that no longer renews it expires, ms. */
 export const LEASE_TIME = 10_000
 const RENEWALS_PER_LEASE = 3
+/** How long a free number is kept for the slot that had it, ms: other slots take others. */
+const KEEP_TIME = 300_000
 
 /**
  * The address of a worker for other workers.
@@ -33,7 +35,8 @@ const RENEWALS_PER_LEASE = 3
  * @property {string} machine
  * @property {number} pid
  * @property {string} path unix socket of its private listener on that machine
- * @property {{ host: string, port: number }} [peer] its listener for other machines
+ * @property {{ host: string, port: number, tls?: boolean }} [peer] its listener for other machines; `tls`: it requires
+ *   TLS and a certificate
  */
 
 /**
@@ -63,12 +66,16 @@ function linux (read) {
  * @param {Pick<import('../redis/client.js').RedisConnection, 'scripts' | 'onBack' | 'lost' | 'hasLost'>}
  *   dependencies.redis
  * @param {string} dependencies.slot names the slot of this process: its next process gets the same number
+ * @param {boolean} [dependencies.unique] no other slot has this name anywhere, so a process of it on another machine
+ *   (an earlier container) has ended
  * @param {WorkerAddress} dependencies.address
  * @param {() => void} dependencies.onLost another worker has the number: stop serving
  * @param {import('../common/log.js').Log} dependencies.log
  * @param {number} [dependencies.leaseTime] ms
  */
-export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTime = LEASE_TIME }) {
+export function createWorkerLease ({
+  redis, slot, unique = false, address, onLost, log, leaseTime = LEASE_TIME
+}) {
   const token = randomUUID()
   const owner = JSON.stringify({ ...address, slot, token })
   const ownSecret = randomBytes(32).toString('base64url')
@@ -98,7 +105,10 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
       const [secret, renewed, missing] = await renewFor(leaseTime)
       if (secret === '') {
         endRenewal()
-        log.fatal({ workerNumber: number }, 'another worker has this worker\'s number')
+        log.fatal(
+          { workerNumber: number },
+          `another worker has this worker's number${unique ? ': is INSTANCE_ID the same on two machines?' : ''}`
+        )
         onLost()
         return
       }
@@ -136,7 +146,9 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
   async function deadOwner () {
     const json = await redis.scripts.slot([WORKERS.owners, WORKERS.slots], [slot])
     const before = json === null ? null : JSON.parse(json)
-    return before !== null && before.machine === address.machine && !isRunning(before.pid) ? before.token : ''
+    if (before === null) return ''
+    const dead = before.machine === address.machine ? !isRunning(before.pid) : unique
+    return dead ? before.token : ''
   }
 
   return {
@@ -169,8 +181,13 @@ export function createWorkerLease ({ redis, slot, address, onLost, log, leaseTim
 
     /** @throws {InkcastError} unavailable: Redis is unavailable, or all numbers are taken */
     async start () {
-      const keys = [WORKERS.expiry, WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.ending]
-      const [claimed, begun] = await redis.scripts.claim(keys, [slot, owner, leaseTime, MAX_WORKERS, await deadOwner()])
+      const keys = [
+        WORKERS.expiry, WORKERS.owners, WORKERS.slots, WORKERS.incarnations, WORKERS.ending, WORKERS.ended
+      ]
+      const [claimed, begun] = await redis.scripts.claim(
+        keys,
+        [slot, owner, leaseTime, MAX_WORKERS, await deadOwner(), KEEP_TIME]
+      )
       if (claimed === -1) throw new InkcastError('unavailable', `all ${MAX_WORKERS} worker numbers are taken`)
       number = claimed
       incarnation = Number(begun)

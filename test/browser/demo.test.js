@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import axe from 'axe-core'
 import { before, describe, test } from 'node:test'
+import { passesAxe } from '../helpers/axe.js'
 import { noBrowser, openDemo, startBrowser } from '../helpers/browser.js'
 import { connectClient } from '../helpers/clients.js'
 import { startCluster } from '../helpers/cluster.js'
@@ -208,16 +208,16 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     await ada.page.press('#comment', 'Enter')
     await ada.reads('#comments', /All good/)
     await ada.screenshot('desktop-light')
-    await passesAxe(ada)
+    await passesAxe(ada.page)
     await ada.page.emulateMedia({ colorScheme: 'dark' })
     await ada.screenshot('desktop-dark')
     // only colors differ
-    await passesAxe(ada, { runOnly: ['color-contrast'] })
+    await passesAxe(ada.page, { runOnly: ['color-contrast'] })
     await ada.page.click('#present')
     await ada.page.keyboard.press('ArrowRight')
     await ada.reads('#slide-number', /2 /)
     await ada.screenshot('slide')
-    await passesAxe(ada)
+    await passesAxe(ada.page)
   })
 
   test('it fits on a phone, and the keyboard reaches every cell of the sheet', async (t) => {
@@ -234,19 +234,6 @@ describe('the demo in embedded mode', { skip: noBrowser, timeout: 360_000 }, () 
     for (const key of ['Enter', 'ArrowDown', 'ArrowUp', 'Tab', 'Shift+Enter']) await ada.page.keyboard.press(key)
     assert.equal(await ada.page.evaluate('document.activeElement.dataset.cell'), 'C2')
     await ada.screenshot('phone')
-    await passesAxe(ada)
+    await passesAxe(ada.page)
   })
 })
-
-/** @param {DemoPage} page @param {object} [options] of axe */
-async function passesAxe ({ page }, options = {}) {
-  await page.evaluate(axe.source)
-  const { violations } = /** @type {any} */ (await page.evaluate(`axe.run(${JSON.stringify(options)})`))
-  assert.deepEqual(
-    violations.map((/** @type {any} */ { id, nodes }) => [
-      id,
-      nodes.map((/** @type {any} */ { html, failureSummary }) => [html, failureSummary])
-    ]),
-    []
-  )
-}

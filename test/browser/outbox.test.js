@@ -32,7 +32,7 @@ describe('the outbox in a browser', { skip: noBrowser, timeout: 240_000 }, () =>
     const { outputFiles: [script] } = await build({
       stdin: { contents: PAGE, resolveDir: ROOT },
       // a test's helper imports it for its default
-      alias: { 'node:assert/strict': `${ROOT}client/error.js` },
+      alias: { 'node:assert/strict': `${ROOT}client/common/error.js` },
       bundle: true, format: 'esm', target: 'es2022', write: false, logLevel: 'silent'
     })
     const server = http.createServer((req, res) => {
@@ -154,6 +154,31 @@ describe('the outbox in a browser', { skip: noBrowser, timeout: 240_000 }, () =>
     }
     await reader.has('b 30')
     assert.deepEqual(reader.seen, texts('b', 1, 30))
+  })
+
+  test('a page that is reloaded offline shows what it has queued, and queues more', async (t) => {
+    const gateway = await startEmbedded(t, { ALLOWED_ORIGINS: '*' })
+    const reader = await openDocument(startClient(t, gateway.url), 'doc')
+    const page = await openPage(await startContext(t))
+    await openOn(page, { url: gateway.url })
+    await page.evaluate(() => /** @type {any} */ (globalThis).client.drop(600_000))
+    await queue(page, texts('c', 1, 5))
+    await page.reload()
+    await page.waitForFunction(() => 'storeContract' in globalThis)
+    await page.evaluate(async (url) => {
+      const own = /** @type {any} */ (globalThis)
+      // no handshake before the login
+      const token = () => new Promise((resolve) => { own.login = resolve })
+      own.client = own.connect(url, { outbox: { user: 'ada' }, token })
+      own.doc = await own.client.open('doc', { offline: true })
+    }, gateway.url)
+    await page.waitForFunction(() => /** @type {any} */ (globalThis).doc.pending.length === 5)
+    await queue(page, texts('c', 6, 8))
+    assert.deepEqual(await pendingOf(page), texts('c', 1, 8))
+    assert.deepEqual(reader.seen, [])
+    await page.evaluate(() => /** @type {any} */ (globalThis).login())
+    await reader.has('c 8')
+    assert.deepEqual(reader.seen, texts('c', 1, 8))
   })
 
   test('of two tabs each sends its own edits, until one is closed: then the other sends them', async (t) => {

@@ -76,11 +76,13 @@ describe('inkcast-react in a browser', { skip: noBrowser }, () => {
           const page = await browser.newPage()
           /** @type {string[]} */
           const wrong = []
+          const { boundary } = more
           page.on('pageerror', (error) => wrong.push(String(error)))
           page.on('console', (message) => { if (message.type() === 'error') wrong.push(message.text()) })
           t.after(async () => {
             await page.close()
-            assert.deepEqual(wrong, [])
+            // React reports what a boundary has caught
+            if (boundary === undefined) assert.deepEqual(wrong, [])
           })
           await page.goto(`${url}/?${new URLSearchParams({
             react: version, gateway: gateway.url, guid, name: 'ada', ...(strict && { strict: '' }), ...more
@@ -180,6 +182,50 @@ describe('inkcast-react in a browser', { skip: noBrowser }, () => {
           const { shows } = await open(t, 'line\nfeed')
           await shows('error', 'bad_request')
           await shows('status', 'closed')
+        })
+
+        testIf('an error goes to the boundary, and another guid works', async (t) => {
+          const { shows, run } = await open(t, 'line\nfeed', { boundary: '' })
+          await shows('caught', 'bad_request')
+          await run(`setGuid('${fresh()}')`)
+          await shows('status', 'live')
+        })
+
+        testIf('`onRecord` is that of the newest render', async (t) => {
+          const guid = fresh()
+          const { shows, run } = await open(t, guid)
+          await shows('status', 'live')
+          await publish(guid, 'one')
+          await waitFor(async () => Number(await run('records.length')) === 1)
+          await run('setRenderedFor(\'second\')')
+          await waitFor(async () => await run('effectsFor') === 'second')
+          await publish(guid, 'two')
+          await waitFor(async () => Number(await run('records.length')) === 2)
+          assert.deepEqual(await run('records'), ['first message one', 'second message two'])
+        })
+
+        testIf('queued edits are pending without a connection, and then records', async (t) => {
+          const guid = fresh()
+          const { shows, run, items } = await open(t, guid, { outbox: '', name: `ada-${guid}` })
+          await shows('status', 'live')
+          await run('client.drop(600000)')
+          await run('void doc.send("one", { queue: true })')
+          await run('void doc.send("two", { queue: true })')
+          await shows('pending', '2')
+          await run('client.connect()')
+          await shows('pending', '0')
+          await waitFor(async () => (await items()).length === 2)
+          assert.deepEqual(await items(), ['one', 'two'])
+        })
+
+        testIf('a provider with a `url` makes one client, and closes it when it is gone', async (t) => {
+          const guid = fresh()
+          const { shows, run } = await open(t, guid, { url: '' })
+          await shows('status', 'live')
+          await run('setGuid(\'another\'), setGuid(null)')
+          assert.deepEqual(await run('log.filter((what) => what === "connected")'), ['connected'])
+          await run('setUrl(\'\')')
+          await waitFor(async () => await run('log.at(-1)') === 'closed', { message: async () => await run('log') })
         })
 
         testIf('members and signals of others are shown', async (t) => {

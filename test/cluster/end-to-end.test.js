@@ -33,7 +33,7 @@ test(
     await waitFor(
       async () => {
         metrics = await cluster.metrics()
-        return metrics.match(/^inkcast_canary_age_milliseconds\{.*partition="\d".* [\d.]+$/gm)?.length === 4
+        return metrics.match(/^inkcast_canary_age_seconds\{.*partition="\d".* [\d.]+$/gm)?.length === 4
       },
       { timeout: 30_000, message: () => metrics.match(/.*canary_age.*/g) }
     )
@@ -45,7 +45,7 @@ test(
       [1, 3]
     )
     assert.doesNotMatch(await cluster.metrics(), /inkcast_records_total\{.*(?:canary|unknown)/)
-    assert.match(await cluster.metrics(), /inkcast_stage_milliseconds_count\{.*stage="produced_written".* 2$/m)
+    assert.match(await cluster.metrics(), /inkcast_stage_seconds_count\{.*stage="produced_written".* 2$/m)
     assert.equal(await cluster.ready(), true)
   }
 )

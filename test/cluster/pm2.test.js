@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { before, test } from 'node:test'
-import { connectClient, connectToWorkers } from '../helpers/clients.js'
+import { connectClient, connectToWorkers, createClient } from '../helpers/clients.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
@@ -55,8 +55,27 @@ test('PM2 runs two gateway workers, api and ingest; readiness and metrics cover 
     assert.deepEqual(flags ?? [], name === 'inkcast-gateway' ? GATEWAY_FLAGS : [], name)
   const text = await cluster.metrics()
   for (const role of ['gateway', 'api', 'ingest'])
-    assert.match(text, new RegExp(`^inkcast_process_cpu_seconds_total\\{.*role="${role}"`, 'm'))
+    assert.match(text, new RegExp(`^process_cpu_seconds_total\\{.*role="${role}"`, 'm'))
   assert.equal((await stat(path.join(cluster.home, 'inkcast'))).mode & 0o777, 0o700)
+})
+
+test('the log level of all processes changes within a second, and by a signal that PM2 sends; each line is in a log once', async () => {
+  const change = async (/** @type {object} */ body) => {
+    const answer = await fetch(`${cluster.adminUrl}/loglevel`, { method: 'PUT', body: JSON.stringify(body) })
+    return /** @type {any} */ (await answer.json()).processes
+  }
+  const names = ['api-0', 'gateway-0', 'gateway-1', 'ingest-0']
+  const changes = async () => (await cluster.logs()).split('\n').filter((line) => line.includes('the log level was changed'))
+  const begun = performance.now()
+  assert.deepEqual(await change({ level: 'info' }), names.map((name) => ({ name, level: 'info' })))
+  await waitFor(async () => (await changes()).length >= names.length, { timeout: 3000 })
+  assert.ok(performance.now() - begun < 1000, `${performance.now() - begun} ms`)
+  assert.equal((await changes()).length, names.length)
+  await cluster.pm2('sendSignal', 'SIGUSR2', 'inkcast-gateway')
+  await waitFor(async () => (await changes()).filter((line) => line.includes('"to":"debug"')).length === 2, {
+    timeout: 5000, message: changes
+  })
+  assert.deepEqual(await change({ level: 'default' }), names.map((name) => ({ name, level: 'warn' })))
 })
 
 test(
@@ -139,6 +158,28 @@ test('a killed worker is restarted, and its socket file is removed', { timeout: 
     timeout: 10_000,
     message: 'the clients to reconnect'
   })
+})
+
+test('a worker that hangs is killed, and newcomers do not wait for it', { timeout: 240_000 }, async (t) => {
+  const clients = await connectToWorkers(t, cluster.url, 2, 12, () => ({ reconnection: true }))
+  const victim = /** @type {{ pid: number }} */ ((await cluster.list()).find(({ name }) => name === 'inkcast-gateway'))
+  process.kill(victim.pid, 'SIGSTOP')
+  // PM2's daemon gives a worker one connection, and the next one when it has taken it
+  const newcomers = Array.from({ length: 40 }, () => createClient(t, cluster.url, { reconnection: true }))
+  await waitFor(() => newcomers.filter(({ connected }) => connected).length >= newcomers.length - 1, {
+    timeout: 10_000,
+    message: () => `${newcomers.filter(({ connected }) => connected).length} of ${newcomers.length} are served`
+  })
+  await waitFor(async () => !(await cluster.list()).some(({ pid }) => pid === victim.pid), {
+    timeout: 60_000, message: cluster.logs
+  })
+  await waitFor(async () => (await cluster.status()).ready, { timeout: 30_000, message: 'a new worker' })
+  await waitFor(() => [...clients, ...newcomers].every(({ connected }) => connected), {
+    timeout: 60_000,
+    message: 'the clients to reconnect'
+  })
+  assert.match(await cluster.logs(), /did not answer within HANG_TIMEOUT, it was stopped by a signal/)
+  assert.equal(await metric('inkcast_hung_workers_killed_total{role="gateway"'), 1)
 })
 
 test('development logs are in the log file of their process', async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isOrder } from '../../src/wire/publication.js'
 import { createSessionIds } from '../../src/wire/session-id.js'
 import { waitFor } from '../helpers/wait.js'
 import { entry, fresh, plain, publication, range } from './bus-fixture.js'
@@ -18,15 +20,23 @@ export function directContract (fixture) {
     async function reaches (fields, expected) {
       const event = fresh('event')
       const sent = publication({ ...fields, event, value: Buffer.from([0, 255, 10]) })
+      const { length: workers } = expected
       assert.deepEqual(await fixture.pair.publisher.publish([{ publication: sent }]), [
-        { position: null, duplicate: false }
+        {
+          position: null,
+          duplicate: false,
+          ...(isOrder(sent) && { carriedOut: { connections: 3 * workers, workers } })
+        }
       ])
+      if (isOrder(sent)) for (const box of expected) assert.equal(got(box, event).length, 1, 'carried out by then')
       for (const box of expected) {
         await waitFor(() => got(box, event).length > 0, { message: `${fields.operator}` })
         assert.deepEqual(plain({ ...got(box, event)[0], value: null }), plain({ ...sent, value: null }))
         assert.deepEqual(
           got(box, event)[0].value,
-          fields.operator === 'kick' || fields.operator === 'revoke' ? got(box, event)[0].value : sent.value
+          isOrder(sent) && fields.operator !== 'close' && fields.operator !== 'leave'
+            ? got(box, event)[0].value
+            : sent.value
         )
       }
       // the mark is the last message to every worker, so all earlier ones have arrived
@@ -42,24 +52,32 @@ export function directContract (fixture) {
     test('everyone reaches all workers, once each', () =>
       reaches({ operator: 'everyone' }, [fixture.pair.one, fixture.pair.two]))
 
-    test('socket and kick by sid reach the worker that the sid names', async () => {
+    test('socket, kick, join and leave by sid reach the worker that the sid names', async () => {
       const [sidOne, sidTwo, sidOther] = [...fixture.workers, 4095].map((number) => createSessionIds(number)())
       await reaches({ operator: 'socket', sid: sidOne }, [fixture.pair.one])
       await reaches({ operator: 'socket', sid: sidTwo }, [fixture.pair.two])
       await reaches({ operator: 'kick', sid: sidTwo }, [fixture.pair.two])
       await reaches({ operator: 'kick', sid: sidOne, uid: 'ignored' }, [fixture.pair.one])
+      await reaches({ operator: 'join', sid: sidOne, guid: fresh() }, [fixture.pair.one])
+      await reaches({ operator: 'leave', sid: sidTwo, guid: fresh() }, [fixture.pair.two])
       await reaches({ operator: 'socket', sid: sidOther }, [])
       await reaches({ operator: 'socket', sid: 'not-one-of-ours' }, [])
     })
 
-    test('user, revoke and kick by uid reach the workers of the user', async () => {
+    test('user and orders by uid reach the workers of the user', async () => {
       const [uid, other] = [fresh('user {ü}'), fresh('user')]
       await fixture.pair.first.addUser(uid)
       await fixture.pair.second.addUser(other)
       for (const fields of /** @type {Partial<import('./bus-fixture.js').Publication>[]} */ ([
         { operator: 'user' },
         { operator: 'revoke', guid: fresh() },
-        { operator: 'kick' }
+        { operator: 'revoke', guid: fresh(), ttl: 60 },
+        { operator: 'restore', guid: fresh() },
+        { operator: 'restore' },
+        { operator: 'join', guid: fresh() },
+        { operator: 'leave', guid: fresh() },
+        { operator: 'kick' },
+        { operator: 'kick', ttl: 60 }
       ])) {
         await reaches({ ...fields, uid }, [fixture.pair.one])
         await reaches({ ...fields, uid: other }, [fixture.pair.two])
@@ -99,6 +117,64 @@ export function directContract (fixture) {
       await waitFor(() => one.directs.some((direct) => direct.guid === `${guid}3`), { message: 'the revoke' })
       await second.addUser(uid)
       assert.equal(two.orders.find((told) => told.uid === uid)?.orders.length, 4)
+    })
+
+    test('an order is published when its workers have carried it out, however long that takes', async () => {
+      const { first, publisher, one } = fixture.pair
+      const uid = fresh('user')
+      await first.addUser(uid)
+      const { onDirect } = one
+      let finish = (/** @type {number} */ _count) => {}
+      const done = new Promise((resolve) => { finish = resolve })
+      const arrived = new Promise((resolve) => {
+        one.onDirect = (direct) => {
+          if (direct.uid !== uid) return onDirect(direct)
+          resolve(undefined)
+          return done
+        }
+      })
+      try {
+        let isPublished = false
+        const published = publisher.publish([{ publication: publication({ operator: 'join', uid, guid: fresh() }) }])
+        published.then(() => { isPublished = true })
+        await arrived
+        await sleep(150)
+        assert.equal(isPublished, false)
+        finish(2)
+        assert.deepEqual((await published)[0].carriedOut, { connections: 2, workers: 1 })
+      } finally {
+        one.onDirect = onDirect
+      }
+    })
+
+    test('a restore takes back a revoke and a ban, and later workers learn what is in force', async () => {
+      const { first, publisher, one } = fixture.pair
+      const [uid, guid] = [fresh('user'), fresh()]
+      const order = (/** @type {Partial<import('./bus-fixture.js').Publication>} */ fields) =>
+        publisher.publish([{ publication: publication({ uid, ...fields }) }])
+      const told = async () => {
+        await first.removeUser(uid)
+        one.orders.length = 0
+        await first.addUser(uid)
+        return new Map(one.orders.find((told) => told.uid === uid)?.orders)
+      }
+      const before = Date.now()
+      await order({ operator: 'revoke', guid })
+      await order({ operator: 'revoke', guid, ttl: 1000 })
+      await order({ operator: 'revoke', guid, ttl: 10 })
+      await order({ operator: 'kick', ttl: 5000 })
+      const inForce = await told()
+      assert.deepEqual([...inForce.keys()].sort(), ['U\n', `b${guid}`, `r${guid}`])
+      for (const [name, ttl] of /** @type {[string, number][]} */ ([[`b${guid}`, 1000], ['U\n', 5000]])) {
+        const off = Number(inForce.get(name)) - before - ttl * 1000
+        assert.ok(off >= -1000 && off < 10_000, `${name}: ${off} ms`)
+      }
+      await order({ operator: 'restore', guid })
+      assert.deepEqual([...(await told()).keys()].sort(), ['U\n', `s\n${guid}`])
+      await order({ operator: 'restore' })
+      assert.deepEqual([...(await told()).keys()].sort(), ['s\n', `s\n${guid}`])
+      await order({ operator: 'revoke', guid })
+      assert.deepEqual([...(await told()).keys()].sort(), [`r${guid}`, 's\n', `s\n${guid}`])
     })
 
     test('a record published after a revoke is delivered after it', async () => {

@@ -12,7 +12,7 @@ import { waitFor } from '../helpers/wait.js'
  * @typedef {object} PairOptions
  * @property {[BusHandlers, BusHandlers]} handlers
  * @property {[number, number]} workers
- * @property {{ size: number, ttl: number }} history
+ * @property {import('../../src/bus/contract.js').HistoryLimits} history may be changed later
  * @property {import('../../src/bus/contract.js').Idempotency} [idempotency]
  *
  * @typedef {object} Pair started buses
@@ -29,7 +29,7 @@ import { waitFor } from '../helpers/wait.js'
  * @property {{ uid: string, orders: import('../../src/bus/orders.js').Order[] }[]} orders
  * @property {string[][]} reconnects
  * @property {(record: BusRecord) => void} onRecord may be replaced
- * @property {(direct: Publication) => void} onDirect may be replaced
+ * @property {(direct: Publication) => unknown} onDirect may be replaced; of an order 3 connections
  * @property {(guids: string[]) => void} onReconnect may be replaced
  *
  * @typedef {Pair & { one: Inbox, two: Inbox }} OpenPair
@@ -56,7 +56,7 @@ export function createFixture (createPair) {
     async stop () { await opened?.stop() },
 
     /**
-     * @param {{ size: number, ttl: number }} history
+     * @param {import('../../src/bus/contract.js').HistoryLimits} history may be changed later
      * @param {import('../../src/bus/contract.js').Idempotency} [idempotency]
      * @returns {Promise<OpenPair>}
      */
@@ -89,7 +89,10 @@ export function createInbox () {
     orders: [],
     reconnects: [],
     onRecord: (record) => { box.records.push(record) },
-    onDirect: (direct) => { box.directs.push(direct) },
+    onDirect: (direct) => {
+      box.directs.push(direct)
+      return 3
+    },
     onReconnect: (guids) => { box.reconnects.push(guids) }
   }
   return box

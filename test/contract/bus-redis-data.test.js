@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { documentChannel, documentLog, documentMeta, workerChannel } from '../../src/redis/keys.js'
+import { documentChannel, documentLog, documentMeta, documentNewest, workerChannel } from '../../src/redis/keys.js'
 import { encodeEnvelope } from '../../src/wire/envelope.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { waitFor } from '../helpers/wait.js'
@@ -61,6 +61,60 @@ for (const [name, url] of /** @type {[string, () => string][]} */ ([
         for (let i = 0; i < 20; i++) await pair.publisher.publish(range(50).map((n) => entry(guid, n)))
         const length = await client().xlen(documentLog(guid))
         assert.ok(length >= 100 && length <= 300, `${length} records`)
+      } finally {
+        await pair.stop()
+      }
+    })
+
+    test('a log with keys from which something else has removed records begins with its first one', async () => {
+      const { first, publisher } = fixture.pair
+      const guid = fresh()
+      const start = await first.subscribe(guid)
+      const keys = ['a', 'b', undefined, 'b', undefined, 'b', 'b', undefined]
+      await publisher.publish(keys.map((key, i) => entry(guid, i + 1, { key })))
+      const gapSince = async (/** @type {number} */ offset) =>
+        (await first.history(guid, { ...start, offset }, 100)).gap
+      assert.equal(await gapSince(0), null)
+      // as a process of an earlier version trims it
+      await client().xtrim(documentLog(guid), 'MAXLEN', 3)
+      assert.deepEqual([await gapSince(0), await gapSince(3), await gapSince(4)], ['trimmed', 'trimmed', null])
+      assert.deepEqual(texts((await first.history(guid, { ...start, offset: 5 }, 100)).records), [7, 8])
+      await publisher.publish([entry(guid, 9, { key: 'b' }), entry(guid, 10, { key: 'a' }), entry(guid, 11, { key: 'a' })])
+      assert.deepEqual(texts((await first.history(guid, { ...start, offset: 4 }, 100)).records), [5, 8, 9, 11])
+      assert.equal(await gapSince(3), 'trimmed')
+      // and as an eviction does
+      await client().del(documentLog(guid))
+      assert.deepEqual([await gapSince(10), await gapSince(11)], ['trimmed', null])
+    })
+
+    test('keys of another log have no effect, and expire with the log', async () => {
+      const { first, publisher } = fixture.pair
+      const guid = fresh()
+      await first.subscribe(guid)
+      await publisher.publish([entry(guid, 1, { key: 'a' }), entry(guid, 2, { key: 'b' })])
+      await client().del(documentMeta(guid))
+      const next = await first.subscribe(guid)
+      await publisher.publish([entry(guid, 3), entry(guid, 4), entry(guid, 5, { key: 'c' }), entry(guid, 6, { key: 'a' })])
+      assert.deepEqual(texts((await first.history(guid, next, 100)).records), [3, 4, 5, 6])
+      const left = await client().ttl(documentNewest(guid))
+      assert.ok(left > 50 && left <= 60, `${left} s`)
+    })
+
+    test('a smaller size removes the records of a counted log in parts, and no call takes long', async () => {
+      const limits = { size: 2000, ttl: 60 }
+      const pair = await fixture.open(limits)
+      try {
+        const guid = fresh()
+        const start = await pair.first.subscribe(guid)
+        await pair.publisher.publish(range(500, 1).map((i) => entry(guid, i, { key: i === 1 ? 'a' : undefined })))
+        limits.size = 10
+        await pair.publisher.publish([entry(guid, 501)])
+        const length = await client().xlen(documentLog(guid))
+        assert.ok(length > 400 && length < 500, `${length} records`)
+        await pair.publisher.publish(range(10, 502).map((i) => entry(guid, i)))
+        assert.equal(await client().xlen(documentLog(guid)), 10)
+        assert.equal((await pair.first.history(guid, { ...start, offset: 501 }, 100)).records.length, 10)
+        assert.deepEqual(await client().hgetall(documentNewest(guid)), {})
       } finally {
         await pair.stop()
       }

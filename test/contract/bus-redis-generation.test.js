@@ -5,7 +5,7 @@ import { documentMeta } from '../../src/redis/keys.js'
 import { fileScope } from '../helpers/file-scope.js'
 import { waitFor } from '../helpers/wait.js'
 import { startRedis } from '../services/redis.js'
-import { arrived, createFixture, createInbox, entry, fresh, handlersOf, of, offsets, range } from './bus-fixture.js'
+import { arrived, createFixture, createInbox, entry, fresh, handlersOf, of, offsets, range, texts } from './bus-fixture.js'
 import { createRedisPair } from './bus-redis-pair.js'
 
 /**
@@ -60,16 +60,34 @@ describe('a Redis that restarts without its last writes', async () => {
       const new_ = made === 0 ? [] : await back(() => publisher.publish(range(made, 1000).map((i) => entry(guid, i))))
       new_.forEach(({ position }, i) => {
         assert.notEqual(position?.epoch, start.epoch)
-        assert.equal(position?.offset, i + 1)
+        assert.equal(position?.offset, 10 + i + 1)
       })
       // a worker without the document, for a client that was connected until the outage
       for (const offset of [0, 5, 10, 15, 10 + LOST])
         assert.equal((await back(() => second.history(guid, { ...start, offset }, 100))).gap, 'epoch', `from ${offset}`)
       const [end] = await back(() => first.positions([guid]))
       assert.notEqual(end?.epoch, start.epoch)
-      assert.equal(end?.offset, made)
+      assert.equal(end?.offset, 10 + made)
+      // what Redis still has stays in the log: it may have been acknowledged
+      const kept = await back(() => second.history(guid, { epoch: String(end?.epoch), offset: 0 }, 100))
+      assert.deepEqual(texts(kept.records), [...range(10, 1), ...range(made, 1000)])
     })
   }
+
+  test('a log with keys keeps its counts: the newest record of each key stays, and no client misses the others', async () => {
+    const { first, publisher } = fixture.pair
+    const guid = fresh()
+    const keyed = (/** @type {number} */ i) => entry(guid, i, { key: `k${i % 2}` })
+    await back(() => publisher.publish(range(6, 1).map(keyed)))
+    await back(() => admin.save())
+    await server.kill('SIGKILL')
+    await server.restart()
+    const [{ position }] = await back(() => publisher.publish([keyed(7)]))
+    assert.equal(position?.offset, 7)
+    const { records, gap } = await back(() => first.history(guid, { epoch: String(position?.epoch), offset: 0 }, 10))
+    assert.equal(gap, null)
+    assert.deepEqual(texts(records), [6, 7])
+  })
 
   test('notifies workers that have the document open, even without new records', async () => {
     const { first, one } = fixture.pair
@@ -91,7 +109,7 @@ describe('a Redis that restarts without its last writes', async () => {
     const all = await Promise.all([first, second].map((bus) => back(() => bus.subscribe(guid))))
     assert.deepEqual(all[0], all[1])
     const [{ position }] = await back(() => publisher.publish([entry(guid, 'new')]))
-    assert.deepEqual(position, { epoch: all[0].epoch, offset: 1 })
+    assert.deepEqual(position, { epoch: all[0].epoch, offset: 11 })
     assert.deepEqual(await second.positions([guid]), [position])
   })
 
@@ -102,7 +120,8 @@ describe('a Redis that restarts without its last writes', async () => {
     await lose(guid)
     const published = await back(() => fixture.pair.publisher.publish([of(2), of(3)]))
     assert.deepEqual(published.map(({ duplicate }) => duplicate), [true, false])
-    assert.equal(published[1].position?.offset, 1)
+    // 1 and 2 by number, then ten and the new one
+    assert.equal(published[1].position?.offset, 13)
   })
 
   test('a document of an earlier version, without a generation, keeps its log', async () => {

@@ -5,9 +5,11 @@ import { waitFor } from '../helpers/wait.js'
 import { directContract } from './bus-direct.js'
 import { createFixture, entry, fresh, of } from './bus-fixture.js'
 import { historyContract } from './bus-history.js'
+import { keysContract } from './bus-keys.js'
 import { publishContract } from './bus-publish.js'
 import { queuesContract } from './bus-queues.js'
 import { subscribeContract } from './bus-subscribe.js'
+import { usersContract } from './bus-users.js'
 
 /**
  * The contract of every bus. An implementation's test calls this with a function that creates two workers and a
@@ -26,8 +28,10 @@ export function busContract (name, createPair) {
     publishContract(fixture)
     subscribeContract(fixture)
     historyContract(fixture)
+    keysContract(fixture)
     queuesContract(fixture)
     directContract(fixture)
+    usersContract(fixture)
 
     test('stop ends delivery, and publish rejects with unavailable', async () => {
       const stopped = await fixture.open({ size: 10, ttl: 60 })

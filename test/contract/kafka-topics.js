@@ -44,6 +44,27 @@ export function kafkaTopicsContract (createDriver) {
     assert.equal(producer.maxBytes, 3_000_000)
   })
 
+  test('min.insync.replicas is set where a topic has more replicas, and safety tells it', async (t) => {
+    const kafka = await testKafka(t, { topics: false })
+    const driver = createDriver(kafka)
+    const [one, other] = [kafka.downlinkTopic, kafka.uplinkTopic]
+    const request = { partitions: 2, replication: 1, maxMessageBytes: 100_000 }
+    await ensured(driver, { ...request, topics: [one], minInSync: 2 })
+    const admin = kafka.client.admin()
+    kafka.onEnd(() => admin.disconnect())
+    await admin.connect()
+    await admin.createTopics({
+      topics: [{ topic: other, numPartitions: 1, configEntries: [{ name: 'min.insync.replicas', value: '3' }] }]
+    })
+    const { brokers, topics } = await waitFor(() => driver.safety([one, other]))
+    assert.equal(brokers, 1)
+    assert.deepEqual(topics.sort((a, b) => a.minInSync - b.minInSync), [
+      { topic: one, replicas: 1, minInSync: 1 },
+      { topic: other, replicas: 1, minInSync: 3 }
+    ])
+    await assert.rejects(driver.safety([kafka.deadLetterTopic]))
+  })
+
   test('one of several concurrent calls creates the topics', async (t) => {
     const kafka = await testKafka(t, { topics: false })
     const driver = createDriver(kafka)

@@ -163,6 +163,33 @@ test('Redis Cluster: when its node fails, another one delivers', { timeout: 120_
   await arrives(publisher, messages, 'key#/#')
 })
 
+test('Redis Cluster: it reconnects when its own node goes, not when another one does', async (t) => {
+  const key = fresh('key')
+  const { redis, messages, name } = await subscribe(t, redisClusterUrl(), [`${key}#`])
+  const clients = redisClusterUrl().split(',').map((url) => connect(t, url))
+  const subscribed = () => Promise.all(clients.map((client) => connectionsOf(client, nameOf(name))))
+  const before = await subscribed()
+  const own = before.findIndex(({ length }) => length === 1)
+  assert.notEqual(own, -1, JSON.stringify(before))
+  /** @param {Redis} client to the node whose connection is closed */
+  async function closeCommands (client) {
+    const ids = await connectionsOf(client, `inkcast-${name}`)
+    assert.ok(ids.length > 0)
+    const back = new Promise((resolve) => { redis.onBack(() => resolve(undefined)) })
+    for (const id of ids) await client.client('KILL', 'ID', id)
+    await back
+  }
+  for (const client of clients) if (client !== clients[own]) await closeCommands(client)
+  await delay(200)
+  assert.deepEqual(await subscribed(), before)
+  await closeCommands(clients[own])
+  await waitFor(async () => {
+    const after = (await subscribed()).flat()
+    return after.length === 1 && after[0] !== before[own][0]
+  }, { message: 'another connection' })
+  await arrives(clients[own], messages, `${key}#/#`)
+})
+
 test('nothing arrives after stop, and no connection remains', async (t) => {
   const key = fresh('key')
   const { subscriber, messages, name } = await subscribe(t, redisUrl(), [`${key}#`])
@@ -171,7 +198,6 @@ test('nothing arrives after stop, and no connection remains', async (t) => {
   subscriber.stop()
   await waitFor(async () => (await connectionsOf(admin, nameOf(name))).length === 0, { message: 'no connection' })
   await admin.publish(`${key}#/#`, 'late')
-  subscriber.renew()
   await delay(200)
   assert.ok(!messages.some(([, payload]) => payload === 'late'))
   assert.deepEqual(await connectionsOf(admin, nameOf(name)), [])

@@ -93,6 +93,24 @@ test('without the permission for the mark of a queue its edit is not published; 
   assert.deepEqual(texts((await worker.history(guid, position, 100)).records), [1, 10, 2])
 })
 
+test('without the permissions for keys a batch with one is not published at all; after they are granted again it is', async (t) => {
+  const { user, publisher, worker } = await setUp(t)
+  const guid = fresh()
+  const position = await worker.subscribe(guid)
+  await publisher.publish([entry(guid, 1)])
+  for (const command of ['-xdel', '-hgetall', '-xlen']) {
+    await allow(user, command)
+    await assert.rejects(publisher.publish([entry(guid, 2), entry(guid, 3, { key: 'a' })]), { code: 'unavailable' })
+    await allow(user, ...ALL)
+  }
+  await publisher.publish([entry(guid, 2), entry(guid, 3, { key: 'a' }), entry(guid, 4, { key: 'a' })])
+  await allow(user, '-xdel')
+  await assert.rejects(publisher.publish([entry(guid, 5)]), { code: 'unavailable' })
+  await allow(user, ...ALL)
+  await publisher.publish([entry(guid, 5)])
+  assert.deepEqual(texts((await worker.history(guid, position, 100)).records), [1, 2, 4, 5])
+})
+
 test('records wait for missing permissions, and are not refused as dead letters', async (t) => {
   const { user, publisher, worker, inbox } = await setUp(t)
   const guid = fresh()

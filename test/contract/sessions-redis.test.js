@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { createRedis } from '../../src/redis/client.js'
-import { documentHolders, userHolders, workerUsers, WORKERS } from '../../src/redis/keys.js'
+import { documentHolders, userHolders, workerDocuments, workerUsers, WORKERS } from '../../src/redis/keys.js'
 import { createRedisSessions } from '../../src/sessions/redis-sessions.js'
 import { redisClusterUrl, redisUrl } from '../helpers/env.js'
 import { recordingLog } from '../helpers/recording-log.js'
+import { createSessionIds } from '../../src/wire/session-id.js'
 import { sessionsContract } from './sessions.js'
 
 for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
@@ -21,9 +22,11 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       await Promise.all(connections.map((redis) => redis.stop()))
     })
 
-    /** @returns {Promise<string>} a live incarnation, with a number of its own because others use the same Redis */
+    // workers of other tests, which use the same Redis, have low numbers
+    let next = randomInt(2000, 4000)
+    /** @returns {Promise<string>} a live incarnation */
     async function live () {
-      const number = randomInt(1_000_000, 1_000_000_000)
+      const number = next++
       numbers.push(number)
       await connections[0].client.hset(WORKERS.incarnations, String(number), '1000')
       return `${number}.1000`
@@ -56,6 +59,10 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
         (await one.sessions(uid)).map(({ sid }) => sid),
         [second]
       )
+      await two.hold(second, [{ guid, op: '-', told: '' }])
+      assert.deepEqual(await one.documents({ prefix: guid, limit: 1 }), [])
+      await one.forget(first)
+      assert.equal(await connections[0].client.exists(workerDocuments(first)), 0)
     })
 
     test('holders with a number of connections, as earlier versions write them, are released as well', async () => {
@@ -77,6 +84,8 @@ for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cl
       await one.write(writer, [['ada', { sessions: [], away: [] }]])
       await one.seen(silent, 1)
       for (const holder of [writer, silent]) assert.ok(await client.ttl(workerUsers(holder)) > 3600)
+      await one.hold(writer, [{ guid: 'expires', op: '+', told: '1' }])
+      assert.ok(await client.ttl(workerDocuments(writer)) > 3600)
     })
 
     test('an entry without holders is deleted', async () => {
@@ -103,6 +112,8 @@ test('while Redis is unavailable calls reject with unavailable', async () => {
     const store = createRedisSessions({ redis })
     await assert.rejects(store.write('1.1', [['a', null]]), { code: 'unavailable', retryable: true })
     await assert.rejects(store.hold('1.1', [{ uid: 'a', op: '+', told: '' }]), { code: 'unavailable', retryable: true })
+    await assert.rejects(store.documents({ limit: 1 }), { code: 'unavailable', retryable: true })
+    await assert.rejects(store.session(createSessionIds(1)()), { code: 'unavailable', retryable: true })
     await assert.rejects(store.sessions('a'), { code: 'unavailable', retryable: true })
   } finally {
     await redis.stop()

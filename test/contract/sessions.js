@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { createSessionIds } from '../../src/wire/session-id.js'
 import { isHeld } from '../helpers/held.js'
 
 /**
@@ -85,6 +86,52 @@ export function sessionsContract (name, open) {
         })
       await one.forget(first)
       for await (const page of two.users(first)) assert.fail(`${page.length} are left`)
+    })
+
+    test('open documents are listed page by page, each once, with their members on all workers', async () => {
+      const { one, two, first, second } = await open()
+      const prefix = fresh('docs/')
+      const guids = ['a', 'ä', 'b', 'z', '\u{1f600}', '\uff5e'].map((name) => `${prefix}/${name}`)
+      const inOrder = guids.map((guid) => Buffer.from(guid)).sort(Buffer.compare).map(String)
+      /**
+       * @param {string} uid
+       * @param {string} guid
+       * @returns {import('../../src/sessions/contract.js').HoldingChange[]}
+       */
+      const opened = (uid, guid) => [{ uid, guid, op: '+', told: '' }, { guid, op: '+', told: '1' }]
+      await one.hold(first, guids.slice(0, 4).flatMap((guid) => opened('ada', guid)))
+      await two.hold(second, guids.slice(2).flatMap((guid) => [...opened('bob', guid), ...opened('cy', guid)]))
+      await one.hold(first, opened('ada', `${fresh('other/')}`))
+      /** @type {import('../../src/sessions/contract.js').OpenDocument[]} */
+      const found = []
+      for (;;) {
+        const page = await one.documents({ prefix, after: found.at(-1)?.guid, limit: 4 })
+        found.push(...page)
+        if (page.length < 4) break
+      }
+      assert.deepEqual(found.map(({ guid }) => guid), inOrder)
+      const membersOf = Object.fromEntries(found.map(({ guid, members }) => [guid, members]))
+      assert.deepEqual(guids.map((guid) => membersOf[guid]), [1, 1, 3, 3, 2, 2])
+      assert.equal((await two.documents({ prefix: `${prefix}/\u00e4`, limit: 9 })).length, 1)
+      assert.equal((await two.documents({ prefix, after: 'a', limit: 9 })).length, guids.length, 'before the prefix')
+      assert.deepEqual(await two.documents({ prefix, after: `${prefix}0`, limit: 9 }), [], 'after the prefix')
+      await one.hold(first, [{ guid: guids[0], op: '-', told: '1' }, { guid: guids[2], op: '-', told: '1' }])
+      const left = (await two.documents({ prefix, limit: 9 })).map(({ guid }) => guid)
+      assert.deepEqual(left.sort(), [guids[1], ...guids.slice(2)].sort(), 'one that another worker holds is open')
+    })
+
+    test('a connection is found by its id', async () => {
+      const { one, two, first } = await open()
+      const number = parseInt(first, 10)
+      const newId = createSessionIds(number)
+      const [ada, sid] = [fresh('ada'), newId()]
+      await one.write(first, [
+        [fresh('bob'), { sessions: [session(newId())], away: [] }],
+        [ada, { sessions: [session(newId()), session(sid, ['x'])], away: [] }]
+      ])
+      assert.deepEqual(await two.session(sid), { ...session(sid, ['x']), worker: number, uid: ada })
+      assert.equal(await two.session(newId()), null)
+      assert.equal(await two.session('not an id'), null)
     })
 
     test('lastSeen is the written time, or that of the last `seen` of its worker, whichever is later', async () => {

@@ -19,6 +19,7 @@ uplinkContract('kafka', async (t) => {
         guid: headers['x-guid'],
         event: headers['x-event'],
         traceId: headers['x-trace-id'],
+        traceparent: headers.traceparent,
         contentType: headers['content-type'],
         value: /** @type {Buffer} */ (value)
       }))

@@ -11,6 +11,7 @@ import { describe, test } from 'node:test'
  * @property {string} guid
  * @property {string} event
  * @property {string} traceId
+ * @property {string} [traceparent]
  * @property {string} contentType
  * @property {Buffer} value
  *
@@ -83,6 +84,15 @@ export function uplinkContract (name, open) {
           Array.from({ length: 20 }, (_, i) => 2 * i + which)
         )
       }
+    })
+
+    test('the receiver has the traceparent of a traced message', async (t) => {
+      const { uplink, messages } = await open(t)
+      const guid = fresh()
+      const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+      await uplink.send(message({ guid, traceparent }))
+      const [arrived] = (await messages(1)).filter((each) => each.guid === guid)
+      assert.equal(arrived.traceparent, traceparent)
     })
 
     test('a receipt is accepted', async (t) => {

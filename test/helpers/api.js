@@ -1,6 +1,8 @@
-import { createHttpApi } from '../../src/api/http.js'
+import { createCallers } from '../../src/api/callers/callers.js'
+import { createHttpApi } from '../../src/api/http/server.js'
 import { createMemoryRequests } from '../../src/api/idempotency/memory-requests.js'
 import { createPublish } from '../../src/api/publish.js'
+import { createPublishLane } from '../../src/api/publish-lane.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { createMemoryPresence, createMemoryPresenceHub } from '../../src/presence/memory-presence.js'
 import { manualClock } from './manual-clock.js'
@@ -9,22 +11,33 @@ import { recordingLog } from './recording-log.js'
 /** @typedef {import('../../src/wire/publication.js').Publication} Publication */
 
 /**
+ * Takes one publication.
+ * @typedef {(publication: import('../../src/wire/publication.js').Publication) =>
+ *   Promise<import('../../src/wire/position.js').Position | null | undefined | void>} OneSink
+ */
+
+/**
  * The HTTP api on a port of its own, with a sink that records publications and a scripted bus.
  *
  * @param {import('node:test').TestContext} t stops it
  * @param {object} [options]
  * @param {number} [options.port]
  * @param {string[]} [options.tokens]
+ * @param {string} [options.callersFile]
  * @param {number} [options.maxRecordBytes]
- * @param {import('../../src/api/publish.js').Sink} [options.sink]
+ * @param {OneSink} [options.sink]
  * @param {Parameters<typeof createHttpApi>[0]['bus']} [options.bus]
- * @param {Parameters<typeof createHttpApi>[0]['sessions']} [options.sessions]
- * @param {Parameters<typeof createHttpApi>[0]['tls']} [options.tls]
+ * @param {Partial<Parameters<typeof createHttpApi>[0]['sessions']>} [options.sessions]
+ * @param {import('../../src/overview/contract.js').ProcessReport[]} [options.reports]
+ * @param {Parameters<typeof createHttpApi>[0]['certificate']} [options.certificate]
  * @param {Parameters<typeof createHttpApi>[1]} [options.times]
  */
 export async function startApi (
   t,
-  { port = 0, tokens = [], maxRecordBytes = 1000, sink = async () => {}, bus, sessions, tls, times } = {}
+  {
+    port = 0, tokens = [], callersFile, maxRecordBytes = 1000, sink = async () => {}, bus, sessions, reports = [],
+    certificate, times
+  } = {}
 ) {
   /** @type {Publication[]} */
   const published = []
@@ -32,36 +45,42 @@ export async function startApi (
   const { log, lines } = recordingLog()
   const metrics = createMetrics({ processMetrics: false })
   const limits = { maxRecordBytes }
+  const callers = createCallers({
+    settings: { tokens, callersFile }, production: false, log, metrics, clock, reloadEvery: 20
+  })
+  await callers.start()
+  t.after(() => callers.stop())
+  /** @type {import('../../src/api/publish.js').Sink} */
+  const takeAll = (publications) => Promise.all(publications.map(async (publication) => {
+    published.push(publication)
+    return { position: await sink(publication) ?? null }
+  }))
+  const requests = createMemoryRequests({ clock })
   const api = createHttpApi(
     {
-      settings: { host: '127.0.0.1', port, tokens },
+      settings: { host: '127.0.0.1', port },
       limits,
-      production: false,
-      publish: createPublish({
-        limits,
-        requests: createMemoryRequests({ clock }),
-        sink: (publication) => {
-          published.push(publication)
-          return sink(publication)
-        }
-      }),
+      callers,
+      publish: createPublish({ limits, requests, sink: takeAll }),
+      publishLane: createPublishLane({ limits, requests, sink: takeAll }),
       bus: bus ?? {
         positions: async (guids) => guids.map(() => null),
         history: () => Promise.reject(new Error('no history in this test')),
         cut: async () => null
       },
       presence: createMemoryPresence({ hub: createMemoryPresenceHub({ maxMembers: 10 }) }),
-      sessions: sessions ?? { sessions: async () => [] },
-      log, metrics, clock, tls
+      sessions: { sessions: async () => [], session: async () => null, documents: async () => [], ...sessions },
+      overview: { read: async () => [...reports] },
+      log, metrics, clock, certificate
     },
     times
   )
   await api.start()
   t.after(() => api.stop())
-  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${api.port()}`
+  const url = `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${api.port()}`
 
   return {
-    api, clock, lines, published, url,
+    api, callers, clock, lines, metrics, published, url,
 
     /**
      * @param {string} method

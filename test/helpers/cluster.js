@@ -51,6 +51,8 @@ async function startOnce (t, env, { timeout = 60_000, file = COMMAND, host = HER
       PATH: process.env.PATH,
       HOME: process.env.HOME,
       LOG_LEVEL: 'warn',
+      // not the .env of the person who runs the tests
+      INKCAST_ENV_FILE: '',
       ...env,
       PORT: String(ports[0]),
       API_PORT: String(ports[1]),

@@ -15,15 +15,23 @@ const COMMAND = fileURLToPath(new URL('../../examples/document-service/main.js',
  * @param {object} settings
  * @param {number} settings.port of its HTTP server
  * @param {string} settings.apiUrl
- * @param {Record<string, string>} settings.kafka settings from `freshTopics`
+ * @param {Record<string, string>} [settings.kafka] settings from `freshTopics`
+ * @param {{ port: number, secret: string }} [settings.webhook] where it gets events, in place of Kafka
  */
-export async function startDocumentService (t, { port, apiUrl, kafka }) {
+export async function startDocumentService (t, { port, apiUrl, kafka, webhook }) {
   const directory = mkdtempSync(join(tmpdir(), 'inkcast-documents-'))
   const env = {
     PATH: process.env.PATH,
-    KAFKA_BROKERS: kafka.KAFKA_BROKERS,
-    KAFKA_UPLINK_TOPIC: kafka.KAFKA_UPLINK_TOPIC,
-    DOCUMENTS_GROUP_ID: `documents-${kafka.KAFKA_GROUP_ID}`,
+    ...(kafka && {
+      KAFKA_BROKERS: kafka.KAFKA_BROKERS,
+      KAFKA_UPLINK_TOPIC: kafka.KAFKA_UPLINK_TOPIC,
+      DOCUMENTS_GROUP_ID: `documents-${kafka.KAFKA_GROUP_ID}`
+    }),
+    ...(webhook && {
+      DOCUMENTS_UPLINK: 'webhook',
+      DOCUMENTS_WEBHOOK_PORT: String(webhook.port),
+      UPLINK_SECRETS: webhook.secret
+    }),
     DOCUMENTS_PORT: String(port),
     DOCUMENTS_DIRECTORY: directory,
     INKCAST_API_URL: apiUrl

@@ -1,9 +1,12 @@
 import { composeEmbedded } from '../../src/embedded.js'
+import { describeProcess } from '../../src/admin/figures/describe.js'
 import { createStatus } from '../../src/admin/status.js'
 import { launcherContext, loadConfig } from '../../src/config/load.js'
 import { createLifecycle } from '../../src/process/lifecycle.js'
+import { systemClock } from '../../src/common/clock.js'
 import { createLog } from '../../src/common/log.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
+import { Tracing } from '../../src/tracing/tracing.js'
 
 /**
  * A whole inkcast in this process, on free ports, stopped after the test.
@@ -22,21 +25,28 @@ export async function startEmbedded (
   const lifecycle = createLifecycle({ log })
   t.after(() => lifecycle.stop())
   const status = createStatus({ name: 'embedded-0', metrics })
-  const { gateway, api } = await composeEmbedded({
+  const { gateway, api, grpcPort } = await composeEmbedded({
     config,
     launcher: launcherContext({}),
     privatePath: '',
+    privateRoutes: new Map(),
     log, metrics, lifecycle, status,
+    tracing: new Tracing({ settings: config.admin, metrics, log, clock: systemClock }),
+    describe: async () => describeProcess(await status.read()),
     onWaits: () => {},
     listenPrivately: async () => {}
   })
+  status.started()
   const url = `http://127.0.0.1:${gateway.port()}`
   const apiUrl = `http://127.0.0.1:${api.port()}`
   return {
     url,
     apiUrl,
+    /** with GRPC_PORT: '0' */
+    grpcPort,
     gateway,
     metrics,
+    status,
     /** Drains, and stops everything. */
     stop: () => lifecycle.stop(),
     /** @param {string} path @param {unknown} body @param {Record<string, string>} [headers] */

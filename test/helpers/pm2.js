@@ -22,7 +22,7 @@ export async function startPm2 (t, settings) {
   const home = await mkdtemp(path.join(tmpdir(), 'inkcast-pm2-'))
   const [port, apiPort, adminPort] = await freePorts(3)
   const env = {
-    PATH: process.env.PATH, HOME: home, PM2_HOME: home, PM2_DISCRETE_MODE: 'true', LOG_LEVEL: 'warn',
+    PATH: process.env.PATH, HOME: home, PM2_HOME: home, PM2_DISCRETE_MODE: 'true', LOG_LEVEL: 'warn', INKCAST_ENV_FILE: '',
     PORT: String(port), API_PORT: String(apiPort), ADMIN_PORT: String(adminPort), ...settings
   }
   const guard = spawnGuarded('sleep', ['1000000'], { cwd: ROOT, env, directory: home, cleanup: `node ${PM2} kill` })
@@ -63,6 +63,7 @@ export async function startPm2 (t, settings) {
     home,
     url: `http://127.0.0.1:${port}`,
     apiUrl: `http://127.0.0.1:${apiPort}`,
+    adminUrl,
     pm2,
     list,
     logs,

@@ -11,6 +11,8 @@ export class ScriptedBus {
   /** @type {string[]} operations in call order */
   calls = []
   #offset = 0
+  /** Offset of the last record dropped from the start. */
+  #base = 0
   /** @type {Map<string, (() => void)[]>} */
   #held = new Map()
   /** @type {Map<string, number>} */
@@ -35,12 +37,16 @@ export class ScriptedBus {
   appendMany (count) { return Array.from({ length: count }, () => this.append()) }
 
   /** @param {number} count of records to drop from the start of the log */
-  trim (count) { this.records.splice(0, count) }
+  trim (count) { this.#base = this.records.splice(0, count).at(-1)?.offset ?? this.#base }
+
+  /** Removes records as if newer ones of their keys had replaced them. @param {number[]} offsets */
+  replace (offsets) { this.records = this.records.filter(({ offset }) => !offsets.includes(offset)) }
 
   /** Loses the log and starts another one. @param {string} epoch */
   lose (epoch) {
     this.epoch = epoch
     this.#offset = 0
+    this.#base = 0
     this.records = []
   }
 
@@ -109,13 +115,14 @@ export class ScriptedBus {
   async history (_guid, since, limit) {
     await this.#call('history', ` ${since.offset}`)
     const position = this.end
-    const begin = this.#offset - this.records.length
     /** @type {import('../../src/bus/contract.js').History} */
     let answer
     if (since.epoch !== this.epoch || since.offset > this.#offset) answer = { position, records: [], gap: 'epoch' }
-    else if (since.offset < begin) answer = { position, records: [], gap: 'trimmed' }
-    else
-      answer = { position, records: this.records.slice(since.offset - begin, since.offset - begin + limit), gap: null }
+    else if (since.offset < this.#base) answer = { position, records: [], gap: 'trimmed' }
+    else {
+      const records = this.records.filter(({ offset }) => offset > since.offset).slice(0, limit)
+      answer = { position, records, gap: null }
+    }
     await this.#wait('history')
     return answer
   }

@@ -16,15 +16,20 @@ export function scriptedLog (t) {
   let known = 0
   let epoch = 'e0'
   let joined = false
+  /** Offsets of records that newer ones of their keys have replaced. @type {Set<number>} */
+  const replaced = new Set()
   /** @type {{ resolve: () => void, reject: (error: Error) => void }[]} */
   const loads = []
   /** What the page shows. @type {number[]} */
   let shown = []
 
   const end = () => all.length - base
-  const recordAt = (/** @type {number} */ offset) => ({
-    event: 'message', payload: all[base + offset - 1], meta: { guid: 'doc', offset, traceId: 't', ts: 0 }
-  })
+  const recordAt = (/** @type {number} */ offset) => {
+    let after = offset - 1
+    while (replaced.has(after)) after--
+    const meta = { guid: 'doc', offset, ...(after < offset - 1 && { after }), traceId: 't', ts: 0 }
+    return { event: 'message', payload: all[base + offset - 1], meta }
+  }
   const deliver = (/** @type {number} */ offset) => {
     const { payload, meta } = recordAt(offset)
     socket.tells('message', payload, meta)
@@ -90,6 +95,9 @@ export function scriptedLog (t) {
     /** The log forgets its older half. */
     trim () { oldest = Math.max(oldest, Math.ceil(end() / 2)) },
 
+    /** Newer records of their keys replace these. @param {number[]} offsets */
+    replace (offsets) { for (const offset of offsets) replaced.add(offset) },
+
     /** The log is lost. */
     lose () {
       base = all.length
@@ -102,10 +110,11 @@ export function scriptedLog (t) {
     answerHistory (limit) {
       for (const { argument, answer } of socket.sent.splice(0).filter(({ event }) => event === 'doc:history')) {
         const last = Math.min(argument.before - 1, end())
-        const first = Math.max(oldest, last + 1 - Math.min(limit, argument.limit))
         const records = []
-        for (let offset = first; offset <= last; offset++) records.push(recordAt(offset))
-        answer({ ok: true, records, position: { epoch, offset: end() }, more: first > oldest })
+        let offset = last
+        for (; offset >= oldest && records.length < Math.min(limit, argument.limit); offset--)
+          if (!replaced.has(offset)) records.unshift(recordAt(offset))
+        answer({ ok: true, records, position: { epoch, offset: end() }, more: offset >= oldest })
       }
     },
 

@@ -1,4 +1,6 @@
 import { connect } from '../../client/index.js'
+// loaded on demand; in the module cache an import takes no longer than `settle`
+import '../../client/presence/participation.js'
 
 /**
  * The part of socket.io-client's interface that the inkcast client uses, without a connection: the test plays the
@@ -132,8 +134,9 @@ export const settle = () => new Promise((resolve) => setImmediate(resolve))
  * @param {import('../../client/index.js').Position} position
  * @param {import('../../client/index.js').OpenOptions} [options]
  */
-export function openDoc ({ client, socket }, position, options) {
+export async function openDoc ({ client, socket }, position, options) {
   const opening = client.open('doc', options)
+  if (options?.presence || options?.state !== undefined) await settle()
   socket.accepts()
   socket.tells('doc:joined', { guid: 'doc', position, recovered: false })
   return opening

@@ -35,13 +35,16 @@ function someProcess (t) {
 
 /**
  * @param {TestContext} t
- * @param {{ slot?: string, pid?: number, machine?: string, leaseTime?: number }} [options]
+ * @param {{ slot?: string, unique?: boolean, pid?: number, machine?: string, leaseTime?: number }} [options]
  */
-function newLease (t, { slot = randomUUID(), pid = process.pid, machine = 'here', leaseTime = LEASE_TIME } = {}) {
+function newLease (
+  t, { slot = randomUUID(), unique, pid = process.pid, machine = 'here', leaseTime = LEASE_TIME } = {}
+) {
   const state = { lost: false }
   const lease = createWorkerLease({
     redis,
     slot,
+    unique,
     address: { machine, pid, path: `/run/${slot}.sock` },
     onLost: () => {
       state.lost = true
@@ -64,14 +67,38 @@ async function claim (t, options) {
 const expire = (number) => redis.client.zrem('inkcast:{workers}:expiry', String(number))
 
 describe('a worker number', () => {
-  test('is the lowest free one, and free again after its release', async (t) => {
+  test('is the lowest free one, and after its release kept for its slot', async (t) => {
     const leases = []
-    for (let i = 0; i < 4; i++) leases.push((await claim(t)).lease)
+    for (let i = 0; i < 4; i++) leases.push((await claim(t, { slot: `slot-${i}` })).lease)
     assert.deepEqual(leases.map(({ number }) => number), [0, 1, 2, 3])
     await leases[1].stop()
+    await leases[2].stop()
     assert.equal(await leases[0].owner(1), undefined)
-    assert.equal((await claim(t)).lease.number, 1)
-    assert.equal((await claim(t)).lease.number, 4)
+    assert.equal((await claim(t)).lease.number, 4, 'the process of the slot may be restarting')
+    assert.equal((await claim(t, { slot: 'slot-1', machine: 'another container' })).lease.number, 1)
+    // 5 minutes later
+    await redis.client.del('inkcast:{workers}:ending')
+    await redis.client.zadd('inkcast:{workers}:ended', Date.now() - 301_000, '2.1')
+    assert.equal((await claim(t)).lease.number, 2)
+    assert.equal((await claim(t, { slot: 'slot-2' })).lease.number, 5)
+    assert.deepEqual(
+      Object.values(await redis.client.hgetall('inkcast:{workers}:slots')).map(Number).sort(),
+      [0, 1, 2, 3, 4, 5],
+      'a number is remembered for one slot'
+    )
+  })
+
+  test('is taken back at once from a killed container if the name of the slot is unique', async (t) => {
+    await claim(t)
+    const { lease: killed, state } = await claim(t, {
+      slot: 'pod-0:0', unique: true, machine: 'one container', leaseTime: 60_000
+    })
+    assert.equal(killed.number, 1)
+    assert.equal((await claim(t, { slot: 'pod-0:0', machine: 'another one' })).lease.number, 2, 'perhaps not the same')
+    await redis.client.hset('inkcast:{workers}:slots', 'pod-0:0', '1')
+    const { lease } = await claim(t, { slot: 'pod-0:0', unique: true, machine: 'the next container' })
+    assert.equal(lease.number, 1)
+    assert.equal(state.lost, false, 'not yet')
   })
 
   test('is kept by renewal, and points other workers to its owner', async (t) => {

@@ -9,7 +9,10 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** @typedef {'redis-server' | 'java' | 'mvn' | 'haproxy' | 'nginx' | 'nginx-stream' | 'ip' | 'chromium'} Program */
+/**
+ * @typedef {'redis-server' | 'valkey-server' | 'java' | 'mvn' | 'haproxy' | 'nginx' | 'nginx-stream' | 'ip' |
+ *   'chromium' | 'promtool'} Program
+ */
 
 /**
  * `least`: the oldest major version that works; `version`: finds the version in the program's output; `file`: a part of
@@ -21,6 +24,14 @@ const PROGRAMS = {
   'redis-server': {
     package: 'redis-server',
     name: 'Redis 7 or later (redis-server)',
+    least: 7,
+    args: ['--version'],
+    version: /v=(\d+)/
+  },
+  // Debian 13 has it; Debian 12 in its backports
+  'valkey-server': {
+    package: 'valkey-server',
+    name: 'Valkey 7.2 or later (valkey-server)',
     least: 7,
     args: ['--version'],
     version: /v=(\d+)/
@@ -56,6 +67,9 @@ const PROGRAMS = {
     version: /nginx\/(\d+)/,
     program: 'nginx',
     file: '/usr/lib/nginx/modules/ngx_stream_module.so'
+  },
+  promtool: {
+    package: 'prometheus', name: 'promtool of Prometheus 2', least: 2, args: ['--version'], version: /version (\d+)/
   },
   ip: { package: 'iproute2', name: 'iproute2 (ip)', least: 4, args: ['-V'], version: /iproute2-(?:ss)?(\d+)/ },
   chromium: {

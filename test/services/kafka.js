@@ -32,6 +32,13 @@ const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
  */
 
 /**
+ * Listeners with TLS beside the usual one.
+ * @typedef {object} SecureListeners
+ * @property {Partial<Record<'SSL' | 'SASL_SSL', number>>} ports
+ * @property {Record<string, string>} settings of the broker
+ */
+
+/**
  * Starts a broker on the loopback interface and waits until a client gets its metadata. The first time, its jars are
  * downloaded. Topics are not created automatically. Maximum size of a record batch: 2 MB.
  *
@@ -42,17 +49,18 @@ const SHORT_LIVED = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
  *   default false
  * @param {string} [options.host] address for clients; default: the loopback interface
  * @param {number} [options.advertisedPort] port for clients, of a proxy; default: its own
+ * @param {SecureListeners} [options.secure] more listeners on the loopback interface
  * @returns {Promise<KafkaBroker>}
  * @throws {Error} when it can't be started, with the end of its log
  */
-export async function startKafka ({ port, parent, longLived = false, host = HOST, advertisedPort } = {}) {
+export async function startKafka ({ port, parent, longLived = false, host = HOST, advertisedPort, secure } = {}) {
   await ensureInstalled(['java'])
   const classpath = await ensureKafkaJars()
   const javaOptions = longLived ? [] : [...SHORT_LIVED, ...await sharedClasses(classpath)]
   return startBroker({
     port: port ?? (await freePort()),
     retry: port === undefined,
-    parent, javaOptions, classpath, host, advertisedPort
+    parent, javaOptions, classpath, host, advertisedPort, secure
   })
 }
 
@@ -104,10 +112,10 @@ export async function kafkaAnswers (brokers, processes) {
 
 /**
  * @param {{ port: number, retry: boolean, parent?: string, javaOptions: string[], classpath: string, host: string,
- *   advertisedPort?: number }} options retry: with another port if this one is in use
+ *   advertisedPort?: number, secure?: SecureListeners }} options retry: with another port if this one is in use
  * @returns {Promise<KafkaBroker>}
  */
-async function startBroker ({ port, retry, parent, javaOptions, classpath, host, advertisedPort }) {
+async function startBroker ({ port, retry, parent, javaOptions, classpath, host, advertisedPort, secure }) {
   const directory = makeDirectory('kafka', parent)
   const log = join(directory, 'kafka.log')
   const properties = join(directory, 'server.properties')
@@ -134,7 +142,7 @@ async function startBroker ({ port, retry, parent, javaOptions, classpath, host,
   try {
     writeFileSync(
       properties,
-      serverProperties({ host, port, advertisedPort, controllerPort: await freePort(), directory })
+      serverProperties({ host, port, advertisedPort, controllerPort: await freePort(), directory, secure })
     )
     const format = java(
       ['-Xmx128m', ...SHORT_LIVED, ...javaOptions.filter((option) => option.startsWith('-XX:SharedArchiveFile'))],
@@ -152,7 +160,7 @@ async function startBroker ({ port, retry, parent, javaOptions, classpath, host,
   } catch (error) {
     removeDirectory(directory)
     if (!retry || !String(error).includes('Address already in use')) throw error
-    return startBroker({ port: await freePort(), retry, parent, javaOptions, classpath, host, advertisedPort })
+    return startBroker({ port: await freePort(), retry, parent, javaOptions, classpath, host, advertisedPort, secure })
   }
   return {
     brokers,
@@ -181,17 +189,20 @@ function clusterId () {
 }
 
 /**
- * @param {{ host: string, port: number, advertisedPort?: number, controllerPort: number, directory: string }} options
+ * @param {{ host: string, port: number, advertisedPort?: number, controllerPort: number, directory: string, secure?:
+ *   SecureListeners }} options
  * @returns {string} the content of server.properties
  */
-function serverProperties ({ host, port, advertisedPort = port, controllerPort, directory }) {
+function serverProperties ({ host, port, advertisedPort = port, controllerPort, directory, secure }) {
   const listeners = `PLAINTEXT://${host}:${port},CONTROLLER://${HOST}:${controllerPort}`
-  return properties({
-    'listeners': listeners,
-    'advertised.listeners': `PLAINTEXT://${host}:${advertisedPort}`,
+  const more = Object.entries(secure?.ports ?? {}).map(([name, at]) => `,${name}://${HOST}:${at}`).join('')
+  return textOf({
+    'listeners': listeners + more,
+    'advertised.listeners': `PLAINTEXT://${host}:${advertisedPort}${more}`,
     'controller.quorum.voters': `1@${HOST}:${controllerPort}`,
     'log.dirs': join(directory, 'data').replaceAll('\\', '\\\\'),
-    ...BROKER_SETTINGS
+    ...BROKER_SETTINGS,
+    ...secure?.settings
   })
 }
 
@@ -200,7 +211,7 @@ export const BROKER_SETTINGS = {
   'process.roles': 'broker,controller',
   'node.id': '1',
   'controller.listener.names': 'CONTROLLER',
-  'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+  'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL,SASL_SSL:SASL_SSL',
   // a typo in a topic's name must fail
   'auto.create.topics.enable': 'false',
   'message.max.bytes': String(2 * 1024 * 1024),
@@ -224,6 +235,6 @@ export const BROKER_SETTINGS = {
 }
 
 /** @param {Record<string, string>} settings */
-function properties (settings) {
+function textOf (settings) {
   return Object.entries(settings).map(([name, value]) => `${name}=${value}\n`).join('')
 }

@@ -12,6 +12,10 @@ import { waitUntil } from './wait.js'
 const HOST = '127.0.0.1'
 const SLOTS = 16_384
 
+/** @typedef {'redis-server' | 'valkey-server'} RedisProgram */
+/** The server of all tests; TEST_REDIS=valkey-server runs them on Valkey. */
+export const REDIS_PROGRAM = /** @type {RedisProgram} */ (process.env.TEST_REDIS ?? 'redis-server')
+
 /**
  * @typedef {object} RedisServer
  * @property {string} url redis://127.0.0.1:port
@@ -31,13 +35,15 @@ const SLOTS = 16_384
  * @param {object} [options]
  * @param {number} [options.port] default: a free one
  * @param {string[]} [options.args] further options of redis-server, such as ['--maxmemory', '64mb']
+ * @param {string} [options.password]
  * @param {string} [options.parent] parent of its directory; default: the system's temporary directory
+ * @param {RedisProgram} [options.program]
  * @returns {Promise<RedisServer>}
  * @throws {Error} when it can't be started, with the end of its log
  */
-export async function startRedis ({ port, args = [], parent } = {}) {
-  await ensureInstalled(['redis-server'])
-  return startServer({ port: port ?? await freePort(), retry: port === undefined, args, parent })
+export async function startRedis ({ port, args = [], password, parent, program = REDIS_PROGRAM } = {}) {
+  await ensureInstalled([program])
+  return startServer({ port: port ?? await freePort(), retry: port === undefined, args, password, parent, program })
 }
 
 /**
@@ -58,7 +64,7 @@ export async function startRedis ({ port, args = [], parent } = {}) {
  * @returns {Promise<RedisCluster>}
  */
 export async function startRedisCluster ({ args = [], parent } = {}) {
-  await ensureInstalled(['redis-server'])
+  await ensureInstalled([REDIS_PROGRAM])
   const addresses = await clusterAddresses(3)
   const started = await Promise.allSettled(addresses.map(({ port, busPort }) =>
     startServer({ port, retry: false, parent, args: [...clusterArgs(busPort), ...args] })))
@@ -155,27 +161,29 @@ export async function joinCluster (addresses) {
  * Resolves when a server on this port of the loopback interface responds to PING.
  * @param {number} port
  * @param {import('./guard.js').GuardedProcess[]} [processes] rejects when one of these ends
+ * @param {string} [password]
  */
-export async function redisAnswers (port, processes) {
-  await waitUntil(`Redis on port ${port}`, () => withClient(port, (client) => client.ping()), {
+export async function redisAnswers (port, processes, password) {
+  await waitUntil(`Redis on port ${port}`, () => withClient(port, (client) => client.ping(), password), {
     processes,
     everyMs: 20
   })
 }
 
 /**
- * @param {{ port: number, retry: boolean, args: string[], parent?: string }} options retry: with another port if this
- *   one is in use
+ * @param {{ port: number, retry: boolean, args: string[], password?: string, parent?: string, program?: string }}
+ *   options retry: with another port if this one is in use
  * @returns {Promise<RedisServer>}
  */
-async function startServer ({ port, retry, args, parent }) {
+async function startServer ({ port, retry, args, password, parent, program = REDIS_PROGRAM }) {
   const directory = makeDirectory('redis', parent)
   const log = join(directory, 'redis.log')
   const launch = async () => {
-    const server = spawnGuarded('redis-server', ['--port', String(port), '--bind', HOST, '--dir', directory,
-      '--save', '', '--appendonly', 'no', ...args], { log, directory })
+    const server = spawnGuarded(program, ['--port', String(port), '--bind', HOST, '--dir', directory,
+      '--save', '', '--appendonly', 'no', ...args,
+      ...(password === undefined ? [] : ['--requirepass', password, '--masterauth', password])], { log, directory })
     try {
-      await redisAnswers(port, [server])
+      await redisAnswers(port, [server], password)
     } catch (error) {
       await server.stop(0)
       throw error
@@ -189,7 +197,7 @@ async function startServer ({ port, retry, args, parent }) {
   } catch (error) {
     removeDirectory(directory)
     if (!retry || !String(error).includes('Address already in use')) throw error
-    return startServer({ port: await freePort(), retry, args, parent })
+    return startServer({ port: await freePort(), retry, args, password, parent, program })
   }
   return {
     url: `redis://${HOST}:${port}`,
@@ -213,12 +221,14 @@ async function startServer ({ port, retry, args, parent }) {
  * @template T
  * @param {number} port
  * @param {(client: Redis) => Promise<T>} use
+ * @param {string} [password]
  * @returns {Promise<T>}
  */
-async function withClient (port, use) {
+async function withClient (port, use, password) {
   const client = new Redis({
     host: HOST,
     port,
+    password,
     lazyConnect: true,
     connectTimeout: 2000,
     commandTimeout: 2000,

@@ -15,7 +15,7 @@ const IMPORT = /\bfrom '(\.[^']+\.js)'|\bimport\('(\.[^']+\.js)'\)|^import '(\.[
 /** @param {string} folder @returns {string[]} paths from the root */
 const filesOf = (folder) =>
   readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.js') && !file.startsWith('demo/page/'))
+    .filter((file) => file.endsWith('.js') && !/^(?:demo|admin)\/page\//.test(file))
     .map((file) => path.posix.join(folder, file))
 
 /** @typedef {Map<string, string[]>} Graph imports by file */

@@ -7,6 +7,8 @@ import { InkcastError } from '../../common/errors.js'
  * @typedef {object} PublishResult
  * @property {string} traceId
  * @property {import('../../wire/position.js').Position} [position] in the document's log, if it is kept there and known
+ * @property {number} [connections] of an order: connections that it was carried out for
+ * @property {number} [workers] of an order: workers with at least one of them
  */
 
 /** @param {...(string | Buffer)} parts @returns {string} 43 characters */
@@ -36,8 +38,16 @@ export function idempotencyKeyFrom (header, caller) {
  * The parts that identify a request. Trace id and time are excluded: they may differ between tries.
  * @param {Publication} publication
  */
-function fingerprintOf ({ operator, guid, uid, sid, event, except, ephemeral, receipt, contentType, value }) {
-  return hash(JSON.stringify([operator, guid, uid, sid, event, except, ephemeral, receipt, contentType]), '\n', value)
+function fingerprintOf (publication) {
+  const {
+    operator, guid, uid, sid, event, except, ephemeral, keep, receipt, key, ttl, contentType, value
+  } = publication
+  /** @type {unknown[]} */
+  const parts = [operator, guid, uid, sid, event, except, ephemeral, receipt, contentType]
+  if (key !== undefined) parts.push(key)
+  if (ttl !== undefined) parts.push(`ttl ${ttl}`)
+  if (keep) parts.push(['keep'])
+  return hash(JSON.stringify(parts), '\n', value)
 }
 
 /**

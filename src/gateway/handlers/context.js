@@ -6,13 +6,17 @@
  * @property {ReturnType<typeof import('../../documents/feeds.js').createFeeds>} feeds
  * @property {ReturnType<typeof import('../../presence/presence.js').createPresence>} presence
  * @property {ReturnType<typeof import('../../documents/access.js').createAccess>} access
+ * @property {import('../../documents/rules/rules.js').RulesOf} rulesOf
  * @property {ReturnType<typeof import('../../auth/authenticator.js').createAuthenticator>} authenticator
  * @property {ReturnType<typeof import('../expiry.js').createExpiry>} expiry
  * @property {import('../life-cycle.js').LifeCycle} lifeCycle
  * @property {import('../../publish/publisher.js').Publisher} publisher
  * @property {import('../../bus/contract.js').Bus} bus
  * @property {import('../../uplink/contract.js').Uplink} uplink
+ * @property {import('../../inspect/inspector.js').Inspector} inspector
+ * @property {import('../../tracing/tracing.js').Tracing} tracing
  * @property {import('../../config/load.js').Config['limits']} limits
+ * @property {ReturnType<typeof import('../../admission/operation-rates.js').createOperationRates>} operationRates
  * @property {import('../../metrics/metrics.js').Metrics} metrics
  * @property {import('../../common/clock.js').Clock} clock
  * @property {import('../../common/log.js').Log} log

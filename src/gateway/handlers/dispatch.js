@@ -55,9 +55,31 @@ export async function handleEvent (connection, event, args, context) {
     context.metrics.client_events.count(labelOf(name), refused.error.code)
     return void acknowledge?.(refused)
   }
+  const refused = refusedByRate(connection, event, context)
+  if (refused !== null) return void acknowledge?.(refused)
   const answer = await answerEvent(connection, event, args, context)
   if (answer.members !== undefined) connection.answered(bytesOf(answer.members))
-  acknowledge?.(answer)
+  if (acknowledge === undefined) return
+  if (answer.ok && typeof answer.guid === 'string') connection.about(answer.guid, () => acknowledge(answer))
+  else acknowledge(answer)
+}
+
+/**
+ * @param {import('../connection.js').Connection} connection
+ * @param {unknown} event
+ * @param {HandlerContext} context
+ * @returns {{ ok: false, error: ReturnType<typeof publicError> } | null} null: its rate allows the event
+ */
+function refusedByRate (connection, event, { operationRates, metrics, clock }) {
+  try {
+    operationRates.take(connection.conn, /** @type {string} */ (event), clock.monotonic())
+    return null
+  } catch (error) {
+    const shown = publicError(error)
+    if (event === 'doc:send') refusedUndecoded(connection)
+    metrics.client_events.count(labelOf(event), shown.code)
+    return { ok: false, error: shown }
+  }
 }
 
 /**
@@ -77,13 +99,35 @@ export async function answerEvent (connection, event, args, context) {
     const input = handler.isPlain?.(args[0]) ? args[0] : parseInput(handler.schema, args[0])
     const answer = await handler.handle(connection, input, context)
     context.metrics.client_events.count(label, 'ok')
+    if (context.inspector.active) tellInspector(connection, label, input, answer, 'ok', context)
     return { ok: true, ...answer }
   } catch (error) {
     const shown = publicError(error)
     context.metrics.client_events.count(label, shown.code)
+    if (context.inspector.active) tellInspector(connection, label, args[0], {}, shown.code, context)
     if (shown.code === 'internal') context.log.error({ err: error, event: label }, 'handler failed')
     return { ok: false, error: shown }
   }
+}
+
+/**
+ * @param {import('../connection.js').Connection} connection
+ * @param {string} event
+ * @param {any} input of the client
+ * @param {{ traceId?: string, recovered?: boolean, position?: import('../../wire/position.js').Position }} answer
+ * @param {string} result
+ * @param {HandlerContext} context
+ */
+function tellInspector (connection, event, input, { traceId, recovered, position }, result, { inspector }) {
+  const guid = typeof input?.guid === 'string' ? input.guid : undefined
+  inspector.client(connection, 'client_event', {
+    event,
+    reason: result,
+    ...(guid !== undefined && { guid }),
+    ...(traceId !== undefined && { traceId }),
+    ...(recovered !== undefined && { details: { recovered } }),
+    ...position
+  })
 }
 
 /** Clients choose event names: only known ones become a label. @param {unknown} event @returns {string} */

@@ -32,8 +32,19 @@ export async function handle (connection, { guid, before, limit = DEFAULT_LIMIT 
   return {
     guid,
     records: payloads.map((payload, i) => {
-      const { offset, publication: { event, traceId, timestamp, from } } = records[left + i]
-      return { event, payload, meta: { guid, offset, traceId, ts: timestamp, ...(from !== undefined && { from }) } }
+      const { offset, after, publication: { event, traceId, timestamp, from } } = records[left + i]
+      return {
+        event,
+        payload,
+        meta: {
+          guid,
+          offset,
+          ...(after !== undefined && { after }),
+          traceId,
+          ts: timestamp,
+          ...(from !== undefined && { from })
+        }
+      }
     }),
     position,
     more: more || left > 0

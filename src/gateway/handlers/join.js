@@ -16,6 +16,8 @@ export const isPlain = isGuidOnly
 
 /** Part of an answer. */
 const READ_ONLY = Object.freeze({ access: /** @type {const} */ ('read') })
+/** The same in a document where everybody may signal. */
+const READ_AND_SIGNAL = Object.freeze({ ...READ_ONLY, signals: true })
 /** Maximum joins that wait for the same one. A client that retries every 30 s has given up long before. */
 const MAX_FOLLOWERS = 10
 /** @typedef {{ resolve: (joined: Joined) => void, reject: (error: unknown) => void }} Follower */
@@ -35,14 +37,14 @@ const followers = new WeakMap()
  * @param {import('./context.js').HandlerContext} context
  */
 export async function handle (connection, { guid, position, state, members }, context) {
-  const { feeds, access, lifeCycle, presence } = context
+  const { feeds, access, lifeCycle, presence, rulesOf } = context
   const known = connection.document(guid)
   if (known !== undefined && !known.joined)
     return follow(connection, { guid, position, state, members }, known, context)
   // before the first await: a leave or revoke that follows must find it
   const document = known ?? connection.addDocument(guid)
   if (document === null) throw new InkcastError('too_many_documents')
-  const takesPart = state !== undefined || members === true
+  const takesPart = (state !== undefined || members === true) && rulesOf(guid).presence
   try {
     if (state !== undefined) presence.checkState(state)
     const asked = mayRead(connection, guid, access)
@@ -50,7 +52,7 @@ export async function handle (connection, { guid, position, state, members }, co
     assertWanted(document)
     if (known !== undefined) {
       const resumed = await resume(connection, guid, position, document, feeds)
-      const answer = { guid, ...resumed, ...readOnly(connection, guid, access) }
+      const answer = { guid, ...resumed, ...readOnly(connection, guid, context) }
       return takesPart ? { ...answer, ...await takePart(connection, guid, document, state, presence) } : answer
     }
     document.sent = position ?? null
@@ -65,7 +67,7 @@ export async function handle (connection, { guid, position, state, members }, co
       assertWanted(document)
     }
     tellFollowers(document, ({ resolve }) => resolve(answer))
-    const joined = { guid, ...answer, ...readOnly(connection, guid, access) }
+    const joined = { guid, ...answer, ...readOnly(connection, guid, context) }
     return takesPart ? { ...joined, ...await takePart(connection, guid, document, state, presence) } : joined
   } catch (error) {
     // the document was left or revoked meanwhile: report that, not the join's own error
@@ -86,7 +88,8 @@ export async function handle (connection, { guid, position, state, members }, co
  * @param {OpenDocument} document whose join is in progress
  * @param {import('./context.js').HandlerContext} context
  */
-async function follow (connection, { guid, position, state, members }, document, { feeds, presence, access }) {
+async function follow (connection, { guid, position, state, members }, document, context) {
+  const { feeds, presence, rulesOf } = context
   if (state !== undefined) presence.checkState(state)
   const waiting = followers.get(document) ?? []
   if (waiting.length >= MAX_FOLLOWERS) throw new InkcastError('rate_limited', 'this document is being joined already')
@@ -104,9 +107,9 @@ async function follow (connection, { guid, position, state, members }, document,
     ...(told
       ? { position: joined.position, recovered: joined.recovered && position != null }
       : await resume(connection, guid, position, document, feeds)),
-    ...readOnly(connection, guid, access)
+    ...readOnly(connection, guid, context)
   }
-  return state !== undefined || members === true
+  return (state !== undefined || members === true) && rulesOf(guid).presence
     ? { ...answer, ...(await takePart(connection, guid, document, state, presence)) }
     : answer
 }
@@ -167,10 +170,13 @@ const leftMeanwhile = () => new InkcastError('not_joined', 'the document was lef
 /**
  * @param {import('../connection.js').Connection} connection
  * @param {string} guid
- * @param {import('./context.js').HandlerContext['access']} access
- * @returns {{ access: 'read' } | undefined} a part of the answer
+ * @param {import('./context.js').HandlerContext} context
+ * @returns {{ access: 'read', signals?: boolean } | undefined} a part of the answer
  */
-const readOnly = ({ identity }, guid, access) => access.readOnly(identity, guid) ? READ_ONLY : undefined
+function readOnly ({ identity }, guid, { access, rulesOf }) {
+  if (!access.readOnly(identity, guid)) return undefined
+  return rulesOf(guid).signals === 'everybody' ? READ_AND_SIGNAL : READ_ONLY
+}
 
 /**
  * @param {import('../connection.js').Connection} connection

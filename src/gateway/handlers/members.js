@@ -14,9 +14,10 @@ export const schema = z.strictObject({ guid, cursor: guid.optional(), limit: z.i
  * @param {import('zod').output<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, cursor, limit }, { presence }) {
+export async function handle (connection, { guid, cursor, limit }, { presence, rulesOf }) {
   const document = connection.document(guid)
   if (!document?.joined) throw new InkcastError('not_joined')
+  if (!rulesOf(guid).presence) throw new InkcastError('presence_off')
   const page = await presence.members(guid, { cursor, limit })
   // the document may have been left or revoked meanwhile
   if (!document.wanted) throw new InkcastError('not_joined')

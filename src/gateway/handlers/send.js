@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { InkcastError } from '../../common/errors.js'
 import { newTraceId } from '../../wire/headers.js'
 import { withStandardDates } from '../../wire/msgpack-extensions.js'
+import { parseTraceparent } from '../../wire/traceparent.js'
+import { takeEvent } from '../document-rate.js'
 import { checkEventName, encodeData, event, guid } from './input.js'
 import { inOrder } from './queue-order.js'
 
@@ -9,6 +11,8 @@ export const schema = z.strictObject({
   guid,
   event: event.optional(),
   data: z.unknown().refine((data) => data !== undefined, 'data is missing'),
+  // as W3C Trace Context has it; another one is ignored
+  traceparent: z.string().max(100).optional(),
   queue: z.strictObject({ id: z.string().regex(/^[\w-]{16,64}$/), seq: z.int().min(1) }).optional()
 })
 
@@ -32,26 +36,43 @@ export async function handle (connection, input, context) {
  * @param {import('zod').output<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-async function send (connection, { guid, event = 'message', data, queue }, { access, uplink, limits, clock }) {
+async function send (connection, input, { access, rulesOf, uplink, tracing, limits, clock }) {
+  const { guid, event = 'message', data, queue } = input
+  const { rate, echo } = rulesOf(guid)
+  if (rate !== undefined) takeEvent(connection, guid, rate, clock.monotonic())
   await mayWrite(connection, guid, access)
   const { value, contentType } = encodeData(connection, data)
   if (value.length > limits.maxRecordBytes) throw new InkcastError('value_too_large')
   const standard = contentType === 'application/msgpack' ? withStandardDates(value) : value
-  const traceId = newTraceId()
-  const sent = await uplink.send({
-    operator: 'message',
-    uid: connection.uid,
-    sid: connection.id,
-    guid,
-    event,
-    traceId,
-    timestamp: clock.now(),
-    contentType,
-    value: standard,
-    ...(standard === value ? {} : { asSent: value }),
-    ...(queue && { queue: { id: queue.id, number: queue.seq } })
-  })
-  return sent?.duplicate ? { duplicate: true } : { traceId }
+  const parent = parseTraceparent(input.traceparent)
+  const traceId = parent?.traceId ?? newTraceId()
+  const given = parent === null ? undefined : input.traceparent
+  const stage = tracing.active
+    ? tracing.begin('doc:send', { operator: 'message', guid, event, traceId, traceparent: given })
+    : undefined
+  const traceparent = stage?.traceparent ?? given
+  try {
+    const sent = await uplink.send({
+      operator: 'message',
+      uid: connection.uid,
+      sid: connection.id,
+      guid,
+      event,
+      traceId,
+      ...(traceparent !== undefined && { traceparent }),
+      timestamp: clock.now(),
+      contentType,
+      value: standard,
+      ...(standard === value ? {} : { asSent: value }),
+      ...(echo === false && { except: [connection.client ?? connection.id] }),
+      ...(queue && { queue: { id: queue.id, number: queue.seq } })
+    })
+    stage?.end({ duplicate: sent?.duplicate })
+    return sent?.duplicate ? { duplicate: true } : { traceId }
+  } catch (error) {
+    stage?.fail(error)
+    throw error
+  }
 }
 
 /**

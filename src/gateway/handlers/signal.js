@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { InkcastError } from '../../common/errors.js'
 import { newTraceId } from '../../wire/headers.js'
+import { takeEvent } from '../document-rate.js'
 import { encodeData, event, guid } from './input.js'
 import { mayWrite } from './send.js'
 
@@ -17,14 +19,18 @@ export const schema = z.strictObject({
  * @param {import('zod').output<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, event, data }, { access, publisher, clock }) {
-  await mayWrite(connection, guid, access)
+export async function handle (connection, { guid, event, data }, { access, rulesOf, publisher, clock }) {
+  const { signals, echo, rate } = rulesOf(guid)
+  if (!connection.document(guid)?.joined) throw new InkcastError('not_joined')
+  if (signals === 'nobody') throw new InkcastError('forbidden', 'this document has no signals')
+  if (rate !== undefined) takeEvent(connection, guid, rate, clock.monotonic())
+  if (signals === 'writers') await mayWrite(connection, guid, access)
   const { value, contentType, checked } = encodeData(connection, data)
   await publisher.publish({
     operator: 'broadcast',
     guid,
     event,
-    except: [connection.id],
+    except: echo === true ? [] : [connection.id],
     ephemeral: true,
     traceId: newTraceId(),
     timestamp: clock.now(),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { InkcastError } from '../../common/errors.js'
+import { takeEvent } from '../document-rate.js'
 import { guid, state } from './input.js'
 
 export const schema = z.strictObject({ guid, state })
@@ -12,9 +13,12 @@ export const schema = z.strictObject({ guid, state })
  * @param {import('zod').output<typeof schema>} input
  * @param {import('./context.js').HandlerContext} context
  */
-export async function handle (connection, { guid, state }, { presence }) {
+export async function handle (connection, { guid, state }, { presence, rulesOf, clock }) {
   const document = connection.document(guid)
   if (!document?.joined) throw new InkcastError('not_joined')
+  const rules = rulesOf(guid)
+  if (!rules.presence) throw new InkcastError('presence_off')
+  if (rules.rate !== undefined) takeEvent(connection, guid, rules.rate, clock.monotonic())
   presence.checkState(state)
   if (document.presence !== null) {
     presence.setState(connection, document, state)

@@ -1,4 +1,9 @@
+import kafkajs from 'kafkajs'
 import { closeQuietly } from './close.js'
+
+const { TOPIC, BROKER } = kafkajs.ConfigResourceTypes
+const MIN_IN_SYNC = 'min.insync.replicas'
+const REPLICATION = 'default.replication.factor'
 
 const CLOSE_TIMEOUT = 1000
 /** Timeout for a broker to create topics, ms. */
@@ -6,10 +11,10 @@ const CREATE_TIMEOUT = 5000
 
 /**
  * @param {import('kafkajs').Kafka} kafka
- * @returns {Pick<import('../contract.js').KafkaDriver, 'ensureTopics' | 'inspect'>}
+ * @returns {Pick<import('../contract.js').KafkaDriver, 'ensureTopics' | 'safety' | 'inspect'>}
  */
 export const createAdmin = (kafka) => ({
-  async ensureTopics ({ topics, partitions, replication, maxMessageBytes }) {
+  async ensureTopics ({ topics, partitions, replication, maxMessageBytes, minInSync }) {
     const admin = await connect(kafka, 1)
     try {
       /** @type {string[]} */
@@ -17,6 +22,9 @@ export const createAdmin = (kafka) => ({
       for (const topic of topics) if (!await exists(admin, topic)) missing.push(topic)
       if (missing.length === 0 || partitions === 0) return { missing, created: false }
       const configEntries = [{ name: 'max.message.bytes', value: String(maxMessageBytes) }]
+      const replicas = replication === -1 ? await defaultReplication(admin) : replication
+      if (minInSync !== undefined && replicas > minInSync)
+        configEntries.push({ name: MIN_IN_SYNC, value: String(minInSync) })
       const created = await admin.createTopics({
         topics: missing.map((topic) => ({
           topic,
@@ -28,6 +36,30 @@ export const createAdmin = (kafka) => ({
         timeout: CREATE_TIMEOUT
       })
       return { missing, created }
+    } finally {
+      await admin.disconnect().catch(() => {})
+    }
+  },
+
+  async safety (topics) {
+    const admin = await connect(kafka, 1)
+    try {
+      const [{ brokers }, metadata, { resources }] = await Promise.all([
+        admin.describeCluster(),
+        admin.fetchTopicMetadata({ topics }),
+        admin.describeConfigs({
+          includeSynonyms: false,
+          resources: topics.map((name) => ({ type: TOPIC, name, configNames: [MIN_IN_SYNC] }))
+        })
+      ])
+      return {
+        brokers: brokers.length,
+        topics: metadata.topics.map(({ name, partitions }) => ({
+          topic: name,
+          replicas: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+          minInSync: Number(valueOf(resources.find(({ resourceName }) => resourceName === name), MIN_IN_SYNC))
+        }))
+      }
     } finally {
       await admin.disconnect().catch(() => {})
     }
@@ -56,6 +88,31 @@ export const createAdmin = (kafka) => ({
     }
   }
 })
+
+/**
+ * @param {import('kafkajs').DescribeConfigResponse['resources'][number] | undefined} resource
+ * @param {string} setting
+ */
+const valueOf = (resource, setting) =>
+  resource?.configEntries.find(({ configName }) => configName === setting)?.configValue
+
+/**
+ * @param {import('kafkajs').Admin} admin
+ * @returns {Promise<number>} replicas of a new topic for which the broker decides; 1 if it does not tell
+ */
+async function defaultReplication (admin) {
+  try {
+    const { brokers: [{ nodeId }] } = await admin.describeCluster()
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: BROKER, name: String(nodeId), configNames: [REPLICATION] }]
+    })
+    return Number(valueOf(resources[0], REPLICATION) ?? 1)
+  } catch {
+    // the user may not read the broker's settings
+    return 1
+  }
+}
 
 /** @param {import('kafkajs').Kafka} kafka @param {number} retries */
 async function connect (kafka, retries) {

@@ -1,5 +1,6 @@
 import kafkajs from 'kafkajs'
 import { registerCodecs } from './codecs.js'
+import { createCredentials } from '../credentials.js'
 import { patchFetch } from './fetch-patch.js'
 import { patchRequestQueue } from './request-queue-patch.js'
 
@@ -24,8 +25,7 @@ export function createClient ({ settings, log, name, onWaits }) {
   return new kafkajs.Kafka({
     clientId: `inkcast-${name}`,
     brokers: () => [...settings.brokers], // a function: read again before each connection
-    ssl: settings.ssl,
-    sasl: sasl(settings),
+    ...createCredentials({ settings, log }),
     connectionTimeout: 3000,
     requestTimeout: REQUEST_TIMEOUT,
     // About a minute: a consumer that outlives an outage is still a member of its group and continues at once; a new
@@ -39,14 +39,6 @@ export function createClient ({ settings, log, name, onWaits }) {
 
 /** Beginning of kafkajs's messages about failed connections. */
 const CONNECTION = /^Connection (?:error: |(?=timeout))/
-
-/**
- * @param {KafkaSettings} settings
- * @returns {import('kafkajs').SASLOptions | undefined}
- */
-function sasl ({ saslMechanism: mechanism, saslUsername: username = '', saslPassword: password = '' }) {
-  return mechanism && /** @type {import('kafkajs').SASLOptions} */ ({ mechanism, username, password })
-}
 
 /**
  * Logs kafkajs's lines at `debug`, because it reports each attempt that it will repeat as an error. The results (a

@@ -1,3 +1,4 @@
+import { observeRequests } from '../../metrics/kafka-client.js'
 import { createAdmin } from './admin.js'
 import { createClient } from './client.js'
 import { fetchEpochEnd } from './leader-epochs.js'
@@ -13,12 +14,14 @@ import { connectProducer } from './topic-producer.js'
  * @param {import('../../common/log.js').Log} dependencies.log
  * @param {string} dependencies.name purpose of this client; the brokers show it in their logs and quotas as
  *   `inkcast-<name>`
+ * @param {Parameters<typeof observeRequests>[1]} [dependencies.metrics] default: requests are not counted
  * @param {(message: string) => void} [dependencies.onWaits] called with connections that fail, once for each cause
  * @param {import('kafkajs').Kafka} [dependencies.client] default: a new one
  * @returns {import('../contract.js').KafkaDriver}
  */
-export function createKafkajs ({ settings, log, name, onWaits, client }) {
+export function createKafkajs ({ settings, log, name, metrics, onWaits, client }) {
   const kafka = client ?? createClient({ settings, log, name, onWaits })
+  if (metrics !== undefined) observeRequests(kafka, metrics)
   return {
     consume: (options, handlers) => createSubscription(kafka, options, handlers),
     produce: (topic) => connectProducer(kafka, topic),

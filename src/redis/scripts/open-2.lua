@@ -8,7 +8,7 @@
 -- Returns epoch, last offset, and 1 if Redis may have lost records and another epoch has begun.
 --@include generation
 --@include healing
-local found = redis.call('HMGET', KEYS[2], 'e', 'o', 'g', 'k')
+local found = redis.call('HMGET', KEYS[2], 'e', 'o', 'g', 'k', 'x')
 local current = generation()
 
 -- Time since the first call in this generation, s. Only with a single Redis.
@@ -35,10 +35,11 @@ if found[1] and found[2] then
       return {found[1], found[2], 0}
     end
     if found[4] and mayHeal() then return redis.error_reply('HEALING') end
-    redis.call('DEL', KEYS[1])
-    found[1], found[2] = ARGV[1], '0'
-    redis.call('HSET', KEYS[2], 'e', ARGV[1], 'o', '0', 'g', current)
+    -- offsets of lost records may be assigned again; the records that Redis still has stay in the log
+    found[1] = ARGV[1]
+    redis.call('HSET', KEYS[2], 'e', ARGV[1], 'g', current)
     redis.call('HDEL', KEYS[2], 'k')
+    if found[5] then redis.call('HSET', KEYS[2], 'x', (string.gsub(found[5], '^%S+', ARGV[1]))) end
   elseif found[3] ~= current then
     redis.call('HSET', KEYS[2], 'g', current)
   end

@@ -1,17 +1,36 @@
--- Stores a kick or revoke of a user, and reads which workers have connections of the user.
+-- Stores a kick, revoke or restore of a user (bus/orders.js has the names), and reads which workers have connections of
+-- the user.
 --
 -- KEYS  1 the user's workers (sorted set: worker number by the second at which the registration expires)
---       2 orders about the user (sorted set: name of the order by the time of the last one, ms)
+--       2 orders about the user (sorted set: name of the order by the time of the last one, ms; of orders with a time
+--         of their own: by their end)
 -- ARGV  1 name of the order  2 seconds to keep orders  3 maximum number of orders  4 name that replaces the oldest
+--       5 seconds until the order ends, '' without an end of its own  6 … names of orders that this one takes back
 -- Returns the time of the order, ms, and the worker numbers.
 local workers, orders = KEYS[1], KEYS[2]
 local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-redis.call('ZADD', orders, 'GT', now, ARGV[1])
-redis.call('ZREMRANGEBYSCORE', orders, '-inf', string.format('%.0f', now - ARGV[2] * 1000))
-if redis.call('ZCARD', orders) > tonumber(ARGV[3]) then
-  local oldest = redis.call('ZPOPMIN', orders, 2)
-  redis.call('ZADD', orders, oldest[4], ARGV[4])
+local ms = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = string.format('%.0f', ms)
+local ends = ARGV[5] == '' and now or string.format('%.0f', ms + ARGV[5] * 1000)
+for i = 6, #ARGV do redis.call('ZREM', orders, ARGV[i]) end
+redis.call('ZADD', orders, 'GT', ends, ARGV[1])
+redis.call('ZREMRANGEBYSCORE', orders, '-inf', string.format('%.0f', ms - ARGV[2] * 1000))
+
+local excess = redis.call('ZCARD', orders) - ARGV[3]
+if excess > 0 then
+  local every = tonumber(redis.call('ZSCORE', orders, ARGV[4]) or 0)
+  redis.call('ZREM', orders, ARGV[4])
+  while redis.call('ZCARD', orders) + (every > 0 and 1 or 0) > tonumber(ARGV[3]) do
+    local oldest = redis.call('ZPOPMIN', orders)
+    local kind = string.sub(oldest[1], 1, 1)
+    -- one that has not ended counts as a revoke of now
+    if kind == 'r' or kind == 'b' then every = math.max(every, math.min(tonumber(oldest[2]), ms)) end
+  end
+  if every > 0 then redis.call('ZADD', orders, string.format('%.0f', every), ARGV[4]) end
 end
-redis.call('EXPIRE', orders, ARGV[2])
+
+local kept = tonumber(ARGV[2])
+local last = redis.call('ZRANGE', orders, -1, -1, 'WITHSCORES')
+if last[2] then kept = math.max(kept, math.ceil((last[2] - ms) / 1000)) end
+redis.call('EXPIRE', orders, string.format('%.0f', kept))
 return { now, unpack(redis.call('ZRANGE', workers, 0, -1)) }

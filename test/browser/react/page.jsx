@@ -1,4 +1,4 @@
-import { StrictMode, useState, version } from 'react'
+import { Component, StrictMode, useEffect, useState, version } from 'react'
 import { createRoot } from 'react-dom/client'
 import { connect } from 'inkcast-client'
 import { InkcastProvider, useConnection, useDocument, usePresence, useSignal } from 'inkcast-react'
@@ -6,7 +6,13 @@ import { InkcastProvider, useConnection, useDocument, usePresence, useSignal } f
 const query = new URLSearchParams(location.search)
 const gateway = query.get('gateway')
 window.log = []
-const client = connect(gateway, { id: query.get('name'), log: ({ what, guid }) => window.log.push(`${what} ${guid ?? ''}`.trim()) })
+window.records = []
+const options = {
+  id: query.get('name'),
+  log: ({ what, guid }) => window.log.push(`${what} ${guid ?? ''}`.trim()),
+  ...(query.has('outbox') && { outbox: { user: query.get('name') } })
+}
+const client = query.has('url') ? null : connect(gateway, options)
 window.client = client
 window.loads = 0
 window.renders = 0
@@ -18,6 +24,8 @@ async function load ({ position }) {
 
 function Doc ({ guid }) {
   window.renders++
+  const [renderedFor, setRenderedFor] = useState('first')
+  window.setRenderedFor = setRenderedFor
   const { data, doc, status, error, pending } = useDocument(guid, {
     initial: query.has('initial') ? [`initial of ${guid}`] : [],
     load: query.has('load') ? load : undefined,
@@ -25,10 +33,16 @@ function Doc ({ guid }) {
       if (query.has('throwing')) throw new Error('of the page')
       return event === 'message' ? [...items, payload] : items
     },
-    state: { name: query.get('name') }
+    state: { name: query.get('name') },
+    onRecord: ({ event, payload }) => window.records.push(`${renderedFor} ${event} ${payload}`),
+    throwErrors: query.has('boundary'),
+    offline: query.has('outbox')
   })
+  window.doc = doc
   const { members, count } = usePresence(doc)
   const [cursor, setCursor] = useState('')
+  // runs after the hooks' own effects
+  useEffect(() => { window.effectsFor = renderedFor })
   const signal = useSignal(doc, 'cursor', (data) => setCursor(JSON.stringify(data)))
   window.signal = signal
   return (
@@ -43,6 +57,12 @@ function Doc ({ guid }) {
   )
 }
 
+class Boundary extends Component {
+  state = { error: null }
+  static getDerivedStateFromError (error) { return { error } }
+  render () { return this.state.error === null ? this.props.children : <output id='caught'>{this.state.error.code}</output> }
+}
+
 function App () {
   const { state } = useConnection()
   const [guid, setGuid] = useState(query.get('guid'))
@@ -51,10 +71,18 @@ function App () {
     <main>
       <output id='version'>{version}</output>
       <output id='state'>{state}</output>
-      {guid !== null && <Doc guid={guid} />}
+      {guid !== null && <Boundary key={guid}><Doc guid={guid} /></Boundary>}
     </main>
   )
 }
 
-const app = <InkcastProvider client={client}><App /></InkcastProvider>
+function Page () {
+  const [url, setUrl] = useState(gateway)
+  window.setUrl = setUrl
+  // a new object in each render
+  if (query.has('url')) return url && <InkcastProvider url={url} options={{ ...options }}><App /></InkcastProvider>
+  return <InkcastProvider client={client}><App /></InkcastProvider>
+}
+
+const app = <Page />
 createRoot(document.getElementById('root')).render(query.has('strict') ? <StrictMode>{app}</StrictMode> : app)

@@ -55,6 +55,16 @@ test('an api that reports its stop, because its successor is ready, leaves the m
   assert.deepEqual((await createProcesses({ directory, expected: { api: 1 } }).read()).reasons, [])
 })
 
+test('a process that is known to hang is not waited for', async (t) => {
+  const { directory, process: add } = machine(t)
+  await add('gateway-0', 1, ready)
+  await add('gateway-1', 2, () => new Promise(() => {}))
+  const processes = createProcesses({ directory, expected: { gateway: 2 }, isHung: (pid) => pid === 2 })
+  const begin = performance.now()
+  assert.deepEqual((await processes.read()).reasons, ['gateway: 1 of 2 ready', 'gateway-1: does not answer'])
+  assert.ok(performance.now() - begin < 1900, 'its timeout is 2 s')
+})
+
 test('an api that ends without a successor is reported as missing', async (t) => {
   const { directory, process: add } = machine(t)
   const old = await add('api-0', 1, async () => {

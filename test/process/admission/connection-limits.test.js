@@ -10,6 +10,8 @@ import { startEmbedded } from '../../helpers/embedded.js'
 import { rawPolling, rawWebSocket } from '../../helpers/raw-client.js'
 import { SECRET, signToken } from '../../helpers/tokens.js'
 import { waitFor } from '../../helpers/wait.js'
+import { connectionsFor } from '../../../src/process/descriptors.js'
+import { freePorts } from '../../services/ports.js'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const POLLING = '/socket.io/?EIO=4&transport=polling'
@@ -154,38 +156,78 @@ test('the header of an untrusted proxy is ignored', async (t) => {
   await waitFor(async () => await upgrade(server.url) === 101)
 })
 
-test('when clients use up the file descriptors, the process still responds on its other ports', async (t) => {
-  const child = spawn('sh', ['-c', 'ulimit -n 160; exec "$0" cluster.js', process.execPath], {
+test('silent connections above the limit make room for clients, which get an answer', async (t) => {
+  const server = await startEmbedded(t, { MAX_CONNECTIONS: '4' })
+  const { port } = new URL(server.url)
+  const silent = range(60).map(() => connect(Number(port), '127.0.0.1').on('error', () => {}))
+  t.after(() => { for (const socket of silent) socket.destroy() })
+  await waitFor(() => silent.filter(({ closed }) => closed).length >= 30, {
+    message: () => `${silent.filter(({ closed }) => closed).length} are closed`
+  })
+  for (let i = 0; i < 5; i++) assert.equal(await upgrade(server.url), 503)
+  const answer = await fetch(server.url + POLLING, { headers: { connection: 'close' } })
+  assert.equal(answer.status, 503)
+  assert.ok(Number(answer.headers.get('retry-after')) >= 1)
+  assert.equal((/** @type {any} */ (await answer.json())).code, 'too_many_connections')
+})
+
+test('TRUST_PROXY takes the names that Express has for networks', async (t) => {
+  const server = await startEmbedded(t, { MAX_CONNECTIONS_PER_ADDRESS: '1', TRUST_PROXY: 'loopback,uniquelocal' })
+  await connectClient(t, server.url, { extraHeaders: { 'X-Forwarded-For': '1.2.3.4, 10.1.2.3' } })
+  assert.equal(await upgrade(server.url, 'X-Forwarded-For: 1.2.3.4\r\n'), 503)
+  assert.equal(await upgrade(server.url, 'X-Forwarded-For: 1.2.3.5\r\n'), 101)
+})
+
+/**
+ * Descriptors of the process under test. Earlier versions of Node.js read modules concurrently, and need more to start.
+ */
+const DESCRIPTORS = Number(process.versions.node.split('.')[0]) < 24 ? 240 : 120
+
+test('when clients use up 120 file descriptors, the other ports and newcomers are still answered', async (t) => {
+  const [port, api, admin] = await freePorts(3)
+  const child = spawn('sh', ['-c', `ulimit -n ${DESCRIPTORS}; exec "$0" cluster.js`, process.execPath], {
     cwd: ROOT,
-    env: { PORT: '0', API_PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info' },
-    stdio: ['ignore', 'pipe', 'inherit']
+    env: {
+      INKCAST_ENV_FILE: '', PORT: String(port), API_PORT: String(api), ADMIN_PORT: String(admin), LOG_LEVEL: 'warn'
+    },
+    stdio: ['ignore', 'ignore', 'inherit']
   })
-  t.after(() => {
-    child.kill('SIGKILL')
+  t.after(() => { child.kill('SIGKILL') })
+  const url = `http://127.0.0.1:${port}`
+  await othersAnswer(api, admin)
+  // as many real clients as the limit allows, and many more connections that are silent
+  const clients = await Promise.all(range(connectionsFor(DESCRIPTORS)).map(() => connectClient(t, url)))
+  const silent = range(300).map(() => connect(port, '127.0.0.1').on('error', () => {}))
+  t.after(() => { for (const socket of silent) socket.destroy() })
+  await waitFor(() => silent.filter(({ closed }) => closed).length >= 200, {
+    message: () => `${silent.filter(({ closed }) => closed).length} were closed`
   })
-  let output = ''
-  child.stdout.on('data', (chunk) => {
-    output += chunk
-  })
-  const portOf = async (/** @type {RegExp} */ pattern) =>
-    /** @type {RegExpExecArray} */ (
-      await waitFor(() => pattern.exec(output), { timeout: 30_000, message: () => `${pattern} in ${output}` })
-    )[1]
-  const [api, port] = [await portOf(/api listens .*"port":(\d+)/), await portOf(/demo +http:\/\/localhost:(\d+)/)]
-  const publish = () =>
-    fetch(`http://127.0.0.1:${api}/v1/documents/doc/broadcast`, {
+  for (let i = 0; i < 3; i++) {
+    await othersAnswer(api, admin)
+    assert.equal(await upgrade(url), 503)
+    const answer = await fetch(url + POLLING, { headers: { connection: 'close' } })
+    assert.deepEqual([answer.status, Number(answer.headers.get('retry-after')) >= 1], [503, true])
+    assert.equal((/** @type {any} */ (await answer.json())).code, 'too_many_connections')
+  }
+  for (const client of clients) assert.equal((await client.ask('doc:join', { guid: 'doc' })).ok, true)
+})
+
+/**
+ * Waits until the api and the admin port answer.
+ * @param {number} api @param {number} admin ports
+ */
+async function othersAnswer (api, admin) {
+  const ask = async (/** @type {string} */ url, options = {}) =>
+    (await fetch(url, { ...options, signal: AbortSignal.timeout(20_000) })).status
+  await waitFor(async () => await ask(`http://127.0.0.1:${admin}/ready`) === 200, { timeout: 20_000, message: 'readiness' })
+  assert.equal(await ask(`http://127.0.0.1:${admin}/live`), 200)
+  assert.equal(await ask(`http://127.0.0.1:${admin}/metrics`), 200)
+  assert.equal(
+    await ask(`http://127.0.0.1:${api}/v1/documents/doc/broadcast`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', connection: 'close' },
       body: '1'
-    })
-  assert.equal((await publish()).status, 202)
-  const clients = range(300).map(() => connect(Number(port), '127.0.0.1').on('error', () => {}))
-  t.after(() => {
-    for (const socket of clients) socket.destroy()
-  })
-  await waitFor(() => clients.filter(({ closed }) => closed).length >= 150, {
-    message: () => `${clients.filter(({ closed }) => closed).length} were closed`
-  })
-  for (let i = 0; i < 5; i++) assert.equal((await publish()).status, 202)
-  assert.equal(await upgrade(`http://127.0.0.1:${port}`), 'closed')
-})
+    }),
+    202
+  )
+}

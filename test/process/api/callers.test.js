@@ -1,22 +1,41 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createCallers } from '../../../src/api/callers.js'
-import { createHttpApi } from '../../../src/api/http.js'
+import { createCallers } from '../../../src/api/callers/callers.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
 import { startApi } from '../../helpers/api.js'
 import { rawHttp } from '../../helpers/raw-http.js'
+import { recordingLog } from '../../helpers/recording-log.js'
 
 const TOKENS = ['editor:0123456789abcdef', 'billing:fedcba9876543210:with-colon', 'editor:the-next-token-0']
 
+/** @param {string[]} tokens */
+function callersOf (tokens) {
+  const metrics = createMetrics({ processMetrics: false })
+  const { log } = recordingLog()
+  const callers = createCallers({ settings: { tokens }, production: false, log, metrics })
+  return {
+    ...callers,
+    /** @param {string | undefined} authorization */
+    byToken: (authorization) =>
+      /** @type {{ name: string }} */ (callers.identify({ authorization, address: '10.0.0.1', headers: {} })).name,
+    /** @param {{ address: string | undefined, headers: Record<string, unknown> }} request */
+    onThisMachine: (request) =>
+      /** @type {{ name: string }} */ (callers.identify({ authorization: undefined, ...request })).name
+  }
+}
+
 test('a caller is known by any of its tokens', () => {
-  const { byToken, needToken } = createCallers(TOKENS)
+  const { byToken, needToken } = callersOf(TOKENS)
   assert.equal(needToken, true)
   assert.equal(byToken('Bearer 0123456789abcdef'), 'editor')
   assert.equal(byToken('bearer  the-next-token-0'), 'editor')
   assert.equal(byToken('Bearer fedcba9876543210:with-colon'), 'billing')
+  // of two names with one token it is the first
+  assert.equal(callersOf(['editor:0123456789abcdef', 'heir:0123456789abcdef']).byToken('Bearer 0123456789abcdef'), 'editor')
 })
 
 test('anything that is not a caller\'s token is refused', () => {
-  const { byToken } = createCallers(TOKENS)
+  const { byToken } = callersOf(TOKENS)
   for (const authorization of [
     undefined,
     '',
@@ -36,7 +55,7 @@ test('anything that is not a caller\'s token is refused', () => {
 })
 
 test('without tokens a program on this machine is served, under any name of this machine', () => {
-  const { onThisMachine, needToken } = createCallers([])
+  const { onThisMachine, needToken } = callersOf([])
   assert.equal(needToken, false)
   for (const address of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) {
     for (const host of ['localhost', 'localhost:3001', 'LOCALHOST:3001', '127.0.0.1:3001', '[::1]', '[::1]:3001']) {
@@ -51,7 +70,7 @@ test('without tokens a program on this machine is served, under any name of this
 })
 
 test('without tokens, other machines, proxies, browser pages and rebound names are refused', () => {
-  const { onThisMachine } = createCallers([])
+  const { onThisMachine } = callersOf([])
   const address = '127.0.0.1'
   const host = 'localhost:3001'
   for (const [code, request] of /** @type {[string, Parameters<typeof onThisMachine>[0]][]} */ ([
@@ -130,19 +149,8 @@ test('without tokens the api refuses browser pages on this machine, and logs at 
 
 test('in production the api fails to start without tokens', async () => {
   const nothing = /** @type {any} */ ({})
-  const api = createHttpApi({
-    settings: { host: '127.0.0.1', port: 0, tokens: [] },
-    limits: { maxRecordBytes: 1 },
-    production: true,
-    publish: nothing,
-    bus: nothing,
-    presence: nothing,
-    sessions: nothing,
-    log: nothing,
-    metrics: nothing
-  })
-  await assert.rejects(api.start(), /API_TOKENS: required in production/)
-  await api.stop()
+  const callers = createCallers({ settings: { tokens: [] }, production: true, log: nothing, metrics: nothing })
+  await assert.rejects(callers.start(), /API_TOKENS: required in production/)
 })
 
 test('tokens do not appear in the log', async (t) => {

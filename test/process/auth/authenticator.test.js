@@ -28,13 +28,14 @@ const refused = (/** @type {string} */ code, message = /./) => ({ name: 'Inkcast
  * A started authenticator with only the public key.
  * @param {import('node:test').TestContext} t
  * @param {string} pem
+ * @param {object} [more] settings
  */
-async function authenticatorWithKey (t, pem) {
+async function authenticatorWithKey (t, pem, more) {
   const folder = await mkdtemp(join(tmpdir(), 'inkcast-'))
   t.after(() => rm(folder, { recursive: true }))
   const publicKeyFile = join(folder, 'key.pem')
   await writeFile(publicKeyFile, pem)
-  const created = authenticatorWith({ publicKeyFile })
+  const created = authenticatorWith({ publicKeyFile, ...more })
   await created.authenticator.start()
   return created
 }
@@ -255,3 +256,40 @@ test('the start fails with the reason when the key file holds no public key for 
 
 /** @param {string} alg @returns {string} a token with that algorithm and no valid signature */
 const signedOtherwise = (alg) => `${tokenPart({ alg })}.${tokenPart({ sub: 'ada' })}.${'A'.repeat(86)}`
+
+test('with AUTH_JWT_ISSUER and AUTH_JWT_AUDIENCE tokens of other issuers, or for others, are refused', async () => {
+  const settings = { secret: SECRET, issuers: ['https://a.example', 'https://b.example/'], audiences: ['inkcast', 'api'] }
+  const { authenticate } = authenticatorWith(settings)
+  const as = async (/** @type {object} */ claims) => authenticate(await signToken({ sub: 'ada', ...claims }))
+  for (const claims of [
+    { iss: 'https://a.example', aud: 'inkcast' },
+    { iss: 'https://b.example/', aud: ['other', 'api'] }
+  ]) assert.equal((await as(claims)).uid, 'ada')
+  for (const iss of [undefined, '', 'https://a.example/', 'https://c.example', ['https://a.example'], null])
+    await assert.rejects(as({ iss, aud: 'inkcast' }), refused('unauthorized', /iss/), String(iss))
+  for (const aud of [undefined, '', 'inkcas', 'inkcast,api', [], ['other'], [['api']], null, { 0: 'api' }])
+    await assert.rejects(as({ iss: 'https://a.example', aud }), refused('unauthorized', /aud/), String(aud))
+})
+
+test('one of the two settings leaves the other claim alone', async () => {
+  const sign = (/** @type {object} */ claims) => signToken({ sub: 'ada', ...claims })
+  const issuer = authenticatorWith({ secret: SECRET, issuers: ['https://a.example'] })
+  issuer.authenticate(await sign({ iss: 'https://a.example' }))
+  assert.throws(() => issuer.authenticate(forgeToken({ sub: 'ada', aud: 'inkcast' })), refused('unauthorized', /iss/))
+  const audience = authenticatorWith({ secret: SECRET, audiences: ['inkcast'] })
+  audience.authenticate(await sign({ aud: 'inkcast' }))
+  assert.throws(() => audience.authenticate(forgeToken({ sub: 'ada', iss: 'x' })), refused('unauthorized', /aud/))
+})
+
+test('a token for others is refused each time, also where results are cached', async (t) => {
+  const pair = keyPairFor('ES256')
+  const { authenticator } = await authenticatorWithKey(
+    t, pair.publicKey.export({ type: 'spki', format: 'pem' }).toString(), { audiences: ['inkcast'] }
+  )
+  const sign = (/** @type {string} */ aud) => signToken({ sub: 'ada', aud }, { alg: 'ES256', key: pair.privateKey })
+  const [own, foreign] = await Promise.all([sign('inkcast'), sign('other')])
+  for (let i = 0; i < 3; i++) {
+    assert.equal((await authenticator.authenticate(own)).uid, 'ada')
+    assert.throws(() => authenticator.authenticate(foreign), refused('unauthorized', /aud/))
+  }
+})

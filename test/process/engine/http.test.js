@@ -55,7 +55,7 @@ describe('requests outside Socket.IO', () => {
       '/settings.json',
       '/documents/demo',
       '/client/index.js',
-      '/client/io.js',
+      '/client/connection/io.js',
       '/client/socket.io.esm.min.js',
       '/socket.io/socket.io.js',
       '/metrics'

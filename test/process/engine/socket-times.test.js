@@ -19,12 +19,13 @@ import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
 import { makeDirectory, removeDirectory } from '../../services/directory.js'
+import { startCertificate } from '../../helpers/certificates.js'
 
 /** @typedef {import('node:test').TestContext} TestContext */
 /** @typedef {{ port: number, host: string } | { path: string }} Address */
 
 const CERTIFICATE = fileURLToPath(new URL('../../helpers/tls/', import.meta.url))
-const TLS = { certFile: `${CERTIFICATE}cert.pem`, keyFile: `${CERTIFICATE}key.pem` }
+const TLS = { cert: `${CERTIFICATE}cert.pem`, key: `${CERTIFICATE}key.pem` }
 /** Short for the test, and in the same order as the real ones. */
 const SHORT = { handshake: 100, headers: 100, request: 200, keepAlive: 300, silence: 400, linger: 50, check: 20 }
 const MEGABYTE = 'x'.repeat(2 ** 20)
@@ -163,11 +164,13 @@ const LISTENERS = {
 /**
  * @param {TestContext} t
  * @param {any} engine
- * @param {typeof TLS} [secure]
+ * @param {import('../../../src/tls/certificate.js').Certificate} [secure]
  * @param {import('../../../src/process/socket-times.js').Times} [times]
  */
 async function gateway (t, engine, secure, times = SHORT) {
-  const server = createHttpServer({ engine, fallback: answerLarge, tls: secure, isDraining: () => false, times })
+  const server = createHttpServer({
+    engine, fallback: answerLarge, certificate: secure, isDraining: () => false, times
+  })
   await listen(server, { host: '127.0.0.1', port: 0 })
   t.after(() => {
     server.close()
@@ -219,7 +222,8 @@ describe('a client that keeps its side open does not keep a socket open', { conc
 
   for (const direct of [true, false]) {
     test(`of a gateway that speaks TLS${direct ? '' : ' on Node\'s own'}`, async (t) => {
-      const address = await gateway(t, { ...engine, direct }, TLS)
+      const { certificate } = await startCertificate(t, TLS)
+      const address = await gateway(t, { ...engine, direct }, certificate)
       await allEnd(t, address, {
         nothing: () => {},
         'half a hello': (socket) => { socket.write(HALF_HELLO) },
@@ -232,7 +236,8 @@ describe('a client that keeps its side open does not keep a socket open', { conc
     })
 
     test(`of a gateway that speaks TLS${direct ? '' : ' on Node\'s own'}, after the handshake`, async (t) => {
-      const address = await gateway(t, { ...engine, direct }, TLS, { ...SHORT, handshake: TIMES.handshake })
+      const { certificate } = await startCertificate(t, TLS)
+      const address = await gateway(t, { ...engine, direct }, certificate, { ...SHORT, handshake: TIMES.handshake })
       await allEnd(
         t,
         address,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { extensionRunning } from '../../../src/extensions/guard.js'
 import { connectClient } from '../../helpers/clients.js'
 import { startExtended } from '../../helpers/test-extension.js'
 import { waitFor } from '../../helpers/wait.js'
@@ -51,4 +52,37 @@ test('errors in listeners of a client’s connection belong to the extension', a
   }
   const { values } = await server.metrics.extension_errors.get()
   assert.ok(values[0].value >= 2, JSON.stringify(values))
+})
+
+test('the gateway’s own listeners run outside the extension that calls Socket.IO', async (t) => {
+  /** @type {Record<string, string | undefined>} */
+  const seen = {}
+  /** @type {Record<string, (socket: import('socket.io').Socket, io: import('socket.io').Server) => unknown>} */
+  const calls = {
+    join: (socket) => socket.join(['join', 'kept']),
+    leave: (socket) => socket.leave('join'),
+    socketsJoin: (socket, io) => io.in(socket.id).socketsJoin('socketsJoin'),
+    socketsLeave: (socket, io) => io.in(socket.id).socketsLeave('socketsJoin'),
+    disconnect: (socket) => socket.disconnect()
+  }
+  /** @type {string | undefined} */
+  let calling
+  const server = await startExtended(t, ({ io }) => {
+    io.on('connection', (socket) => {
+      socket.on('call', async (name, answer) => {
+        calling = name
+        await calls[name](socket, io)
+        answer(extensionRunning()?.name)
+      })
+    })
+  })
+  const { adapter } = server.gateway.io.of('/')
+  for (const event of ['join-room', 'leave-room'])
+    adapter.on(event, () => { if (calling) seen[calling] = extensionRunning()?.name ?? 'the gateway' })
+  const client = await connectClient(t, server.url)
+  for (const name of Object.keys(calls).filter((each) => each !== 'disconnect'))
+    assert.equal(await client.ask('call', name), 'test-extension')
+  client.emit('call', 'disconnect')
+  await waitFor(() => seen.disconnect !== undefined)
+  assert.deepEqual(seen, Object.fromEntries(Object.keys(calls).map((name) => [name, 'the gateway'])))
 })

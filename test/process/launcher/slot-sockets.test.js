@@ -60,6 +60,7 @@ describe('slot sockets', () => {
     const told = []
     const worker = (/** @type {number} */ slot) => ({
       slot,
+      accepting: true,
       send (/** @type {any} */ { type, slot: other = slot, error }, /** @type {unknown} */ handle) {
         told.push(`${slot}: ${error?.code ?? type} ${other}${handle ? '' : ', no handle'}`)
       }
@@ -98,6 +99,19 @@ describe('slot sockets', () => {
       assert.deepEqual(told(), ['0: stand-down 1, no handle'])
     }
   )
+
+  test('the socket of a worker that accepts no connections for a time goes to one that does', skip, async (t) => {
+    const { sockets, slots, told } = await startSockets(t, 3)
+    for (const { serving } of slots) sockets.give(serving)
+    told()
+    slots[0].serving.accepting = slots[2].serving.accepting = false
+    sockets.cover()
+    assert.deepEqual(told(), ['1: stand-in 0', '1: stand-in 2'])
+    slots[2].serving.accepting = true
+    slots[1].serving.accepting = false
+    sockets.cover()
+    assert.deepEqual(told(), ['1: stand-down 0, no handle', '1: stand-down 2, no handle', '2: stand-in 0', '2: stand-in 1'])
+  })
 
   test(
     'a stand-in that ends itself is replaced by the remaining workers, and by the first one that is back',

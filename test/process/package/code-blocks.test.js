@@ -9,18 +9,24 @@ import { promisify } from 'node:util'
 import { transform } from 'esbuild'
 import { connect } from 'inkcast/client'
 import { io } from 'socket.io-client'
+import { parseDocument } from 'yaml'
 import { loadConfig } from '../../../src/config/load.js'
 import { createEmitterMessages } from '../../../src/socketio/emitter-messages.js'
+import { startAdmin } from '../../helpers/admin.js'
+import { COMMANDS } from '../../helpers/documented-commands.js'
 import { codeBlocks, commandsOf, pages, runBlock } from '../../helpers/code-blocks.js'
 import { startEmbedded } from '../../helpers/embedded.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 import { waitFor } from '../../helpers/wait.js'
+import { serviceScenarios } from '../../helpers/service-blocks.js'
+import { userLogScenarios } from '../../helpers/user-log-blocks.js'
 import { yjsScenarios } from '../../helpers/yjs-blocks.js'
 
 /** Code that readers copy has to run: each code block of the pages is checked according to its language. */
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const server = await startEmbedded({ after })
+const admin = await startAdmin({ after })
 const blocks = codeBlocks()
 const of = (/** @type {string} */ language) => blocks.filter((block) => block.language === language)
 
@@ -29,6 +35,7 @@ const here = (text) =>
   text
     .replaceAll(/(?:http:\/\/)?localhost:3000/g, server.url)
     .replaceAll(/(?:http:\/\/)?localhost:3001/g, server.apiUrl)
+    .replaceAll(/(?:http:\/\/)?localhost:9100/g, admin.url)
 /** A console for a code block, and its output. */
 function recordingConsole () {
   /** @type {any[]} */
@@ -57,9 +64,10 @@ const SCENARIOS = {
     const { console, printed } = recordingConsole()
     const { client } = await runBlock(code, { console }, load)
     t.after(() => client.close())
+    await waitFor(() => printed.length === 1, { message: () => printed })
     await publish('demo', { text: 'from a service' })
     await waitFor(() => printed.length === 2, { message: () => printed })
-    assert.deepEqual(printed, [['connected'], [2, { text: 'from a service' }]])
+    assert.deepEqual(printed, [[1, { text: 'Hello' }], [2, { text: 'from a service' }]])
   },
 
   'docs/client.md: await doc.send({ text': async (code, t) => {
@@ -70,24 +78,6 @@ const SCENARIOS = {
     await waitFor(() => printed.length === 2, { message: () => printed })
     assert.deepEqual(printed, [['connected', ''], [2, { text: 'back' }]])
     assert.equal(doc.position.offset, 2)
-  },
-
-  'docs/client.md: async load ({ signal })': async (code, t) => {
-    /** @type {unknown[]} */
-    const shown = []
-    await publish('minutes', { text: 'first' })
-    const { position } = await (await fetch(`${server.apiUrl}/v1/documents/minutes/position`)).json()
-    const { client } = await runBlock(code, {
-      fetch: async () => {
-        await publish('minutes', { text: 'meanwhile' })
-        return { json: async () => ({ content: 'up to first', position }) }
-      },
-      show: (/** @type {unknown} */ content) => shown.push(content),
-      apply: (/** @type {unknown} */ payload) => shown.push(payload)
-    }, load)
-    t.after(() => client.close())
-    await waitFor(() => shown.length === 2, { message: () => shown })
-    assert.deepEqual(shown, ['up to first', { text: 'meanwhile' }])
   },
 
   'docs/devtools.md: openDevtools(client)': async (code, t) => {
@@ -113,7 +103,21 @@ const SCENARIOS = {
     assert.deepEqual(printed.flat().map(String).sort(), ['0 not accepted yet', '1 not accepted yet', '[object Object]'])
   },
 
+  'docs/tracing.md: { traceparent }) => console.log': async (code, t) => {
+    const { console, printed } = recordingConsole()
+    const { client } = await runBlock(code, { console }, load)
+    t.after(() => client.close())
+    await waitFor(() => printed.length === 1, { message: () => printed })
+    const [[drawn, change, traceparent]] = printed
+    assert.deepEqual([drawn, change], ['drawn', { cell: 'A1' }])
+    assert.match(String(traceparent), /^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-01$/)
+  },
+
+  ...serviceScenarios({ server, load, publish }),
+
   ...yjsScenarios({ server, load }),
+
+  ...userLogScenarios({ server, load }),
 
   'docs/protocol.md: let epoch, offset': async (code, t) => {
     /** @type {unknown[]} */
@@ -289,62 +293,13 @@ describe('JavaScript', () => {
   })
 })
 
-/** Checks of commands that are not run here. @type {[RegExp, (...words: string[]) => void][]} */
-const COMMANDS = [
-  [
-    /^npm (?!install )(?:run )?(?:--silent )?(?<script>[\w:]+)/,
-    (script) => {
-      assert.ok(script === 'ci' || script in scripts, `unknown script ${script}`)
-    }
-  ],
-  [
-    /^eval "\$\(npm run --silent (?<script>\w+) env\)"$/,
-    (script) => {
-      assert.ok(script in scripts)
-    }
-  ],
-  [
-    /^node (?<file>[\w./-]+\.js)/,
-    (file) => {
-      assert.ok(existsSync(ROOT + file), `there is no ${file}`)
-    }
-  ],
-  [
-    /^npx pm2 \w+ (?<file>[\w.]+)/,
-    (file) => {
-      assert.ok(existsSync(ROOT + file), `there is no ${file}`)
-    }
-  ],
-  [
-    /^npx esbuild (?<file>[\w./-]+)/,
-    (file) => {
-      assert.ok(existsSync(ROOT + file), `there is no ${file}`)
-    }
-  ],
-  [/^npm install (?<packages>[\w. -]+)$/, () => {}],
-  [
-    /^docker compose up/,
-    () => {
-      assert.ok(existsSync(`${ROOT}docker-compose.yml`))
-    }
-  ],
-  [
-    /^python3 -m http\.server \d+ --directory (?<folder>[\w/]+)$/,
-    (folder) => {
-      assert.ok(existsSync(ROOT + folder), `there is no ${folder}`)
-    }
-  ],
-  [/^kill -HUP /, () => {}]
-]
-const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
-
 describe('commands', () => {
   for (const { file, line, code } of of('sh')) {
     test(`${file}:${line} can run`, async () => {
       for (const written of commandsOf(code)) {
         const [, settings, command] = /** @type {RegExpExecArray} */ (/^((?:[A-Z_]+=\S+ )*)(.*)$/.exec(written))
         loadConfig({ env: Object.fromEntries(settings.trim().split(' ').map((setting) => setting.split('='))) })
-        if (command.startsWith('curl ')) {
+        if (command.startsWith('curl ') && !command.startsWith('curl --cacert ')) {
           await promisify(execFile)('sh', [
             '-ec',
             `curl () { command curl --fail-with-body -sS "$@"; }\n${here(command)}`
@@ -365,7 +320,7 @@ describe('commands', () => {
 
 describe('other blocks', () => {
   test('have a known language', () => {
-    const KNOWN = ['js', 'jsx', 'ts', 'sh', 'json', 'env', 'ini', 'mermaid', 'text']
+    const KNOWN = ['js', 'jsx', 'ts', 'sh', 'json', 'env', 'ini', 'mermaid', 'text', 'yaml']
     assert.deepEqual(
       blocks
         .filter(({ language }) => !KNOWN.includes(language))
@@ -393,6 +348,13 @@ describe('other blocks', () => {
       } catch (error) {
         assert.fail(`${file}:${line}: ${error}`)
       }
+    }
+  })
+
+  test('of YAML are valid', () => {
+    for (const { file, line, code } of of('yaml')) {
+      const { errors, warnings } = parseDocument(code)
+      assert.deepEqual([...errors, ...warnings].map(String), [], `${file}:${line}`)
     }
   })
 

@@ -19,7 +19,10 @@ const FREE = { PORT: '0', API_PORT: '0', ADMIN_PORT: '0' }
  * @param {Record<string, string>} [env] the whole environment
  */
 function run (t, args, env = {}) {
-  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  // not the .env of the person who runs the tests
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT, env: { INKCAST_ENV_FILE: '', ...env }, stdio: ['ignore', 'pipe', 'pipe']
+  })
   t.after(() => { child.kill('SIGKILL') })
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk) => { output.stdout += chunk })
@@ -56,7 +59,7 @@ describe('the command', { concurrency: 2 }, () => {
   test('shows help and version', async (t) => {
     const help = await inkcast(t, ['--help']).closed
     assert.deepEqual([help.code, help.stderr], [0, ''])
-    for (const word of ['cluster.js', '--config', '--version', 'REDIS_URL', 'KAFKA_BROKERS', 'docs/configuration.md'])
+    for (const word of ['check', 'tail', '--config', '--version', 'REDIS_URL', 'KAFKA_BROKERS', 'docs/configuration.md'])
       assert.ok(help.stdout.includes(word), word)
     const version = await inkcast(t, ['--version']).closed
     assert.deepEqual(
@@ -65,11 +68,17 @@ describe('the command', { concurrency: 2 }, () => {
     )
   })
 
-  test('refuses an unknown option, with help', async (t) => {
-    const { code, stdout, stderr } = await inkcast(t, ['--nonsense']).closed
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /^inkcast: .*--nonsense/)
-    assert.ok(stderr.includes('node cluster.js [--config FILE]'))
+  test('refuses an unknown option or command with exit code 2, and says where help is', async (t) => {
+    for (const [args, expected] of /** @type {[string[], RegExp][]} */ ([
+      [['--nonsense'], /^inkcast: .*--nonsense/],
+      [['tail'], /^inkcast: .*guid/],
+      [['chekc'], /^inkcast: unknown command 'chekc'\n\(Did you mean check\?\)/]
+    ])) {
+      const { code, stdout, stderr } = await inkcast(t, args).closed
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, expected)
+      assert.ok(stderr.includes('inkcast --help'))
+    }
   })
 
   test('reports all wrong settings at once', async (t) => {

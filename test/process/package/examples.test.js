@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import msgpack from 'socket.io-msgpack-parser'
 import { io } from 'socket.io-client'
 import { startEmbedded } from '../../helpers/embedded.js'
+import { generatePythonClient, lacksPythonGrpc } from '../../helpers/python-grpc.js'
 import { lacksPythonSocketio, startPythonClient } from '../../helpers/python-socketio.js'
 import { waitFor } from '../../helpers/wait.js'
 import { spawnGuarded } from '../../services/guard.js'
@@ -33,6 +34,17 @@ function temporaryFolder (t) {
 }
 
 describe('the examples', () => {
+  test('callers: each one may do what its entry says', async (t) => {
+    const { post } = await startEmbedded(t, { API_CALLERS_FILE: join(EXAMPLES, 'callers', 'callers.json') })
+    const status = async (/** @type {string} */ token, /** @type {string} */ path) =>
+      (await post(path, 1, { authorization: `Bearer ${token}` })).status
+    const editor = 'editor-token-for-this-machine'
+    assert.equal(await status(editor, '/v1/documents/notes%2F1/broadcast'), 202)
+    assert.equal(await status(editor, '/v1/documents/minutes/broadcast'), 403)
+    assert.equal(await status('notifications-token-here', '/v1/users/ada/send'), 202)
+    assert.equal(await status('notifications-token-here', '/v1/documents/notes%2F1/broadcast'), 403)
+  })
+
   test('node: a program that follows a document continues after a kill where it was', async (t) => {
     const folder = temporaryFolder(t)
     const follow = (/** @type {string[]} */ ...flags) => {
@@ -87,6 +99,55 @@ describe('the examples', () => {
       'import ast, sys; ast.parse(open(sys.argv[1]).read())',
       join(EXAMPLES, 'producers', 'producer.py')
     ])
+  })
+
+  test('http: curl publishes to a document and a user', { skip: onPath('curl') ? false : 'there is no curl' }, async (t) => {
+    const { apiUrl } = await startEmbedded(t)
+    const { stdout } = await promisify(execFile)('sh', [join(EXAMPLES, 'http', 'publish.sh'), 'minutes', apiUrl])
+    const [toDocument, toUser] = stdout.trim().split('\n').map((line) => JSON.parse(line))
+    assert.equal(toDocument.position.offset, 1)
+    assert.equal(toUser.position.offset, 1)
+  })
+
+  test('http: a Node program publishes one record, then many', async (t) => {
+    const { apiUrl } = await startEmbedded(t)
+    const { stdout } = await promisify(execFile)(process.execPath, [join(EXAMPLES, 'http', 'publish.js'), 'minutes', apiUrl])
+    assert.deepEqual(stdout.trim().split('\n').map((line) => JSON.parse(line)), [
+      { published: 1 }, { batch: 100, failed: 0 }
+    ])
+  })
+
+  test('grpc: a generated Python client publishes, streams, and reads what clients do', { timeout: 240_000 }, async (t) => {
+    const lacks = await lacksPythonGrpc()
+    if (lacks) return t.skip(lacks)
+    const { python, env } = await generatePythonClient(temporaryFolder(t))
+    const gateway = await startEmbedded(t, { GRPC_PORT: '0', UPLINK_GROUPS: 'example' })
+    const address = `127.0.0.1:${gateway.grpcPort()}`
+    const client = io(gateway.url, { forceNew: true })
+    t.after(() => client.disconnect())
+    /** @type {any[]} */
+    const received = []
+    client.on('edit', (payload) => received.push(payload))
+    await client.timeout(5000).emitWithAck('doc:join', { guid: 'minutes' })
+
+    const { stdout } = await promisify(execFile)(
+      python, [join(EXAMPLES, 'grpc', 'publish.py'), 'minutes', address], { env: { ...process.env, ...env } }
+    )
+    assert.deepEqual(stdout.trim().split('\n'), [
+      'published 1', 'refused INVALID_ARGUMENT reserved_event', 'streamed 1000 True'
+    ])
+    await waitFor(() => received.length === 1001, { message: () => received.length })
+    assert.deepEqual(received[0], { cell: 'A1', text: 'hello' })
+    assert.deepEqual(received.slice(1), Array.from({ length: 1000 }, (_, number) => ({ number })))
+
+    const reader = spawnGuarded(python, [join(EXAMPLES, 'grpc', 'events.py'), 'example', address], {
+      log: join(temporaryFolder(t), 'log'), env: { ...process.env, ...env }
+    })
+    t.after(() => reader.stop(1000))
+    await client.timeout(5000).emitWithAck('doc:send', { guid: 'minutes', data: 'from the page' })
+    await waitFor(() => /^message minutes \S+ "from the page"$/m.test(reader.lastOutput()), {
+      timeout: 20_000, message: () => reader.lastOutput()
+    })
   })
 
   test('producers: Go is well formed', { skip: onPath('gofmt') ? false : 'there is no gofmt' }, () => {

@@ -38,6 +38,8 @@ async function startSilent (t) {
   return { url: `redis://127.0.0.1:${port}`, get connections () { return sockets.size } }
 }
 
+const rules = { historyOf: () => ({ size: 10, ttl: 60 }) }
+
 /** @param {Parameters<typeof createRedisParts>[0] & Omit<Parameters<typeof createWorkerSessions>[0], 'store'>} own */
 function partsOf (own) {
   const { sessionStore: store, ...others } = createRedisParts(own)
@@ -70,7 +72,7 @@ describe('the warm-up of a worker', () => {
             if (name in calls) calls[name]++
             return send(command)
           }
-          return partsOf({ ...own, redis: nothing, config, worker })
+          return partsOf({ ...own, redis: nothing, config, rules, worker })
         },
         log
       })
@@ -138,7 +140,7 @@ describe('the warm-up of a worker', () => {
       await warmUp({
         config,
         extent: EXTENT,
-        createParts: (own) => partsOf({ ...own, redis: refusing(own.log), config, worker }),
+        createParts: (own) => partsOf({ ...own, redis: refusing(own.log), config, rules, worker }),
         log
       }),
       0

@@ -47,14 +47,14 @@ const processOf = (name, { cpu = 0, lag = 0, websocket = 0, polling = 0, notRead
       ]
     },
     {
-      name: 'inkcast_event_loop_lag_milliseconds',
+      name: 'inkcast_event_loop_lag_seconds',
       values: [
         { value: 0, labels: { quantile: 'p50' } },
-        { value: lag, labels: { quantile: 'p99' } },
+        { value: lag / 1000, labels: { quantile: 'p99' } },
         { value: 999, labels: { quantile: 'max' } }
       ]
     },
-    { name: 'inkcast_process_cpu_seconds_total', values: [{ value: cpu, labels: {} }] }
+    { name: 'process_cpu_seconds_total', values: [{ value: cpu, labels: {} }] }
   ]
 })
 

@@ -6,7 +6,8 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { makeRunDirectory } from '../../../src/admin/run-directory.js'
+import { leaveRunDirectory, makeRunDirectory, openRunDirectory } from '../../../src/admin/run-directory.js'
+import { TICKET_FILE } from '../../../src/tls/ticket-keys.js'
 
 /** Listens, prints a line, and waits to be killed, so that its socket remains. */
 const LISTENER = 'require("node:net").createServer().listen(process.argv[1], () => console.log("there"))'
@@ -67,4 +68,18 @@ test('leftovers of another user stay, also when root starts', async (t) => {
     [first, second, `inkcast-${ended.pid}-bbbbbb`].sort(),
     'a link is not a run directory'
   )
+})
+
+test('the last process removes the directory with the secret of session tickets, others leave it', async (t) => {
+  const parent = mkdtempSync(path.join(tmpdir(), 'inkcast-run-'))
+  t.after(() => rmSync(parent, { recursive: true, force: true }))
+  const directory = path.join(parent, 'run')
+  await openRunDirectory(directory)
+  const files = [TICKET_FILE, `gateway-0.${process.pid}.sock`]
+  for (const file of files) writeFileSync(path.join(directory, file), '')
+  await leaveRunDirectory(directory)
+  assert.deepEqual(readdirSync(directory).sort(), files.sort())
+  rmSync(path.join(directory, `gateway-0.${process.pid}.sock`))
+  await leaveRunDirectory(directory)
+  assert.deepEqual(readdirSync(parent), [])
 })

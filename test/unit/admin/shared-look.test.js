@@ -61,3 +61,18 @@ test('a failing look fails its own requests only', async (t) => {
   looks[1].resolve(2)
   assert.equal(await again, 2)
 })
+
+test('a look that had to wait for a process that does not answer delays the next one by 2 s at most', async (t) => {
+  const { looks, ask, pass } = scene(t)
+  const first = ask()
+  await settle()
+  await pass(30_000)
+  looks[0].resolve(1)
+  await first
+  await settle()
+  ask()
+  await pass(1990)
+  assert.equal(looks.length, 1)
+  await pass(20)
+  assert.equal(looks.length, 2)
+})

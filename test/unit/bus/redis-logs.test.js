@@ -13,7 +13,7 @@ function logsOf (away) {
   }
   return createRedisLogs({
     redis: /** @type {any} */ ({ isCluster: true, scripts }),
-    metaTtl: 60,
+    metaTtlOf: () => 60,
     rollback: /** @type {any} */ ({ knownOf: () => undefined }),
     metrics: /** @type {any} */ ({})
   })

@@ -16,11 +16,11 @@ describe('publish over redis', () => {
       scripts: {
         publish: (/** @type {string[]} */ _keys, /** @type {any[]} */ args) =>
           new Promise((resolve) => {
-            answers.push(() => resolve(['e', ...range((args.length - 10) / 5, 1)]))
+            answers.push(() => resolve(['e', ...range((args.length - 11) / 6, 1)]))
           })
       }
     })
-    const publish = createRedisPublish({ redis, history, clock: systemClock })
+    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
     const value = Buffer.alloc(2 ** 24)
     const waiting = range(3).map((i) => publish([entry(`d${i}`, 0, { value })]))
     await assert.rejects(publish([entry('d3', 0, { value })]), { code: 'unavailable' })
@@ -38,14 +38,14 @@ describe('publish over redis', () => {
     const redis = /** @type {any} */ ({
       scripts: {
         publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
-          const count = (args.length - 10) / 5
+          const count = (args.length - 11) / 6
           calls.push(count)
           if (calls.length === 2) throw new Error('lost')
           return ['e', ...range(count, 1)]
         }
       }
     })
-    const publish = createRedisPublish({ redis, history, clock: systemClock })
+    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
     await assert.rejects(publish(range(600).map((i) => entry('d', i))), /lost/)
     assert.deepEqual(calls, [256, 256])
   })
@@ -56,13 +56,13 @@ describe('publish over redis', () => {
     const redis = /** @type {any} */ ({
       scripts: {
         publish: async (/** @type {string[]} */ _keys, /** @type {any[]} */ args) => {
-          const count = (args.length - 10) / 5
+          const count = (args.length - 11) / 6
           calls.push(count)
           return ['e', ...range(count, 1)]
         }
       }
     })
-    const publish = createRedisPublish({ redis, history, clock: systemClock })
+    const publish = createRedisPublish({ redis, historyOf: () => history, clock: systemClock })
     await publish(range(5).map(() => entry('d', 0, { value: Buffer.alloc(1.5 * 2 ** 20) })))
     assert.deepEqual(calls, [2, 2, 1])
     await publish([entry('d', 0, { value: Buffer.alloc(9 * 2 ** 20) })])

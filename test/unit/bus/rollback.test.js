@@ -24,7 +24,7 @@ function setUp (end) {
   })
   /** @param {number} offset @param {string} [epoch] */
   const live = (offset, epoch = 'e1') =>
-    rollback.accepts(/** @type {any} */ ({ publication: { guid: 'doc' }, epoch, offset }))
+    rollback.accepts(/** @type {any} */ ({ publication: { operator: 'broadcast', guid: 'doc' }, epoch, offset }))
   return { rollback, live, happened }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { clock } from '../../../client/clock.js'
+import { clock } from '../../../client/common/clock.js'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
 
 /** @param {import('node:test').TestContext} t */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { delayBefore, hintOf } from '../../../client/delay.js'
+import { delayBefore, hintOf } from '../../../client/connection/delay.js'
 
 const many = (/** @type {() => number | undefined} */ make) =>
   Array.from({ length: 1000 }, make)

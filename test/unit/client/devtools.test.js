@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { clock } from '../../../client/clock.js'
+import { clock } from '../../../client/common/clock.js'
 import { detailText, duration } from '../../../client/devtools/format.js'
 import { createModel } from '../../../client/devtools/model.js'
 import { fit } from '../../../client/devtools/place.js'
@@ -16,7 +16,7 @@ function scene (t) {
     guid: 'minutes',
     status: 'joined',
     position: { epoch: 'A', offset: 7 },
-    presence: { members: { count: 2 } },
+    members: { count: 2 },
     pending: /** @type {any[]} */ ([]),
     seen: { records: 0, gaps: 0, resyncs: 0 },
     signals: { refused: false },
@@ -259,12 +259,12 @@ async function filesOf (entry) {
 
 test('the client contains nothing of the devtools, not even on demand', async () => {
   const files = await filesOf('index.js')
-  assert.ok(files.includes('membership.js'))
+  assert.ok(files.includes('document/membership.js'))
   assert.deepEqual(files.filter((file) => file.startsWith('devtools/')), [])
 })
 
 test('the devtools contain only themselves and the clock', async () => {
   const files = await filesOf('devtools/index.js')
   assert.ok(files.includes('devtools/panel.js'))
-  assert.deepEqual(files.filter((file) => !file.startsWith('devtools/')), ['clock.js'])
+  assert.deepEqual(files.filter((file) => !file.startsWith('devtools/')), ['common/clock.js'])
 })

@@ -218,6 +218,7 @@ describe('a document over reconnects', () => {
   test('is listed from the first state on', async (t) => {
     const { socket, doc } = await opened(t)
     const listed = doc.setState({ line: 1 })
+    await settle()
     socket
       .last('doc:state')
       .answer({ ok: true, guid: 'doc', members: [{ uid: 'ada', id: 'a', state: { line: 1 } }], count: 1, version: 1 })

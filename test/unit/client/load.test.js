@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 // loaded on demand
-import '../../../client/loader.js'
+import '../../../client/document/loader.js'
+import { range } from '../../contract/bus-fixture.js'
 import { seededRandom } from '../../helpers/random.js'
 import { scriptedLog } from '../../helpers/scripted-log.js'
 import { scriptedClient, settle } from '../../helpers/scripted-socket.js'
@@ -99,6 +100,30 @@ describe('a document with `load`', () => {
     doc.on('message', log.show)
     t.mock.timers.tick(1)
     assert.deepEqual(log.shown, log.all)
+  })
+
+  test('reads what an older answer lacks also where newer records of their keys have replaced others', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+    const log = scriptedLog(t)
+    for (let i = 0; i < 250; i++) log.publish()
+    const replaced = [...range(40, 2), ...range(120, 100)]
+    log.replace(replaced)
+    log.serve(20)
+    const opening = log.client.open('doc', { load: log.load })
+    await settle()
+    log.connect()
+    await settle()
+    log.loads.shift()?.resolve()
+    for (let i = 0; i < 10; i++) {
+      await settle()
+      // the first page ends behind a hole
+      log.answerHistory(31)
+    }
+    const doc = await opening
+    doc.on('message', log.show)
+    t.mock.timers.tick(1)
+    assert.deepEqual(log.shown, log.all.filter((at) => at <= 20 || !replaced.includes(at)))
+    assert.equal(log.loads.length, 0)
   })
 
   test('loads again if the log no longer has what an older answer lacks', async (t) => {

@@ -33,6 +33,61 @@ describe('opening a document', () => {
   })
 })
 
+describe('a document that is opened with `offline`', () => {
+  test('is there at once, and ready when it is joined', async (t) => {
+    const { client, socket } = scriptedClient(t)
+    const doc = await client.open('doc', { offline: true })
+    assert.equal(doc.status, 'joining')
+    assert.deepEqual(doc.pending, [])
+    assert.equal(doc.signal('cursor', 1), false)
+    const sent = doc.send('x')
+    socket.accepts()
+    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
+    await doc.ready
+    await settle()
+    assert.equal(doc.status, 'live')
+    socket.last('doc:send').answer({ ok: true, traceId: 't' })
+    assert.deepEqual(await sent, { traceId: 't' })
+  })
+
+  test('is loaded when there is a connection', async (t) => {
+    const { client, socket } = scriptedClient(t)
+    const doc = await client.open('doc', { offline: true, load: async ({ position }) => position })
+    /** @type {string[]} */
+    const seen = [doc.status]
+    doc.on('doc:status', (status) => { seen.push(status) })
+    socket.accepts()
+    socket.tells('doc:joined', { guid: 'doc', position: at(5), recovered: false })
+    await doc.ready
+    assert.deepEqual(seen, ['joining', 'loading', 'live'])
+  })
+
+  test('is closed with the error of the gateway when it refuses the document', async (t) => {
+    const { client, socket } = scriptedClient(t)
+    const doc = await client.open('doc', { offline: true })
+    const closed = new Promise((resolve) => doc.on('closed', resolve))
+    socket.accepts()
+    socket.tells('doc:refused', { guid: 'doc', error: { code: 'forbidden', message: 'no', retryable: false } })
+    assert.equal(/** @type {any} */ (await closed).code, 'forbidden')
+    await assert.rejects(doc.ready, { code: 'forbidden' })
+  })
+
+  test('tells the second Document that its copy is older than the first one\'s', async (t) => {
+    const { client, socket } = scriptedClient(t)
+    await client.open('doc', { offline: true, position: at(7) })
+    const second = await client.open('doc', { offline: true, position: at(4) })
+    /** @type {any[]} */
+    const seen = []
+    second.on('resync', (resync) => seen.push(resync))
+    second.on('message', (payload) => seen.push(payload))
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    socket.accepts()
+    socket.tells('message', 'eight', { guid: 'doc', offset: 8 })
+    socket.tells('doc:joined', { guid: 'doc', position: at(8), recovered: true })
+    assert.deepEqual(seen, [{ position: at(7), reason: 'opened' }, 'eight'])
+  })
+})
+
 test('a document tells its status', async (t) => {
   const scripted = scriptedClient(t)
   const { client, socket } = scripted

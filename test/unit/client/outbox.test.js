@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ClientError } from '../../../client/error.js'
+import { ClientError } from '../../../client/common/error.js'
 import { DocumentQueue } from '../../../client/outbox/document-queue.js'
 import { processLock } from '../../../client/outbox/locks.js'
 import { memoryStore } from '../../../client/outbox/memory-store.js'

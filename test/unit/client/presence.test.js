@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Presence } from '../../../client/presence.js'
+import { Presence } from '../../../client/presence/presence.js'
 import { settle } from '../../helpers/scripted-socket.js'
 
 const member = (/** @type {string} */ uid, more = {}) => ({ uid, id: `${uid}1`, ...more })
-/** @param {Partial<import('../../../client/presence.js').Update>} fields */
+/** @param {Partial<import('../../../client/presence/presence.js').Update>} fields */
 const update = (fields) => ({ from: 1, version: 2, count: 0, joined: [], left: [], changed: [], ...fields })
 const uids = (/** @type {{ uid: string }[]} */ members) => members.map(({ uid }) => uid)
 
@@ -15,6 +15,7 @@ function scripted () {
   /** @type {{ cursor: string | undefined, answer: (page: any) => void, fail: () => void }[]} */
   const questions = []
   const presence = new Presence(
+    Object.assign(new Map(), { count: 0 }),
     (cursor) =>
       new Promise((resolve, reject) => {
         questions.push({ cursor, answer: resolve, fail: () => reject(new Error('no')) })

@@ -38,6 +38,7 @@ describe('the state of a member', () => {
   test('does not participate in the presence because of a refused state', async (t) => {
     const { client, socket, doc, back } = await opened(t)
     const refused = doc.setState({ color: 'x'.repeat(5000) })
+    await settle()
     socket.last('doc:state').answer({ ok: false, error: { code: 'state_too_large', message: 'no', retryable: false } })
     await assert.rejects(refused, { code: 'state_too_large' })
     client.drop(1000)
@@ -77,6 +78,7 @@ describe('the state of a member', () => {
     const { client, socket } = scriptedClient(t)
     const states = { one: 'x'.repeat(20_000), two: 'x'.repeat(20_000), three: 'x' }
     for (const [guid, text] of Object.entries(states)) client.open(guid, { state: { text } }).catch(() => {})
+    await settle()
     socket.accepts()
     assert.deepEqual(Object.keys(socket.handshakes[0].documents), ['one', 'three'])
     assert.deepEqual(socket.sent.map(({ event, argument }) => [event, argument.guid]), [['doc:join', 'two']])

@@ -11,7 +11,8 @@ const PUBLIC = new Set(['_placeholder', '__proto__', '__filename', '__dirname'])
 /** @type {{ file: string, text: string }[]} */
 const sources = ['src', 'client'].flatMap((folder) =>
   readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.js') && !name.startsWith('demo/page/'))
+    // dist/ is generated
+    .filter((name) => name.endsWith('.js') && !/^(?:demo\/page|dist)\//.test(name))
     .map((name) => `${folder}/${name}`)
     .map((file) => ({ file, text: readFileSync(new URL(file, ROOT), 'utf8') }))
 )

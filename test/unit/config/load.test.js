@@ -45,13 +45,13 @@ test('without settings it is embedded, for this machine, and without authenticat
   )
   assert.deepEqual(
     [config.api.host, config.api.port, config.api.grpcPort, config.admin.port],
-    ['127.0.0.1', 3001, 50051, 9100]
+    ['127.0.0.1', 3001, undefined, 9100]
   )
   assert.deepEqual(
     [config.kafka.groupId, config.kafka.downlinkTopic, config.kafka.uplinkTopic, config.kafka.deadLetterTopic],
     ['inkcast', 'documents.downlink', 'documents.uplink', 'documents.dead-letter']
   )
-  assert.deepEqual(config.history, { size: 1000, ttl: 600 })
+  assert.deepEqual(config.history, { size: 1000, bytes: 0, ttl: 600 })
 })
 
 test('the mode follows from the services', () => {
@@ -75,6 +75,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     LOG_LEVEL: 'loud',
     KAFKA_BROKERS: 'a:9092',
     KAFKA_SASL_MECHANISM: 'plain',
+    PUBLISH_WAIT: 'fsync',
     TLS_CERT_FILE: 'cert.pem',
     AUTH_JWKS_URL: 'ftp://issuer',
     API_TOKENS: 'short:token'
@@ -88,6 +89,7 @@ test('all problems are reported at once, each with the name of its setting', () 
     'KAFKA_SSL=yes: must be true or false',
     /^LOG_LEVEL=loud: must be one of fatal, /,
     /^KAFKA_BROKERS: needs REDIS_URL/,
+    /^PUBLISH_WAIT=fsync: needs REDIS_URL/,
     /^KAFKA_SASL_MECHANISM: needs KAFKA_SASL_USERNAME and/,
     'TLS_CERT_FILE, TLS_KEY_FILE: set both or none',
     'AUTH_JWKS_URL=ftp://issuer: must be a URL that starts with https:// or http://',
@@ -97,7 +99,7 @@ test('all problems are reported at once, each with the name of its setting', () 
       problems.some((problem) => (typeof expected === 'string' ? problem === expected : expected.test(problem))),
       `${expected} in ${problems.join('\n')}`
     )
-  assert.equal(problems.length, 12)
+  assert.equal(problems.length, 13)
 })
 
 test('heartbeat tiers are read, and none exceeds the advertised interval', () => {
@@ -208,4 +210,40 @@ test('the settings are frozen', () => {
     if (typeof block === 'object')
       for (const value of Object.values(block)) assert.ok(Object.isFrozen(value), String(value))
   }
+})
+
+test('issuers and audiences of tokens are lists, empty by default', () => {
+  const lists = ({ auth: { issuers, audiences } } = loadConfig({ env: {} })) => [issuers, audiences]
+  assert.deepEqual(lists(), [[], []])
+  const env = { AUTH_JWT_ISSUER: 'https://a.example, https://b.example/', AUTH_JWT_AUDIENCE: 'inkcast,' }
+  assert.deepEqual(lists(loadConfig({ env })), [['https://a.example', 'https://b.example/'], ['inkcast']])
+})
+
+test('in production callers are needed: tokens or a file', () => {
+  const env = { ...PRODUCTION, API_TOKENS: '' }
+  assert.deepEqual(problemsOf(env), ['API_TOKENS: required in production, as name:token,… (or API_CALLERS_FILE)'])
+  assert.deepEqual(problemsOf({ ...env, API_CALLERS_FILE: '/etc/inkcast/callers.json' }), [])
+})
+
+test('TLS of the api needs certificate and key, and client certificates need both', () => {
+  assert.deepEqual(problemsOf({ API_TLS_KEY_FILE: 'a' }), ['API_TLS_CERT_FILE, API_TLS_KEY_FILE: set both or none'])
+  assert.deepEqual(
+    problemsOf({ API_TLS_CLIENT_CA_FILE: 'a' }),
+    ['API_TLS_CLIENT_CA_FILE: needs API_TLS_CERT_FILE and API_TLS_KEY_FILE']
+  )
+  assert.deepEqual(problemsOf({ API_TLS_CERT_FILE: 'a', API_TLS_KEY_FILE: 'a', API_TLS_CLIENT_CA_FILE: 'a' }), [])
+})
+
+test('.env is read if it exists and there is no file of --config; it may have other variables', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'inkcast-test-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const [envFile, file] = ['.env', 'other'].map((name) => join(folder, name))
+  assert.equal(loadConfig({ env: {}, envFile }).gateway.port, 3000, 'there is none')
+  writeFileSync(envFile, 'PORT=1\nAPI_PORT=2\nADMIN_PORT=\nEXTENSION_CHAT_ROOM=a\nPATH_OF_OTHERS=1\n')
+  writeFileSync(file, 'PORT=4\n')
+  const { gateway, api, admin, extensionSettings } = loadConfig({ env: { API_PORT: '3' }, envFile })
+  assert.deepEqual([gateway.port, api.port, admin.port], [1, 3, 9100])
+  assert.deepEqual(extensionSettings, { EXTENSION_CHAT_ROOM: 'a' })
+  assert.equal(loadConfig({ env: {}, envFile, file }).gateway.port, 4)
+  assert.equal(loadConfig({ env: {}, envFile, file }).api.port, 3001, 'nothing of .env')
 })

@@ -20,7 +20,7 @@ const INGEST_KEYS = ['queue', 'number', 'reason', 'topic', 'partition', 'offset'
 /** @param {string} folder @returns {{ file: string, code: string }[]} without comments */
 const sources = (folder) =>
   readdirSync(ROOT + folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.js') && !/^(demo\/page|dist)\//.test(name))
+    .filter((name) => name.endsWith('.js') && !/^((?:demo|admin)\/page|dist)\//.test(name))
     .map((name) => ({ file: `${folder}/${name}`, code: withoutComments(readFileSync(`${ROOT}${folder}/${name}`, 'utf8')) }))
 
 /** @param {string} code */

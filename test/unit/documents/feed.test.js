@@ -103,6 +103,19 @@ describe('a feed', () => {
     assert.deepEqual(member.offsets.at(-1), 7)
   })
 
+  test('fills a hole with what newer records of their keys have left of it, and asks nobody to resync', async () => {
+    const { bus, join, receive, repairs } = setUp()
+    const member = await join()
+    const records = bus.appendMany(8)
+    receive(records[0])
+    bus.replace([2, 3, 5, 6])
+    receive(records[6], records[7])
+    await waitFor(() => member.offsets.at(-1) === 8)
+    assert.deepEqual([member.offsets, member.resyncs], [[1, 4, 7, 8], []])
+    assert.deepEqual(bus.calls, ['subscribe', 'history 1'])
+    assert.deepEqual(await repairs(), { repaired: 1 })
+  })
+
   test('reads a long hole page by page', async () => {
     const { bus, join, receive } = setUp()
     const member = await join()

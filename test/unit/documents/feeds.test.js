@@ -48,6 +48,24 @@ describe('joining a document', () => {
     assert.deepEqual(member.offsets, range(431, 21))
     assert.deepEqual(bus.calls.slice(1), ['history 20', 'history 220', 'history 420'])
     assert.equal((await metrics.replayed_records.get()).values[0].value, 430)
+    const resumes = (await metrics.resumes.get()).values.map(({ labels, value }) => [labels.result, value])
+    assert.deepEqual(resumes, [['recovered', 1]])
+  })
+
+  test('recovers a position whose following records were replaced, page by page, without a resync or a pause', async () => {
+    const { bus, join, publish, metrics } = setUp()
+    await join(new FakeMember())
+    publish(900)
+    bus.replace([...range(300, 2), ...range(299, 601)])
+    for (const offset of [1, 20, 301, 599, 700]) {
+      bus.calls.length = 0
+      const member = new FakeMember()
+      assert.deepEqual(await join(member, at(offset)), { position: at(900), recovered: true })
+      assert.deepEqual(member.offsets, [...range(299, 302), 900].filter((own) => own > offset), `since ${offset}`)
+      assert.deepEqual(member.resyncs, [])
+      assert.ok(bus.calls.length <= 2, bus.calls.join())
+    }
+    assert.equal((await metrics.replayed_records.get()).values[0].value, 3 * 300 + 2 + 1)
   })
 
   test('does not read the log when nothing was missed', async () => {

@@ -52,6 +52,16 @@ describe('records that many clients have missed', () => {
     )
   })
 
+  test('are read once also where newer records of their keys have replaced others', async () => {
+    const { bus, read } = setUp({ count: 300 })
+    bus.replace([...range(98, 2), ...range(100, 151)])
+    const kept = [1, ...range(51, 100), ...range(50, 251)]
+    for (const offset of [0, 1, 50, 98, 99, 100, 149, 150, 200, 250, 251, 299]) {
+      assert.deepEqual((await read(offset)).offsets, kept.filter((at) => at > offset), `since ${offset}`)
+    }
+    assert.equal(bus.calls.length, 1)
+  })
+
   test('are read again if the cache does not reach back, or is of another log than the live stream', async () => {
     const { bus, read } = setUp({ count: 210 })
     assert.equal((await read(100)).offsets.length, 110)

@@ -5,6 +5,7 @@ import { Connection } from '../../../src/gateway/connection.js'
 import { createExpiry } from '../../../src/gateway/expiry.js'
 import { handle as join } from '../../../src/gateway/handlers/join.js'
 import { handle as refresh } from '../../../src/gateway/handlers/refresh.js'
+import { NO_INSPECTOR } from '../../../src/inspect/inspector.js'
 import { ratesOf } from '../../../src/admission/rate-limit.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { settle } from '../../helpers/scripted-socket.js'
@@ -36,7 +37,7 @@ async function setUp (t, ...open) {
     /** @type {any} */ (identities.old),
     'json',
     undefined,
-    /** @type {any} */ ({ maxDocuments: MAX_DOCUMENTS, rates, clock })
+    /** @type {any} */ ({ maxDocuments: MAX_DOCUMENTS, rates, clock, inspector: NO_INSPECTOR })
   )
   const expiry = createExpiry({ clock })
   expiry.start()

@@ -209,10 +209,10 @@ describe('the heartbeat', () => {
     simulation.hear(conn)
     simulation.stall(40)
     simulation.hear(conn)
-    const { values } = await simulation.metrics.heartbeat_milliseconds.get()
+    const { values } = await simulation.metrics.heartbeat_seconds.get()
     const value = (/** @type {string} */ end) =>
       values.find(({ metricName }) => /** @type {string} */ (metricName).endsWith(end))?.value
-    assert.deepEqual([value('_sum'), value('_count')], [30, 1])
+    assert.deepEqual([value('_sum'), value('_count')], [0.03, 1])
     simulation.stall(7000)
     assert.equal(simulation.heartbeat.silence(conn), 7000)
   })

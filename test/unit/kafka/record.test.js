@@ -42,6 +42,8 @@ test('headers decide everything; they may be text or bytes', () => {
     traceId: 't1',
     traceparent: undefined,
     idempotencyKey: undefined,
+    key: undefined,
+    ttl: undefined,
     timestamp: 1_700_000_000_123,
     source: undefined,
     contentType: 'application/json',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createEventLoopMonitor } from '../../../src/process/event-loop.js'
 import { createMetrics } from '../../../src/metrics/metrics.js'
 import { recordingLog } from '../../helpers/recording-log.js'
@@ -35,6 +36,32 @@ async function warningOf (t, cpuUsage) {
 test('a loop that is late because of its own work gets advice to add workers', async (t) => {
   // independent of the CPU time that a busy machine gives to the test
   assert.match(await warningOf(t, () => ({ user: performance.now() * 1000, system: 0 })), /add workers or machines/)
+})
+
+test('CPU time outside of the delays does not count: a busy process may still be kept waiting by others', async (t) => {
+  const { log, lines } = recordingLog()
+  let user = 0
+  let sampledAt = performance.now()
+  /** Much CPU time between samples that are not late; on a busy machine others are late too. */
+  function cpuUsage () {
+    const now = performance.now()
+    if (now - sampledAt < 105) user += 10_000 * STILL
+    sampledAt = now
+    return { user, system: 0 }
+  }
+  const monitor = createEventLoopMonitor({
+    metrics: createMetrics({ processMetrics: false }), log, window: 5 * STILL, cpuUsage
+  })
+  monitor.start()
+  t.after(() => monitor.stop())
+  const cell = new Int32Array(new SharedArrayBuffer(4))
+  await waitFor(async () => {
+    // for a sample without a delay
+    await delay(120)
+    Atomics.wait(cell, 0, 0, STILL)
+    return lines.length > 0
+  })
+  assert.match(lines[0].text, /uses little CPU: other processes/)
 })
 
 test('a loop that is late for lack of CPU does not', async (t) => {

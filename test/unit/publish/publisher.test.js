@@ -29,7 +29,7 @@ function setUp (before = () => {}) {
   const counted = async () =>
     (await metrics.records.get()).values.map(({ labels, value }) => `${labels.operator} ${labels.result} ${value}`)
   const timed = async () =>
-    (await metrics.stage_milliseconds.get()).values
+    (await metrics.stage_seconds.get()).values
       .filter(({ metricName, labels }) => metricName?.endsWith('_count') && labels.stage === 'produced_ingested')
       .map(({ value }) => value)
   return { publisher, calls, counted, timed }

@@ -58,6 +58,8 @@ function setUp ({ single = true, patience } = {}) {
     nodeOf: () => owner,
     has: (/** @type {string} */ key) => key in nodes,
     connect: (/** @type {string} */ key) => /** @type {any} */ (nodes[key]),
+    nodes: () => Object.keys(nodes),
+    commands: () => undefined,
     refresh () {},
     onChange (/** @type {() => void} */ listener) { changed = listener },
     stop () {}

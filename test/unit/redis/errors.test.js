@@ -37,6 +37,7 @@ describe('errors of redis', () => {
       'NOAUTH Authentication required.',
       'WRONGPASS invalid username-password pair',
       'ERR The user executing the script can\'t run this command or subcommand script: 60493, on @user_script:1.',
+      'ERR ACL failure in script: User u has no permissions to run the \'xadd\' command script: 4dc25, on @user_script:1.',
       'NOPERM ACL failure in script'
     ]) {
       assert.equal(toInkcastError(error(message)).code, 'unavailable', message)

@@ -30,6 +30,11 @@ describe('the check of the server', () => {
       checkServer(serverThatSays('redis_version:7.2.0\r\nredis_mode:cluster\r\n'), log),
       /node of Redis Cluster/
     )
+    // Valkey
+    await assert.rejects(
+      checkServer(serverThatSays('redis_version:7.2.4\r\nserver_mode:cluster\r\n'), log),
+      /node of Redis Cluster/
+    )
   })
 
   test('accepts a server that denies the check', async () => {

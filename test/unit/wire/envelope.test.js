@@ -16,6 +16,7 @@ const EVERYTHING = publicationWith({
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   source: 'editor',
   from: 's2',
+  ttl: 60,
   contentType: 'application/msgpack',
   value: Buffer.from([0, 0xff, 0xc1])
 })
@@ -60,8 +61,8 @@ test('input other than an envelope of this version is an error', () => {
     assert.throws(() => decodeEnvelope(envelope.subarray(0, length)), Error, String(length))
   assert.throws(() => decodeEnvelope(Buffer.from([0xff, 0xff, 0xff, 0xff, 0x7b, 0x7d])), /head is longer/)
   assert.throws(
-    () => decodeEnvelope(Buffer.from(envelope.toString('latin1').replace('"v":1', '"v":2'), 'latin1')),
-    /version 2, this worker reads 1/
+    () => decodeEnvelope(Buffer.from(envelope.toString('latin1').replace('"v":1', '"v":3'), 'latin1')),
+    /version 3, this worker reads 1/
   )
 })
 

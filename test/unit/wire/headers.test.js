@@ -26,6 +26,8 @@ test('a field without a header has its default', () => {
     receipt: false,
     traceparent: undefined,
     idempotencyKey: undefined,
+    key: undefined,
+    ttl: undefined,
     timestamp: 1234,
     source: undefined,
     contentType: 'application/json',
@@ -36,6 +38,7 @@ test('a field without a header has its default', () => {
 test('a publication is the same after it was written to headers and read again', () => {
   for (const publication of [
     publicationWith({ value: VALUE }),
+    publicationWith({ key: 'slide', value: VALUE }),
     publicationWith({ operator: 'everyone', guid: undefined, event: 'edit', value: VALUE }),
     publicationWith({
       operator: 'revoke',

@@ -10,7 +10,9 @@ import { publicationWith } from '../../helpers/publication.js'
 /** Every operator with the targets it needs. @type {Record<string, Partial<Publication>>} */
 const COMPLETE = {
   broadcast: { guid: 'minutes' }, user: { guid: undefined, uid: 'ada' }, socket: { guid: undefined, sid: 's1' },
-  everyone: { guid: undefined }, kick: { guid: undefined, uid: 'ada' }, revoke: { guid: 'minutes', uid: 'ada' }
+  everyone: { guid: undefined }, kick: { guid: undefined, uid: 'ada' }, revoke: { guid: 'minutes', uid: 'ada' },
+  restore: { guid: undefined, uid: 'ada' }, close: { guid: 'minutes', value: Buffer.from('{"code":"moved"}') },
+  join: { guid: 'minutes', uid: 'ada' }, leave: { guid: 'minutes', uid: 'ada', value: Buffer.alloc(0) }
 }
 const check = (/** @type {Partial<Publication>} */ more, maxBytes = 100) =>
   checkPublication(publicationWith(more), { maxBytes })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createSessionIds, MAX_WORKERS, workerOfSid } from '../../../src/wire/session-id.js'
+import { createSessionIds, MAX_WORKERS, timeOfSid, workerOfSid } from '../../../src/wire/session-id.js'
 
 /** @param {number} now */
 const stopped = (now) => ({ now: () => now, sleep: async () => {} })
@@ -13,6 +13,11 @@ describe('session ids', () => {
       assert.notEqual(workerOfSid(id), undefined)
       assert.equal(workerOfSid(id), number)
     }
+  })
+
+  test('contain their creation time', () => {
+    const now = 1_795_246_843_280
+    assert.equal(timeOfSid(createSessionIds(77, { clock: { now: () => now } })()), now)
   })
 
   test('have the layout of the contract: worker, time, sequence, random', () => {

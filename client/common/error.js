@@ -1,0 +1,38 @@
+/**
+ * Why something failed, for programs: a code of the gateway (docs/errors.md), or one of the client's own. (A type of
+ * several lines is not generated correctly.)
+ *
+ * @typedef {InputCode | RequestCode | AccessCode | StateCode | OwnCode} ErrorCode
+ *
+ * @typedef {'bad_request' | 'bad_target' | 'bad_header' | 'bad_content_type' | 'bad_utf8' | 'bad_value'} InputCode
+ * @typedef {'unknown_event' | 'unknown_operator' | 'missing_target' | 'reserved_event' | RepeatedCode} RequestCode
+ * @typedef {'request_in_progress' | 'idempotency_mismatch' | 'out_of_order' | SizeCode} RepeatedCode
+ * @typedef {'value_too_large' | 'state_too_large' | 'not_in_log'} SizeCode
+ * @typedef {'unauthorized' | 'token_expired' | 'forbidden' | 'origin_refused' | 'not_joined' | KickCode} AccessCode
+ * @typedef {'kicked' | 'banned'} KickCode
+ * @typedef {'too_many_documents' | 'too_many_connections' | 'rate_limited' | LaterCode} StateCode
+ * @typedef {'unavailable' | 'timeout' | 'draining' | 'not_found' | NeverCode} LaterCode
+ * @typedef {'internal' | 'method_not_allowed' | 'batch_refused' | 'presence_off'} NeverCode
+ * @typedef {'disconnected' | 'closed' | 'too_many_waiting' | 'token_unavailable' | LocalCode} OwnCode
+ * @typedef {'load_failed' | 'storage_failed'} LocalCode
+ */
+
+/** The error of every rejected promise of the client, and of `client.reason`. */
+export class ClientError extends Error {
+  /**
+   * @param {{ code: ErrorCode, message?: string | undefined, retryable?: boolean | undefined }} error
+   * @param {{ cause?: unknown }} [options]
+   */
+  constructor ({ code, message = code, retryable = false }, options) {
+    super(message, options)
+    this.name = 'ClientError'
+    /** Stable, for programs. */
+    this.code = code
+    /** Whether the same request may succeed later, unchanged. */
+    this.retryable = retryable
+  }
+}
+
+/** @returns {ClientError} of a call after `close()` */
+export const closedError = (what = 'the document') =>
+  new ClientError({ code: 'closed', message: `${what} was closed` })

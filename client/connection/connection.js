@@ -1,0 +1,381 @@
+import { clock } from '../common/clock.js'
+import { delayBefore, hintOf } from './delay.js'
+import { ClientError, closedError } from '../common/error.js'
+import { io as socketIo } from './io.js'
+import { askForRefusal, refusalOf } from './refusal.js'
+import { packetSize } from './size.js'
+
+/**
+ * The connection of a client: connects, and reconnects after losses. Socket.IO's own reconnection is off, because it
+ * does not know the gateway's retry hints, refusals and tokens.
+ */
+
+/**
+ * `connecting` for the first time; `connected`; `reconnecting` after a loss; `draining`: connected, but the gateway is
+ * about to close the connection and has asked the client to reconnect; `refused` by the gateway (`client.reason` is the
+ * cause, `client.connect()` retries); `closed`.
+ * @typedef {'connecting' | 'connected' | 'reconnecting' | 'draining' | 'refused' | 'closed'} ClientState
+ */
+
+/**
+ * Why a token is requested: for a handshake, because the token is about to expire, or because the gateway refused it.
+ * @typedef {'connect' | 'expiring' | 'refused'} TokenReason
+ */
+
+/**
+ * @typedef {object} PositionStorage the used part of the browser's `Storage`
+ * @property {(key: string) => string | null} getItem
+ * @property {(key: string, value: string) => void} setItem
+ * @property {(key: string) => void} removeItem
+ */
+
+/**
+ * @typedef {object} ClientOptions
+ * @property {string | ((reason: TokenReason) => string | Promise<string>) | undefined} [token] a function is called for
+ *   each handshake and before a token expires
+ * @property {string | undefined} [id] stable id of this client; publishers put it in `x-except` so that the client does
+ *   not get its own changes. Default: random, new for each page
+ * @property {PositionStorage | undefined} [storage] keeps positions over page reloads: `sessionStorage`. Default: none
+ * @property {OutboxOptions | undefined} [outbox] keeps edits that are sent with `queue` until the gateway has accepted
+ *   them. Default: none
+ * @property {true | import('../common/log.js').LogSink | undefined} [log] what the client does, for developers: `true`
+ *   for the console, or a function. Default: none
+ * @property {string[] | undefined} [transports] default: WebSocket, and long polling where WebSocket fails
+ * @property {any} [parser] of Socket.IO; `socket.io-msgpack-parser` for msgpack. Default: JSON
+ * @property {object | undefined} [socket] more options of socket.io-client: `path`, `extraHeaders`, `withCredentials` …
+ * @property {typeof import('socket.io-client').io | undefined} [io] another build of socket.io-client
+ */
+
+/** @typedef {'websocket' | 'polling'} Transport */
+
+/**
+ * @typedef {object} OutboxOptions
+ * @property {string} user whose edits they are, such as the `sub` of the token: what one user has queued is never sent
+ *   as another
+ * @property {import('../outbox/contract.js').Store | undefined} [store] default: IndexedDB where there is one
+ */
+
+/**
+ * The callbacks of a connection.
+ * @typedef {object} ConnectionEvents
+ * @property {() => object} auth fields of the handshake besides the token
+ * @property {() => void} onUp
+ * @property {() => void} onDown the connection was lost, or an attempt has failed
+ * @property {(state: ClientState, reason: ClientError | null) => void} onState
+ */
+
+/** Timeout of opening a transport, and again of the handshake, ms. */
+const ATTEMPT_TIMEOUT = 15_000
+/**
+ * A shorter connection counts as a failure, ms: a server that accepts and drops must not be called without a delay.
+ */
+const SHORT = 5000
+/** Maximum delay before a page without a connection tries the other transport, ms. */
+const SOON = 300
+/** Timeout of the answer to a new token, ms. */
+const REFRESH_TIMEOUT = 10_000
+
+/** The browser's window; Node has no such events. @type {any} */
+const window = globalThis
+
+export class Connection {
+  #options
+  #events
+  /** @type {string | undefined} */
+  #token
+  /** Number of the current attempt, to ignore results of earlier ones. */
+  #attempt = 0
+  #failures = 0
+  #connectedAt = 0
+  #pollingFirst = false
+  /** Whether the gateway refused the last token and another one was requested. */
+  #askedAgain = false
+  /** Whether the gateway was asked if it refuses this page. */
+  #asked = false
+  /** Why the gateway is about to disconnect. @type {import('./refusal.js').Refusal | null} */
+  #farewell = null
+  /** Delay before the next reconnect, from the gateway, ms. @type {number | undefined} */
+  #hint
+  /** Maximum packet size that the gateway accepts, bytes; known after the first handshake. */
+  #maxPayload = Infinity
+  /** Timer of the next attempt. @type {ReturnType<typeof setTimeout> | undefined} */
+  #pause
+  /** Timeout of the attempt in progress. @type {ReturnType<typeof setTimeout> | undefined} */
+  #watch
+  #onOnline = () => { if (this.#pause !== undefined) this.#retryIn(Math.random() * SOON) }
+
+  /**
+   * @param {string} url
+   * @param {ClientOptions} options
+   * @param {ConnectionEvents} events
+   */
+  constructor (url, options, events) {
+    this.#options = options
+    this.#events = events
+    /** @type {ClientState} */
+    this.state = 'connecting'
+    /** @type {ClientError | null} */
+    this.reason = null
+    /** @type {import('socket.io-client').Socket} */
+    this.socket = (options.io ?? socketIo)(url, {
+      ...options.socket,
+      ...(options.parser && { parser: options.parser }),
+      auth: (/** @type {(auth: object) => void} */ send) =>
+        send({ ...(this.#token !== undefined && { token: this.#token }), ...events.auth() }),
+      autoConnect: false,
+      forceNew: true,
+      reconnection: false,
+      timeout: ATTEMPT_TIMEOUT
+    })
+    this.#listen()
+    window.addEventListener?.('online', this.#onOnline)
+  }
+
+  get up () { return this.state === 'connected' || this.state === 'draining' }
+  get #engine () { return /** @type {any} */ (this.socket.io).engine }
+  get transport () { return this.up ? this.#engine?.transport.name : undefined }
+
+  /** Connects now, unless it is connected, connecting or closed. */
+  connect () {
+    if (this.up || this.state === 'closed') return
+    // the gateway refuses a second handshake on one transport
+    if (this.#watch !== undefined) return
+    if (this.state === 'refused') {
+      this.#asked = false
+      this.#setState('reconnecting', null)
+    }
+    this.#try('connect')
+  }
+
+  /** Drops the connection on purpose. @param {number} [ms] delay before the reconnect */
+  drop (ms) {
+    if (!this.up) return
+    this.#hint = ms
+    this.#engine.close()
+  }
+
+  close () {
+    window.removeEventListener?.('online', this.#onOnline)
+    this.#stop('closed', closedError('the client'))
+  }
+
+  /**
+   * @param {string} event
+   * @param {object} argument
+   * @param {number} timeout ms
+   * @returns {Promise<any>}
+   * @throws {ClientError}
+   */
+  request (event, argument, timeout) {
+    return new Promise((resolve, reject) => {
+      this.check(event, argument)
+      this.socket
+        .timeout(timeout)
+        .emit(event, argument, (/** @type {Error | null} */ lost, /** @type {any} */ answer) => {
+          if (lost === null) return answer.ok ? resolve(answer) : reject(new ClientError(answer.error))
+          const code = this.socket.connected ? 'timeout' : 'disconnected'
+          reject(
+            new ClientError(
+              { code, message: 'no answer; the gateway may or may not have accepted the request', retryable: true },
+              { cause: lost }
+            )
+          )
+        })
+    })
+  }
+
+  /**
+   * Sends an event that has no answer, after `check`.
+   * @param {string} event
+   * @param {object} argument
+   */
+  tell (event, argument) { this.socket.emit(event, argument) }
+
+  /**
+   * @param {string} event
+   * @param {object} argument
+   * @throws {ClientError} value_too_large: the gateway would close the connection
+   */
+  check (event, argument) {
+    const size = packetSize(this.socket.io, event, argument)
+    if (size > this.#maxPayload) {
+      throw new ClientError({
+        code: 'value_too_large',
+        message: `the value is too large: ${size} bytes, and the gateway accepts ${this.#maxPayload}`
+      })
+    }
+  }
+
+  #listen () {
+    const { socket } = this
+    socket.on('connect', () => {
+      this.#unwatch()
+      this.#connectedAt = clock.monotonic()
+      this.#askedAgain = false
+      this.#farewell = null
+      this.#hint = undefined
+      this.#setState('connected', null)
+      this.#events.onUp()
+    })
+    socket.on('connect_error', (error) => {
+      const { data } = /** @type {any} */ (error)
+      if (data?.code === undefined) this.#unreachable(error)
+      else this.#refused({ ...data, message: error.message })
+    })
+    socket.on('disconnect', (reason) => {
+      if (!this.up) {
+        // between the opening of the transport and the handshake's answer
+        if (this.state !== 'closed' && this.state !== 'refused') this.#unreachable(new Error(reason))
+        return
+      }
+      this.#pollingFirst = this.#engine.transport.name === 'polling' // polling upgrades to WebSocket where possible
+      this.#failures = clock.monotonic() - this.#connectedAt < SHORT ? this.#failures : 0
+      if (this.#farewell !== null) this.#refused(this.#farewell)
+      else
+        this.#failed(
+          new ClientError({ code: 'disconnected', message: 'the connection was lost', retryable: true }),
+          this.#hint
+        )
+    })
+    socket.on('gateway:draining', ({ reconnectInMs }) => {
+      this.#hint = reconnectInMs
+      this.#setState('draining', null)
+    })
+    socket.on('gateway:disconnect', (farewell) => { this.#farewell = farewell })
+    socket.on('auth:expiring', () => { this.#refreshToken() })
+  }
+
+  /** @param {TokenReason} why */
+  async #try (why) {
+    clearTimeout(this.#pause)
+    this.#pause = undefined
+    const attempt = ++this.#attempt
+    try {
+      const { token } = this.#options
+      this.#token = typeof token === 'function' ? await Promise.resolve(why).then(token) : token
+    } catch (error) {
+      if (attempt === this.#attempt)
+        this.#failed(
+          new ClientError(
+            { code: 'token_unavailable', message: 'the token function failed', retryable: true },
+            { cause: error }
+          )
+        )
+      return
+    }
+    if (attempt !== this.#attempt) return
+    // WebSocket first; if that failed, long polling, which upgrades to WebSocket where possible
+    this.socket.io.opts.transports =
+      this.#options.transports ?? (this.#pollingFirst ? ['polling', 'websocket'] : ['websocket', 'polling'])
+    this.#unwatch()
+    this.#watch = setTimeout(() => {
+      this.socket.disconnect()
+      this.#unreachable(new Error('timeout'))
+    }, ATTEMPT_TIMEOUT * 2)
+    this.socket.connect()
+    this.#engine?.once?.('handshake', (/** @type {{ maxPayload?: number }} */ { maxPayload }) => {
+      this.#maxPayload = maxPayload ?? Infinity
+    })
+  }
+
+  /** Handles the failure of a transport. @param {any} error */
+  #unreachable (error) {
+    const refusal = refusalOf(error)
+    if (refusal !== null) return this.#refused(refusal)
+    this.#askForRefusal()
+    // a proxy that blocks WebSockets responds immediately: a page that is just opening need not wait
+    const first = this.#failures === 0 && this.state === 'connecting' && this.#options.transports === undefined
+    this.#pollingFirst = !this.#pollingFirst
+    this.#failed(
+      new ClientError({ code: 'unavailable', message: this.#explain(error), retryable: true }, { cause: error }),
+      hintOf(error) ?? (first ? Math.random() * SOON : undefined)
+    )
+  }
+
+  /** @param {any} error of a transport @returns {string} */
+  #explain ({ message, context }) {
+    const { status } = context ?? {}
+    // an answer of some server, but not that of a gateway
+    if (!(status >= 400 && status < 500)) return message
+    return `there is no gateway at ${/** @type {any} */ (this.socket.io).uri}: HTTP ${status}`
+  }
+
+  /** Asks once whether the gateway refuses this page, if the transport cannot show a refusal. */
+  async #askForRefusal () {
+    if (this.#asked || window.location === undefined || (this.#options.transports ?? ['polling']).includes('polling'))
+      return
+    this.#asked = true
+    const refusal = await askForRefusal(this.socket.io)
+    if (refusal !== null && !this.up && this.state !== 'closed') this.#refused(refusal)
+  }
+
+  /** @param {import('./refusal.js').Refusal & { retryInMs?: number }} error of the gateway */
+  #refused ({ retryInMs, ...error }) {
+    const reason = new ClientError(error)
+    const { code, retryable } = error
+    if (retryable) return this.#failed(reason, retryInMs)
+    if (
+      !this.#askedAgain &&
+      typeof this.#options.token === 'function' &&
+      (code === 'token_expired' || code === 'unauthorized')
+    ) {
+      this.#askedAgain = true
+      return this.#failed(reason, undefined, 'refused')
+    }
+    this.#stop('refused', reason)
+  }
+
+  /** @param {ClientError} reason @param {number} [hint] ms @param {TokenReason} [why] */
+  #failed (reason, hint, why = 'connect') {
+    this.#down()
+    // before the state changes, because a listener may call connect()
+    this.#retryIn(delayBefore(this.#failures++, hint), why)
+    this.#setState(this.state === 'connecting' ? 'connecting' : 'reconnecting', reason)
+  }
+
+  /** @param {'closed' | 'refused'} state @param {ClientError} reason */
+  #stop (state, reason) {
+    clearTimeout(this.#pause)
+    this.#attempt++
+    this.#down()
+    this.#setState(state, reason)
+    this.socket.disconnect()
+  }
+
+  #unwatch () {
+    clearTimeout(this.#watch)
+    this.#watch = undefined
+  }
+
+  #down () {
+    this.#unwatch()
+    // the queue must not be sent before the documents are joined again
+    this.socket.sendBuffer = []
+    this.#events.onDown()
+  }
+
+  /** @param {number} ms @param {TokenReason} [why] */
+  #retryIn (ms, why = 'connect') {
+    clearTimeout(this.#pause)
+    this.#pause = setTimeout(() => this.#try(why), ms)
+  }
+
+  async #refreshToken () {
+    const { token } = this.#options
+    if (typeof token !== 'function') return
+    try {
+      this.#token = await token('expiring')
+      await this.request('auth:refresh', { token: this.#token }, REFRESH_TIMEOUT)
+    } catch {
+      // the gateway disconnects when the old token has expired, and the next handshake requests another one
+    }
+  }
+
+  /** @param {ClientState} state @param {ClientError | null} reason */
+  #setState (state, reason) {
+    if (state === this.state && reason?.code === this.reason?.code) return
+    this.state = state
+    this.reason = reason
+    this.#events.onState(state, reason)
+  }
+}

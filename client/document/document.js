@@ -1,0 +1,386 @@
+import { Emitter } from '../common/emitter.js'
+import { closedError } from '../common/error.js'
+import { Held } from './held.js'
+import { within } from '../common/within.js'
+
+/**
+ * Events of the document itself. A record with one of these names is emitted as `record:<name>`, so that it cannot be
+ * mistaken for an event of the gateway. (No record's name begins with `doc:`.)
+ */
+const OWN = new Set(['joined', 'resync', 'presence', 'closed'])
+
+/** Maximum records that wait for one loop. */
+const MAX_QUEUED = 10_000
+
+/** Reasons to hold events. */
+const NO_LISTENER = 'no listener'
+const RESYNC = 'a listener of resync'
+
+/**
+ * An opened document. Close it as often as it was opened. Each Document has its own listeners; connection, position and
+ * presence are shared.
+ *
+ * @template {object} [Events=Record<string, any>] payloads by the names of records
+ * @template {object} [Presence=Record<string, any>] state of a member
+ * @template {object} [Signals=Events] data by the names of signals
+ */
+export class Document {
+  #membership
+  #emitter = new Emitter()
+  /** Loops over the records. @type {Set<{ add: (turn: object) => void, end: () => void }>} */
+  #loops = new Set()
+  #listened = false
+  #closed = false
+  /** Why the gateway ended it. @type {import('../common/error.js').ClientError | null} */
+  #error = null
+  /** @type {import('./loader.js').Loader | null} */
+  #loader
+  /** @type {import('../types.js').Status} */
+  #status = 'joining'
+  #held = new Held((event, args) => this.#dispatch(event, args))
+  /**
+   * @internal the position of the caller's copy, until it is compared
+   * @type {import('./positions.js').Position | null}
+   */
+  _copy = null
+
+  /**
+   * @internal
+   * @param {import('../types.js').Shared} membership
+   * @param {{ echo?: boolean | undefined, load?: import('../types.js').Load | undefined }} options
+   * @param {typeof import('./loader.js').Loader} [Loader] if there is a `load`
+   */
+  constructor (membership, { echo = false, load }, Loader) {
+    this.#membership = membership
+    this.#held.reasons.add(NO_LISTENER)
+    this.#loader = load === undefined || Loader === undefined ? null : new Loader({
+      load,
+      membership,
+      held: this.#held,
+      onChange: () => this._checkStatus(),
+      onLoaded: () => membership.dealtWith(),
+      onFailed: (error) => this._fail(error)
+    })
+    /** Whether it receives this client's own records. @readonly */
+    this.echo = echo
+  }
+
+  get guid () { return this.#membership.guid }
+
+  /**
+   * Position of this client in the document's log. It is ahead of the listeners while records are held for them: their
+   * own position is that of their last record (Meta) or `resync`.
+   * @returns {import('./positions.js').Position | null}
+   */
+  get position () { return this.#membership.position && { ...this.#membership.position } }
+
+  /**
+   * Present members by user id, kept up to date; empty unless the document was opened with `state` or `presence`.
+   * @returns {ReadonlyMap<string, import('../presence/presence.js').Member<Presence>> & { readonly count: number }}
+   */
+  get presence () { return /** @type {any} */ (this.#membership.members) }
+
+  /** Whether it is currently joined. */
+  get live () { return !this.#closed && this.#membership.joined }
+
+  /** @returns {import('../types.js').Status} */
+  get status () {
+    if (this.#closed) return 'closed'
+    if (!this.#membership.joined) return 'joining'
+    return this.#loader?.loading ? 'loading' : 'live'
+  }
+
+  /**
+   * Resolves when the document is joined and loaded: at once if it is.
+   * @returns {Promise<void>} rejects if it was closed meanwhile
+   */
+  get ready () { return this.#whenReady() }
+
+  /**
+   * Edits that were sent with `queue` and that the gateway has not accepted yet, the oldest first.
+   * @returns {readonly import('../types.js').QueuedSend[]}
+   */
+  get pending () { return this.#membership.pending }
+
+  /**
+   * Listens to records by event name (`message` if the publisher set none), to signals, or to an event of the document
+   * (`OwnEvents`).
+   * @type {import('../types.js').Listen<Events, Presence, Signals>}
+   */
+  on = (/** @type {string} */ event, /** @type {Function} */ listener, { signal } = /** @type {any} */ ({})) => {
+    const remove = this.#emitter.on(event, listener)
+    if (signal?.aborted) remove()
+    else signal?.addEventListener('abort', remove, { once: true })
+    this.#startListening()
+    return remove
+  }
+
+  /**
+   * Like `on`, for the next event only.
+   * @type {import('../types.js').Listen<Events, Presence, Signals>}
+   */
+  once = (/** @type {string} */ event, /** @type {Function} */ listener, /** @type {any} */ options) => {
+    const remove = this.on(/** @type {any} */ (event), /** @type {any} */ ((/** @type {any[]} */ ...args) => {
+      remove()
+      return listener(...args)
+    }), options)
+    return remove
+  }
+
+  /** @param {string} event @param {Function} listener */
+  off (event, listener) { this.#emitter.off(event, listener) }
+
+  /**
+   * The records and signals from now on, for `for await`; a `resync` is one of the turns, unless the document was
+   * opened with `load`. Ends with the document; throws if the gateway has ended this client's access. Of more than
+   * 10,000 that wait for a slow loop, a `resync` is left.
+   * @returns {AsyncGenerator<import('../types.js').Turn<Events & Signals>, void>}
+   */
+  async* [Symbol.asyncIterator] () {
+    /** @type {any[]} */
+    let queue = []
+    let wake = () => {}
+    const loop = {
+      add: (/** @type {object} */ turn) => {
+        if (queue.length < MAX_QUEUED) queue.push(turn)
+        else queue = [{ event: 'resync', payload: { position: this.position, reason: 'overflow' } }]
+        wake()
+      },
+      end: () => wake()
+    }
+    this.#loops.add(loop)
+    this.#startListening()
+    try {
+      for (;;) {
+        while (queue.length > 0) yield queue.shift()
+        if (this.#closed) break
+        await /** @type {Promise<void>} */ (new Promise((resolve) => { wake = resolve }))
+      }
+      if (this.#error !== null) throw this.#error
+    } finally {
+      this.#loops.delete(loop)
+    }
+  }
+
+  /**
+   * Sends data to the business services; without Kafka, to everyone who has the document open. Without a connection it
+   * waits for one.
+   *
+   * With `queue` it survives lost connections and, with the option `outbox` of `connect`, the page: it is sent in
+   * order, arrives once, and is in `pending` until then. The promise resolves when the gateway has accepted it, however
+   * long that takes; a promise does not survive a reload.
+   *
+   * @template {keyof Events & string} [E='message' extends keyof Events ? 'message' : keyof Events & string]
+   * @overload
+   * @param {Events[E]} data
+   * @param {import('../types.js').SendOptions<E> & { queue?: false | undefined }} [options]
+   * @returns {Promise<{ traceId: string }>} resolves when it is stored (in Kafka)
+   */
+  /**
+   * @template {keyof Events & string} [E='message' extends keyof Events ? 'message' : keyof Events & string]
+   * @overload
+   * @param {Events[E]} data
+   * @param {import('../types.js').SendOptions<E> & { queue?: boolean | undefined }} options
+   * @returns {Promise<{ traceId?: string }>} no `traceId`: the gateway had accepted it before, and the answer was lost
+   */
+  /**
+   * @param {any} data
+   * @param {import('../types.js').SendOptions<any> & { queue?: boolean | undefined }} [options]
+   * @returns {Promise<any>}
+   * @throws {import('../common/error.js').ClientError} with `disconnected` or `timeout` the outcome is unknown
+   */
+  async send (data, { event, timeout, signal, queue = false, traceparent } = {}) {
+    if (this.#closed) throw closedError()
+    const argument = event === undefined ? { data } : { event, data }
+    if (queue) return within(this.#membership.queue(argument), { signal, timeout }, 'not accepted yet; it stays queued')
+    const sent = this.#membership.request('doc:send', { ...argument, ...(traceparent && { traceparent }) }, timeout)
+    const { traceId } = await within(sent, { signal }, '')
+    return { traceId }
+  }
+
+  /**
+   * Sends an ephemeral message to the other members at once: a cursor, a selection, a laser pointer. Without a
+   * connection it is not sent. Signals are combined: the first one is sent at once, then every 50 ms the newest of each
+   * name.
+   *
+   * @template {keyof Signals & string} E
+   * @param {E} event
+   * @param {Signals[E]} data
+   * @param {{ combine?: boolean | undefined }} [options] combine: default true
+   * @returns {boolean} whether it was sent, or will be; false also for a client that may only read
+   * @throws {import('../common/error.js').ClientError} value_too_large
+   */
+  signal (event, data, { combine = true } = {}) {
+    return !this.#closed && this.#membership.signal(event, data, combine)
+  }
+
+  /**
+   * Reads the document's log.
+   *
+   * @param {{ before?: number | undefined, limit?: number | undefined, signal?: AbortSignal | undefined }} [options]
+   *   before: offset; default: the end of the log. limit: 1 to 100, default 50
+   * @returns {Promise<{ records: import('../types.js').LoggedRecord[], position: import('./positions.js').Position,
+   *   more: boolean }>} the newest records before `before`, in order; `more`: whether there are earlier ones
+   * @throws {import('../common/error.js').ClientError}
+   */
+  async history ({ before, limit, signal } = {}) {
+    if (this.#closed) throw closedError()
+    return within(this.#membership.history({ before, limit }), { signal }, '')
+  }
+
+  /**
+   * Replaces this member's state in `presence`. It is kept, and sent again after a reconnect.
+   *
+   * @param {Presence} state
+   * @returns {Promise<void>} resolves when the gateway has it
+   * @throws {import('../common/error.js').ClientError}
+   */
+  async setState (state) {
+    if (this.#closed) throw closedError()
+    await this.#membership.setState(state)
+  }
+
+  /**
+   * Loads the document again with the option `load`, as after a resync: for a page that finds its copy to be wrong.
+   * @returns {Promise<void>} resolves when it is loaded
+   */
+  async reload () {
+    if (this.#closed) throw closedError()
+    this._load('reload')
+    await this.ready
+  }
+
+  /** Closes the document and removes all listeners. */
+  close () { this.#end() }
+
+  /** @internal @param {import('../types.js').LoadReason} reason */
+  _load (reason) { this.#loader?.start(reason) }
+
+  async #whenReady () {
+    for (;;) {
+      if (this.#closed) throw this.#error ?? closedError()
+      if (this.#loader?.loading) await this.#loader.done
+      else if (this.#membership.joined) return
+      else await this.#membership.whenJoined()
+    }
+  }
+
+  /** @internal emits `doc:status` if the status has changed */
+  _checkStatus () {
+    const { status } = this
+    if (status === this.#status) return
+    this.#status = status
+    this.#emitter.emit('doc:status', status)
+  }
+
+  /**
+   * @internal
+   * @param {string} event
+   * @param {[any, import('../types.js').Meta, ((() => void) | undefined)?]} args
+   */
+  _record (event, args) {
+    if (this.#loader?.covers(args[1])) return
+    this._emit(nameOf(event), args)
+  }
+
+  /** @internal an event that is never held @param {string} event @param {unknown[]} args */
+  _notify (event, args) { this.#emitter.emit(event, ...args) }
+
+  /**
+   * @internal
+   * @param {string} event
+   * @param {any[]} args
+   */
+  _emit (event, args) {
+    if (this.#closed) return
+    if (event === 'resync' && this.#loader !== null) {
+      this.#loader.start(args[0].reason)
+      this.#emitter.emit('resync', ...args)
+    } else if (!this.#held.emit(event, args)) {
+      this.#overflow()
+    }
+  }
+
+  #overflow () {
+    this.#membership.log('too many records held', [...this.#held.reasons].join())
+    // the log has what is dropped: a load in progress reads it there
+    if (this.#loader?.loading) this.#held.replace([])
+    else if (this.#loader !== null) this.#loader.start('overflow')
+    else this.#held.replace([['resync', [{ position: this.position, reason: 'overflow' }]]])
+  }
+
+  /** @internal adds the epoch to held events that arrived before it was known @param {string} epoch */
+  _complete (epoch) {
+    for (const [event, [first, meta]] of this.#held.events) {
+      const position = event === 'resync' ? first.position : meta
+      if (position?.epoch === '') position.epoch = epoch
+    }
+  }
+
+  /** @internal whether its listeners are behind the client's position, or ahead of it */
+  get _holds () { return this.#held.reasons.size > 0 || (this.#loader?.isAhead ?? false) }
+
+  /** @internal drops held events */
+  _forget () { this.#held.replace([]) }
+
+  /** @internal for tools */
+  get _held () { return this.#held }
+
+  /** @internal for tools */
+  get _listeners () { return this.#emitter.size + this.#loops.size }
+
+  /** @internal the gateway ended it @param {import('../common/error.js').ClientError} error */
+  _fail (error) {
+    if (this.#closed) return
+    this.#error = error
+    // what is held for a listener comes first
+    this.#held.reasons.clear()
+    if (this.#loader?.loading) this.#held.replace([])
+    this.#held.release('')
+    this.#emitter.emit('closed', error)
+    this.#end()
+  }
+
+  #end () {
+    if (this.#closed) return
+    this.#closed = true
+    this.#loader?.stop()
+    this.#held.replace([])
+    this._checkStatus()
+    this.#emitter.clear()
+    for (const { end } of this.#loops) end()
+    this.#membership.close(this)
+  }
+
+  #startListening () {
+    if (this.#listened) return
+    this.#listened = true
+    // after the caller has added its other listeners
+    setTimeout(() => this.#release(NO_LISTENER))
+  }
+
+  /** @param {string} reason */
+  #release (reason) {
+    if (this.#closed) return
+    this.#held.release(reason)
+    this.#membership.dealtWith()
+  }
+
+  /** @param {string} event @param {any[]} args */
+  #dispatch (event, args) {
+    const results = this.#emitter.emit(event, ...args)
+    const [payload, meta, acknowledge] = args
+    if (event === 'resync' || meta !== undefined)
+      for (const { add } of this.#loops) add({ event, payload, meta, acknowledge })
+    if (event !== 'resync' || this.#closed) return
+    const loading = results.filter((result) => typeof /** @type {any} */ (result)?.then === 'function')
+    if (loading.length === 0) return
+    this.#held.reasons.add(RESYNC)
+    let pending = loading.length
+    // each separately: an unhandled rejection is reported, and the others continue
+    for (const load of loading) Promise.resolve(load).finally(() => { if (--pending === 0) this.#release(RESYNC) })
+  }
+}
+
+/** @param {string} event of a record */
+const nameOf = (event) => OWN.has(event) ? `record:${event}` : event

@@ -1,0 +1,106 @@
+import { ClientError } from '../common/error.js'
+import { loadDocument } from './load.js'
+
+/** Reason to hold events. */
+const LOAD = 'load'
+
+/** @typedef {import('./positions.js').Position} Position */
+
+/** Loads one opened document, again after each resync, and holds its events meanwhile. */
+export class Loader {
+  #options
+  /** @type {AbortController | null} */
+  #controller = null
+  /** What the service returned contains the records up to here. @type {Position | null} */
+  #floor = null
+
+  /**
+   * @param {object} options
+   * @param {import('../types.js').Load} options.load
+   * @param {import('../types.js').Shared} options.membership
+   * @param {import('./held.js').Held} options.held events of the document
+   * @param {() => void} options.onChange `loading` has changed
+   * @param {() => void} options.onLoaded after the records were dispatched
+   * @param {(error: ClientError) => void} options.onFailed `load` does not want to be repeated
+   */
+  constructor (options) {
+    this.#options = options
+    /** Settles when the latest load has ended; never rejects. */
+    this.done = Promise.resolve()
+  }
+
+  get loading () { return this.#controller !== null }
+
+  /** Loads the document; replaces a load in progress. @param {import('../types.js').LoadReason} reason */
+  start (reason) {
+    const { held, onChange } = this.#options
+    this.#controller?.abort()
+    this.#controller = new AbortController()
+    this.#floor = null
+    held.replace([])
+    held.reasons.add(LOAD)
+    this.done = this.#run(reason, this.#controller)
+    onChange()
+  }
+
+  stop () {
+    this.#controller?.abort()
+    this.#controller = null
+  }
+
+  /** @param {import('../types.js').Meta} meta @returns {boolean} whether the service's answer contained the record */
+  covers ({ offset, epoch }) {
+    return offset !== undefined && this.#floor !== null && this.#floor.epoch === epoch && offset <= this.#floor.offset
+  }
+
+  /** Whether the service's answer was newer than what the gateway has sent so far. */
+  get isAhead () {
+    const { position } = this.#options.membership
+    return this.#floor !== null && this.#floor.epoch === position?.epoch && this.#floor.offset > position.offset
+  }
+
+  /** @param {import('../types.js').LoadReason} reason @param {AbortController} controller */
+  async #run (reason, { signal }) {
+    const { load, membership, held, onChange, onLoaded, onFailed } = this.#options
+    membership.log('loading', reason)
+    try {
+      const { from, records, to } = await loadDocument({
+        load,
+        reason,
+        signal,
+        source: {
+          joined: () => membership.whenJoined(),
+          position: () => /** @type {Position} */ (membership.position),
+          holds: (after, upTo) => this.#holds(after, upTo),
+          history: (query) => membership.history(query),
+          log: membership.log
+        }
+      })
+      this.#controller = null
+      this.#floor = from
+      held.replace([
+        ...(records ?? []).map(({ event, payload, meta }) =>
+          /** @type {[string, any[]]} */ ([event, [payload, { ...meta, epoch: from.epoch }]])),
+        ...held.events.filter(([, [, meta]]) => !(meta?.offset <= to))
+      ])
+      membership.log('loaded', from)
+      onChange()
+      held.release(LOAD)
+      onLoaded()
+    } catch (error) {
+      if (signal.aborted) return // by a newer load, or the document was closed
+      this.#controller = null
+      const { message } = /** @type {Error} */ (error)
+      onFailed(
+        new ClientError({ code: 'load_failed', message: `the document cannot be loaded: ${message}` }, { cause: error })
+      )
+    }
+  }
+
+  /** @param {number} after @param {number} upTo @returns {boolean} whether all records of that range are held */
+  #holds (after, upTo) {
+    let next = after + 1
+    for (const [, [, meta]] of this.#options.held.events) if (meta?.offset === next) next++
+    return next > upTo
+  }
+}

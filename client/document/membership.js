@@ -1,0 +1,396 @@
+import { clock } from '../common/clock.js'
+import { delayBefore } from '../connection/delay.js'
+import { Document } from './document.js'
+import { ClientError, closedError } from '../common/error.js'
+import { Signals } from './signals.js'
+import { Waiting } from '../common/waiting.js'
+import { within } from '../common/within.js'
+
+/**
+ * One document of a client, shared by all its Documents and joined again with each connection.
+ *
+ * @typedef {import('./positions.js').Position} Position
+ */
+
+/**
+ * The functions of the client that a membership uses.
+ * @typedef {object} Link
+ * @property {(event: string, argument: object, timeout: number) => Promise<any>} request rejects with a ClientError
+ * @property {(event: string, argument: object) => void} tell
+ * @property {(event: string, argument: object) => void} check throws value_too_large
+ * @property {import('../common/log.js').Log} log
+ * @property {(guid: string, events: Omit<QueueEvents, 'send'>) => Promise<Queue> | null} openQueue null: there
+ *   is no outbox
+ * @property {(connectionId: string) => boolean} isOwn whether it is, or was, a connection of this client
+ * @property {(guid: string, position: Position | null) => void} save
+ * @property {(membership: Membership, toLeave: boolean) => void} gone it was closed; toLeave: send `doc:leave` to the
+ *   gateway
+ */
+
+/**
+ * @typedef {import('../outbox/contract.js').Queue} Queue
+ * @typedef {import('../outbox/contract.js').QueueEvents} QueueEvents
+ */
+
+/**
+ * @template {object} [Presence=Record<string, any>]
+ * @typedef {object} OpenOptions
+ * @property {Position | null | undefined} [position] of the caller's copy of the document: later records are sent
+ *   first. Default: the stored position, or now
+ * @property {import('../types.js').Load | undefined} [load] loads the document from its service: now, if there is no
+ *   `position`, and after each `resync`
+ * @property {boolean | undefined} [presence] whether to be listed in `presence`, and to receive the other members;
+ *   default: if there is a state
+ * @property {Presence | undefined} [state] shown to others in `presence`
+ * @property {boolean | undefined} [echo] whether to receive this client's own records; default false
+ * @property {boolean | undefined} [offline] resolve at once, also without a connection: for a page that shows what
+ *   the outbox keeps. `ready` of the document resolves when it is joined. Default false
+ * @property {AbortSignal | undefined} [signal] ends the wait
+ * @property {number | undefined} [timeout] of the wait, ms; default: none
+ */
+
+/** Timeout of requests, the wait for a connection included, ms. */
+const TIMEOUT = 10_000
+/** Timeout of a join, ms; long, because all missed records are sent first. */
+const JOIN_TIMEOUT = 30_000
+
+export class Membership {
+  /** @type {'idle' | 'joining' | 'joined'} */
+  #status = 'idle'
+  /** @type {Set<Document>} */
+  #documents = new Set()
+  #waiting = new Waiting()
+  #signals = new Signals({
+    tell: (event, data) => this.link.tell('doc:signal', { guid: this.guid, event, data }),
+    request: (event, data) => this.link.request('doc:signal', { guid: this.guid, event, data }, TIMEOUT)
+  })
+
+  /** @type {Promise<Queue> | null} */
+  #queue = null
+  /** @type {readonly import('../types.js').QueuedSend[]} */
+  pending = []
+  /** For tools. */
+  seen = { records: 0, gaps: 0, resyncs: 0 }
+  /** Present members. @type {import('../presence/presence.js').Members} */
+  members = Object.assign(new Map(), { count: 0 })
+  /** @type {import('../presence/participation.js').Participation | undefined} */
+  #part
+  #wasJoined = false
+  #fresh
+  #failures = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer
+
+  /**
+   * @param {string} guid
+   * @param {Link} link
+   * @param {Position | null} position
+   */
+  constructor (guid, link, position) {
+    this.guid = guid
+    this.link = link
+    /** The epoch is '' until the gateway has sent it. */
+    this.position = position && { ...position }
+    /** Whether the first caller had no copy of the document. */
+    this.#fresh = position === null
+    this.#queue = link.openQueue(guid, {
+      onPending: (pending) => {
+        this.pending = pending
+        for (const document of this.#documents) document._notify('doc:pending', [pending])
+      },
+      onDropped: (edit, error) => {
+        for (const document of this.#documents) document._notify('doc:dropped', [edit, error])
+      }
+    })
+    this.#queue?.catch((error) => this.log('outbox failed', String(error)))
+  }
+
+  /** @param {string} what @param {import('../common/log.js').LogEntry['detail']} [detail] */
+  log = (what, detail) => this.link.log(what, this.guid, detail)
+
+  get joined () { return this.#status === 'joined' }
+  get idle () { return this.#status === 'idle' }
+
+  /**
+   * @param {OpenOptions} options
+   * @param {typeof import('./loader.js').Loader} [Loader] if there is a `load`
+   * @returns {Promise<Document>} resolves when it is joined and loaded
+   */
+  async open (options, Loader) {
+    const { position, load, offline } = options
+    const first = this.#documents.size === 0
+    const document = new Document(this, options, Loader)
+    this.#documents.add(document)
+    if (load !== undefined && (first ? this.#fresh : !position)) document._load('open')
+    else if (!first && position) {
+      document._copy = position
+      if (this.position?.epoch) this.#compare(document)
+    }
+    const opened = async () => {
+      if (offline) return
+      if (!this.joined) await this.whenJoined()
+      if (load !== undefined) await document.ready
+    }
+    try {
+      await within(opened(), options, 'the document is not open yet')
+    } catch (error) {
+      document.close()
+      throw error
+    }
+    this.#part?.open(options)
+    return document
+  }
+
+  /** Tells a Document if its copy is older than what it gets from now on. @param {Document} document */
+  #compare (document) {
+    const { _copy: copy } = document
+    const { epoch, offset } = /** @type {Position} */ (this.position)
+    document._copy = null
+    if (copy && (copy.epoch !== epoch || copy.offset < offset))
+      document._emit('resync', [{ position: { epoch, offset }, reason: 'opened' }])
+  }
+
+  /** @param {Document} document */
+  close (document) {
+    if (!this.#documents.delete(document) || this.#documents.size > 0) return
+    const toLeave = this.#status !== 'idle'
+    this.#end(closedError())
+    this.link.save(this.guid, null)
+    this.link.gone(this, toLeave)
+  }
+
+  /** Closes all its Documents. @param {ClientError} error */
+  fail (error) {
+    const documents = [...this.#documents]
+    this.#documents.clear()
+    this.#end(error)
+    for (const document of documents) document._fail(error)
+    this.link.gone(this, false)
+  }
+
+  /** Rejects the waiting callers: no connection will come. @param {ClientError} error */
+  reject (error) { this.#waiting.reject(error) }
+
+  /** @param {ClientError} error */
+  #end (error) {
+    this.#status = 'idle'
+    clearTimeout(this.#timer)
+    this.#signals.clear()
+    this.#part?.lost()
+    this.reject(error)
+    this.#queue?.then((queue) => queue.close()).catch(() => {})
+  }
+
+  /** The document's entry in a handshake: position and presence. @returns {object | null} */
+  get opening () {
+    const opening = { ...this.position, ...this.#part?.fields }
+    return Object.keys(opening).length > 0 ? opening : null
+  }
+
+  /** Called when a handshake or a request with its join is about to be sent. */
+  offer () {
+    this.#status = 'joining'
+    this.#part?.offer()
+  }
+
+  /** Joins over the current connection. */
+  async join () {
+    this.offer()
+    clearTimeout(this.#timer)
+    try {
+      this.onJoined(await this.link.request('doc:join', {
+        guid: this.guid, ...this.position && { position: this.position }, ...this.#part?.fields
+      }, JOIN_TIMEOUT))
+    } catch (error) {
+      this.onRefused(/** @type {ClientError} */ (error))
+    }
+  }
+
+  /**
+   * @param {{ position: Position, recovered: boolean, access?: 'read', signals?: boolean } &
+   *   Partial<import('../presence/presence.js').Page>} answer
+   */
+  onJoined ({ position, recovered, access, signals, ...page }) {
+    if (this.#status !== 'joining') return
+    this.#status = 'joined'
+    this.#wasJoined = true
+    this.#failures = 0
+    this.#signals.joined(access === 'read' && !signals)
+    if (this.position?.epoch === '') for (const document of this.#documents) document._complete(position.epoch)
+    // newer records may have arrived before the answer
+    const newer =
+      this.position !== null && (this.position.epoch === '' || this.position.epoch === position.epoch)
+        ? this.position.offset
+        : 0
+    this.position = { epoch: position.epoch, offset: Math.max(position.offset, newer) }
+    this.dealtWith()
+    this.#part?.joined(page)
+    this.log('joined', { ...position, recovered })
+    for (const document of this.#documents) {
+      document._checkStatus()
+      this.#compare(document)
+    }
+    this.#emit('joined', { position: { ...position }, recovered })
+    this.#waiting.resolve()
+    this.#queue?.then((queue) => { if (this.joined) queue.joined() }).catch(() => {})
+  }
+
+  /** @param {ClientError} error */
+  onRefused (error) {
+    if (this.#status !== 'joining') return
+    this.log('join refused', error.code)
+    if (error.code === 'disconnected') {
+      this.#status = 'idle' // the next connection joins it
+      return
+    }
+    if (!error.retryable) {
+      // the document was open before, so the gateway refuses a new presence state: go back to the accepted one
+      if (!this.#wasJoined || !this.#part?.refused(error.code)) return this.fail(error)
+      return void this.join()
+    }
+    // remain `joining`: after a timeout the gateway may still be at it, and records that it sends now are not sent
+    // again
+    this.#timer = setTimeout(() => this.join(), delayBefore(this.#failures++))
+  }
+
+  /** Called when the connection is lost. */
+  lost () {
+    clearTimeout(this.#timer)
+    this.#status = 'idle'
+    this.#signals.clear()
+    this.#part?.lost()
+    for (const document of this.#documents) document._checkStatus()
+    this.#queue?.then((queue) => { if (!this.joined) queue.lost() }).catch(() => {})
+    if (this.position?.epoch === '') {
+      // the first join was in progress: records so far are useless, because others may precede those of the next join
+      this.position = null
+      for (const document of this.#documents) document._forget()
+    }
+  }
+
+  /** @param {{ position: Position, reason: string }} resync */
+  onResync ({ position, reason }) {
+    if (this.#status === 'idle') return
+    this.position = { ...position }
+    this.seen.resyncs++
+    this.log('resync', reason)
+    this.#emit('resync', { position: { ...position }, reason })
+    this.dealtWith()
+  }
+
+  /** Records up to this position were not for this client. @param {{ position: Position }} passed */
+  onPosition ({ position }) {
+    if (this.#status === 'idle' || this.position?.epoch !== position.epoch || position.offset <= this.position.offset)
+      return
+    this.position = { ...position }
+    this.dealtWith()
+  }
+
+  /** @param {import('../presence/presence.js').Update} update */
+  onPresence (update) { if (this.#status !== 'idle') this.#part?.apply(update) }
+
+  /**
+   * @param {string} event
+   * @param {unknown} payload
+   * @param {import('../types.js').Meta} meta
+   * @param {(() => void) | undefined} acknowledge
+   */
+  onRecord (event, payload, meta, acknowledge) {
+    const { offset, after, from } = meta
+    // idle: a record for a closed membership
+    if (this.#status === 'idle' || (offset !== undefined && this.position !== null && offset <= this.position.offset))
+      return
+    this.seen.records++
+    const own = from !== undefined && this.link.isOwn(from)
+    if (own) acknowledge?.()
+    if (offset !== undefined) {
+      // records between `after` and `offset` were replaced by newer ones of their key
+      if (this.position !== null && (after ?? offset - 1) > this.position.offset) this.seen.gaps++
+      meta.epoch = this.position?.epoch ?? ''
+      this.position = { epoch: meta.epoch, offset }
+    }
+    for (const document of this.#documents)
+      if (!own || document.echo) document._record(event, own ? [payload, meta] : [payload, meta, acknowledge])
+    if (offset !== undefined) this.dealtWith()
+  }
+
+  /** Stores the position unless records are held for listeners: a reload would skip those. */
+  dealtWith () {
+    if (this.#documents.size === 0 || !this.position || this.position.epoch === '') return
+    for (const { _holds } of this.#documents) if (_holds) return
+    this.link.save(this.guid, this.position)
+  }
+
+  /**
+   * @param {string} event
+   * @param {object} argument
+   * @param {number} [timeout] ms, for the connection and the answer together
+   * @returns {Promise<any>}
+   */
+  async request (event, argument, timeout = TIMEOUT) {
+    const deadline = clock.monotonic() + timeout
+    if (!this.joined) await this.#waiting.wait(timeout)
+    return this.link.request(event, { guid: this.guid, ...argument }, Math.max(1, deadline - clock.monotonic()))
+  }
+
+  /** @returns {Promise<Position>} the client's position, when it is joined */
+  async whenJoined () {
+    if (!this.joined) await this.#waiting.wait()
+    return { .../** @type {Position} */ (this.position) }
+  }
+
+  /** @param {{ before?: number | undefined, limit?: number | undefined }} query */
+  async history ({ before, limit }) {
+    const { records, position, more } = await this.request('doc:history', {
+      ...(before !== undefined && { before }), ...(limit !== undefined && { limit })
+    })
+    return { records, position, more }
+  }
+
+  /**
+   * Sends an edit through the outbox.
+   * @param {{ event?: string, data: unknown }} argument
+   * @returns {Promise<{ traceId?: string }>}
+   */
+  async queue (argument) {
+    if (this.#queue === null)
+      throw new ClientError({ code: 'bad_request', message: '`queue` needs the option `outbox` of connect' })
+    this.link.check('doc:send', { guid: this.guid, ...argument, queue: { id: '0'.repeat(64), seq: 1e9 } })
+    return (await this.#queue).add(argument)
+  }
+
+  /** @param {string} event @param {unknown} data @param {boolean} combine @returns {boolean} */
+  signal (event, data, combine) {
+    this.link.check('doc:signal', { guid: this.guid, event, data })
+    return this.joined && this.#signals.signal(event, data, combine)
+  }
+
+  /**
+   * Takes part in the presence, from now on.
+   * @param {typeof import('../presence/participation.js').Participation} Participation
+   * @param {OpenOptions} [options] of the first Document
+   */
+  takePart (Participation, options) {
+    this.#part ??= new Participation({
+      members: this.members,
+      ask: (event, argument) => this.link.request(event, { guid: this.guid, ...argument }, TIMEOUT),
+      request: (event, argument) => this.request(event, argument),
+      onChange: (diff) => this.#emit('presence', diff)
+    }, options)
+    return this.#part
+  }
+
+  /** @param {object} state */
+  async setState (state) {
+    const part = this.#part ?? this.takePart((await import('../presence/participation.js')).Participation)
+    return part.setState(state)
+  }
+
+  /** @param {string} event @param {unknown[]} args */
+  #emit (event, ...args) { for (const document of this.#documents) document._emit(event, args) }
+
+  /** For tools. */
+  get status () { return this.#status }
+  get documents () { return this.#documents }
+  get signals () { return this.#signals }
+}

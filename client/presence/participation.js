@@ -1,0 +1,95 @@
+import { OwnState } from './own-state.js'
+import { Presence } from './presence.js'
+
+/**
+ * A document's presence on this client: the other members, and this client's own part. It is loaded when a document is
+ * opened with `state` or `presence`, because most pages that read need neither.
+ *
+ * @typedef {import('./presence.js').Page} Page
+ */
+
+/** Members per request. */
+const PAGE = 500
+/** Errors of a join that the presence state may have caused. */
+const OF_STATES = /_too_large|bad_request/
+
+export class Participation {
+  #own
+  #presence
+  #request
+
+  /**
+   * @param {object} dependencies
+   * @param {import('./presence.js').Members} dependencies.members kept up to date
+   * @param {(event: string, argument: object) => Promise<any>} dependencies.ask over the current connection
+   * @param {(event: string, argument: object) => Promise<any>} dependencies.request when the document is joined
+   * @param {(diff: import('./presence.js').PresenceDiff) => void} dependencies.onChange
+   * @param {{ state?: object | undefined, presence?: boolean | undefined }} [options] of the first that opens it
+   */
+  constructor ({ members, ask, request, onChange }, options = {}) {
+    this.#own = new OwnState(options)
+    this.#request = request
+    this.#presence = new Presence(
+      members, (cursor) => ask('doc:members', { limit: PAGE, ...(cursor !== undefined && { cursor }) }), onChange)
+  }
+
+  /** The fields of a join. */
+  get fields () { return this.#own.fields }
+
+  /** Called when a join is about to be sent. */
+  offer () { this.#own.offer() }
+
+  /** Called when the gateway has accepted a join. @param {Partial<Page>} page */
+  joined (page) {
+    this.#own.accepted()
+    this.#onMembers(page)
+  }
+
+  /**
+   * Called when the gateway has refused a join.
+   * @param {string} code
+   * @returns {boolean} whether the state may be the cause; then the accepted one is back
+   */
+  refused (code) { return OF_STATES.test(code) && this.#own.refused() }
+
+  /** Called when the connection is lost. */
+  lost () { this.#presence.lost() }
+
+  /** @param {import('./presence.js').Update} update */
+  apply (update) { this.#presence.apply(update) }
+
+  /**
+   * Another part of the page opens the document. What fails here, the next join repeats.
+   * @param {{ state?: object | undefined, presence?: boolean | undefined }} options
+   */
+  open ({ state, presence }) {
+    if (state !== undefined && state !== this.#own.current) this.setState(state).catch(() => {})
+    else if (presence && !this.#own.listed) this.#takePart('doc:join', { members: true }).catch(() => {})
+  }
+
+  /** @param {object} state */
+  async setState (state) {
+    const { accept, refuse } = this.#own.set(state)
+    try {
+      await this.#takePart('doc:state', { state })
+      accept()
+    } catch (error) {
+      // if the gateway may have accepted the state, or may later, the next join sends it again
+      const { retryable } = /** @type {import('../common/error.js').ClientError} */ (error)
+      if (!retryable) refuse()
+      throw error
+    }
+  }
+
+  /** @param {string} event @param {object} argument */
+  async #takePart (event, argument) {
+    this.#own.listed = true
+    this.#onMembers(await this.#request(event, argument))
+  }
+
+  /**
+   * Applies the members in an answer; without members they are sent later.
+   * @param {Partial<Page>} page
+   */
+  #onMembers (page) { if (page.members !== undefined) this.#presence.joined(/** @type {Page} */ (page)) }
+}

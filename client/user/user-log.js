@@ -1,0 +1,83 @@
+import { Emitter } from '../common/emitter.js'
+
+/** Its name among the stored positions: no guid has a control character. */
+const NAME = '\u0001user'
+
+/**
+ * The log of the user: what services publish to the user with `x-keep: true`, such as notifications. Each record
+ * arrives once and in order, also over reconnects. Created by `client.user`.
+ */
+export class UserLog {
+  #emitter = new Emitter()
+  #positions
+
+  /**
+   * @internal
+   * @param {import('socket.io-client').Socket} socket
+   * @param {ReturnType<typeof import('../document/positions.js').createPositions>} positions
+   */
+  constructor (socket, positions) {
+    this.#positions = positions
+    /**
+     * Where this client is in the log; null before the first connection. A position that you stored may be assigned
+     * right after `connect`: records after it are delivered.
+     *
+     * @type {import('../types.js').Position | null}
+     */
+    this.position = positions.load(NAME)
+    for (const event of ['user', 'resync', 'position']) {
+      socket.on(`gateway:${event}`, (told) => {
+        this.#reached(told.position)
+        if (event !== 'position') this.#emitter.emit(event === 'user' ? 'open' : event, told)
+      })
+    }
+  }
+
+  /**
+   * Listens to `open` (once per connection, after the missed records), `resync` (records were missed: load them from
+   * your service), or to records by event name (records named so are emitted as `record:open` and `record:resync`).
+   *
+   * @overload
+   * @param {'open'} event
+   * @param {(opened: { position: import('../types.js').Position, recovered: boolean }) => void} listener recovered: all
+   *   records since the client's position were delivered
+   * @returns {() => void} removes the listener
+   */
+  /**
+   * @overload
+   * @param {'resync'} event
+   * @param {(resync: import('../types.js').Resync) => void} listener
+   * @returns {() => void} removes the listener
+   */
+  /**
+   * @overload
+   * @param {string} event
+   * @param {import('../types.js').Listener<any>} listener
+   * @returns {() => void} removes the listener
+   */
+  /**
+   * @param {string} event
+   * @param {Function} listener
+   * @returns {() => void}
+   */
+  on (event, listener) { return this.#emitter.on(event, listener) }
+
+  /** @param {string} event @param {Function} listener */
+  off (event, listener) { this.#emitter.off(event, listener) }
+
+  /** @internal @param {string} event @param {unknown} payload @param {import('../types.js').Meta} meta with `user` */
+  _onRecord (event, payload, meta) {
+    const { epoch, offset } = /** @type {import('../types.js').Position} */ (meta.user)
+    this.#reached({ epoch, offset })
+    this.#emitter.emit(/^(open|resync)$/.test(event) ? `record:${event}` : event, payload, meta)
+  }
+
+  /** @internal */
+  _clear () { this.#emitter.clear() }
+
+  /** @param {import('../types.js').Position} position */
+  #reached (position) {
+    this.position = position
+    this.#positions.save(NAME, position)
+  }
+}

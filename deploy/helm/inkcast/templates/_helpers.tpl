@@ -1,0 +1,41 @@
+{{- define "inkcast.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "inkcast.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default (include "inkcast.name" .) }}
+{{- end }}
+
+{{- define "inkcast.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{/* Labels by which pods are selected: they must not change with a version. Argument: root, role (optional). */}}
+{{- define "inkcast.selector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .role }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "inkcast.labels" -}}
+{{ include "inkcast.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end }}
+
+{{/* The time that a pod has to stop, s: preStop, DRAIN_TIMEOUT, and some for a process that has to be killed. */}}
+{{- define "inkcast.grace" -}}
+{{ add .values.preStopSeconds (div (int (.root.Values.settings.DRAIN_TIMEOUT | default "30000")) 1000) 10 }}
+{{- end }}
+
+{{/* The kubelet does not check the certificate. */}}
+{{- define "inkcast.adminScheme" -}}
+{{ ternary "HTTPS" "HTTP" (not (empty .Values.settings.ADMIN_TLS_CERT_FILE)) }}
+{{- end }}

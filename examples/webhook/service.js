@@ -1,0 +1,21 @@
+import { createServer } from 'node:http'
+import { Webhook } from 'standardwebhooks'
+
+const webhook = new Webhook(process.env.UPLINK_SECRETS ?? '')
+createServer(async (req, res) => {
+  let body = ''
+  for await (const chunk of req) body += chunk
+  try {
+    webhook.verify(body, /** @type {any} */ (req.headers))
+  } catch {
+    res.writeHead(401).end()
+    return
+  }
+  const publish = []
+  for (const { operator, guid, uid, event, data } of JSON.parse(body)) {
+    if (operator === 'message') publish.push({ guid, event, value: { by: uid, ...data } })
+    else console.log(operator, uid ?? '', guid ?? '')
+  }
+  res.setHeader('content-type', 'application/json')
+  res.end(JSON.stringify({ publish }))
+}).listen(4000)

@@ -1,0 +1,53 @@
+import { Marked } from 'marked'
+
+/** A page of the docs as HTML, with the anchors that links to its headings expect. */
+
+const SERVED = /^(?:#|https?:\/\/|[a-z0-9-]+\.md(?:#|$))/
+
+const marked = new Marked({
+  gfm: true,
+  renderer: {
+    heading ({ tokens, depth, text }) {
+      return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+    },
+    link ({ href, tokens }) {
+      const text = this.parser.parseInline(tokens)
+      // other files of the project are not served
+      return SERVED.test(href) ? `<a href="${href}">${text}</a>` : text
+    },
+    table (token) {
+      const rows = [token.header, ...token.rows].map((cells, i) =>
+        `<tr>${cells.map(({ tokens }) => {
+          const tag = i === 0 ? 'th' : 'td'
+          return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`
+        }).join('')}</tr>`
+      )
+      return `<div class="scroller" tabindex="0"><table><thead>${rows[0]}</thead><tbody>${rows.slice(1).join('\n')}</tbody></table></div>\n`
+    }
+  }
+})
+
+/** As GitHub makes them. @param {string} text of a heading @returns {string} */
+const anchorOf = (text) => text.toLowerCase().replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')
+
+/** @param {string} text Markdown @returns {string} */
+export function renderDoc (text) {
+  const title = /^# (.+)$/m.exec(text)?.[1] ?? 'inkcast'
+  return `<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <title>${title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')} · inkcast</title>
+  <link rel="icon" href="/icon.svg">
+  <link rel="stylesheet" href="/css/base.css">
+  <link rel="stylesheet" href="/css/doc.css">
+</head>
+<body>
+  <header class="bar"><a class="brand" href="/"><img src="/icon.svg" alt="Status page" width="30" height="30"></a><span>inkcast docs</span></header>
+  <main class="doc">${String(marked.parse(text)).replaceAll('<pre>', '<pre tabindex="0">')}</main>
+</body>
+</html>
+`
+}

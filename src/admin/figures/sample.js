@@ -1,0 +1,43 @@
+import { COUNTS, GAUGES, STAGES } from './columns.js'
+import { noValues, quantile } from './reading.js'
+
+/**
+ * @typedef {import('./reading.js').Reading} Reading
+ * @typedef {import('./reading.js').Values} Values
+ *
+ * @typedef {object} Figures of one sample
+ * @property {number} seconds since the reading before it
+ * @property {Values} values gauges; counts since the reading before it
+ * @property {Record<string, { p50: number | null, p99: number | null }>} stages ms; null: no record meanwhile
+ */
+
+/**
+ * @param {Reading | undefined} before undefined: the first one, whose counts are 0
+ * @param {Reading} now
+ * @returns {{ sample: Figures, values: Map<string, Values> }} values: by process
+ */
+export function sampleBetween (before, now) {
+  const values = new Map([...now.processes].map(([name, counted]) => {
+    const own = { ...counted }
+    const earlier = before?.processes.get(name)
+    for (const key of /** @type {(keyof typeof COUNTS)[]} */ (Object.keys(COUNTS))) {
+      // a process that was restarted meanwhile has counted from 0, one that is new counts from now on
+      own[key] = earlier === undefined ? 0 : own[key] >= earlier[key] ? own[key] - earlier[key] : own[key]
+    }
+    return [name, /** @type {Values} */ (own)]
+  }))
+  const total = noValues()
+  for (const own of values.values()) {
+    for (const key of /** @type {(keyof Values)[]} */ (Object.keys(total))) {
+      const { merge = 'sum' } = /** @type {import('./columns.js').Source} */ ({ ...GAUGES, ...COUNTS }[key])
+      total[key] = merge === 'max' ? Math.max(total[key], own[key]) : total[key] + own[key]
+    }
+  }
+  const stages = Object.fromEntries(STAGES.map((stage) => {
+    const buckets = now.stages.get(stage) ?? new Map()
+    const earlier = before === undefined ? buckets : before.stages.get(stage)
+    return [stage, { p50: quantile(buckets, earlier, 0.5), p99: quantile(buckets, earlier, 0.99) }]
+  }))
+  const seconds = before === undefined ? 0 : (now.at - before.at) / 1000
+  return { sample: { seconds, values: total, stages }, values }
+}

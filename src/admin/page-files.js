@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import sirv from 'sirv'
+
+/**
+ * The files of the status page: its own, uPlot from node_modules, and the docs that it links to. They contain nothing
+ * secret: the page asks for its figures with a token.
+ */
+const POLICY =
+  'default-src \'self\'; img-src \'self\' data:; base-uri \'none\'; form-action \'none\'; frame-ancestors \'none\''
+
+const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
+const UPLOT = path.dirname(createRequire(import.meta.url).resolve('uplot/package.json'))
+/** Files of uPlot by their path on the page. */
+const VENDOR = new Set(['/uPlot.esm.js', '/uPlot.min.css'])
+
+/** @returns {(req: import('http').IncomingMessage, res: import('http').ServerResponse, next: () => void) => void} */
+export function createPageFiles () {
+  const page = sirv(fileURLToPath(new URL('./page/', import.meta.url)), { etag: true, maxAge: 0 })
+  const docs = sirv(DOCS, { etag: true, maxAge: 0, dev: true, extensions: [] })
+  const vendor = sirv(path.join(UPLOT, 'dist'), { etag: true, maxAge: 86_400 })
+
+  return (req, res, next) => {
+    const { pathname } = new URL(req.url ?? '/', 'http://localhost')
+    res.setHeader('content-security-policy', POLICY)
+    res.setHeader('x-content-type-options', 'nosniff')
+    res.setHeader('referrer-policy', 'no-referrer')
+    const image = /^\/docs(\/images\/[a-z0-9-]+\.png)$/.exec(pathname)?.[1]
+    if (image !== undefined) {
+      req.url = image
+      return docs(req, res, next)
+    }
+    const name = /^\/docs\/([a-z0-9-]+\.md)$/.exec(pathname)?.[1]
+    if (name !== undefined) return void answerDoc(name, res).catch(next)
+    if (!pathname.startsWith('/vendor/')) return page(req, res, next)
+    req.url = pathname.slice('/vendor'.length)
+    if (VENDOR.has(req.url)) vendor(req, res, next)
+    else next()
+  }
+}
+
+/** @param {string} name @param {import('http').ServerResponse} res */
+async function answerDoc (name, res) {
+  const text = await readFile(path.join(DOCS, name), 'utf8')
+  const { renderDoc } = await import('./doc-page.js')
+  res.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(renderDoc(text))
+}

@@ -1,0 +1,243 @@
+import { dirname } from 'node:path'
+import { LruCache } from '../../common/lru.js'
+import { systemClock } from '../../common/clock.js'
+import { InkcastError } from '../../common/errors.js'
+import { createReloadedFiles } from '../../config/reloaded-files.js'
+import { createKeySet } from '../../auth/key-set.js'
+import { readIssuer } from '../../auth/token-parts.js'
+import { Book, WEBHOOK } from './book.js'
+import { Caller } from './caller.js'
+import { readCallers } from './callers-file.js'
+import { digestOf } from './credentials.js'
+import { verifyFor } from './issuers.js'
+import { LOCAL, checkOnThisMachine } from './local.js'
+import { Rate } from './rate.js'
+import { ALL_RIGHTS, checkRights } from './rights.js'
+
+/**
+ * Callers of the api, whichever door they come through: who they are, and what they may do. A door calls `identify`
+ * once per request or stream; `admit` decides on each operation, and on each publication of a batch or a stream.
+ *
+ * @typedef {ReturnType<typeof createCallers>} Callers
+ * @typedef {Pick<Callers, 'admit' | 'admitPublication' | 'publishFor'>} Admission
+ * @typedef {import('../../wire/publication.js').Publication} Publication
+ * @typedef {import('./book.js').Entry} Entry
+ */
+
+/** JWTs come again with every request; verifying one costs 50 us and more. */
+const CACHED_TOKENS = 1000
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+/**
+ * @param {object} dependencies
+ * @param {Readonly<{ tokens: readonly string[], callersFile?: string }>} dependencies.settings config.api; tokens as
+ *   `name:token`, where one name may have several, to change them without a gap
+ * @param {boolean} dependencies.production config.production
+ * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../../metrics/metrics.js').Metrics, 'api_calls' | 'settings_file_wrong' |
+ *   'settings_file_loads'>} dependencies.metrics
+ * @param {import('../../common/clock.js').Clock} [dependencies.clock]
+ * @param {number} [dependencies.reloadEvery] ms, for tests
+ */
+export function createCallers ({ settings, production, log, metrics, clock = systemClock, reloadEvery }) {
+  const { tokens, callersFile } = settings
+  const needToken = tokens.length > 0 || callersFile !== undefined
+  const own = tokens.map((entry) => {
+    const at = entry.indexOf(':')
+    const name = entry.slice(0, at)
+    return { digest: digestOf(entry.slice(at + 1)), entry: { name, rights: ALL_RIGHTS, rate: undefined } }
+  })
+  let book = new Book({ tokens: own, certificates: [], issuers: new Map(), subjects: [] })
+  /** @type {Map<string, Rate>} by caller, and by caller and operation with a space between */
+  let rates = new Map()
+  /** @type {Map<string, import('./issuers.js').KeySet>} by URL */
+  let keySets = new Map()
+  /** @type {LruCache<Caller>} by hash of the token */
+  const cache = new LruCache(CACHED_TOKENS)
+  const local = new Caller(book, { name: LOCAL, rights: ALL_RIGHTS, rate: undefined })
+  const anyWebhook = { name: WEBHOOK, rights: ALL_RIGHTS, rate: undefined }
+  const webhook = new Caller(book, anyWebhook, { find: (book) => book.webhook ?? anyWebhook })
+
+  const files = callersFile === undefined
+    ? undefined
+    : createReloadedFiles({
+        setting: 'API_CALLERS_FILE', path: callersFile, log, metrics, every: reloadEvery,
+        async load (readText) {
+          /** @type {typeof keySets} */
+          const used = new Map()
+          const contents = await readCallers({
+            text: await readText(callersFile),
+            folder: dirname(callersFile),
+            readText,
+            taken: new Set(own.map(({ entry }) => entry.name)),
+            keySetAt (url) {
+              const keySet = used.get(url) ?? keySets.get(url) ??
+                // a caller whose key was withdrawn is refused where it is admitted
+                createKeySet({ url, log, clock, onChange () {} })
+              used.set(url, keySet)
+              return keySet
+            }
+          })
+          // a set that cannot be fetched fails nothing: its callers are `unavailable` until it can
+          await Promise.all([...used].map(([url, keySet]) => keySets.has(url) ? undefined : keySet.start()))
+          return { contents, used }
+        },
+        apply: ({ contents, used }) => {
+          const before = keySets
+          book = new Book({ ...contents, tokens: [...own, ...contents.tokens] })
+          rates = ratesOf(contents.entries)
+          keySets = used
+          cache.clear()
+          for (const [url, keySet] of before) if (!used.has(url)) keySet.stop()
+        }
+      })
+
+  /** @param {readonly Entry[]} entries */
+  function ratesOf (entries) {
+    const now = clock.monotonic()
+    /** @type {typeof rates} */
+    const next = new Map()
+    const add = (/** @type {string} */ key, /** @type {import('./rate.js').RateSettings} */ settings) => {
+      const rate = rates.get(key)
+      rate?.change(settings, now)
+      next.set(key, rate ?? new Rate(settings, now))
+    }
+    for (const { name, rate, rates: single = [] } of entries) {
+      if (rate !== undefined) add(name, rate)
+      for (const [what, settings] of single) add(`${name} ${what}`, settings)
+    }
+    return next
+  }
+
+  /** @param {string} token @returns {Caller | Promise<Caller>} */
+  function byToken (token) {
+    const digest = digestOf(token)
+    const find = (/** @type {Book} */ book) => book.byToken(digest)
+    const entry = find(book)
+    if (entry !== undefined) return new Caller(book, entry, { find })
+    if (book.hasIssuers && JWT.test(token)) return byJwt(token, digest.toString('base64'))
+    throw new InkcastError('unauthorized', 'the token is not one of a caller of this api')
+  }
+
+  /** @param {string} token @param {string} digest @returns {Caller | Promise<Caller>} */
+  function byJwt (token, digest) {
+    for (const keySet of keySets.values()) keySet.keepFresh()
+    const known = cache.get(digest, clock.now())
+    if (known !== undefined) return known
+    const issuer = book.issuer(readIssuer(token))
+    if (issuer === undefined) throw new InkcastError('unauthorized', 'the token\'s claim iss: not an issuer of callers')
+    const at = book
+    const found = (/** @type {import('./issuers.js').Verified} */ verified) => {
+      const find = (/** @type {Book} */ book) => book.byJwt(verified)
+      const entry = find(book)
+      if (entry === undefined)
+        throw new InkcastError('unauthorized', `the token's claim ${issuer.claim} names no caller of this api`)
+      const caller = new Caller(book, entry, { find, expiresAt: verified.expiresAt, key: verified.key })
+      if (book === at) cache.set(digest, caller, verified.expiresAt)
+      return caller
+    }
+    const verified = verifyFor(issuer, token, clock.now())
+    return verified instanceof Promise ? verified.then(found) : found(verified)
+  }
+
+  /**
+   * @param {Caller} caller
+   * @param {Publication | import('./rights.js').Request} request
+   */
+  function admit (caller, request) {
+    try {
+      const { name, rights } = caller.entryIn(book, clock)
+      checkRights(name, rights, request)
+      if (rates.size > 0) {
+        const what = 'operator' in request ? request.operator : request.operation
+        rates.get(`${name} ${what}`)?.take(name, clock.monotonic(), what)
+        if ('operator' in request) rates.get(name)?.take(name, clock.monotonic())
+      }
+      metrics.api_calls.count(name, 'admitted')
+    } catch (error) {
+      if (error instanceof InkcastError) metrics.api_calls.count(caller.name, error.code)
+      throw error
+    }
+  }
+
+  /** @param {Caller} caller @param {Publication} publication */
+  function admitPublication (caller, publication) {
+    admit(caller, publication)
+    return { ...publication, source: caller.name }
+  }
+
+  return {
+    /** The service at UPLINK_URL: all rights, unless API_CALLERS_FILE narrows them. */
+    webhook,
+
+    /** Whether callers need a token or a certificate; otherwise only those on this machine are served. */
+    needToken,
+
+    /** @throws {Error} in production without callers, and if API_CALLERS_FILE is wrong */
+    async start () {
+      if (!needToken) {
+        if (production) throw new Error('API_TOKENS: required in production, as name:token,… (or API_CALLERS_FILE)')
+        log.warn('API_TOKENS is not set: the api serves any program on this machine, and no other')
+      }
+      await files?.start()
+    },
+
+    async stop () {
+      await files?.stop()
+      await Promise.all([...keySets.values()].map((keySet) => keySet.stop()))
+    },
+
+    /**
+     * Who calls. The `Authorization` header decides, and where there is none the client certificate.
+     *
+     * @param {object} request
+     * @param {string | undefined} request.authorization the header's value
+     * @param {import('./credentials.js').Certificate} [request.certificate] of the client, verified
+     * @param {string | undefined} request.address of the client
+     * @param {Record<string, unknown>} request.headers by lower-case name; of gRPC, `host` is the `:authority`
+     * @returns {Caller | Promise<Caller>}
+     * @throws {InkcastError} (or rejects with) unauthorized, token_expired, unavailable; without callers in the
+     *   settings forbidden, origin_refused
+     */
+    identify ({ authorization, certificate, address, headers }) {
+      if (!needToken) {
+        checkOnThisMachine({ address, headers })
+        return local
+      }
+      if (authorization === undefined && certificate !== undefined) {
+        const find = (/** @type {Book} */ book) => book.byCertificate(certificate)
+        const entry = find(book)
+        if (entry === undefined)
+          throw new InkcastError('unauthorized', 'the client certificate names no caller of this api')
+        return new Caller(book, entry, { find })
+      }
+      const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+      if (token === undefined)
+        throw new InkcastError('unauthorized', 'the header authorization: Bearer <token> is needed')
+      return byToken(token)
+    },
+
+    /**
+     * The one decision on what a caller may do, by the settings as they are now: after a reload it is another one for
+     * streams and connections that are open. Counts a publication against the caller's rate.
+     *
+     * @type {(caller: Caller, request: Publication | import('./rights.js').Request) => void}
+     * @throws {InkcastError} forbidden, rate_limited, unauthorized, token_expired
+     */
+    admit,
+
+    /**
+     * @type {(caller: Caller, publication: Publication) => Publication} the same, with the caller as its source
+     * @throws {InkcastError} as `admit`
+     */
+    admitPublication,
+
+    /**
+     * The publish path for one caller.
+     * @param {Caller} caller
+     * @param {import('../publish.js').Publish} publish
+     * @returns {import('../publish.js').Publish}
+     */
+    publishFor: (caller, publish) => async (publication) => publish(admitPublication(caller, publication))
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Patterns of ids: text in which `*` stands for any characters, also none. No regular expressions, which a person who
+ * writes settings could make arbitrarily slow: the longest id and the longest pattern cost some 65,000 comparisons.
+ */
+
+/**
+ * Exported for tests: other patterns than prefixes are rare.
+ * @param {string} pattern
+ * @param {string} id
+ * @returns {boolean}
+ */
+export function matches (pattern, id) {
+  let p = 0
+  let i = 0
+  let star = -1
+  let resume = 0
+  while (i < id.length) {
+    if (pattern[p] === '*') {
+      star = p++
+      resume = i
+    } else if (pattern[p] === id[i]) {
+      p++
+      i++
+    } else if (star >= 0) {
+      // the last `*` takes one character more; an earlier one never has to
+      p = star + 1
+      i = ++resume
+    } else {
+      return false
+    }
+  }
+  while (pattern[p] === '*') p++
+  return p === pattern.length
+}
+
+/** A list of patterns. The usual ones, an id and a prefix, are compared as such. */
+export class Patterns {
+  /** @type {Set<string>} */
+  #ids = new Set()
+  /** @type {string[]} */
+  #prefixes = []
+  /** @type {string[]} */
+  #others = []
+
+  /** @param {readonly string[]} patterns */
+  constructor (patterns) {
+    for (const pattern of patterns) {
+      const star = pattern.indexOf('*')
+      if (star === -1) this.#ids.add(pattern)
+      else if (star === pattern.length - 1) this.#prefixes.push(pattern.slice(0, -1))
+      else this.#others.push(pattern)
+    }
+    /** Whether every id matches. */
+    this.all = this.#prefixes.includes('')
+  }
+
+  /** @param {string} id */
+  match (id) {
+    return this.all || this.#ids.has(id) || this.#prefixes.some((prefix) => id.startsWith(prefix)) ||
+      this.#others.some((pattern) => matches(pattern, id))
+  }
+
+  /** @param {string} prefix @returns {boolean} whether every id that begins with it matches */
+  covers (prefix) {
+    return this.all || this.#prefixes.some((own) => prefix.startsWith(own))
+  }
+}

@@ -1,0 +1,83 @@
+import { InkcastError } from '../../common/errors.js'
+
+/**
+ * One stream of Events: batches of the uplink go to the client, and the next batch of a part comes when the client has
+ * acknowledged the one before.
+ *
+ * @typedef {object} Delivery as the senders of webhooks have it
+ * @property {(entries: import('../../uplink/stream/contract.js').StreamEntry[], options: { signal: AbortSignal }) =>
+ *   Promise<void>} deliver
+ * @property {false} failing
+ *
+ * @callback OpenEvents
+ * @param {string} group
+ * @param {Delivery} delivery
+ * @returns {{ start: () => Promise<void>, stop: () => Promise<void> }}
+ * @throws {InkcastError} bad_request: there is no such group
+ *
+ * @param {any} call of gRPC, bidirectional
+ * @param {object} dependencies
+ * @param {OpenEvents} dependencies.open
+ * @param {() => void} dependencies.admit throws when the caller may not read events any more
+ * @param {AbortSignal} dependencies.signal of the end of the process
+ */
+export async function serveEvents (call, { open, admit, signal }) {
+  /** Batches that the client has not acknowledged. @type {Map<string, () => void>} */
+  const waiting = new Map()
+  const ended = new AbortController()
+  let number = 0
+  /** @type {{ start: () => Promise<void>, stop: () => Promise<void> } | undefined} */
+  let source
+  /** @type {unknown} */
+  let failure
+  const end = (/** @type {unknown} */ error) => {
+    failure ??= error
+    ended.abort(new InkcastError('unavailable', 'the stream has ended'))
+  }
+
+  /** @type {Delivery} */
+  const delivery = {
+    failing: false,
+    deliver: (entries, { signal: given }) => new Promise((resolve, reject) => {
+      try { admit() } catch (error) { end(error) }
+      const batch = String(++number)
+      const until = AbortSignal.any([given, ended.signal])
+      const done = () => {
+        waiting.delete(batch)
+        until.removeEventListener('abort', stop)
+      }
+      function stop () {
+        done()
+        reject(until.reason)
+      }
+      if (until.aborted) return reject(until.reason)
+      until.addEventListener('abort', stop)
+      waiting.set(batch, () => {
+        done()
+        resolve()
+      })
+      call.write({ batch, events: entries.map(eventOf) })
+    })
+  }
+
+  call.on('data', (/** @type {{ group?: string, done?: string }} */ { group, done }) => {
+    if (source === undefined) {
+      try {
+        if (group === undefined) throw new InkcastError('bad_request', 'the first message names the group')
+        source = open(group, delivery)
+        source.start().catch(end)
+      } catch (error) { end(error) }
+    } else if (done !== undefined) waiting.get(done)?.()
+  })
+  for (const event of ['end', 'cancelled', 'error']) call.on(event, () => end(undefined))
+  const leave = () => end(new InkcastError('draining'))
+  signal.addEventListener('abort', leave)
+  if (!ended.signal.aborted) await new Promise((resolve) => { ended.signal.addEventListener('abort', resolve) })
+  signal.removeEventListener('abort', leave)
+  await source?.stop()
+  if (failure !== undefined) throw failure
+}
+
+/** @param {import('../../uplink/stream/contract.js').StreamEntry} entry */
+const eventOf = ({ id, source, sequence, record: { queue, ...record } }) =>
+  ({ id, source, sequence, ...record, queue: queue?.id, seq: queue?.number })

@@ -1,0 +1,118 @@
+import { publicError } from '../../common/errors.js'
+import { entryOf, MAX_PER_LANE } from '../operations/batch.js'
+import { itemFrom } from './messages.js'
+
+/**
+ * One PublishStream. Publications of a lane are published one call after the other, and those that come during a call
+ * go into the next one together. Reading stops while `WINDOW` is in progress or the client reads no results, so a slow
+ * Kafka or Redis is felt by the client as flow control.
+ */
+const WINDOW = Object.freeze({ publications: 1024, bytes: 4 * 2 ** 20 })
+
+/**
+ * @typedef {object} Slot
+ * @property {object} [result] for the client, once it is known
+ * @property {number} bytes
+ *
+ * @param {any} call of gRPC, bidirectional
+ * @param {object} dependencies
+ * @param {string} dependencies.caller its name
+ * @param {import('../operations/operation.js').Call['admit']} dependencies.admit
+ * @param {import('../publish-lane.js').PublishLane} dependencies.publishLane
+ * @param {Pick<import('../../common/clock.js').Clock, 'now'>} dependencies.clock
+ * @param {AbortSignal} dependencies.signal of the end of the process
+ * @param {(change: number) => void} dependencies.onInProgress
+ * @returns {Promise<void>} resolves when everything that was read is answered; rejects with what ends the stream:
+ *   unauthorized, token_expired
+ */
+export async function servePublishStream (call, { caller, admit, publishLane, clock, signal, onInProgress }) {
+  /** In the order of the publications. @type {Slot[]} */
+  let slots = []
+  let bytes = 0
+  let blocked = false
+  let ended = false
+  /** @type {Error | undefined} */
+  let failure
+  /** @type {Map<string, { slot: Slot, publication: any }[]>} publications that wait for their lane's turn */
+  const lanes = new Map()
+  let finish = () => {}
+  const finished = /** @type {Promise<void>} */ (new Promise((resolve) => { finish = () => resolve() }))
+
+  function end () {
+    ended = true
+    call.pause()
+    if (slots.length === 0) finish()
+  }
+
+  function flow () {
+    if (ended) return
+    if (blocked || slots.length >= WINDOW.publications || bytes >= WINDOW.bytes) call.pause()
+    else if (call.isPaused()) call.resume()
+  }
+
+  /** Sends the results that are known, up to the first that is not. */
+  function answer () {
+    let known = 0
+    while (known < slots.length && slots[known].result !== undefined) bytes -= slots[known++].bytes
+    if (known === 0) return
+    const done = slots.slice(0, known)
+    slots = slots.slice(known)
+    onInProgress(-known)
+    const full = !call.cancelled && !call.write({ results: done.map(({ result }) => result) })
+    if (full && !blocked) {
+      blocked = true
+      call.once('drain', () => {
+        blocked = false
+        flow()
+      })
+    }
+    flow()
+    if (ended && slots.length === 0) finish()
+  }
+
+  /** @param {string} lane */
+  async function publish (lane) {
+    const waiting = /** @type {{ slot: Slot, publication: any }[]} */ (lanes.get(lane))
+    while (waiting.length > 0) {
+      const chunk = waiting.splice(0, MAX_PER_LANE)
+      const results = await publishLane(chunk.map(({ publication }) => publication))
+      for (const [i, result] of results.entries()) {
+        const error = result instanceof Error ? publicError(result) : undefined
+        chunk[i].slot.result = error === undefined ? { ok: true, ...result } : { ok: false, error }
+        if (error?.code === 'unauthorized' || error?.code === 'token_expired') failure ??= /** @type {Error} */ (result)
+      }
+      answer()
+      if (failure !== undefined) end()
+    }
+    lanes.delete(lane)
+  }
+
+  call.on('data', (/** @type {{ publications?: any[] }} */ { publications = [] }) => {
+    /** @type {string[]} */
+    const begun = []
+    const now = clock.now()
+    onInProgress(publications.length)
+    for (const publication of publications) {
+      const one = itemFrom(publication)
+      const slot = { bytes: one.value?.length ?? 0 }
+      bytes += slot.bytes
+      slots.push(slot)
+      const entry = entryOf(one, { caller, now, admit })
+      const waiting = lanes.get(entry.lane)
+      if (waiting !== undefined) waiting.push({ slot, publication: entry.publication })
+      else {
+        lanes.set(entry.lane, [{ slot, publication: entry.publication }])
+        begun.push(entry.lane)
+      }
+    }
+    for (const lane of begun) publish(lane)
+    flow()
+  })
+  call.on('end', end)
+  call.on('cancelled', end)
+  call.on('error', end)
+  signal.addEventListener('abort', end)
+  await finished
+  signal.removeEventListener('abort', end)
+  if (failure !== undefined) throw failure
+}

@@ -1,0 +1,283 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { fastify } from 'fastify'
+import { systemClock } from '../../common/clock.js'
+import { InkcastError } from '../../common/errors.js'
+import { leavePort } from '../../process/leave-port.js'
+import { TIMES as SOCKET_TIMES, serverOptions } from '../../process/socket-times.js'
+import { HEADER, newTraceId } from '../../wire/headers.js'
+import { MAX_ID_BYTES } from '../../wire/publication.js'
+import { createRequestLimit } from '../request-limit.js'
+import { answerBadHttp, errorAnswer, translateError } from './errors.js'
+import { bodySize, checkBodyHeaders, checkIds, headerText, setHeader, withinTime } from './request.js'
+import { operations } from '../operations/index.js'
+import { runOperation } from '../operations/run.js'
+import { certificateOf } from '../client-certificate.js'
+import { openapi } from './openapi.js'
+
+/** @typedef {import('fastify').FastifyRequest} Request */
+/** @typedef {import('fastify').FastifyReply} Reply */
+/** @typedef {import('../callers/caller.js').Caller} Caller */
+/** @typedef {{ caller: Caller, permit: import('../request-limit.js').Permit }} Admitted */
+
+const MAX_REQUESTS = 1000
+/** Maximum bytes of all bodies in progress: this, or this number of the largest body if that is more. */
+const MAX_BODY_BYTES = 64 * 2 ** 20
+const MAX_LARGEST_BODIES = 8
+const MAX_CONNECTIONS = 5000
+
+/** ms */
+const TIMES = {
+  ...SOCKET_TIMES,
+  /** for the operation: longer than the bus or Kafka needs to fail */
+  operation: 30_000,
+  /** for callers that keep a connection to find another process */
+  leave: 500,
+  /** for requests in work when the server stops */
+  stop: 10_000
+}
+
+/**
+ * The HTTP door for business services.
+ *
+ * @param {object} dependencies
+ * @param {Readonly<{ host: string, port: number }>} dependencies.settings config.api
+ * @param {Readonly<{ maxRecordBytes: number }>} dependencies.limits config.limits
+ * @param {import('../callers/callers.js').Callers} dependencies.callers started
+ * @param {import('../publish.js').Publish} dependencies.publish
+ * @param {import('../publish-lane.js').PublishLane} dependencies.publishLane
+ * @param {Pick<import('../../bus/contract.js').Bus, 'positions' | 'history' | 'cut'>} dependencies.bus
+ * @param {Pick<import('../../presence/contract.js').PresenceStore, 'page'>} dependencies.presence
+ * @param {import('../operations/operation.js').Call['sessions']} dependencies.sessions
+ * @param {import('../operations/operation.js').Call['overview']} dependencies.overview
+ * @param {import('../../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../../metrics/metrics.js').Metrics, 'api_requests' | 'api_request_seconds'>}
+ *   dependencies.metrics
+ * @param {import('../../common/clock.js').Clock} [dependencies.clock]
+ * @param {import('../../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
+ * @param {import('./reference.js').AddReference} [dependencies.addReference] the page `/docs/`; default: there is none
+ * @param {Partial<typeof TIMES>} [times] for tests
+ */
+export function createHttpApi (
+  {
+    settings,
+    limits: { maxRecordBytes },
+    callers, publish, publishLane, bus, presence, sessions, overview, log, metrics, clock = systemClock, certificate,
+    addReference
+  },
+  times
+) {
+  const allTimes = { ...TIMES, ...times }
+  const { operation: operationTimeout, stop: stopTimeout, leave: leaveTime } = allTimes
+  const requestLimit = createRequestLimit({
+    maxRequests: MAX_REQUESTS,
+    maxBytes: Math.max(MAX_BODY_BYTES, MAX_LARGEST_BODIES * maxRecordBytes)
+  })
+  /** @type {WeakMap<Request, Admitted>} */
+  const admitted = new WeakMap()
+  let leaving = false
+  let stopping = false
+
+  const server = fastify({
+    bodyLimit: maxRecordBytes,
+    requestTimeout: allTimes.request,
+    connectionTimeout: allTimes.silence,
+    keepAliveTimeout: allTimes.keepAlive,
+    exposeHeadRoutes: false,
+    return503OnClosing: false, // answered as `draining` below
+    // an id of 256 bytes is three times as long when every byte is percent-encoded
+    routerOptions: { maxParamLength: 3 * MAX_ID_BYTES },
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: true, useDefaults: true } },
+    // neither of these two comes through the hooks below
+    frameworkErrors (error, _request, reply) {
+      sendError(reply, error)
+      metrics.api_requests.inc({ operation: 'unknown', status: reply.statusCode })
+    },
+    clientErrorHandler (error, socket) {
+      const status = answerBadHttp(error, socket, allTimes.linger)
+      if (status !== null) metrics.api_requests.inc({ operation: 'unknown', status })
+    },
+    // fastify's types have http and https apart; here the one differs from the other by its name
+    .../** @type {object} */ ({
+      [certificate === undefined ? 'http' : 'https']: {
+        // a client certificate that is not valid counts as none, see certificateOf
+        ...certificate?.serverOptions(),
+        ...serverOptions(allTimes),
+        requireHostHeader: false
+      }
+    })
+  })
+  server.server.maxConnections = MAX_CONNECTIONS
+  certificate?.serve(/** @type {any} */ (server.server))
+
+  // The body stays the bytes it is: it is spliced into packets, and checked by the publish path.
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+
+  server.addHook('onRequest', async (request, reply) => {
+    countWhenOver(request, reply)
+    reply.header('cache-control', 'no-store')
+    if (stopping) throw new InkcastError('draining')
+    // RFC 9112, 3.2; Node's own answer to that has no body
+    if (request.headers.host === undefined) throw new InkcastError('bad_request', 'the header host is missing')
+    const found = whoCalls(request)
+    const caller = found instanceof Promise ? await found : found
+    if (request.is404) throw notFound()
+    const { maxBytes = maxRecordBytes, takesBody } =
+      /** @type {{ maxBytes?: number, takesBody?: boolean }} */ (request.routeOptions.config)
+    if (takesBody) checkBodyHeaders(request.headers)
+    const permit = requestLimit.enter(bodySize(request.headers, maxBytes))
+    reply.raw.once('close', () => permit.release())
+    if (caller !== undefined) admitted.set(request, { caller, permit })
+  })
+  server.addHook('onSend', async (_request, reply) => {
+    if (leaving) reply.header('connection', 'close')
+  })
+  server.setErrorHandler((error, _request, reply) => sendError(reply, error))
+  server.setNotFoundHandler((_request, reply) => sendError(reply, notFound()))
+
+  const description = openapi(operations, { maxRecordBytes })
+  server.get('/openapi.json', { config: { operation: 'openapi', open: true } }, async () => description)
+  addReference?.(server)
+  for (const entry of operations) {
+    const { method, path, operation, query, body, answer: fields } = entry
+    const maxBytes = entry.maxBytes?.(maxRecordBytes)
+    const takesBody = body !== undefined
+    server.route({
+      method,
+      url: path,
+      config: /** @type {any} */ ({ operation, maxBytes, takesBody }),
+      ...(maxBytes !== undefined && { bodyLimit: maxBytes }),
+      schema:
+        query === undefined ? {} : { querystring: { type: 'object', properties: query, additionalProperties: false } },
+      async handler (request, reply) {
+        const { caller, permit } = /** @type {Admitted} */ (admitted.get(request))
+        const running = runOperation(entry, {
+          params: checkIds(/** @type {Record<string, string>} */ (request.params)),
+          query: request.query,
+          header: (name) => headerText(request.headers, name),
+          body: /** @type {Buffer | null | undefined} */ (request.body) ?? undefined,
+          now: clock.now(),
+          answerHeader: (name, value) => setHeader(reply, name, value),
+          publish,
+          publishLane,
+          bus,
+          presence,
+          sessions,
+          overview
+        }, { callers, caller })
+        permit.hold()
+        running.catch(() => {}).finally(() => permit.release())
+        const answer = await withinTime(running, operationTimeout)
+        return reply
+          .code(fields === undefined ? 202 : 200)
+          .type('application/json; charset=utf-8')
+          .send(answer)
+      }
+    })
+  }
+
+  for (const [path, methods] of methodsByPath(operations)) {
+    server.route({
+      method: METHODS.filter((method) => !methods.includes(method)),
+      url: path,
+      config: { operation: 'unknown' },
+      handler (_request, reply) {
+        reply.header('allow', methods.join(', '))
+        throw new InkcastError('method_not_allowed')
+      }
+    })
+  }
+
+  /**
+   * @param {Request} request
+   * @returns {Caller | undefined | Promise<Caller>} undefined: anybody, for the description
+   */
+  function whoCalls (request) {
+    // The description is not secret, and tools that read it rarely send a token.
+    if (callers.needToken && /** @type {{ open?: boolean }} */ (request.routeOptions.config).open) return undefined
+    return callers.identify({
+      authorization: request.headers.authorization,
+      certificate: certificateOf(request.socket),
+      address: request.socket.remoteAddress,
+      headers: request.headers
+    })
+  }
+
+  /** @param {Request} request @param {Reply} reply */
+  function countWhenOver (request, reply) {
+    const { operation = 'unknown' } = /** @type {{ operation?: string }} */ (request.routeOptions.config ?? {})
+    const began = clock.monotonic()
+    reply.raw.once('close', () => {
+      const caller = admitted.get(request)?.caller.name ?? 'unknown'
+      metrics.api_request_seconds.labels(operation, caller, 'http').observe((clock.monotonic() - began) / 1000)
+      // 499, as in nginx: the caller disconnected before the answer
+      metrics.api_requests.inc({ operation, status: reply.raw.writableFinished ? reply.raw.statusCode : 499 })
+    })
+  }
+
+  /** @param {Reply} reply @param {unknown} thrown */
+  function sendError (reply, thrown) {
+    const error = translateError(thrown)
+    const { status, body } = errorAnswer(error)
+    if (body.error.code === 'internal') {
+      const traceId = String(reply.getHeader(HEADER.traceId) ?? newTraceId())
+      setHeader(reply, HEADER.traceId, traceId)
+      log.error({ err: error, traceId }, 'a request of the api failed')
+    }
+    if (status === 401) reply.header('www-authenticate', 'Bearer')
+    const { code, retryInMs } = body.error
+    if (retryInMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryInMs / 1000))))
+    else if (status === 503 || code === 'request_in_progress') reply.header('retry-after', '1')
+    reply.code(status).type('application/json; charset=utf-8').send(body)
+  }
+
+  return {
+    /** @throws {Error} if the port is taken */
+    async start () {
+      await server.listen({ host: settings.host, port: settings.port })
+      log.info({ host: settings.host, port: this.port() }, 'api listens')
+    },
+
+    /**
+     * Call it before `stop` if another process listens at the same port: no new connections are accepted, requests on
+     * open ones are answered, and the answers close them. So busy callers move to the other process without a lost
+     * request.
+     */
+    async leave () {
+      leaving = true
+      await Promise.all([leavePort(server.server), delay(leaveTime)])
+    },
+
+    /** Refuses new requests, and lets those in progress finish for at most 10 s. */
+    async stop () {
+      leaving = stopping = true
+      // Node closes only connections that are idle now; a refused body is read to its end first, so repeat
+      const idle = setInterval(() => server.server.closeIdleConnections(), 50)
+      const late = setTimeout(() => server.server.closeAllConnections(), stopTimeout)
+      await server.close().finally(() => {
+        clearInterval(idle)
+        clearTimeout(late)
+      })
+    },
+
+    /** @returns {number} the port it listens on */
+    port () {
+      return /** @type {import('node:net').AddressInfo} */ (server.server.address()).port
+    },
+
+    /** @returns {number} requests in work, those included whose caller has gone away */
+    inWork: () => requestLimit.requests
+  }
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** @param {readonly import('../operations/operation.js').Operation[]} operations */
+function methodsByPath (operations) {
+  /** @type {Map<string, string[]>} */
+  const byPath = new Map([['/openapi.json', ['GET']]])
+  for (const { path, method } of operations) byPath.set(path, [...byPath.get(path) ?? [], method])
+  return byPath
+}
+
+const notFound = () => new InkcastError('not_found', 'no such route: see /openapi.json for paths and methods')

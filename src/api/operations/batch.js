@@ -1,0 +1,203 @@
+import { isUtf8 } from 'node:buffer'
+import { InkcastError, publicError } from '../../common/errors.js'
+import { publicationFromItem } from '../../wire/item.js'
+import { rawItems } from '../../wire/json-walk.js'
+import { laneOf } from '../../wire/publication.js'
+import { idempotencyKeyFrom } from '../idempotency/publish-once.js'
+
+/**
+ * Many publications in one request.
+ *
+ * @typedef {import('./operation.js').Operation} Operation
+ * @typedef {import('./operation.js').Call} Call
+ * @typedef {import('./operation.js').BatchItem} BatchItem
+ */
+
+const MAX_PUBLICATIONS = 1000
+/** One call of the bus takes as many. */
+export const MAX_PER_LANE = 256
+/** What a batch may have beside one value of the largest size, bytes. */
+const OVERHEAD = 64 * 1024
+const MIN_BYTES = 4 * 2 ** 20
+
+/** @param {number} maxRecordBytes @returns {number} maximum size of a batch */
+export const maxBatchBytes = (maxRecordBytes) => Math.max(MIN_BYTES, maxRecordBytes + OVERHEAD)
+
+const text = { type: 'string' }
+const position = {
+  type: 'object',
+  required: ['epoch', 'offset'],
+  properties: { epoch: text, offset: { type: 'integer' } },
+  description: 'Position in the document\'s log, if the log keeps it and it is known yet'
+}
+
+/** @type {Operation[]} */
+export const batchOperations = [{
+  method: 'POST',
+  path: '/v1/publish',
+  operation: 'publishBatch',
+  summary: 'Publish many publications for many documents, users and connections',
+  publishes: true,
+  maxBytes: maxBatchBytes,
+  errors: ['bad_utf8', 'bad_value'],
+  body: {
+    batch: true,
+    description: `At most ${MAX_PUBLICATIONS} publications. Fields have the names of the headers, in camel case; ` +
+      'value is any JSON, or valueBase64 has its bytes',
+    schema: {
+      type: 'object',
+      required: ['publications'],
+      additionalProperties: false,
+      properties: {
+        publications: {
+          type: 'array',
+          minItems: 1,
+          maxItems: MAX_PUBLICATIONS,
+          items: {
+            type: 'object',
+            additionalProperties: false,
+            properties: {
+              operator: { type: 'string', default: 'broadcast' },
+              guid: text,
+              uid: text,
+              sid: text,
+              event: { type: 'string', default: 'message' },
+              value: { description: 'Any JSON, passed on untouched' },
+              valueBase64: { type: 'string', contentEncoding: 'base64', description: 'In place of `value`' },
+              contentType: { type: 'string', description: 'Of `valueBase64`', default: 'application/json' },
+              except: { type: 'array', items: text },
+              ephemeral: { type: 'boolean', default: false },
+              receipt: { type: 'boolean', default: false },
+              key: text,
+              traceId: text,
+              traceparent: text,
+              timestamp: { type: 'integer', description: 'ms since 1970' },
+              ttl: { type: 'integer', description: 'Of a revoke or kick: how long it lasts, s' },
+              idempotencyKey: text
+            }
+          }
+        }
+      }
+    }
+  },
+  answer: {
+    failed: { type: 'integer', description: 'Number of publications that failed' },
+    results: {
+      type: 'array',
+      description: 'One for each publication, in their order',
+      items: {
+        type: 'object',
+        required: ['ok'],
+        properties: {
+          ok: { type: 'boolean' },
+          traceId: text,
+          position,
+          connections: { type: 'integer', description: 'Of an order: connections that it was carried out for' },
+          workers: { type: 'integer', description: 'Of an order: workers that have these connections' },
+          error: {
+            type: 'object',
+            required: ['code', 'message', 'retryable'],
+            properties: {
+              code: text,
+              message: text,
+              retryable: { type: 'boolean' },
+              retryInMs: { type: 'integer' }
+            }
+          }
+        }
+      }
+    }
+  },
+  handle: publishBatch
+}]
+
+/**
+ * All or none of a document's publications are published, in one call of the bus.
+ * @param {Call} call
+ */
+async function publishBatch ({ header, body, batch = readBatch(header, body), caller, now, admit, publishLane }) {
+  if (batch.length === 0 || batch.length > MAX_PUBLICATIONS)
+    throw new InkcastError('bad_request', `a batch has 1 to ${MAX_PUBLICATIONS} publications`)
+  const entries = batch.map((one) => entryOf(one, { caller, now, admit }))
+  /** @type {Map<string, number[]>} indexes by lane */
+  const lanes = new Map()
+  for (const [index, { lane }] of entries.entries()) {
+    const others = lanes.get(lane)
+    if (others === undefined) lanes.set(lane, [index])
+    else if (others.push(index) > MAX_PER_LANE)
+      throw new InkcastError('bad_request', `a batch has at most ${MAX_PER_LANE} publications of one target`)
+  }
+  /** @type {object[]} */
+  const results = new Array(batch.length)
+  let failed = 0
+  await Promise.all(Array.from(lanes, async ([lane, indexes]) => {
+    const publications = indexes.map((index) => entries[index].publication)
+    const done = await publishLane(publications, { atomic: lane.startsWith('d:') })
+    for (const [i, result] of done.entries()) {
+      if (result instanceof Error) failed++
+      results[indexes[i]] =
+        result instanceof Error ? { ok: false, error: publicError(result) } : { ok: true, ...result }
+    }
+  }))
+  return { ok: true, failed, results }
+}
+
+/**
+ * @param {BatchItem} one
+ * @param {Pick<Call, 'caller' | 'now' | 'admit'>} context
+ * @returns {{ lane: string, publication: import('../../wire/publication.js').Publication | Error }}
+ */
+export function entryOf ({ item, value }, { caller, now, admit }) {
+  let lane = laneOfItem(item)
+  try {
+    const publication = publicationFromItem(item, {
+      source: caller,
+      now,
+      value,
+      keyFrom: (key) => key === undefined ? undefined : idempotencyKeyFrom(key, caller)
+    })
+    lane = laneOf(publication)
+    return { lane, publication: admit(publication) }
+  } catch (error) {
+    return { lane, publication: /** @type {Error} */ (error) }
+  }
+}
+
+/** @param {any} item that may be anything @returns {string} */
+const laneOfItem = (item) =>
+  typeof item?.guid === 'string' && (item.operator ?? 'broadcast') === 'broadcast' ? `d:${item.guid}` : ''
+
+/**
+ * @param {Call['header']} header
+ * @param {Buffer} [body]
+ * @returns {BatchItem[]} the values of `value` byte for byte
+ * @throws {InkcastError} bad_content_type, bad_request, bad_utf8, bad_value
+ */
+function readBatch (header, body = Buffer.alloc(0)) {
+  if (/^application\/msgpack\b/.test(header('content-type') ?? ''))
+    throw new InkcastError('bad_content_type', 'a batch is JSON; msgpack values go into valueBase64')
+  if (!isUtf8(body)) throw new InkcastError('bad_utf8')
+  const json = body.toString()
+  const items = parse(json)
+  const values = rawItems(json, 'publications', 'value')
+  if (values === null) throw new InkcastError('bad_value', 'a value is nested too deep')
+  return items.map((item, i) => {
+    const value = values[i]
+    if (value === undefined || /** @type {any} */ (item)?.valueBase64 !== undefined) return { item }
+    // a value of msgpack cannot be written as JSON
+    if (isMsgpack(item)) return { item }
+    return { item, value: Buffer.from(value) }
+  })
+}
+
+/** @param {any} item */
+const isMsgpack = (item) => item.contentType !== undefined && !/^application\/json\b/.test(item.contentType)
+
+/** @param {string} json @returns {unknown[]} */
+function parse (json) {
+  try {
+    const { publications, ...others } = JSON.parse(json)
+    if (Array.isArray(publications) && Object.keys(others).length === 0) return publications
+  } catch {}
+  throw new InkcastError('bad_request', 'the body must be { "publications": [ … ] }')
+}

@@ -1,0 +1,263 @@
+import { InkcastError } from '../../common/errors.js'
+import { readBackwards } from '../../documents/history.js'
+import { MAX_ID_BYTES } from '../../wire/publication.js'
+import { readObject } from './body.js'
+
+/**
+ * The operations that read a document's log and its presence.
+ *
+ * @typedef {import('./operation.js').Operation} Operation
+ * @typedef {import('./operation.js').Call} Call
+ * @typedef {import('../../bus/contract.js').BusRecord} BusRecord
+ */
+
+const MAX_LIMIT = 1000
+/** The answer ends after the record that exceeds this size; the caller requests the rest. */
+const MAX_ANSWER_BYTES = 8 * 2 ** 20
+/** Records per read from the bus, which bounds the memory beyond the answer's limit. */
+const PAGE = 50
+
+const position = {
+  type: 'object',
+  required: ['epoch', 'offset'],
+  properties: { epoch: { type: 'string' }, offset: { type: 'integer', minimum: 0 } }
+}
+/** Of the end of a document's log. */
+export const positionOrNull = {
+  anyOf: [position, { type: 'null' }],
+  description: 'End of the document\'s log; null if there is none'
+}
+
+const MAX_MEMBERS = 1000
+
+/** Query of an operation that reads a log. */
+export const historyQuery = {
+  epoch: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 64,
+    description: 'Epoch of the position after which to begin; needs `offset`'
+  },
+  offset: {
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Offset of the position after which to begin; needs `epoch`'
+  },
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_LIMIT,
+    default: 100,
+    description:
+      'Most records in the answer. There may be fewer, of large records; go on after the last one until `position` is reached'
+  }
+}
+
+/** Fields of its answer, besides the owner of the log. */
+export const historyAnswer = {
+  position: positionOrNull,
+  gap: {
+    enum: [null, 'epoch', 'trimmed'],
+    description:
+      'Why what comes after the given position is not there any more: another log began, or this one reaches no longer back'
+  },
+  records: {
+    type: 'array',
+    items: {
+      type: 'object',
+      required: ['offset', 'event', 'traceId', 'timestamp', 'contentType'],
+      properties: {
+        offset: { type: 'integer' },
+        after: {
+          type: 'integer',
+          description: 'Offset of the record before it, if that is not `offset` - 1: newer records of their keys (`x-key`) have replaced those between'
+        },
+        event: { type: 'string' },
+        traceId: { type: 'string' },
+        timestamp: { type: 'integer', description: 'ms since 1970' },
+        source: { type: 'string' },
+        contentType: { enum: ['application/json', 'application/msgpack'] },
+        value: { description: 'The value of a JSON record, untouched' },
+        valueBase64: { type: 'string', contentEncoding: 'base64', description: 'The value of a msgpack record' }
+      }
+    }
+  }
+}
+
+/** @type {Operation[]} */
+export const documentOperations = [
+  {
+    method: 'GET',
+    path: '/v1/documents/:guid/presence',
+    operation: 'presence',
+    summary: 'Who is present in the document: the users who have it open and take part in its presence',
+    query: {
+      cursor: { type: 'string', minLength: 1, maxLength: MAX_ID_BYTES, description: 'The `cursor` of the page before' },
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: MAX_MEMBERS,
+        default: 100,
+        description: 'Most members in the answer; there may be fewer, whose states are large'
+      }
+    },
+    answer: {
+      guid: { type: 'string' },
+      count: { type: 'integer', description: 'Number of all members' },
+      version: { type: 'integer', description: 'Grows with each change' },
+      members: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['uid', 'id'],
+          properties: {
+            uid: { type: 'string' },
+            id: { type: 'string', description: 'Its newest connection' },
+            name: { type: 'string', description: 'From its token' },
+            state: { type: 'object', description: 'State of that connection' },
+            connections: {
+              type: 'array',
+              description: 'All of its connections, where there are several; 20 at most',
+              items: {
+                type: 'object',
+                required: ['id'],
+                properties: { id: { type: 'string' }, state: { type: 'object' } }
+              }
+            }
+          }
+        }
+      }
+    },
+    optional: { cursor: { type: 'string', description: 'There are more; go on with this' } },
+    async handle ({ params: { guid }, query, presence }) {
+      const { cursor, limit } = /** @type {{ cursor?: string, limit: number }} */ (query)
+      const { members, count, version, cursor: next } = await presence.page(guid, { after: cursor, limit })
+      return { ok: true, guid, members, count, version, ...(next === undefined ? {} : { cursor: next }) }
+    }
+  },
+  {
+    method: 'GET',
+    path: '/v1/documents/:guid/position',
+    operation: 'position',
+    summary: 'Where the document\'s log ends',
+    answer: { guid: { type: 'string' }, position: positionOrNull },
+    async handle ({ params: { guid }, bus }) {
+      const [end] = await bus.positions([guid])
+      return { ok: true, guid, position: end ?? null }
+    }
+  },
+  {
+    method: 'GET',
+    path: '/v1/documents/:guid/history',
+    operation: 'history',
+    summary: 'Records of the document\'s log: those after a position, or the newest ones',
+    query: historyQuery,
+    answer: { guid: { type: 'string' }, ...historyAnswer },
+    handle: ({ params: { guid }, query, bus }) => history(bus, guid, query, { guid })
+  },
+  {
+    method: 'POST',
+    path: '/v1/documents/:guid/cut',
+    operation: 'cut',
+    summary: 'Removes the records of the document\'s log up to a position, because a snapshot of the service contains them',
+    body: {
+      description: 'The position of the last record to remove',
+      schema: position
+    },
+    errors: ['not_in_log'],
+    answer: {
+      guid: { type: 'string' },
+      position,
+      removed: { type: 'integer', description: 'Number of records that were removed' }
+    },
+    handle: cut
+  }
+]
+
+/**
+ * @param {Call} call
+ * @throws {InkcastError} bad_request, not_in_log
+ */
+async function cut ({ params: { guid }, body, bus }) {
+  const { epoch, offset, ...others } = readObject(body ?? Buffer.alloc(0))
+  if (typeof epoch !== 'string' || typeof offset !== 'number' || !Number.isSafeInteger(offset) || offset < 0 ||
+    Object.keys(others).length > 0)
+    throw new InkcastError('bad_request', 'the body must be { "epoch": …, "offset": … }')
+  const done = await bus.cut(guid, { epoch, offset })
+  if (done === null) throw new InkcastError('not_in_log')
+  return { ok: true, guid, ...done }
+}
+
+/**
+ * @param {Call['bus']} bus
+ * @param {string} guid of the document, or name of a user's log
+ * @param {unknown} query checked against `historyQuery`
+ * @param {Record<string, string>} owner of the log, for the answer
+ */
+export async function history (bus, guid, query, owner) {
+  const { epoch, offset, limit } = /** @type {{ epoch?: string, offset?: number, limit: number }} */ (query)
+  if (epoch !== undefined && offset !== undefined)
+    return answer(owner, await readLog(bus, guid, { epoch, offset }, limit))
+  if (epoch !== undefined || offset !== undefined) throw new InkcastError('bad_request', 'epoch and offset go together')
+
+  const { position, records } = await readBackwards(bus, guid, { limit, maxBytes: MAX_ANSWER_BYTES })
+  return answer(owner, { position, gap: null, records: records.map(encodeRecord) })
+}
+
+/**
+ * @typedef {object} Read
+ * @property {import('../../wire/position.js').Position | null} position end of the log
+ * @property {null | 'epoch' | 'trimmed'} gap
+ * @property {Buffer[]} records as JSON
+ */
+
+/**
+ * @param {Call['bus']} bus
+ * @param {string} guid
+ * @param {import('../../wire/position.js').Position} since
+ * @param {number} limit
+ * @returns {Promise<Read>}
+ */
+async function readLog (bus, guid, { epoch, offset }, limit) {
+  /** @type {Buffer[]} */
+  const records = []
+  let bytes = 0
+  for (;;) {
+    const {
+      position,
+      gap,
+      records: page
+    } = await bus.history(guid, { epoch, offset }, Math.min(limit - records.length, PAGE))
+    // A gap that opens during the read does not matter yet: return the records read, the caller requests the rest.
+    if (gap !== null) return { position, gap: records.length === 0 ? gap : null, records }
+    for (const record of page) {
+      const encoded = encodeRecord(record)
+      records.push(encoded)
+      bytes += encoded.length
+      offset = record.offset
+      if (records.length === limit || bytes > MAX_ANSWER_BYTES) return { position, gap, records }
+    }
+    if (page.length === 0 || offset >= position.offset) return { position, gap, records }
+  }
+}
+
+/**
+ * A JSON value goes into the answer byte for byte: parsing would lose values that JavaScript can't hold, such as
+ * large integers.
+ * @param {BusRecord} record
+ */
+function encodeRecord ({ offset, after, publication: { event, traceId, timestamp, source, contentType, value } }) {
+  const head = { offset, after, event, traceId, timestamp, source, contentType }
+  if (contentType !== 'application/json')
+    return Buffer.from(JSON.stringify({ ...head, valueBase64: value.toString('base64') }))
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head).slice(0, -1)},"value":`), value, Buffer.from('}')])
+}
+
+/** @param {Record<string, string>} owner @param {Read} read */
+function answer (owner, { position, gap, records }) {
+  /** @type {Buffer[]} */
+  const parts = [Buffer.from(`${JSON.stringify({ ok: true, ...owner, position, gap }).slice(0, -1)},"records":[`)]
+  for (const [index, record] of records.entries()) parts.push(Buffer.from(index === 0 ? '' : ','), record)
+  return Buffer.concat([...parts, Buffer.from(']}')])
+}

@@ -1,0 +1,66 @@
+import { InkcastError } from '../../common/errors.js'
+import { timeOfSid } from '../../wire/session-id.js'
+
+/**
+ * Who is connected.
+ *
+ * @typedef {import('./operation.js').Operation} Operation
+ */
+
+const connection = {
+  type: 'object',
+  required: ['sid', 'worker', 'transport', 'connectedAt', 'lastSeen', 'documents'],
+  properties: {
+    sid: { type: 'string', description: 'Connection id, as in `x-sid`' },
+    worker: { type: 'integer', description: 'Number of its gateway worker' },
+    client: { type: 'string', description: 'Stable id of the client, if it gave one' },
+    transport: { enum: ['websocket', 'polling'] },
+    connectedAt: { type: 'integer', description: 'ms since 1970' },
+    lastSeen: {
+      type: 'integer',
+      description: 'When something was heard from it last, ms since 1970; known to the minute'
+    },
+    documents: { type: 'array', items: { type: 'string' }, description: 'Guids of its open documents' }
+  }
+}
+
+/** @type {Operation[]} */
+export const sessionOperations = [
+  {
+    method: 'GET',
+    path: '/v1/users/:uid/sessions',
+    operation: 'sessions',
+    summary: 'The connections a user has, on all workers, and what they have open',
+    answer: {
+      uid: { type: 'string' },
+      sessions: {
+        type: 'array',
+        items: connection
+      }
+    },
+    async handle ({ params: { uid }, sessions }) {
+      return {
+        ok: true,
+        uid,
+        sessions: (await sessions.sessions(uid)).map((session) => ({ ...session, connectedAt: timeOfSid(session.sid) }))
+      }
+    }
+  },
+  {
+    method: 'GET',
+    path: '/v1/sockets/:sid',
+    operation: 'session',
+    summary: 'Whose connection it is, on which worker, and what it has open. Looks through the users of that worker',
+    answer: {
+      uid: { type: 'string' },
+      session: connection
+    },
+    errors: ['not_found'],
+    async handle ({ params: { sid }, sessions }) {
+      const found = await sessions.session(sid)
+      if (found === null) throw new InkcastError('not_found', 'no open connection has this id')
+      const { uid, ...session } = found
+      return { ok: true, uid, session: { ...session, connectedAt: timeOfSid(sid) } }
+    }
+  }
+]

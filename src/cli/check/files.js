@@ -1,0 +1,78 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { systemClock } from '../../common/clock.js'
+import { createMetrics } from '../../metrics/metrics.js'
+import { findingsOf } from './finding.js'
+
+/** Days before a certificate's end from which it is a warning. */
+const SOON = 14
+const DAY = 86_400_000
+
+const { ok, warning, error } = findingsOf('files')
+
+/** @typedef {import('./finding.js').Finding} Finding */
+
+/**
+ * Certificates, rules of documents and callers, as they are read at the start.
+ * @param {import('../../config/load.js').Config} config
+ * @param {import('../../common/log.js').Log} log
+ * @returns {Promise<Finding[]>}
+ */
+export async function checkContents (config, log) {
+  const { gateway, api, admin, kafka, documents, history, production } = config
+  const metrics = createMetrics({ processMetrics: false })
+  /** @type {(Finding | undefined)[]} */
+  const findings = [
+    certificate('TLS_CERT_FILE', gateway.tlsCertFile),
+    certificate('API_TLS_CERT_FILE', api.tlsCertFile),
+    certificate('ADMIN_TLS_CERT_FILE', admin.tlsCertFile),
+    certificate('PEER_TLS_CERT_FILE', gateway.peerTlsCertFile),
+    certificate('KAFKA_SSL_CERT_FILE', kafka.sslCertFile)
+  ]
+  if (documents.rulesFile !== undefined) {
+    const { createDocumentRules } = await import('../../documents/rules/rules.js')
+    const rules = createDocumentRules({ history, path: documents.rulesFile, log, metrics })
+    findings.push(await starts(rules, documents.rulesFile, 'docs/document-rules.md says what it may contain'))
+  }
+  if (api.callersFile !== undefined) {
+    const { createCallers } = await import('../../api/callers/callers.js')
+    const callers = createCallers({ settings: api, production, log, metrics })
+    findings.push(await starts(callers, api.callersFile, 'docs/callers.md says what it may contain'))
+  }
+  return findings.filter((finding) => finding !== undefined)
+}
+
+/**
+ * @param {{ start: () => Promise<unknown>, stop: () => unknown }} part
+ * @param {string} file
+ * @param {string} todo
+ */
+async function starts (part, file, todo) {
+  try {
+    await part.start()
+    return ok(`${file} is correct`)
+  } catch (wrong) {
+    return error(/** @type {Error} */ (wrong).message, todo)
+  } finally {
+    await part.stop()
+  }
+}
+
+/**
+ * @param {string} setting
+ * @param {string | undefined} file
+ * @returns {Finding | undefined} undefined: there is none, or it cannot be read, which is reported with the settings
+ */
+function certificate (setting, file) {
+  if (file === undefined) return undefined
+  try {
+    const { validTo, subject } = new X509Certificate(readFileSync(file))
+    const days = Math.floor((Date.parse(validTo) - systemClock.now()) / DAY)
+    const name = subject.replaceAll('\n', ', ')
+    if (days < 0) return error(`${setting}=${file} (${name}) has expired on ${validTo}`, 'renew it: clients refuse it')
+    if (days < SOON) return warning(`${setting}=${file} (${name}) expires in ${days} days`, 'renew it')
+    return ok(`${setting}: ${name}, ${days} days left`)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,67 @@
+import { BLOCKS } from '../config/blocks.js'
+import { readSettings } from '../config/load.js'
+import { action, paint, print, table } from './common/terminal.js'
+import { settingsSource } from './common/settings.js'
+
+/** @param {import('commander').Command} program */
+export function addConfig (program) {
+  program
+    .command('config')
+    .description('print the settings, and where each value is from; secrets are masked')
+    .argument('[name...]', 'only these settings, or those whose name begins so (KAFKA_)')
+    .option('--set', 'only settings that are set somewhere')
+    .option('--json', 'as JSON')
+    .addHelpText('after', `
+Examples:
+  inkcast config
+  inkcast config --set
+  inkcast config KAFKA_ REDIS_URL
+  inkcast config --json --config production.env`)
+    .action(action(async (names, options, command) =>
+      showConfig(names, { ...options, ...command.optsWithGlobals() })))
+}
+
+/**
+ * @param {string[]} names
+ * @param {{ set?: boolean, json?: boolean } & import('./common/settings.js').GlobalOptions} options
+ */
+function showConfig (names, options) {
+  const { config, problems, written } = readSettings(settingsSource(options))
+  const rows = Object.entries(written)
+    .filter(([name, { source }]) =>
+      (names.length === 0 || names.some((prefix) => name.startsWith(prefix))) &&
+      (!options.set || source !== 'default'))
+    .map(([name, { text, source }]) => ({ name, value: shown(name, text), source }))
+  if (options.json) print(JSON.stringify({ mode: config.mode, settings: rows, problems }, null, 2))
+  else {
+    const head = ['NAME', 'VALUE', 'FROM']
+    for (const line of table([head, ...rows.map(({ name, value, source }) => [name, value ?? '', source])], {
+      styles: ['cyan', undefined, 'dim']
+    })) print(line)
+    print(paint('dim', `mode: ${config.mode}`))
+    for (const problem of problems) console.error(`inkcast: ${problem}`)
+  }
+  return problems.length > 0 ? 1 : 0
+}
+
+const SETTINGS = Object.assign({}, ...Object.values(BLOCKS).map(({ settings }) => settings))
+
+/**
+ * @param {string} name of a setting
+ * @param {string | undefined} text as it is written
+ * @returns {string | undefined} without secrets: of a secret URL the address stays, of others nothing
+ */
+function shown (name, text) {
+  if (text === undefined) return undefined
+  const secret = /** @type {import('../config/setting.js').Setting} */ (SETTINGS[name]).secret === true
+  return text.split(',').map((item) => masked(item.trim(), secret)).join(',')
+}
+
+/** @param {string} text @param {boolean} secret */
+function masked (text, secret) {
+  if (text === '') return text
+  const [, scheme, userInfo, host] = /^([a-z][a-z0-9+.-]*:\/\/)(?:(.*)@)?([^@/?#]*)/i.exec(text) ?? []
+  // a password may stand in the path or the query as well
+  if (secret) return scheme === undefined ? '********' : `${scheme}${userInfo === undefined ? '' : '********@'}${host}`
+  return scheme === undefined || userInfo === undefined ? text : text.replace(`${userInfo}@`, '********@')
+}

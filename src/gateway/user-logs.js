@@ -1,0 +1,112 @@
+import { Backoff } from '../common/backoff.js'
+import { userLog } from '../wire/publication.js'
+
+/**
+ * Connections that read the log of their user: those with `user` in the handshake. A user's log is a log like that of a
+ * document, under a name that no client can open, so gaps, slow connections and resyncs are those of documents.
+ *
+ * @typedef {import('./connection.js').Connection} Connection
+ * @typedef {import('../wire/position.js').Position} Position
+ * @typedef {{ since: Position, resumes: boolean }} Beginning resumes: the client gave the position
+ */
+
+/** The membership of a connection in its user's log. */
+class Reader {
+  wanted = true
+
+  /**
+   * @param {Connection} connection
+   * @param {Position} since advances with each record replayed
+   * @param {boolean} resumes whether the client gave `since`
+   */
+  constructor (connection, since, resumes) {
+    this.connection = connection
+    this.since = since
+    this.resumes = resumes
+  }
+
+  get id () { return this.connection.id }
+  get client () { return this.connection.client }
+  /** @param {any} delivery */
+  deliver (delivery) { return this.connection.deliver(delivery) }
+  drained () { return this.connection.drained() }
+  fellBehind () { this.connection.fellBehind() }
+  caughtUp () { this.connection.caughtUp() }
+
+  /** @param {string} _ @param {Position} position @param {string} reason */
+  resync (_, position, reason) { this.connection.socket.emit('gateway:resync', { position, reason }) }
+
+  /** @param {string} _ @param {Position} position */
+  passedOver (_, position) { this.connection.socket.emit('gateway:position', { position }) }
+}
+
+/**
+ * @param {object} dependencies
+ * @param {Pick<ReturnType<typeof import('../documents/feeds.js').createFeeds>, 'join' | 'leave'>} dependencies.feeds
+ * @param {Pick<import('../bus/contract.js').Bus, 'history'>} dependencies.bus
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {Pick<import('../common/clock.js').Clock, 'sleep'>} dependencies.clock
+ */
+export function createUserLogs ({ feeds, bus, metrics, log, clock }) {
+  /** @type {WeakMap<Connection, Reader>} */
+  const readers = new WeakMap()
+
+  /** Joins until it succeeds or the connection has ended. @param {Reader} reader */
+  async function join (reader) {
+    const { connection, since, resumes } = reader
+    const wanted = () => reader.wanted && connection.open
+    const backoff = new Backoff({ min: 100 })
+    while (wanted()) {
+      try {
+        const { position, recovered } = await feeds.join(userLog(connection.uid), reader, since, wanted)
+        if (wanted()) connection.socket.emit('gateway:user', { position, recovered: recovered && resumes })
+        return
+      } catch (error) {
+        metrics.bus_errors.inc({ operation: 'history' })
+        log.debug({ err: error }, 'the log of a user cannot be read, retrying')
+        await clock.sleep(backoff.next())
+      }
+    }
+  }
+
+  return {
+    /**
+     * Called during the handshake: where reading begins is known before the client is connected, and everything that is
+     * published later is in the log after it.
+     *
+     * @param {string} uid
+     * @param {Position | null} since the client's; null: from now on
+     * @returns {Promise<Beginning>} rejects with `unavailable` or `timeout`
+     */
+    async begin (uid, since) {
+      if (since !== null) return { since, resumes: true }
+      const { position } = await bus.history(userLog(uid), { epoch: '', offset: 0 }, 1)
+      return { since: position, resumes: false }
+    },
+
+    /** @param {Connection} connection that will be connected @param {Beginning} beginning */
+    prepare (connection, { since, resumes }) {
+      readers.set(connection, new Reader(connection, { ...since }, resumes))
+    },
+
+    /** Begins to read for a connection that asked for it. @param {Connection} connection connected */
+    join (connection) {
+      const reader = readers.get(connection)
+      if (reader !== undefined)
+        join(reader).catch((error) => log.error({ err: error }, 'the log of a user is not read'))
+    },
+
+    /** @param {Connection} connection @returns {boolean} whether it reads its user's log, or is about to */
+    has: (connection) => readers.has(connection),
+
+    /** @param {Connection} connection that has ended */
+    leave (connection) {
+      const reader = readers.get(connection)
+      if (reader === undefined) return
+      reader.wanted = false
+      readers.delete(connection)
+      feeds.leave(userLog(connection.uid), reader)
+    }
+  }
+}

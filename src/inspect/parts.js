@@ -1,0 +1,31 @@
+import os from 'node:os'
+import { createInspectFeed } from './feed.js'
+import { Inspector } from './inspector.js'
+
+/**
+ * The inspector of one process, and the feed that its private listener serves.
+ *
+ * @typedef {Map<string, (req: import('http').IncomingMessage, res: import('http').ServerResponse) => void>}
+ *   PrivateRoutes routes of a private listener, by path
+ *
+ * @param {object} dependencies
+ * @param {import('./contract.js').InspectTransport} dependencies.transport
+ * @param {string} dependencies.process its name
+ * @param {PrivateRoutes} dependencies.privateRoutes
+ * @param {ConstructorParameters<typeof Inspector>[0]['metrics']} dependencies.metrics
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ */
+export function createInspectParts ({ transport, process, privateRoutes, metrics, log, clock }) {
+  const inspector = new Inspector({ transport, process, host: os.hostname(), metrics, log, clock })
+  const feed = createInspectFeed({ transport, inspector, log })
+  privateRoutes.set('/inspect', feed.handle)
+  return {
+    inspector,
+    start: () => inspector.start(),
+    async stop () {
+      feed.stop()
+      await inspector.stop()
+    }
+  }
+}

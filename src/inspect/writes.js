@@ -1,0 +1,98 @@
+/**
+ * To which clients a record was written, and how long that took: one event per record and watch, and not one per
+ * client.
+ *
+ * @typedef {import('./contract.js').InspectEvent} InspectEvent
+ * @typedef {import('../wire/publication.js').Publication} Publication
+ * @typedef {{ uid: string, id: string, client?: string }} Client a connection
+ */
+
+/** Clients that an event lists; it counts the others. */
+const MAX_CLIENTS = 50
+
+/** A record on its way through this worker. */
+export class Trace {
+  /** Those that are not sent yet; there are few. @type {{ id: string, event: InspectEvent }[]} */
+  #open = []
+  /** Whether its messages of a codec are known. */
+  json = false
+  msgpack = false
+
+  /**
+   * @param {Publication} publication
+   * @param {number | undefined} offset
+   * @param {readonly string[]} ids of the watches of the record itself
+   * @param {number} startedAt monotonic ms
+   */
+  constructor (publication, offset, ids, startedAt) {
+    this.publication = publication
+    this.offset = offset
+    this.ids = ids
+    this.startedAt = startedAt
+  }
+
+  /**
+   * @param {string} id of a watch
+   * @param {import('./contract.js').Hop} hop
+   * @param {Client} connection
+   * @param {{ now: number, at: number }} when monotonic, and ms since 1970
+   * @param {string} [reason]
+   * @returns {InspectEvent | undefined} the event, if it is new; later clients are added to it until `sent`
+   */
+  add (id, hop, { uid, id: sid, client }, { now, at }, reason) {
+    const known = this.#find(id, hop, reason)
+    const ms = round(now - this.startedAt)
+    const event = known ?? this.#event(hop, at, reason)
+    event.at = at
+    if (ms > /** @type {number} */ (event.ms)) event.ms = ms
+    event.count = (event.count ?? 0) + 1
+    const clients = /** @type {import('./contract.js').Receiver[]} */ (event.clients)
+    if (clients.length < MAX_CLIENTS) clients.push(client === undefined ? { uid, sid, ms } : { uid, sid, client, ms })
+    if (known !== undefined) return undefined
+    this.#open.push({ id, event })
+    return event
+  }
+
+  /** Its events are about to be sent: later clients are told in new ones. */
+  sent () { this.#open = [] }
+
+  /** @param {string} id @param {string} hop @param {string | undefined} reason */
+  #find (id, hop, reason) {
+    for (const { id: known, event } of this.#open)
+      if (known === id && event.hop === hop && event.reason === reason) return event
+    return undefined
+  }
+
+  /**
+   * @param {import('./contract.js').Hop} hop
+   * @param {number} at
+   * @param {string | undefined} reason
+   * @returns {InspectEvent}
+   */
+  #event (hop, at, reason) {
+    return {
+      at,
+      hop,
+      ...describe(this.publication),
+      ...(this.offset !== undefined && { offset: this.offset }),
+      age: Math.max(0, at - this.publication.timestamp),
+      ms: 0,
+      ...(reason !== undefined && { reason }),
+      count: 0,
+      clients: []
+    }
+  }
+}
+
+/** @param {Publication} publication @returns {Partial<InspectEvent>} what events say about it: not its value */
+export function describe ({ operator, guid, uid, sid, traceId, event }) {
+  /** @type {Partial<InspectEvent>} */
+  const described = { operator, traceId, event }
+  if (guid !== undefined) described.guid = guid
+  if (uid !== undefined) described.uid = uid
+  if (sid !== undefined) described.sid = sid
+  return described
+}
+
+/** @param {number} ms */
+export const round = (ms) => Math.round(ms * 100) / 100

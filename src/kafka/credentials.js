@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createTokenSource } from './token-source.js'
+
+/**
+ * How connections to the brokers are secured: `ssl` and `sasl` of kafkajs. Files and tokens are read for each new
+ * connection, so that renewed ones are used without a restart; a file that cannot be read leaves the last one.
+ *
+ * @param {object} dependencies
+ * @param {import('../config/load.js').Config['kafka']} dependencies.settings
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @returns {Pick<import('kafkajs').KafkaConfig, 'ssl' | 'sasl'>}
+ */
+export function createCredentials ({ settings, log }) {
+  return { ssl: ssl(settings, log), sasl: sasl(settings) }
+}
+
+/**
+ * @param {import('../config/load.js').Config['kafka']} settings
+ * @param {import('../common/log.js').Log} log
+ * @returns {import('kafkajs').KafkaConfig['ssl']}
+ */
+function ssl ({ ssl, sslCaFile, sslCertFile, sslKeyFile }, log) {
+  const files = Object.entries({ ca: sslCaFile, cert: sslCertFile, key: sslKeyFile })
+  if (!ssl || files.every(([, path]) => path === undefined)) return ssl
+  const options = {}
+  /** @type {Record<string, Buffer>} */
+  const last = {}
+  for (const [name, path] of files) {
+    if (path === undefined) continue
+    // kafkajs copies the options for each connection, and so calls the getter
+    Object.defineProperty(options, name, {
+      enumerable: true,
+      get () {
+        try {
+          last[name] = readFileSync(path)
+        } catch (error) {
+          if (last[name] === undefined) throw error
+          log.warn({ err: error, file: path }, 'a file for connections to Kafka cannot be read: the last one is used')
+        }
+        return last[name]
+      }
+    })
+  }
+  return options
+}
+
+/**
+ * @param {import('../config/load.js').Config['kafka']} settings
+ * @returns {import('kafkajs').SASLOptions | undefined}
+ */
+function sasl ({
+  saslMechanism: mechanism, saslUsername: username = '', saslPassword: password = '', saslTokenFile, saslTokenUrl,
+  saslScope: scope
+}) {
+  if (mechanism !== 'oauthbearer')
+    return mechanism && /** @type {import('kafkajs').SASLOptions} */ ({ mechanism, username, password })
+  const read = saslTokenFile === undefined
+    ? createTokenSource({ url: saslTokenUrl ?? '', clientId: username, clientSecret: password, scope })
+    : async () => (await readFile(saslTokenFile, 'utf8')).trim()
+  return { mechanism, oauthBearerProvider: async () => ({ value: await read() }) }
+}

@@ -1,0 +1,118 @@
+/**
+ * The report of a load run: one HTML file that needs nothing else.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+
+/**
+ * @typedef {import('./run.js').Result} Result
+ * @typedef {import('./samples.js').Sample} Sample
+ * @typedef {{ title: string, unit: string, lines: { label: string, values: (number | null)[] }[] }} Plot
+ */
+
+const COLORS = ['#2563eb', '#d97706', '#059669', '#dc2626', '#7c3aed', '#0891b2', '#be185d', '#4d7c0f']
+
+/** @param {Result} result @returns {string} HTML */
+export function reportOf (result) {
+  const uplot = path.dirname(createRequire(import.meta.url).resolve('uplot/package.json'))
+  const file = (/** @type {string} */ name) => readFileSync(path.join(uplot, 'dist', name), 'utf8')
+  const { ok, problems, started, target, run, plan } = result
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>inkcast load ${escaped(started)}</title>
+<style>
+${file('uPlot.min.css')}
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1180px; padding: 0 1rem; color: #1f2937; background: #fff }
+table { border-collapse: collapse; margin: 1rem 0 } th, td { text-align: left; padding: .2rem 1.5rem .2rem 0; border-bottom: 1px solid #e5e7eb }
+.verdict { font-weight: 600; color: ${ok ? '#047857' : '#b91c1c'} }
+#plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(540px, 1fr)); gap: 1.5rem }
+</style>
+<h1>inkcast load</h1>
+<p class="verdict">${ok ? 'No delivery and no receipt is missing.' : problems.map(escaped).join('<br>')}</p>
+<p>${escaped(`${started}, ${target}, run ${run}`)}</p>
+<table>${rowsOf(result).map(([name, value]) => `<tr><th>${escaped(name)}</th><td>${escaped(value)}</td></tr>`).join('\n')}</table>
+<details><summary>Options</summary><pre>${escaped(JSON.stringify(plan, null, 2))}</pre></details>
+<div id="plots"></div>
+<script>
+${file('uPlot.iife.min.js')}
+</script>
+<script type="application/json" id="data">${forScript({ at: result.samples.map(({ at }) => at), plots: plotsOf(result.samples) })}</script>
+<script>
+const colors = ${JSON.stringify(COLORS)}
+const { at, plots } = JSON.parse(document.getElementById('data').textContent)
+for (const { title, unit, lines } of plots) {
+  new uPlot({
+    title: title + (unit === '' ? '' : ', ' + unit), width: 540, height: 240, scales: { x: { time: false } },
+    series: [{ label: 's' }, ...lines.map(({ label }, i) => ({ label, stroke: colors[i % colors.length], width: 1.5, spanGaps: true }))],
+    axes: [{}, { size: 70 }]
+  }, [at, ...lines.map(({ values }) => values)], document.getElementById('plots'))
+}
+</script>
+</html>
+`
+}
+
+/** @param {Result} result @returns {[string, string][]} the figures, also for the terminal */
+export function rowsOf ({ summary, published, seconds, missing, unconfirmed }) {
+  const { latency, handshake } = summary
+  const errors = Object.entries(summary.errors).map(([reason, count]) => `${count} × ${reason}`).join(', ')
+  return [
+    ['duration', `${seconds.toFixed(0)} s`],
+    ['connections', `${number(summary.connections)}, at most ${number(summary.peakConnectionsPerSecond)}/s`],
+    ['handshake p50, p99, max', quantiles(handshake)],
+    ['published', `${number(published.everyone)} to everyone, ${number(published.documents)} to documents`],
+    ['deliveries', `${number(summary.deliveries)}, at most ${number(summary.peakDeliveriesPerSecond)}/s`],
+    ['latency p50, p99, max', quantiles(latency)],
+    ['missing deliveries', number(missing.everyone + missing.documents)],
+    ['holes, duplicates', `${number(summary.holes)}, ${number(summary.doubled)}`],
+    ['receipts', `${number(summary.acknowledged)} sent, ${number(unconfirmed)} missing`],
+    ['left, reconnects', `${number(summary.left)}, ${number(summary.reconnects)}`],
+    ['expired', `${number(summary.expired)}, at most ${number(summary.peakExpiredPerSecond)}/s`],
+    ['server', `at most ${summary.peakCores.toFixed(2)} cores, ${number(summary.peakMemory / 1e6)} MB`],
+    ['errors', errors === '' ? 'none' : errors]
+  ]
+}
+
+/** @param {Sample[]} samples @returns {Plot[]} */
+export function plotsOf (samples) {
+  /** @param {string} label @param {keyof Sample} key */
+  const line = (label, key) => ({ label, values: samples.map((sample) => /** @type {number | null} */ (sample[key])) })
+  const names = [...new Set(samples.flatMap(({ usage }) => usage.map(({ name }) => name)))]
+  /** @param {'cores' | 'memory'} key @param {number} unit */
+  const byProcess = (key, unit) => names.map((label) => ({
+    label,
+    values: samples.map(({ usage }) => {
+      const value = usage.find(({ name }) => name === label)?.[key]
+      return value === undefined ? null : value / unit
+    })
+  }))
+  return [
+    { title: 'Connections', unit: '', lines: [line('open', 'connections')] },
+    {
+      title: 'Connections per second', unit: '/s',
+      lines: [line('opened', 'connectionsPerSecond'), line('left', 'left'), line('expired', 'expired')]
+    },
+    { title: 'Deliveries', unit: '/s', lines: [line('deliveries', 'deliveriesPerSecond')] },
+    { title: 'Latency', unit: 'ms', lines: [line('p50', 'p50'), line('p99', 'p99'), line('max', 'max')] },
+    { title: 'CPU of the server\'s processes', unit: 'cores', lines: byProcess('cores', 1) },
+    { title: 'Memory of the server\'s processes', unit: 'MB', lines: byProcess('memory', 1e6) },
+    { title: 'Holes', unit: '', lines: [line('holes', 'holes')] },
+    { title: 'Reconnects and errors', unit: '/s', lines: [line('reconnects', 'reconnects'), line('errors', 'errors')] }
+  ]
+}
+
+/** @param {number} value */
+const number = (value) => Math.round(value).toLocaleString('en-US')
+
+/** @param {{ p50: number | null, p99: number | null, max: number | null }} values */
+const quantiles = ({ p50, p99, max }) =>
+  [p50, p99, max].map((ms) => ms === null ? '-' : `${ms.toFixed(1)} ms`).join(', ')
+
+/** @param {string} text */
+const escaped = (text) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`)
+
+/** @param {unknown} value @returns {string} JSON that does not end a script element */
+const forScript = (value) => JSON.stringify(value).replaceAll('<', '\\u003c')

@@ -1,0 +1,116 @@
+/**
+ * A WebSocket on a bare TCP or TLS socket, for processes with very many clients.
+ */
+import net from 'node:net'
+import tls from 'node:tls'
+import { BINARY, CLOSE, frameOf, readFrames, TEXT } from './frames.js'
+
+/**
+ * @typedef {object} Target
+ * @property {string} host
+ * @property {number} port
+ * @property {boolean} secure TLS
+ * @property {boolean} insecure accept any certificate
+ *
+ * @typedef {object} Listeners
+ * @property {(content: Buffer, binary: boolean) => void} onMessage content of an Engine.IO packet, with its type if it
+ *   is text; valid during the call only
+ * @property {(reason: string) => void} onEnd called once, not after `close`
+ *
+ * @typedef {{ send: (content: string | Buffer) => void, close: () => void }} Transport
+ */
+
+const EMPTY = Buffer.alloc(0)
+// Both are in RFC 6455, section 1.3
+const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
+const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
+/** Read buffer shared by all TCP sockets of a process: each read is processed before the next one. */
+const READ_BUFFER = Buffer.alloc(2 ** 18)
+
+/**
+ * @param {Target} target
+ * @param {string | undefined} source local address
+ * @param {Listeners} listeners
+ * @returns {Transport}
+ */
+export function openWebSocket ({ host, port, secure, insecure }, source, { onMessage, onEnd }) {
+  let rest = EMPTY
+  let upgraded = false
+  let closed = false
+  const address = { host, port, localAddress: source }
+  const socket = secure
+    ? tls.connect({ ...address, servername: net.isIP(host) ? undefined : host, rejectUnauthorized: !insecure })
+    : net.connect({
+        ...address,
+        noDelay: true,
+        onread: {
+          buffer: READ_BUFFER,
+          callback: (length, buffer) => onData(/** @type {Buffer} */ (buffer).subarray(0, length))
+        }
+      })
+  if (secure) socket.on('data', onData)
+  socket.once(secure ? 'secureConnect' : 'connect', () => socket.write(upgradeRequest(host, port)))
+  socket.on('error', (error) => end(/** @type {NodeJS.ErrnoException} */ (error).code ?? error.message))
+  socket.on('close', () => end('closed by the server'))
+
+  /** @param {string} reason */
+  function end (reason) {
+    if (closed) return
+    closed = true
+    socket.destroy()
+    onEnd(reason)
+  }
+
+  /** @param {number} opcode @param {Buffer} payload */
+  function onFrame (opcode, payload) {
+    if (closed) return
+    if (opcode === CLOSE) end(`WebSocket close ${payload.length < 2 ? '' : payload.readUInt16BE(0)}`.trim())
+    else if (opcode === TEXT || opcode === BINARY) onMessage(payload, opcode === BINARY)
+  }
+
+  /** @param {Buffer} chunk valid during this call only @returns {boolean} whether to go on reading */
+  function onData (chunk) {
+    let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    if (!upgraded) {
+      const at = bytes.indexOf('\r\n\r\n')
+      if (at === -1) {
+        rest = Buffer.from(bytes)
+        return true
+      }
+      const head = bytes.toString('latin1', 0, at)
+      if (!head.startsWith('HTTP/1.1 101 ') || !head.includes(ACCEPT)) {
+        end(head.slice(0, head.indexOf('\r\n')))
+        return true
+      }
+      upgraded = true
+      bytes = bytes.subarray(at + 4)
+    }
+    const left = readFrames(bytes, onFrame)
+    rest = left.length === 0 ? EMPTY : Buffer.from(left)
+    return true
+  }
+
+  return {
+    send (content) { socket.write(frameOf(content)) },
+    close () {
+      closed = true
+      // after what was written, as the last acknowledgement
+      socket.destroySoon()
+    }
+  }
+}
+
+/** A browser's request, so that the server parses as many headers. @param {string} host @param {number} port */
+const upgradeRequest = (host, port) => `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r
+Host: ${host}:${port}\r
+Connection: Upgrade\r
+Pragma: no-cache\r
+Cache-Control: no-cache\r
+User-Agent: Mozilla/5.0 (X11; Linux x86_64) inkcast-load\r
+Upgrade: websocket\r
+Sec-WebSocket-Version: 13\r
+Accept-Encoding: gzip, deflate\r
+Accept-Language: en-US,en;q=0.9\r
+Sec-WebSocket-Key: ${KEY}\r
+\r
+`

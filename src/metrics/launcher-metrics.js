@@ -1,0 +1,24 @@
+/**
+ * The part of the table of metrics that is about processes that hang.
+ * @satisfies {Record<string, import('./metric-entry.js').MetricEntry>}
+ */
+export const LAUNCHER_METRICS = Object.freeze({
+  hung_workers: {
+    type: 'gauge',
+    labels: ['role'],
+    help: 'Processes that do not answer the launcher (under PM2: the api) for 1.5 s or longer, with CPU time to do so. Other workers take their new connections.',
+    worry: 'Above 0: the launcher\'s log says why.'
+  },
+  worker_hangs: {
+    type: 'counter',
+    labels: ['role'],
+    help: 'Processes that hung: how often one became one of `hung_workers`.',
+    worry: 'Growth: something blocks the event loop for seconds, mostly an extension.'
+  },
+  hung_workers_killed: {
+    type: 'counter',
+    labels: ['role'],
+    help: 'Processes that were killed because they hung for `HANG_TIMEOUT`.',
+    worry: 'Any growth: their clients had to reconnect.'
+  }
+})

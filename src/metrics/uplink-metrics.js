@@ -1,0 +1,56 @@
+/**
+ * Metrics of what goes to the business services; part of the table in metrics.js.
+ * @satisfies {Record<string, import('./metric-entry.js').MetricEntry>}
+ */
+export const UPLINK_METRICS = Object.freeze({
+  uplink_records: {
+    type: 'counter',
+    labels: ['operator', 'result'],
+    help: 'Records sent to the business services.',
+    worry: 'Anything but `ok`.'
+  },
+  uplink_pending: {
+    type: 'gauge',
+    labels: [],
+    help: 'Records sent to the uplink and not acknowledged yet.',
+    worry: 'Near its limit of 10,000 per worker: Kafka is slow or unavailable.'
+  },
+  uplink_stream_records: {
+    type: 'gauge',
+    labels: [],
+    help: 'Records in the uplink\'s stream that not all services have read, without Kafka.',
+    worry: 'Growth: the webhook is slow or fails. At 25,000 in one of its 8 parts new messages are refused.'
+  },
+  uplink_stream_bytes: {
+    type: 'gauge',
+    labels: [],
+    help: 'Bytes of these records.',
+    worry: 'Growth. At 32 MB in one of its 8 parts new messages are refused.'
+  },
+  webhook_requests: {
+    type: 'counter',
+    labels: ['result'],
+    help: 'Requests to UPLINK_URL, by `ok`, HTTP status, or `no_answer`.',
+    worry: 'Anything but `ok`: events wait. 400, 413, 415 and 422 mean that the service refuses events for good.'
+  },
+  webhook_events: {
+    type: 'counter',
+    labels: ['operator', 'result'],
+    help: 'Events that the service has accepted (`ok`) or refused for good (`refused`).',
+    worry: 'Any `refused`: they are kept apart, for people.'
+  },
+  webhook_publications: {
+    type: 'counter',
+    labels: ['result'],
+    help: 'Publications in answers of the webhook, by `ok` or error code.',
+    worry: 'Anything but `ok`: the service answers with something that cannot be published.'
+  },
+  webhook_seconds: {
+    type: 'histogram',
+    formerly: 'webhook_milliseconds',
+    labels: [],
+    buckets: [0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096, 16.384],
+    help: 'Duration of a request to UPLINK_URL.',
+    worry: 'Seconds: messages of a document wait for the answer to the batch before.'
+  }
+})

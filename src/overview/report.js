@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto'
+import { EVERY } from './contract.js'
+
+/**
+ * Writes the report of this process every 5 s.
+ *
+ * @param {object} dependencies
+ * @param {import('./contract.js').OverviewStore} dependencies.store
+ * @param {() => Promise<import('./contract.js').ProcessReport>} dependencies.describe
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {number} [dependencies.every] ms
+ */
+export function createReport ({ store, describe, log, every = EVERY }) {
+  // while one process replaces another, both have the same name
+  const id = randomBytes(12).toString('base64url')
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  let stopped = false
+  /** @type {Promise<void>} */
+  let writing = Promise.resolve()
+
+  function write () {
+    writing = describe()
+      .then((report) => store.write(id, report))
+      // the next one follows
+      .catch((error) => log.debug({ err: error }, 'the report for the overview could not be written'))
+      .then(() => { if (!stopped) timer = setTimeout(write, every).unref() })
+  }
+
+  return {
+    start: write,
+    async stop () {
+      stopped = true
+      clearTimeout(timer)
+      await writing
+      await store.remove(id).catch(() => {}) // it ends by itself
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto'
+import { hashSlot } from '../hash-slot.js'
+import { nodeMarker } from '../keys.js'
+import { ANSWER_TIMEOUT, connectionOptions, reconnectForEver } from '../options.js'
+
+/** Maximum number of tags to try for a key on a node. */
+const MAX_TAGS = 10_000
+
+/** @param {import('ioredis').Redis | undefined} client @returns {Promise<string>} of Redis */
+export async function versionOf (client) {
+  const info = await client?.info('server').catch(() => '') ?? ''
+  return /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'an unknown version'
+}
+
+/**
+ * A connection to one node on which commands may block. It reconnects without a limit.
+ *
+ * @param {object} options
+ * @param {string} options.nodeKey
+ * @param {import('../topology.js').Topology} options.topology
+ * @param {string} options.name
+ * @param {number} options.timeout longest time that a command blocks, ms
+ */
+export function connectFor ({ nodeKey, topology, name, timeout }) {
+  const id = randomUUID()
+  const reconnect = reconnectForEver()
+  const client = topology.connect(nodeKey, {
+    ...connectionOptions(name),
+    socketTimeout: timeout + ANSWER_TIMEOUT,
+    retryStrategy: reconnect.retryStrategy
+  })
+  let tag = 0
+  /** @type {Promise<import('ioredis').Redis> | undefined} */
+  let becomingReady
+  client?.on('error', () => {}) // it reconnects
+  client?.on('ready', () => reconnect.reset())
+  client?.connect().catch(() => {})
+
+  return {
+    client,
+
+    /** @returns {Promise<import('ioredis').Redis>} resolves when it is connected; may wait without a limit */
+    ready () {
+      if (client === undefined) return Promise.reject(new Error(`redis: node ${nodeKey} is gone`))
+      if (client.status === 'ready') return Promise.resolve(client)
+      // one listener, however many tries give up
+      becomingReady ??= new Promise((resolve) => client.once('ready', () => {
+        becomingReady = undefined
+        resolve(client)
+      }))
+      return becomingReady
+    },
+
+    /** @returns {string | undefined} a key whose hash slot is on this node; undefined: it has none */
+    marker () {
+      if (topology.single) return nodeMarker(0, id)
+      for (let tries = 0; tries < MAX_TAGS; tries++, tag = (tag + 1) % MAX_TAGS) {
+        const key = nodeMarker(tag, id)
+        if (topology.nodeOf(hashSlot(key)) === nodeKey) return key
+      }
+      return undefined
+    },
+
+    /** The key may be in a hash slot that is moving: the next one is in another. */
+    markerFailed () {
+      tag = (tag + 1) % MAX_TAGS
+      if (!topology.single) topology.refresh()
+    },
+
+    // while Sentinel is asked, `disconnect` would end the client for good; then it connects anyway
+    reconnect () { if (client?.status === 'ready') client.disconnect(true) },
+    close () { client?.disconnect() }
+  }
+}

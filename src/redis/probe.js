@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../common/clock.js'
+import { createRedis } from './client.js'
+import { checkKey } from './keys.js'
+
+/** What `publish` does: a script that writes a stream, and sharded pub/sub. */
+const SCRIPT = 'redis.call(\'XADD\', KEYS[1], \'*\', \'a\', \'1\') redis.call(\'DEL\', KEYS[1]) return redis.call(\'SPUBLISH\', KEYS[1], \'\')'
+
+/**
+ * Tries Redis out, for `inkcast check`.
+ *
+ * @param {object} options
+ * @param {string[]} options.urls
+ * @param {import('../common/log.js').Log} options.log
+ * @param {number} options.timeout ms
+ * @returns {Promise<{ version: string, latencyMs: number, evicts: string | undefined }>} evicts: the policy by which
+ *   Redis removes keys when its memory is full; undefined: it removes none
+ * @throws {Error} with address and cause, or the command that Redis refuses
+ */
+export async function probeRedis ({ urls, log, timeout }) {
+  let waits = `Redis does not respond within ${timeout / 1000} s (REDIS_URL)`
+  const redis = createRedis({ urls, name: 'check', log, onWaits: (message) => { waits = message.replace(/; trying again$/, '') } })
+  const timer = setTimeout(() => redis.stop(), timeout)
+  let started = false
+  try {
+    await redis.start()
+    started = true
+    const begun = systemClock.monotonic()
+    await redis.client.ping()
+    const latencyMs = systemClock.monotonic() - begun
+    await redis.client.eval(SCRIPT, 1, checkKey(randomUUID()))
+    const info = await redis.client.info()
+    const limit = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0)
+    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction'
+    return {
+      version: /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'unknown',
+      latencyMs,
+      evicts: limit > 0 && policy !== 'noeviction' ? policy : undefined
+    }
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error)
+    throw new Error(started || !message.startsWith('redis: stopped') ? message : waits, { cause: error })
+  } finally {
+    clearTimeout(timer)
+    await redis.stop()
+  }
+}

@@ -1,0 +1,50 @@
+import { Backoff } from '../common/backoff.js'
+
+/**
+ * Keeps subscribers at the server that receives commands: no publication reaches the master before a failover, which
+ * may go on, isolated, or come back from a hang as a master for a while. A subscriber that gets there after the
+ * connection for commands has left it is found when it knows its server.
+ *
+ * @typedef {import('./subscriber-connection.js').SubscriberConnection} SubscriberConnection
+ */
+
+/** Before a subscriber that is alone at a server reconnects, ms: the connection for commands may be the late one. */
+const PAUSE = { min: 500, max: 5000 }
+
+/** @param {() => Iterable<SubscriberConnection>} connections */
+export function createSameServer (connections) {
+  const backoff = new Backoff(PAUSE)
+  /** Of the server that receives commands; undefined: unknown. @type {string | undefined} */
+  let followed
+  /** @type {NodeJS.Timeout | undefined} */
+  let checking
+
+  /** @param {SubscriberConnection} connection */
+  const isElsewhere = ({ ready, runId }) =>
+    followed !== undefined && ready && runId !== undefined && runId !== followed
+
+  /** Subscribers that are elsewhere reconnect. */
+  function check () {
+    for (const connection of connections()) if (isElsewhere(connection)) connection.reconnect()
+  }
+
+  return {
+    /** @param {string | undefined} runId of the server that receives commands from now on; undefined: unknown */
+    follow (runId) {
+      if (runId === undefined) return
+      followed = runId
+      check()
+    },
+
+    /** @param {SubscriberConnection} connection that knows its server */
+    known (connection) {
+      if (!isElsewhere(connection)) return backoff.reset()
+      checking ??= setTimeout(() => {
+        checking = undefined
+        check()
+      }, backoff.next()).unref()
+    },
+
+    stop () { clearTimeout(checking) }
+  }
+}

@@ -1,0 +1,25 @@
+-- Appends a record to a part of the uplink's stream.
+--
+-- KEYS  1 part (stream: "h" head, "v" value, "c" bytes appended to the part so far, this record included)
+--       2 meta (hash: "total" bytes appended so far, "freed" bytes that all groups have read, "failing" new records are
+--       refused until then, ms; by group: "c:" what it has read, "b:" the end of the batch that it has taken, both as
+--       "<id> <c of that record>", and "l:" its lease, "<holder>|<until, ms>")
+--       3 channel (sharded) of those who wait for records  4 mark of a client's queue (string: the last number accepted);
+--       the part again if the record has no queue
+-- ARGV  1 head  2 value  3 maximum records  4 maximum bytes  5 number in the client's queue, '' if it has none
+--       6 seconds to keep the mark
+-- Returns 1 if it was appended, 0 if the queue had it before, -1 if the part is full, -2 if its readers fail.
+if ARGV[5] ~= '' and (tonumber(redis.call('GET', KEYS[4])) or 0) >= tonumber(ARGV[5]) then return 0 end
+local state = redis.call('HMGET', KEYS[2], 'total', 'freed', 'failing')
+if state[3] then
+  local time = redis.call('TIME')
+  if time[1] * 1000 + time[2] / 1000 < tonumber(state[3]) then return -2 end
+end
+local size = #ARGV[1] + #ARGV[2]
+local waiting = (tonumber(state[1]) or 0) - (tonumber(state[2]) or 0)
+if waiting + size > tonumber(ARGV[4]) or redis.call('XLEN', KEYS[1]) >= tonumber(ARGV[3]) then return -1 end
+local total = redis.call('HINCRBY', KEYS[2], 'total', size)
+redis.call('XADD', KEYS[1], '*', 'h', ARGV[1], 'v', ARGV[2], 'c', string.format('%.0f', total))
+if ARGV[5] ~= '' then redis.call('SET', KEYS[4], ARGV[5], 'EX', ARGV[6]) end
+redis.call('SPUBLISH', KEYS[3], '')
+return 1

@@ -1,0 +1,196 @@
+import { X509Certificate } from 'node:crypto'
+import { createSecureContext } from 'node:tls'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createReloadedFiles } from '../config/reloaded-files.js'
+import { nextUpdateOf } from './ocsp.js'
+import { SECURE_OPTIONS } from './secure-options.js'
+
+/**
+ * The certificate of one listener, or of this process as a client: read from files that may change while it runs. New
+ * connections get the changed one; open connections keep the one they began with. Wrong files change nothing, and the
+ * reason is logged.
+ *
+ * @typedef {object} CertificateFiles paths by purpose
+ * @property {string} cert PEM chain
+ * @property {string} key PEM
+ * @property {string} [ca] PEM certificates of the authorities of the other side
+ * @property {string} [ocsp] DER response of the authority's OCSP server, stapled to handshakes
+ *
+ * @typedef {object} Material
+ * @property {Buffer} cert
+ * @property {Buffer} key
+ * @property {Buffer} [ca]
+ * @property {Buffer} [ocsp]
+ *
+ * @typedef {ReturnType<typeof createCertificate>} Certificate
+ */
+
+const DAY = 24 * 3600_000
+/** From here on `/ready` shows a warning, days; authorities renew a third before the end of 90 days. */
+const WARN_DAYS = 14
+/** Certificate and key are replaced one after the other: time for the second one, ms. */
+const BETWEEN_FILES = 300
+
+/**
+ * @param {object} options
+ * @param {{ cert: string, key: string, ca?: string, ocsp?: string }} options.settings their names
+ * @param {CertificateFiles} options.files
+ * @param {'TLSv1.2' | 'TLSv1.3'} [options.minVersion] default TLSv1.2
+ * @param {string} [options.groups] of the key exchange, separated by colons; default: those of Node
+ * @param {import('./ticket-keys.js').TicketKeys} [options.tickets] started and stopped with it; default: sessions
+ *   resume at this process only
+ * @param {import('../common/log.js').Log} options.log
+ * @param {Pick<import('../metrics/metrics.js').Metrics, 'settings_file_wrong' | 'settings_file_loads' | 'onCollect' |
+ *   'tls_certificate_days_left'>} options.metrics
+ * @param {Pick<import('../common/clock.js').Clock, 'now'>} options.clock
+ * @param {number} [options.every] interval of the comparison of the files, ms
+ */
+export function createCertificate ({
+  settings, files, minVersion = 'TLSv1.2', groups = 'auto', tickets, log, metrics, clock, every
+}) {
+  /** @type {Material | undefined} */
+  let current
+  let version = 0
+  let validTo = NaN
+  /** @type {Set<import('node:tls').Server>} */
+  const servers = new Set()
+  const daysLeft = () => (validTo - clock.now()) / DAY
+
+  const contextOptions = () => {
+    if (current === undefined) throw new Error('the certificate is not read yet')
+    const { cert, key, ca } = current
+    return { ...SECURE_OPTIONS, minVersion, ecdhCurve: groups, cert, key, ...ca === undefined ? {} : { ca } }
+  }
+
+  const reloaded = createReloadedFiles({
+    setting: settings.cert,
+    path: files.cert,
+    async load (_readText, read) {
+      const readAll = async () => checked(settings, {
+        cert: await read(files.cert),
+        key: await read(files.key),
+        ...files.ca === undefined ? {} : { ca: await read(files.ca) },
+        ...files.ocsp === undefined ? {} : { ocsp: await read(files.ocsp) }
+      })
+      const material = await readAll().catch(async () => {
+        await delay(BETWEEN_FILES)
+        return readAll()
+      })
+      createSecureContext({ ...SECURE_OPTIONS, minVersion, ecdhCurve: groups, cert: material.cert, key: material.key })
+      return material
+    },
+    apply (material) {
+      current = material
+      version++
+      validTo = Math.min(...certificatesIn(material.cert).map(({ validTo: end }) => Date.parse(end)))
+      for (const server of servers) use(server)
+    },
+    log, metrics, every
+  })
+
+  /** @param {import('node:tls').Server} server */
+  function use (server) {
+    server.setSecureContext({ ...contextOptions(), ...tickets === undefined ? {} : { ticketKeys: tickets.current() } })
+  }
+
+  metrics.onCollect(() => {
+    if (current !== undefined) metrics.tls_certificate_days_left.set({ setting: settings.cert }, daysLeft())
+  })
+  tickets?.onRotated((keys) => { for (const server of servers) server.setTicketKeys(keys) })
+
+  return {
+    /** @throws {Error} that names setting, file and problem */
+    async start () {
+      await tickets?.start()
+      await reloaded.start()
+    },
+
+    async stop () {
+      tickets?.stop()
+      await reloaded.stop()
+    },
+
+    /** Reads the files now (SIGHUP). */
+    reload: () => reloaded.reload(),
+
+    /**
+     * @returns {import('node:https').ServerOptions} for a new server, which is then passed to `serve`. With a `ca` a
+     *   client certificate is asked for, and the listener decides
+     */
+    serverOptions () {
+      return {
+        ...contextOptions(),
+        ...tickets === undefined ? {} : { ticketKeys: tickets.current() },
+        ...files.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false }
+      }
+    },
+
+    /**
+     * Gives the server each later certificate and each ticket key.
+     * @param {import('node:tls').Server} server
+     */
+    serve (server) {
+      servers.add(server)
+      server.once('close', () => servers.delete(server))
+      // node:cluster gives a worker that begins to listen the ticket keys of the first one, which may be old
+      if (tickets !== undefined) server.on('listening', () => server.setTicketKeys(tickets.current()))
+      if (files.ocsp !== undefined) {
+        server.on('OCSPRequest', (_certificate, _issuer, callback) => {
+          const { ocsp } = /** @type {Material} */ (current)
+          // an outdated response is worse than none: clients refuse it
+          callback(null, ocsp !== undefined && nextUpdateOf(ocsp) > clock.now() ? ocsp : null)
+        })
+      }
+    },
+
+    /** For connections that this process opens. @returns {import('node:tls').SecureContextOptions} */
+    clientOptions: () => contextOptions(),
+
+    /** Grows with each certificate that is taken. @returns {number} */
+    get version () { return version },
+
+    daysLeft,
+
+    /** @returns {string[]} */
+    warnings () {
+      const days = Math.floor(daysLeft())
+      const found = []
+      if (days < WARN_DAYS)
+        found.push(days < 0 ? `${settings.cert} has expired` : `${settings.cert} expires in ${days} days`)
+      if (current?.ocsp !== undefined && nextUpdateOf(current.ocsp) <= clock.now())
+        found.push(`${settings.ocsp} is outdated and no longer sent`)
+      return found
+    }
+  }
+}
+
+/**
+ * @param {{ cert: string, key: string, ca?: string, ocsp?: string }} settings
+ * @param {Material} material
+ * @returns {Material} the same
+ * @throws {Error} with the setting and what is wrong
+ */
+function checked (settings, material) {
+  try {
+    createSecureContext({ cert: material.cert, key: material.key })
+  } catch (error) {
+    throw new Error(`${settings.cert} and ${settings.key} are no PEM certificate and its key (${causeOf(error)})`, {
+      cause: error
+    })
+  }
+  // node:tls ignores what is no certificate, and would then refuse every other side
+  if (material.ca !== undefined && certificatesIn(material.ca).length === 0)
+    throw new Error(`${settings.ca} has no PEM certificate`)
+  if (material.ocsp !== undefined && Number.isNaN(nextUpdateOf(material.ocsp)))
+    throw new Error(`${settings.ocsp} is no successful OCSP response in DER`)
+  return material
+}
+
+/** @param {Buffer} pem @returns {X509Certificate[]} */
+function certificatesIn (pem) {
+  const blocks = pem.toString('latin1').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  return blocks.map((block) => new X509Certificate(block))
+}
+
+/** @param {unknown} error */
+const causeOf = (error) => error instanceof Error ? error.message : String(error)

@@ -1,0 +1,34 @@
+import { headerText } from '../kafka/record.js'
+import { HEADER } from '../wire/headers.js'
+
+/**
+ * Reads what kafka-uplink.js has written.
+ * @param {import('../kafka/contract.js').KafkaRecord} message
+ * @returns {import('./contract.js').UplinkRecord | null} null: it is none
+ */
+export function recordFromMessage ({ headers = {}, value, timestamp }) {
+  /** @param {string} name */
+  const get = (name) => headerText(headers, name)
+  try {
+    const operator = /** @type {import('./contract.js').UplinkRecord['operator'] | undefined} */ (get(HEADER.operator))
+    const traceId = get(HEADER.traceId)
+    if (operator === undefined || traceId === undefined || value === null) return null
+    const traceparent = get(HEADER.traceparent)
+    const [queue, number] = [get(HEADER.queue), Number(get(HEADER.number))]
+    return {
+      operator,
+      uid: get(HEADER.uid),
+      sid: get(HEADER.sid),
+      guid: get(HEADER.guid),
+      event: get(HEADER.event),
+      traceId,
+      ...(traceparent !== undefined && { traceparent }),
+      timestamp: Number(get(HEADER.timestamp) ?? timestamp),
+      contentType: get(HEADER.contentType) === 'application/msgpack' ? 'application/msgpack' : 'application/json',
+      value,
+      ...(queue !== undefined && Number.isSafeInteger(number) && { queue: { id: queue, number } })
+    }
+  } catch {
+    return null
+  }
+}

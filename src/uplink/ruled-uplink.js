@@ -1,0 +1,26 @@
+import { WEBHOOK_GROUP } from '../config/load.js'
+
+/**
+ * The uplink of a stream, without the documents whose rule turns the webhook off: they have no service, so messages are
+ * published to the document as they are; events and receipts have no receiver. If others than the webhook read the
+ * stream, it has the records of all documents, and the webhook leaves out those that the rules exclude.
+ *
+ * @param {object} dependencies
+ * @param {import('./contract.js').Uplink} dependencies.uplink
+ * @param {import('./contract.js').Uplink} dependencies.loopback
+ * @param {string[]} dependencies.groups that read the stream
+ * @param {import('../documents/rules/rules.js').RulesOf} dependencies.rulesOf
+ * @returns {import('./contract.js').Uplink}
+ */
+export function createRuledUplink ({ uplink, loopback, groups, rulesOf }) {
+  if (groups.some((group) => group !== WEBHOOK_GROUP)) return uplink
+  return {
+    start: () => uplink.start(),
+    stop: () => uplink.stop(),
+    async send (record) {
+      const { guid, operator } = record
+      if (guid === undefined || rulesOf(guid).uplink) return uplink.send(record)
+      if (operator === 'message') return loopback.send(record)
+    }
+  }
+}

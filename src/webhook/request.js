@@ -1,0 +1,90 @@
+import { BATCH_TYPE } from './cloud-events.js'
+
+/** Time for the service to answer, ms. */
+const TIMEOUT = 15_000
+/** Largest answer, bytes. */
+const MAX_ANSWER = 8 * 2 ** 20
+/** A longer `retry-after` is shortened, ms. */
+const MAX_RETRY_AFTER = 60_000
+
+/**
+ * @typedef {object} Answer
+ * @property {string} text '' if the service has nothing to say
+ */
+
+/** The service did not accept a batch. */
+export class WebhookError extends Error {
+  /**
+   * @param {string} message for the log
+   * @param {{ status?: number, retryAfter?: number, cause?: unknown }} [details] retryAfter: ms
+   */
+  constructor (message, { status, retryAfter, cause } = {}) {
+    super(message, { cause })
+    this.name = 'WebhookError'
+    this.status = status
+    this.retryAfter = retryAfter
+    /** The service will not accept these events, however often they are sent. */
+    this.final = status === 400 || status === 413 || status === 415 || status === 422
+  }
+}
+
+/**
+ * @param {object} dependencies
+ * @param {string} dependencies.url
+ * @param {ReturnType<typeof import('./signature.js').createSigner>} dependencies.sign
+ * @param {Pick<import('../common/clock.js').Clock, 'now'>} dependencies.clock
+ * @param {typeof fetch} [dependencies.request] for tests
+ * @returns {(id: string, body: Buffer, signal: AbortSignal) => Promise<Answer>} rejects with a WebhookError, or the
+ *   reason of the signal
+ */
+export function createRequest ({ url, sign, clock, request = fetch }) {
+  return async (id, body, signal) => {
+    try {
+      const response = await request(url, {
+        method: 'POST',
+        headers: {
+          'content-type': BATCH_TYPE,
+          'user-agent': 'inkcast',
+          ...sign(id, Math.floor(clock.now() / 1000), body)
+        },
+        body: /** @type {any} */ (body),
+        // the signed events go to the address that was configured, and nowhere else
+        redirect: 'manual',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)])
+      })
+      const { status, headers } = response
+      if (response.ok) return { text: await textOf(response) }
+      await response.body?.cancel()
+      throw new WebhookError(`HTTP ${status}`, { status, retryAfter: retryAfterOf(headers.get('retry-after')) })
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof WebhookError) throw error
+      throw new WebhookError(causeOf(error), { cause: error })
+    }
+  }
+}
+
+/** @param {Response} response */
+async function textOf (response) {
+  /** @type {Uint8Array[]} */
+  const chunks = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > MAX_ANSWER) throw new WebhookError(`the answer has more than ${MAX_ANSWER} bytes`, { status: 413 })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** @param {string | null} text @returns {number | undefined} ms */
+function retryAfterOf (text) {
+  const seconds = Number(text ?? NaN)
+  return seconds >= 0 ? Math.min(MAX_RETRY_AFTER, seconds * 1000) : undefined
+}
+
+/** @param {any} error of fetch @returns {string} */
+function causeOf (error) {
+  if (error?.name === 'TimeoutError') return `no answer within ${TIMEOUT / 1000} s`
+  return error?.cause?.code ?? error?.cause?.message ?? error?.message ?? String(error)
+}

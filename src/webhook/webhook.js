@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { WEBHOOK_GROUP } from '../config/load.js'
+import { createAnswers } from './answers.js'
+import { createDelivery } from './delivery.js'
+import { createKafkaSender } from './kafka-sender.js'
+import { createRequest } from './request.js'
+import { createSigner } from './signature.js'
+import { createStreamSender } from './stream-sender.js'
+
+/**
+ * The webhook: sends the uplink to the business service at UPLINK_URL, and publishes what it answers.
+ *
+ * @param {object} dependencies
+ * @param {Readonly<{ url?: string, secrets: readonly string[] }>} dependencies.settings config.uplink
+ * @param {import('../documents/rules/rules.js').RulesOf} dependencies.rulesOf
+ * @param {import('../api/publish.js').Publish} dependencies.publish
+ * @param {import('../common/log.js').Log} dependencies.log
+ * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
+ * @param {import('../common/clock.js').Clock} dependencies.clock
+ */
+export function createWebhook ({ settings: { url, secrets }, rulesOf, publish, log, metrics, clock }) {
+  if (url === undefined) throw new TypeError('UPLINK_URL is not set')
+  const delivery = createDelivery({
+    request: createRequest({ url, sign: createSigner(secrets), clock }),
+    answers: createAnswers({ publish, log, metrics, clock }),
+    log,
+    metrics,
+    clock
+  })
+  /** @type {Pick<import('./delivery.js').Delivery, 'deliver' | 'failing'>} */
+  const wanted = {
+    async deliver (entries, options) {
+      const wanted = entries.filter(({ record }) => record.guid === undefined || rulesOf(record.guid).uplink)
+      if (wanted.length > 0) await delivery.deliver(wanted, options)
+    },
+    get failing () { return delivery.failing }
+  }
+  return {
+    /** @param {import('../uplink/stream/contract.js').UplinkStream} stream */
+    senderFrom: (stream) =>
+      createStreamSender({ stream, group: WEBHOOK_GROUP, holder: randomUUID(), delivery: wanted, log, metrics, clock }),
+    /** @param {Pick<Parameters<typeof createKafkaSender>[0], 'kafka' | 'settings' | 'maxBytes'>} options */
+    senderFromKafka: (options) => createKafkaSender({ ...options, delivery: wanted, log, clock }),
+    /** @returns {string[]} what is wrong, for the readiness check */
+    warnings: () => delivery.trouble === null ? [] : [delivery.trouble]
+  }
+}

@@ -1,0 +1,26 @@
+import { EventEmitter } from 'node:events'
+import { after, before, describe } from 'node:test'
+import { createMemoryTransport } from '../../src/inspect/memory-transport.js'
+import { createRedisTransport } from '../../src/inspect/redis-transport.js'
+import { createRedis } from '../../src/redis/client.js'
+import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { inspectTransportContract } from './inspect-transport.js'
+
+inspectTransportContract('memory', async () => {
+  const hub = new EventEmitter()
+  return [createMemoryTransport(hub), createMemoryTransport(hub)]
+})
+
+for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+  describe(name, () => {
+    const { log } = recordingLog()
+    const connections = [1, 2].map((i) => createRedis({ urls: url().split(','), name: `test-${i}`, log }))
+    before(() => Promise.all(connections.map((redis) => redis.start())))
+    after(() => Promise.all(connections.map((redis) => redis.stop())))
+    inspectTransportContract(name, async () => {
+      const [one, two] = connections.map((redis) => createRedisTransport({ redis, log }))
+      return [one, two]
+    })
+  })
+}

@@ -1,0 +1,21 @@
+import { createMetrics } from '../../src/metrics/metrics.js'
+import { createStreamUplink } from '../../src/uplink/stream-uplink.js'
+import { createMemoryStream } from '../../src/uplink/stream/memory-stream.js'
+import { manualClock } from '../helpers/manual-clock.js'
+import { readAll } from '../helpers/uplink-stream.js'
+import { streamContract } from './uplink-stream.js'
+import { uplinkContract } from './uplink.js'
+
+streamContract('memory', async (t, options) => {
+  const clock = manualClock()
+  const stream = createMemoryStream({ ...options, clock })
+  t.after(() => stream.stop())
+  await stream.start()
+  return { stream, pass: (ms) => clock.advance(ms) }
+})
+
+uplinkContract('stream in memory', async () => {
+  const stream = createMemoryStream({ groups: ['one'] })
+  const uplink = createStreamUplink({ stream, metrics: createMetrics({ processMetrics: false }) })
+  return { uplink, messages: () => readAll(stream) }
+})

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createMetrics } from '../../src/metrics/metrics.js'
+import { createRedis } from '../../src/redis/client.js'
+import { createStreamUplink } from '../../src/uplink/stream-uplink.js'
+import { createRedisStream } from '../../src/uplink/stream/redis-stream.js'
+import { redisClusterUrl, redisUrl } from '../helpers/env.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { readAll } from '../helpers/uplink-stream.js'
+import { streamContract } from './uplink-stream.js'
+import { uplinkContract } from './uplink.js'
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string} url
+ * @param {{ groups: string[], limits?: { records: number, bytes: number } }} options
+ */
+async function open (t, url, options) {
+  const { log } = recordingLog()
+  const redis = createRedis({ urls: url.split(','), name: 'test', log })
+  await redis.start()
+  const stream = createRedisStream({ redis, name: `uplink-${randomBytes(6).toString('hex')}`, ...options })
+  t.after(async () => {
+    await stream.stop()
+    await redis.stop()
+  })
+  await stream.start()
+  return { stream, pass: delay }
+}
+
+for (const [name, url] of /** @type {const} */ ([['redis', redisUrl], ['redis cluster', redisClusterUrl]])) {
+  streamContract(name, (t, options) => open(t, url(), options))
+  uplinkContract(`stream in ${name}`, async (t) => {
+    const { stream } = await open(t, url(), { groups: ['one'] })
+    const uplink = createStreamUplink({ stream, metrics: createMetrics({ processMetrics: false }) })
+    return { uplink, messages: () => readAll(stream) }
+  })
+}

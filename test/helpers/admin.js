@@ -1,0 +1,48 @@
+import { createAdminServer } from '../../src/admin/server.js'
+import { createCordon } from '../../src/admin/control/cordon.js'
+import { createLogLevels } from '../../src/admin/log-levels.js'
+import { createPrivateListener } from '../../src/admin/private-listener.js'
+import { createProcesses } from '../../src/admin/processes.js'
+import { createStatus } from '../../src/admin/status.js'
+import { privateSocket } from '../../src/admin/run-directory.js'
+import { createLog } from '../../src/common/log.js'
+import { createLogLevel } from '../../src/common/log-level-control.js'
+import { systemClock } from '../../src/common/clock.js'
+import { loadConfig } from '../../src/config/load.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
+import { makeDirectory, removeDirectory } from '../services/directory.js'
+
+/**
+ * ADMIN_PORT of a machine with one process, `gateway-0`, which is this one.
+ * @param {{ after: (stop: () => unknown) => void }} t
+ * @param {Record<string, string>} [env] settings
+ */
+export async function startAdmin (t, env = {}) {
+  const config = loadConfig({ env: { ADMIN_PORT: '0', LOG_LEVEL: 'silent', ...env } })
+  const directory = makeDirectory('admin')
+  t.after(() => removeDirectory(directory))
+  const log = createLog({ level: config.admin.logLevel, pretty: false, role: 'gateway', slot: 0 })
+  log.info = () => {}
+  const metrics = createMetrics({ role: 'gateway' })
+  const status = createStatus({ name: 'gateway-0', metrics })
+  const listener = createPrivateListener({
+    path: privateSocket(directory, 'gateway', 0),
+    status,
+    logLevel: createLogLevel({ log, usual: config.admin.logLevel })
+  })
+  await listener.start()
+  t.after(() => listener.stop())
+  const server = createAdminServer({
+    settings: config.admin,
+    production: config.production,
+    processes: createProcesses({ directory, expected: { gateway: 1 } }),
+    logLevels: createLogLevels({ directory }),
+    cordon: createCordon({ directory }),
+    log,
+    clock: systemClock
+  })
+  await server.start()
+  t.after(() => server.stop())
+  status.started()
+  return { url: `http://127.0.0.1:${server.port()}`, port: server.port(), log, status, metrics }
+}

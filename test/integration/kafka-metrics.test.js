@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
+import { createMetrics } from '../../src/metrics/metrics.js'
+import { testKafka } from '../helpers/kafka-ingest.js'
+
+test('requests to Kafka are counted and measured by their name', async (t) => {
+  const { settings, log, downlinkTopic, onEnd } = await testKafka(t, { partitions: 1 })
+  const metrics = createMetrics({ processMetrics: false })
+  const kafka = createKafkajs({ settings, log, name: 'test', metrics })
+  const producer = await kafka.produce(downlinkTopic)
+  onEnd(() => producer.close())
+  for (let i = 0; i < 3; i++)
+    assert.equal(await producer.send([{ key: 'a', value: Buffer.from('1'), headers: {} }]), undefined)
+  const inspector = await kafka.inspect({ retries: 1 })
+  onEnd(() => inspector.close())
+  await inspector.ends(downlinkTopic)
+  const requests = Object.fromEntries((await metrics.kafka_requests.get()).values
+    .map(({ labels, value }) => [labels.api, value]))
+  assert.equal(requests.Produce, 3)
+  assert.ok(requests.ListOffsets >= 1, JSON.stringify(requests))
+  const { values } = await metrics.kafka_request_seconds.get()
+  const of = (/** @type {string} */ end) =>
+    Number(values.find(({ metricName, labels }) => metricName?.endsWith(end) && labels.api === 'Produce')?.value)
+  assert.equal(of('_count'), 3)
+  assert.ok(of('_sum') < 20, `${of('_sum')} s`)
+  assert.deepEqual((await metrics.kafka_request_timeouts.get()).values, [])
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { createPrivateKey, randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { loadConfig } from '../../src/config/load.js'
+import { createKafkajs } from '../../src/kafka/kafkajs/driver.js'
+import { listen } from '../../src/process/listen.js'
+import { makeAuthority, replaceFile } from '../helpers/certificates.js'
+import { recordingLog } from '../helpers/recording-log.js'
+import { startKafka } from '../services/kafka.js'
+import { freePorts } from '../services/ports.js'
+
+const authority = makeAuthority({ after }, 'kafka')
+const [mutual, bearer] = await freePorts(2)
+const broker = await startKafka({ secure: { ports: { SSL: mutual, SASL_SSL: bearer }, settings: brokerSettings() } })
+after(() => broker.stop())
+
+function brokerSettings () {
+  const { cert, key } = authority.issue('broker', { rsa: 2048 })
+  const keyStore = join(authority.folder, 'broker.store')
+  const pkcs8 = createPrivateKey(readFileSync(key)).export({ type: 'pkcs8', format: 'pem' })
+  writeFileSync(keyStore, `${pkcs8}${readFileSync(cert, 'utf8')}`)
+  return {
+    'ssl.keystore.type': 'PEM',
+    'ssl.keystore.location': keyStore,
+    'ssl.truststore.type': 'PEM',
+    'ssl.truststore.location': authority.ca,
+    'listener.name.ssl.ssl.client.auth': 'required',
+    'sasl.enabled.mechanisms': 'OAUTHBEARER',
+    // accepts unsigned tokens
+    'listener.name.sasl_ssl.oauthbearer.sasl.jaas.config':
+      'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="broker";'
+  }
+}
+
+/** @param {number} [seconds] until it ends */
+function token (seconds = 300) {
+  const now = Math.floor(Date.now() / 1000)
+  const part = (/** @type {object} */ json) => Buffer.from(JSON.stringify(json)).toString('base64url')
+  return `${part({ alg: 'none' })}.${part({ sub: 'inkcast', iat: now, exp: now + seconds })}.`
+}
+
+/**
+ * Creates a topic and writes a record.
+ * @param {number} port
+ * @param {Record<string, string>} env
+ */
+async function useKafka (port, env) {
+  const config = loadConfig({
+    env: { KAFKA_BROKERS: `127.0.0.1:${port}`, REDIS_URL: 'redis://127.0.0.1:1', KAFKA_SSL: 'true', ...env }
+  })
+  const { log, lines } = recordingLog()
+  // without brokers kafkajs ends its attempts
+  const brokers = [...config.kafka.brokers]
+  const kafka = createKafkajs({ settings: { ...config.kafka, brokers }, log, name: 'test' })
+  const topic = `tls.${randomBytes(4).toString('hex')}`
+  // a minute of attempts is longer than a test
+  const late = new Promise((_, reject) => {
+    setTimeout(() => reject(new Error(lines.map(({ text }) => text).join('\n'))), 5000).unref()
+  })
+  const used = (async () => {
+    await kafka.ensureTopics({ topics: [topic], partitions: 1, replication: 1, maxMessageBytes: 1_000_000 })
+    const producer = await kafka.produce(topic)
+    const failure = await producer.send([{ key: 'a', value: Buffer.from('1'), headers: {} }])
+    await producer.close()
+    assert.equal(failure, undefined)
+  })()
+  try {
+    await Promise.race([used, late])
+  } finally {
+    brokers.length = 0
+    await used.catch(() => {})
+  }
+}
+
+test('a client certificate opens a broker that requires one, also after both files were renewed', async () => {
+  const pair = authority.issue('client')
+  const env = { KAFKA_SSL_CA_FILE: authority.ca, KAFKA_SSL_CERT_FILE: pair.cert, KAFKA_SSL_KEY_FILE: pair.key }
+  await useKafka(mutual, env)
+  const renewed = authority.issue('renewed')
+  replaceFile(pair.cert, readFileSync(renewed.cert))
+  replaceFile(pair.key, readFileSync(renewed.key))
+  await useKafka(mutual, env)
+})
+
+test('without a certificate, or without the authority of the broker, there is no connection', async () => {
+  await assert.rejects(useKafka(mutual, { KAFKA_SSL_CA_FILE: authority.ca }), /bad certificate|certificate required/)
+  await assert.rejects(useKafka(mutual, {}), /self-signed certificate|unable to verify/)
+})
+
+test('a token from a file is accepted, and a renewed one as well', async () => {
+  const file = join(authority.folder, 'token')
+  const env = {
+    KAFKA_SSL_CA_FILE: authority.ca, KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_OAUTHBEARER_TOKEN_FILE: file
+  }
+  writeFileSync(file, `${token(-100)}\n`)
+  await assert.rejects(useKafka(bearer, env), /SASL/)
+  writeFileSync(file, `${token()}\n`)
+  await useKafka(bearer, env)
+})
+
+test('a token from an endpoint is accepted; client id, secret and scope are sent', async (t) => {
+  /** @type {string[]} */
+  const asked = []
+  const endpoint = http.createServer(async (req, res) => {
+    asked.push(`${req.headers.authorization} ${(await req.toArray()).join('')}`)
+    res.writeHead(200, { 'content-type': 'application/json' })
+    res.end(JSON.stringify({ access_token: token(), token_type: 'bearer', expires_in: 300 }))
+  })
+  await listen(endpoint, { host: '127.0.0.1', port: 0 })
+  t.after(() => endpoint.close())
+  const { port } = /** @type {import('node:net').AddressInfo} */ (endpoint.address())
+  await useKafka(bearer, {
+    KAFKA_SSL_CA_FILE: authority.ca, KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_USERNAME: 'inkcast',
+    KAFKA_SASL_PASSWORD: 'a secret', KAFKA_SASL_OAUTHBEARER_SCOPE: 'kafka',
+    KAFKA_SASL_OAUTHBEARER_TOKEN_URL: `http://127.0.0.1:${port}/token`
+  })
+  // several connections share one token
+  const basic = Buffer.from('inkcast:a%20secret').toString('base64')
+  assert.deepEqual(asked, [`Basic ${basic} grant_type=client_credentials&scope=kafka`])
+})

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { COUNTS, GAUGES, PARTITION_METRICS, STAGE_METRIC, STAGES } from '../../../src/admin/figures/columns.js'
+import { quantile, readingOf } from '../../../src/admin/figures/reading.js'
+import { sampleBetween } from '../../../src/admin/figures/sample.js'
+import { createSamples } from '../../../src/admin/figures/samples.js'
+import { createMetrics } from '../../../src/metrics/metrics.js'
+import { manualClock } from '../../helpers/manual-clock.js'
+import { recordingLog } from '../../helpers/recording-log.js'
+
+/**
+ * @param {string} name of a process
+ * @param {Record<string, [number, Record<string, string>][]>} values by metric, without its prefix
+ * @returns {any}
+ */
+const processOf = (name, values) => ({
+  name,
+  notReady: [],
+  metrics: Object.entries(values).map(([metric, list]) => ({
+    name: `inkcast_${metric}`,
+    values: list.map(([value, labels]) => ({ value, labels }))
+  }))
+})
+
+test('every metric that the figures are read from exists, with its stages', async () => {
+  const metrics = createMetrics({ role: 'gateway' })
+  for (const stage of STAGES) metrics.stage_seconds.labels(stage).observe(0.001)
+  const names = new Set((await metrics.collect()).map(({ name }) => name))
+  const read = [
+    ...Object.values({ ...GAUGES, ...COUNTS }).map(({ metric }) => metric),
+    ...Object.values(PARTITION_METRICS).map(({ metric }) => metric),
+    STAGE_METRIC,
+    'process_start_time_seconds'
+  ]
+  for (const metric of read)
+    assert.ok(['inkcast_', ''].some((prefix) => names.has(prefix + metric) || names.has(`${prefix}${metric}_total`)), metric)
+  const { stages } = readingOf(/** @type {any} */ ([{ name: 'gateway-0', metrics: await metrics.collect() }]), 0)
+  for (const stage of STAGES)
+    assert.deepEqual([0.5, 1, Infinity].map((ms) => stages.get(stage)?.get(ms)), [0, 1, 1], stage)
+})
+
+test('a sample has the counts since the one before, summed over processes, and the highest delay of an event loop', () => {
+  const reading = (/** @type {number} */ at, /** @type {number} */ one, /** @type {number} */ other) => readingOf([
+    processOf('gateway-0', {
+      deliveries_total: [[one, { codec: 'json' }], [1, { codec: 'msgpack' }]],
+      connections: [[2, { transport: 'websocket' }], [1, { transport: 'polling' }]],
+      event_loop_lag_seconds: [[0.005, { quantile: 'p99' }], [0.09, { quantile: 'max' }]]
+    }),
+    processOf('gateway-1', {
+      deliveries_total: [[other, { codec: 'json' }]],
+      connections: [[4, { transport: 'websocket' }]],
+      event_loop_lag_seconds: [[0.007, { quantile: 'p99' }]]
+    })
+  ], at)
+  const { sample, values } = sampleBetween(reading(1000, 10, 100), reading(3000, 25, 130))
+  assert.equal(sample.seconds, 2)
+  assert.equal(sample.values.deliveries, 45)
+  assert.equal(sample.values.connections, 7)
+  assert.equal(sample.values.loopP99, 7)
+  assert.equal(values.get('gateway-1')?.deliveries, 30)
+})
+
+test('a process that was restarted counts from 0, and one that is new from its first sample', () => {
+  const process = (/** @type {string} */ name, /** @type {number} */ count) =>
+    processOf(name, { slow_connections_total: [[count, {}]] })
+  const before = readingOf([process('gateway-0', 50)], 0)
+  const { sample } = sampleBetween(before, readingOf([process('gateway-0', 3), process('gateway-1', 7)], 1000))
+  assert.equal(sample.values.slow, 3)
+})
+
+test('only ingest counts dead letters, and only records that it could not deliver', () => {
+  const records = { records_total: /** @type {any} */ ([
+    [5, { operator: 'broadcast', result: 'ok' }],
+    [4, { operator: 'broadcast', result: 'duplicate' }],
+    [3, { operator: 'user', result: 'passed_over' }],
+    [2, { operator: 'broadcast', result: 'bad_value' }]
+  ]) }
+  const none = { records_total: [] }
+  const before = readingOf([processOf('ingest-0', none), processOf('api-0', none)], 0)
+  const { sample } = sampleBetween(before, readingOf([processOf('ingest-0', records), processOf('api-0', records)], 1000))
+  assert.equal(sample.values.deadLetters, 2)
+  assert.equal(sample.values.records, 10)
+})
+
+test('quantiles are those of the interval, interpolated, and at most the highest bound', () => {
+  const before = new Map([[1, 100], [2, 100], [4, 100], [Infinity, 100]])
+  const now = new Map([[1, 100], [2, 150], [4, 200], [Infinity, 200]])
+  assert.equal(quantile(now, before, 0.5), 2)
+  assert.equal(quantile(now, before, 0.75), 3)
+  assert.equal(quantile(now, now, 0.5), null)
+  assert.equal(quantile(new Map([[1, 0], [Infinity, 4]]), undefined, 0.99), 1)
+})
+
+test('partitions are listed with what is known of each', () => {
+  const { partitions } = readingOf([
+    processOf('ingest-0', { kafka_lag: [[7, { partition: '3' }]], kafka_lost_ends_total: [[1, { partition: '3' }]] }),
+    processOf('ingest-1', { canary_age_seconds: [[0.012, { partition: '4' }]] })
+  ], 0)
+  assert.deepEqual([...partitions.values()], [
+    { partition: '3', lag: 7, age: null, canaryAge: null, lostEnds: 1 },
+    { partition: '4', lag: null, age: null, canaryAge: 12, lostEnds: null }
+  ])
+})
+
+test('samples of the last hour are kept, at most 720, and concurrent readers share one', async () => {
+  const clock = manualClock()
+  let reads = 0
+  const samples = createSamples({
+    processes: { async read () { reads++; return { processes: [], reasons: [] } } },
+    clock,
+    log: recordingLog().log
+  })
+  await Promise.all([samples.read(0), samples.read(0)])
+  assert.equal(reads, 1)
+  await samples.read(0)
+  assert.equal(reads, 1, 'a sample of the last 5 s is fresh')
+  for (let i = 0; i < 800; i++) {
+    await clock.advance(5000)
+    await samples.read(0)
+  }
+  const kept = (await samples.read(0)).samples
+  assert.ok(kept.length <= 720 && kept.length >= 719, String(kept.length))
+  assert.ok(clock.now() - kept[0].at <= 3_600_000)
+  assert.equal((await samples.read(kept[kept.length - 2].at)).samples.length, 1)
+})

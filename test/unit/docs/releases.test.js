@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { readFileSync, readdirSync } from 'node:fs'
+import { describe, test } from 'node:test'
+
+const ROOT = new URL('../../../', import.meta.url)
+const read = (/** @type {string} */ path) => readFileSync(new URL(path, ROOT), 'utf8')
+const { version, engines, dependencies, devDependencies } = JSON.parse(read('package.json'))
+const releases = read('docs/releases.md')
+
+describe('release notes', () => {
+  test('begin with the version of the package, which the upgrade notes have as well', () => {
+    const [newest] = [...releases.matchAll(/^## (\d+\.\d+\.\d+)$/gm)].map(([, one]) => one)
+    assert.equal(newest, version)
+    assert.match(read('docs/upgrade.md'), new RegExp(`^## ${version.replaceAll('.', '\\.')}$`, 'm'))
+  })
+
+  test('fit the changelog: a version has a section, or is not released yet', () => {
+    const [, notes] = releases.split(`## ${version}\n`)
+    const changelog = read('CHANGELOG.md')
+    if (/^\nNot released yet/.test(notes)) assert.match(changelog, /^## Unreleased$/m)
+    else assert.match(changelog, new RegExp(`^## ${version.replaceAll('.', '\\.')}\\b`, 'm'))
+  })
+
+  test('name the versions that are supported and tested', () => {
+    const least = engines.node.replace('>=', '')
+    assert.ok(releases.includes(`| ${least} or later |`))
+    const client = { ...dependencies, ...devDependencies }['socket.io-client'].replace(/\.\d+$/, '')
+    assert.ok(releases.includes(`| 4, protocol 5 | ${client},`))
+    assert.match(read('SECURITY.md'), new RegExp(`^\\| ${version.replace(/\.\d+$/, '.x')} \\| all \\|$`, 'm'))
+    const chart = read('test/process/deploy/chart.test.js')
+    for (const [kubernetes] of releases.matchAll(/(?<=schemas of .*)\b1\.\d\d\b/g)) assert.ok(chart.includes(`'${kubernetes}'`))
+  })
+
+  test('of the client packages have the same version', () => {
+    for (const name of ['client', ...readdirSync(new URL('packages/', ROOT)).map((one) => `packages/${one}`)])
+      assert.equal(JSON.parse(read(`${name}/package.json`)).version, version, name)
+  })
+})
+
+test('the links of SECURITY.md have a target', () => {
+  for (const [, link] of read('SECURITY.md').matchAll(/\]\(([^)#]+)/g)) read(link)
+})

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSameServer } from '../../../src/redis/same-server.js'
+import { waitFor } from '../../helpers/wait.js'
+
+/** @param {string | undefined} runId @returns {any} */
+const connectionTo = (runId) => ({ ready: true, runId, reconnects: 0, reconnect () { this.reconnects++ } })
+
+test('subscribers of another server than that of the commands reconnect, at once or when they know their server', async () => {
+  const [same, other, unknown] = ['new', 'old', undefined].map(connectionTo)
+  const all = [same, other, unknown]
+  const sameServer = createSameServer(() => all)
+  sameServer.known(other)
+  sameServer.follow('new')
+  assert.deepEqual(all.map(({ reconnects }) => reconnects), [0, 1, 0])
+  sameServer.follow(undefined)
+  sameServer.known(same)
+  const late = connectionTo('old')
+  all.push(late)
+  sameServer.known(late)
+  await waitFor(() => late.reconnects === 1, { message: 'a reconnect' })
+  assert.equal(same.reconnects, 0)
+  sameServer.stop()
+})
+
+test('a subscriber that is there before the commands does not reconnect', async () => {
+  const early = connectionTo('new')
+  const all = [early]
+  const sameServer = createSameServer(() => all)
+  sameServer.follow('old')
+  early.reconnects = 0
+  sameServer.known(early)
+  sameServer.follow('new')
+  const late = connectionTo('old')
+  all.push(late)
+  sameServer.known(late)
+  await waitFor(() => late.reconnects === 1)
+  assert.equal(early.reconnects, 0)
+  sameServer.stop()
+})
