@@ -18,7 +18,8 @@ export function recordingLog () {
     warn: at('warn'),
     info: at('info'),
     debug: at('debug'),
-    trace: at('trace')
+    trace: at('trace'),
+    isLevelEnabled: () => true
   }
   return { log: /** @type {any} */ (log), lines }
 }
