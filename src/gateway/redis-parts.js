@@ -94,7 +94,7 @@ function createRedisRooms ({ redis, settings, metrics, log }) {
   const clients = redis.adapterClients()
   return {
     adapter: createRoomAdapter(clients, { channelPrefix, subscriptionMode }),
-    subscribed: () => clients.subscriber.subscribed(),
+    subscribed: async () => { await clients.subscriber.subscribed() },
     listenToEmitters (io) {
       if (key === undefined) return undefined
       const onMessage = createEmitterMessages({ key, io, metrics, log })

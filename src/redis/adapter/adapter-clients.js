@@ -57,7 +57,10 @@ export function createAdapterSubscriber (channels) {
       for (const channel of [names].flat()) channels.unsubscribe(channel)
     },
 
-    /** Resolves when all channels are subscribed, or have failed once. */
-    async subscribed () { await Promise.all(pending) }
+    /**
+     * @returns {Promise<void> | undefined} resolves when all channels are subscribed, or have failed once; undefined:
+     *   none is pending
+     */
+    subscribed: () => pending.size === 0 ? undefined : Promise.all(pending).then(() => {})
   })
 }

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRoomAdapter } from '../../../src/socketio/adapter.js'
+
+const PUBLISHER = { spublish: async () => 0, send_command: () => {} }
+
+/** @param {'static' | 'dynamic'} subscriptionMode */
+function setUp (subscriptionMode) {
+  /** @type {string[]} */
+  const channels = []
+  /** @type {(value?: unknown) => void} */
+  let subscribe = () => {}
+  /** @type {Promise<void> | undefined} */
+  let pending
+  const subscriber = {
+    on () {},
+    ssubscribe (/** @type {string} */ channel) {
+      channels.push(channel)
+      pending = new Promise((resolve) => { subscribe = () => { pending = undefined; resolve() } })
+    },
+    subscribed: () => pending
+  }
+  const Adapter = createRoomAdapter({ publisher: PUBLISHER, subscriber }, { channelPrefix: 'rooms', subscriptionMode })
+  /** @type {any} */
+  const adapter = new /** @type {any} */ (Adapter)({ name: '/', server: { encoder: {} }, sockets: new Map() })
+  subscribe()
+  return { adapter, channels, subscribe: () => subscribe() }
+}
+
+test('with a channel per room, a join resolves when the channel of the room is subscribed', async () => {
+  const { adapter, channels, subscribe } = setUp('dynamic')
+  let joined = false
+  const join = adapter.addAll('id', new Set(['room'])).then(() => { joined = true })
+  assert.equal(channels.at(-1), 'rooms#/#room#')
+  await new Promise(setImmediate)
+  assert.equal(joined, false)
+  subscribe()
+  await join
+})
+
+test('a join waits for nothing when no channel is pending', () => {
+  const { adapter } = setUp('static')
+  assert.equal(adapter.addAll('id', new Set(['room'])), undefined)
+  assert.ok(adapter.rooms.has('room'))
+})
