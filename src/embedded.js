@@ -16,6 +16,7 @@ import { testHooks } from './rehearsal/self-test.js'
 import { createWorkerSessions } from './gateway/redis-parts.js'
 import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
+import { createMoveRoute } from './gateway/leaving/moves.js'
 import { createInspectParts } from './inspect/parts.js'
 import { createMemoryTransport } from './inspect/memory-transport.js'
 import { createPublisher } from './publish/publisher.js'
@@ -125,6 +126,8 @@ export async function composeEmbedded ({
     log,
     clock
   })
+  privateRoutes.set('/move', createMoveRoute(gateway.moves))
+  status.addWarnings(gateway.overload.warnings)
   await lifecycle.startAll(gateway.parts)
   const sink = tracedSink(busSink(publisher), tracing)
   const requests = createMemoryRequests({ clock })

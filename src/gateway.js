@@ -14,6 +14,7 @@ import { createPeerListener } from './peers/peer-listener.js'
 import { testHooks } from './rehearsal/self-test.js'
 import { Directory } from './gateway/directory.js'
 import { createGateway } from './gateway/server.js'
+import { createMoveRoute } from './gateway/leaving/moves.js'
 import { createMisroutedRequests } from './peers/misrouted-requests.js'
 import { QUICK, THOROUGH, warmUp } from './rehearsal/warm-up.js'
 import { createLoopbackUplink } from './uplink/loopback.js'
@@ -197,6 +198,8 @@ async function composeGateway ({
     log,
     clock
   })
+  privateRoutes.set('/move', createMoveRoute(gateway.moves))
+  status.addWarnings(gateway.overload.warnings)
   lease.onReborn((incarnation) => {
     sessions.reborn(incarnation)
     gateway.presence.renew()

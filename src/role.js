@@ -6,6 +6,7 @@ import { diagnose, readMachine } from './machine/limits.js'
 import { createAgent } from './admin/agent.js'
 import { createInspectProxy } from './admin/inspect-proxy.js'
 import { createCordon } from './admin/control/cordon.js'
+import { createMoveControl } from './admin/control/move.js'
 import { createHungProcesses } from './admin/control/hung-processes.js'
 import { createLogLevels } from './admin/log-levels.js'
 import { createPrivateListener } from './admin/private-listener.js'
@@ -132,6 +133,7 @@ export async function runRole (role, compose, { configFile } = {}) {
           processes,
           logLevels: createLogLevels({ directory }),
           cordon: createCordon({ directory }),
+          move: createMoveControl({ directory }),
           inspect: createInspectProxy({ directory }),
           clock: systemClock
         })

@@ -10,7 +10,8 @@
  * @typedef {'value_too_large' | 'state_too_large' | 'not_in_log'} SizeCode
  * @typedef {'unauthorized' | 'token_expired' | 'forbidden' | 'origin_refused' | 'not_joined' | KickCode} AccessCode
  * @typedef {'kicked' | 'banned'} KickCode
- * @typedef {'too_many_documents' | 'too_many_connections' | 'rate_limited' | LaterCode} StateCode
+ * @typedef {'too_many_documents' | 'too_many_connections' | 'rate_limited' | BusyCode} StateCode
+ * @typedef {'overloaded' | LaterCode} BusyCode
  * @typedef {'unavailable' | 'timeout' | 'draining' | 'not_found' | NeverCode} LaterCode
  * @typedef {'internal' | 'method_not_allowed' | 'batch_refused' | 'presence_off'} NeverCode
  * @typedef {'disconnected' | 'closed' | 'too_many_waiting' | 'token_unavailable' | LocalCode} OwnCode

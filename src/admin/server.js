@@ -8,6 +8,7 @@ import { createAdminAccess } from './access.js'
 import { answerError, answerJson } from './answers.js'
 import { createSamples } from './figures/samples.js'
 import { answerCordon } from './control/cordon.js'
+import { answerMove } from './control/move.js'
 import { answerLogLevel } from './log-level-route.js'
 import { createPageFiles } from './page-files.js'
 import { addFormerNames } from '../metrics/former-names.js'
@@ -30,6 +31,7 @@ const MAX_CONNECTIONS = 256
  * @param {{ read: () => Promise<import('./processes.js').Overview> }} dependencies.processes
  * @param {import('./log-levels.js').LogLevels} [dependencies.logLevels]
  * @param {import('./control/cordon.js').Cordon} [dependencies.cordon]
+ * @param {import('./control/move.js').MoveControl} [dependencies.move]
  * @param {ReturnType<typeof import('./inspect-proxy.js').createInspectProxy>} [dependencies.inspect]
  * @param {import('../tls/certificate.js').Certificate} [dependencies.certificate] started; default: no TLS
  * @param {boolean} dependencies.production config.production
@@ -38,7 +40,7 @@ const MAX_CONNECTIONS = 256
  * @param {import('../process/socket-times.js').Times} [dependencies.times]
  */
 export function createAdminServer ({
-  settings, production, processes: all, logLevels, cordon, inspect, certificate, log, clock, times = ADMIN_TIMES
+  settings, production, processes: all, logLevels, cordon, move, inspect, certificate, log, clock, times = ADMIN_TIMES
 }) {
   const checkRight = createAdminAccess(settings)
   const files = createPageFiles()
@@ -112,6 +114,8 @@ export function createAdminServer ({
         .end('not under this name: use an address, or NODE_ENV=production\n')
     else if (path === '/cordon' && cordon !== undefined)
       answerCordon(req, res, { cordon, checkRight }).catch((error) => answerError(res, error, log))
+    else if (path === '/move' && move !== undefined)
+      answerMove(req, res, { move, checkRight }).catch((error) => answerError(res, error, log))
     else if (path === '/loglevel' && logLevels !== undefined)
       answerLogLevel(req, res, { logLevels, checkRight }).catch((error) => answerError(res, error, log))
     else if (req.method !== 'GET' && req.method !== 'HEAD') res.writeHead(405).end()
@@ -151,5 +155,5 @@ function notFound (res) {
   if (res.headersSent) return void res.destroy()
   res
     .writeHead(404, { 'content-type': 'text/plain' })
-    .end('/metrics, /live, /ready, /loglevel, /cordon, /status, /inspect and the status page at / are here\n')
+    .end('/metrics, /live, /ready, /loglevel, /cordon, /move, /status, /inspect and the status page at / are here\n')
 }

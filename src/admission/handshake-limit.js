@@ -29,10 +29,13 @@ export const retryHint = ({ retryable }) => retryable ? { retryInMs: retryInMs()
  * @param {number} dependencies.perSecond
  * @param {Pick<ReturnType<typeof import('./connection-limits.js').createConnectionLimits>, 'admits' | 'opened'>}
  *   dependencies.connections
+ * @param {() => boolean} [dependencies.isOverloaded] whether this worker takes no newcomers; default: never
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {import('../common/clock.js').Clock} dependencies.clock
  */
-export function createHandshakeLimit ({ perSecond, connections, metrics, clock }) {
+export function createHandshakeLimit ({
+  perSecond, connections, isOverloaded = () => false, metrics, clock
+}) {
   let allowed = perSecond
   let at = clock.monotonic()
   /**
@@ -111,6 +114,10 @@ export function createHandshakeLimit ({ perSecond, connections, metrics, clock }
      * @param {{ headers: import('http').IncomingHttpHeaders }} req the request
      */
     enter (socket, res, go, req) {
+      if (isOverloaded()) {
+        metrics.connections_refused.inc({ reason: 'overload' })
+        return refuse(socket, res, new InkcastError('overloaded'))
+      }
       if (!connections.admits(req, socket, res)) return refuse(socket, res, new InkcastError('too_many_connections'))
       if (waiting.length === 0) look()
       if (waiting.length === 0 && allowed >= 1 && begun < PER_TURN) {

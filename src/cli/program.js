@@ -6,6 +6,7 @@ import { addConfig } from './config.js'
 import { addCordon } from './cordon.js'
 import { addLoad } from './load.js'
 import { addLogLevel } from './loglevel.js'
+import { addMove } from './move.js'
 import { addPublish } from './publish.js'
 import { addStart } from './start.js'
 import { addStatus } from './status.js'
@@ -23,7 +24,7 @@ import { addTrace } from './trace.js'
 const USAGE = 2
 const ADD = [
   addStart, addCheck, addConfig, addToken, addPublish, addTail, addTrace, addStatus, addLogLevel, addCordon,
-  addLoad
+  addLoad, addMove
 ]
 
 const NOTES = `

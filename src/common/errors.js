@@ -178,6 +178,13 @@ export const ERRORS = Object.freeze({
     when: 'The gateway worker has `MAX_CONNECTIONS` connections, or `MAX_CONNECTIONS_PER_USER` of this user, or `MAX_CONNECTIONS_PER_ADDRESS` from this address; close one, or retry after a pause.'
   },
 
+  overloaded: {
+    message: 'this worker has more clients than it can serve at the moment',
+    retryable: true,
+    status: 503,
+    when: 'The event loop of the gateway worker is later than `OVERLOAD_LAG`, or its memory is full: newcomers are refused, and anonymous clients sent away if that is not enough. Connect again after `Retry-After` or `retryInMs`; add workers or machines.'
+  },
+
   // temporary failures
   unavailable: {
     message: 'not available at the moment',

@@ -121,6 +121,13 @@ export const limits = block('Limits', {
     describe:
       'New clients per gateway worker and second, and the maximum burst; the same number waits for at most a second. Further clients are refused with 503 and reconnect.'
   },
+  OVERLOAD_LAG: {
+    as: 'overloadLag',
+    type: milliseconds(0, 60_000),
+    default: '1000',
+    describe:
+      'A gateway worker whose event loop is later than this, ms (or whose memory is full), refuses newcomers, and after 5 s also sends anonymous clients away, 1 % of all connections at a time, with `overloaded` (docs/operations.md, Overload). 0: it does neither.'
+  },
   MAX_CONNECTIONS: {
     as: 'maxConnections',
     type: integer(1, 10_000_000),

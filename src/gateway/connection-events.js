@@ -21,7 +21,7 @@ import { NamespaceConnection } from './namespace-connection.js'
  * @param {ReturnType<typeof import('./local-users.js').createLocalUsers>} dependencies.users
  * @param {ReturnType<typeof import('../heartbeat/heartbeat.js').createHeartbeat> | null} dependencies.heartbeat
  * @param {import('../admission/input-limits.js').InputLimits} dependencies.inputLimits
- * @param {Pick<import('./drain.js').Drain, 'active'>} dependencies.drain
+ * @param {Pick<import('./leaving/drain.js').Drain, 'active'>} dependencies.drain
  * @param {ReturnType<typeof import('./handshake.js').createHandshake>} dependencies.handshake
  * @param {ReturnType<typeof import('./user-logs.js').createUserLogs>} dependencies.userLogs
  * @param {boolean} dependencies.hooked whether private hooks may be used

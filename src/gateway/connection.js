@@ -130,6 +130,8 @@ export class Connection {
   /** @returns {Iterable<string>} guids */
   documents () { return this.#documents?.keys() ?? [] }
 
+  get documentCount () { return this.#documents?.size ?? 0 }
+
   /** @returns {string[]} guids of documents whose join is complete */
   openDocuments () {
     const guids = []
@@ -380,12 +382,13 @@ export class Connection {
   /**
    * Closes the connection on purpose. The client first receives the reason, to distinguish this from a network loss.
    * @param {import('../common/errors.js').ErrorCode} code
+   * @param {number} [retryInMs] default: some seconds if the error is retryable
    */
-  disconnect (code) {
+  disconnect (code, retryInMs) {
     const { message, retryable } = ERRORS[code]
     this.endCode ??= code
     if (this.context.inspector.active) this.context.inspector.client(this, 'closing', { reason: code }, this.documents())
-    this.socket.emit('gateway:disconnect', { code, message, retryable, ...retryHint({ retryable }) })
+    this.socket.emit('gateway:disconnect', { code, message, retryable, ...(retryInMs === undefined ? retryHint({ retryable }) : { retryInMs }) })
     this.socket.disconnect(true)
   }
 }

@@ -24,7 +24,9 @@ import { makeAcksLazily } from '../socketio/shared-listeners.js'
 import { Backlogs } from '../delivery/backlogs.js'
 import { createConnectionEvents } from './connection-events.js'
 import { Delivery } from '../delivery/delivery.js'
-import { createDrain } from './drain.js'
+import { createDrain } from './leaving/drain.js'
+import { createMoves } from './leaving/moves.js'
+import { createMemoryMeter, createOverload } from './leaving/overload.js'
 import { createExpiry } from './expiry.js'
 import { createHandshake } from './handshake.js'
 import { answerHealth, isHealth } from './health.js'
@@ -141,8 +143,15 @@ export function createGateway ({
     trustedProxies: [...settings.trustedProxies, ...settings.trustProxy],
     open: () => publicPort.connections(httpServer)
   })
+  const moves = createMoves({ directory, metrics, clock })
+  const overload = createOverload({
+    maxLag: limits.overloadLag,
+    memory: createMemoryMeter(settings.workers),
+    directory, metrics, log, clock
+  })
   const handshakeLimit = createHandshakeLimit({
     perSecond: limits.maxHandshakesPerSecond,
+    isOverloaded: () => overload.active,
     connections: connectionLimits,
     metrics, clock
   })
@@ -268,7 +277,7 @@ export function createGateway ({
   })
 
   return {
-    io, engine, httpServer, bus, sessions, lifeCycle, presence,
+    io, engine, httpServer, bus, sessions, lifeCycle, presence, moves, overload,
 
     /** @returns {number} the port it listens on */
     port () {
@@ -311,7 +320,9 @@ export function createGateway ({
       { name: 'feeds', start: () => feeds.start(), stop: () => feeds.stop() },
       { name: 'public port', start: () => publicPort.open(httpServer), stop: () => drain.sendAway() },
       { name: 'expiry', start: () => expiry.start(), stop: () => expiry.stop() },
+      { name: 'overload', start: () => overload.start(), stop: () => overload.stop() },
       { name: 'handshake limit', stop: () => handshakeLimit.stop() },
+      { name: 'moves', stop: () => moves.stop() },
       { name: 'drain', stop: () => drain.begin() }
     ]
   }

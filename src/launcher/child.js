@@ -31,6 +31,8 @@ export class Child extends EventEmitter {
   leaving = false
   /** False: it was told to accept no connections for a time. */
   accepting = true
+  /** Moves of its clients that are in progress: others should accept its new connections. */
+  moves = 0
   /** Told to stop: its end is no surprise. */
   stopping = false
   exited = false

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { createAgent } from '../admin/agent.js'
 import { createInspectProxy } from '../admin/inspect-proxy.js'
 import { createCordon } from '../admin/control/cordon.js'
+import { createMoveControl } from '../admin/control/move.js'
 import { createLogLevels } from '../admin/log-levels.js'
 import { createProcesses } from '../admin/processes.js'
 import { diagnose, readMachine } from '../machine/limits.js'
@@ -122,14 +123,28 @@ export async function launch (config, { configFile }) {
 
   /**
    * During a reload only the newest gateway worker accepts connections, so that a client moves once, and as many to
-   * each worker as its predecessor had.
+   * each worker as its predecessor had. A worker whose clients are being moved accepts none if there is another one.
    */
   function chooseAccepting () {
     const serving = slots.flatMap(({ settings: { role }, serving }) => role === 'gateway' && serving ? [serving] : [])
     const only = newest !== undefined && serving.includes(newest) ? newest : undefined
+    const staying = serving.filter(({ moves }) => moves === 0)
+    const chosen = only !== undefined ? [only] : staying.length > 0 ? staying : serving
     // first those that begin, so that there is always one
     for (const accepting of [true, false])
-      for (const child of serving) if ((only === undefined || child === only) === accepting) child.accept(accepting)
+      for (const child of serving) if (chosen.includes(child) === accepting) child.accept(accepting)
+  }
+
+  /** @param {string} name of a worker whose clients are being moved @param {number} seconds */
+  function sendAway (name, seconds) {
+    const child = slots.find((slot) => slot.name === name)?.serving
+    if (child === undefined) return
+    child.moves++
+    setTimeout(() => {
+      child.moves--
+      onChange()
+    }, seconds * 1000).unref()
+    onChange()
   }
 
   function onChange () {
@@ -271,6 +286,7 @@ export async function launch (config, { configFile }) {
           // processes that are started later
           onChange (cordoned) { env.INKCAST_CORDONED = cordoned ? '1' : undefined }
         }),
+        move: createMoveControl({ directory: runDirectory, onBegin: sendAway }),
         inspect: createInspectProxy({ directory: runDirectory }),
         clock: systemClock
       })

@@ -11,7 +11,7 @@ import { METRICS } from './metrics.js'
 const PREFIX = 'inkcast_'
 /** @type {Map<string, string>} */
 const FORMER = new Map(
-  Object.entries(/** @type {Record<string, import('./metric-entry.js').MetricEntry>} */ (METRICS))
+  Object.entries(/** @type {Record<string, import('./table/metric-entry.js').MetricEntry>} */ (METRICS))
     .flatMap(([name, { formerly }]) => formerly === undefined ? [] : [[PREFIX + name, PREFIX + formerly]])
 )
 

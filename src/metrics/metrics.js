@@ -1,21 +1,22 @@
 import { Gauge, Registry } from 'prom-client'
 import { VERSION } from '../process/version.js'
-import { API_METRICS } from './api-metrics.js'
-import { DURABILITY_METRICS } from './durability-metrics.js'
-import { INSPECT_METRICS } from './inspect-metrics.js'
-import { KAFKA_METRICS } from './kafka-metrics.js'
-import { LAUNCHER_METRICS } from './launcher-metrics.js'
+import { API_METRICS } from './table/api-metrics.js'
+import { CONNECTION_METRICS } from './table/connection-metrics.js'
+import { DURABILITY_METRICS } from './table/durability-metrics.js'
+import { INSPECT_METRICS } from './table/inspect-metrics.js'
+import { KAFKA_METRICS } from './table/kafka-metrics.js'
+import { LAUNCHER_METRICS } from './table/launcher-metrics.js'
 import { collectProcessMetrics } from './process-metrics.js'
-import { REDIS_METRICS } from './redis-metrics.js'
+import { REDIS_METRICS } from './table/redis-metrics.js'
 import { TalliedCounter } from './tallied-counter.js'
 import { TalliedHistogram } from './tallied-histogram.js'
-import { UPLINK_METRICS } from './uplink-metrics.js'
+import { UPLINK_METRICS } from './table/uplink-metrics.js'
 
 /**
  * Every metric of inkcast in one table; docs/metrics.md is generated from it. `worry` describes a bad value. Metrics
  * are merged over processes by sum, except where `aggregator` is set.
  *
- * @typedef {import('./metric-entry.js').MetricEntry} MetricEntry
+ * @typedef {import('./table/metric-entry.js').MetricEntry} MetricEntry
  */
 
 const SECONDS = [0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096, 16.384]
@@ -31,36 +32,7 @@ export const METRICS = Object.freeze({
     help: '1: versions of inkcast and Node of the processes of a role.',
     worry: 'Several versions for longer than a deploy: some machines or processes were not upgraded.'
   },
-  connections: {
-    type: 'gauge',
-    labels: ['transport'],
-    help: 'Open connections.',
-    worry: 'A sudden drop: a proxy or a deploy closed them.'
-  },
-  sockets: {
-    type: 'gauge',
-    labels: [],
-    help: 'TCP connections to the gateway\'s port, including those without a session.',
-    worry: 'Near `MAX_CONNECTIONS` per worker. Far above `connections`: clients that do not complete the handshake, or an attack.'
-  },
-  connections_refused: {
-    type: 'counter',
-    labels: ['reason'],
-    help: 'Connections refused by a limit: `worker` (`MAX_CONNECTIONS`), `user`, `address`; `descriptors`: closed without an answer, to keep the reserved descriptors free.',
-    worry: 'Any growth: raise the limit (and `ulimit -n`), add workers, or identify the clients.'
-  },
-  handshakes: {
-    type: 'counter',
-    labels: ['result'],
-    help: 'Handshakes by result: `ok`, an error code, `origin_refused` (403, the page is not in `ALLOWED_ORIGINS`), or `refused` (503, above `MAX_HANDSHAKES_PER_SECOND` or a limit of connections).',
-    worry: 'Anything but `ok` that grows.'
-  },
-  handshakes_waiting: {
-    type: 'gauge',
-    labels: [],
-    help: 'Clients queued by `MAX_HANDSHAKES_PER_SECOND`.',
-    worry: 'Above 0 for long: more clients reconnect than the workers may accept.'
-  },
+  ...CONNECTION_METRICS,
   sessions_not_admitted: {
     type: 'gauge',
     labels: [],

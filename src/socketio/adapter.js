@@ -19,13 +19,14 @@ export function createRoomAdapter ({ publisher, subscriber }, settings) {
   // Socket.IO calls it with `new`.
   return function RoomAdapter (/** @type {any} */ namespace) {
     const adapter = create(namespace)
-    const { addAll, serverCount } = Object.getPrototypeOf(adapter)
+    const { serverCount } = Object.getPrototypeOf(adapter)
     // Callers of the adapter catch no errors: with an unknown number of servers they wait until their timeout.
     adapter.serverCount = () => serverCount.call(adapter).catch(() => Infinity)
     // It subscribes to the channel of a new room but does not wait: `await socket.join()` would resolve before messages
     // of other servers arrive.
+    const addAll = adapter.addAll.bind(adapter)
     adapter.addAll = (/** @type {string} */ id, /** @type {Set<string>} */ rooms) => {
-      addAll.call(adapter, id, rooms)
+      addAll(id, rooms)
       return subscriber.subscribed()
     }
     return adapter

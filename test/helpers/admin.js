@@ -1,5 +1,6 @@
 import { createAdminServer } from '../../src/admin/server.js'
 import { createCordon } from '../../src/admin/control/cordon.js'
+import { createMoveControl } from '../../src/admin/control/move.js'
 import { createLogLevels } from '../../src/admin/log-levels.js'
 import { createPrivateListener } from '../../src/admin/private-listener.js'
 import { createProcesses } from '../../src/admin/processes.js'
@@ -9,6 +10,8 @@ import { createLog } from '../../src/common/log.js'
 import { createLogLevel } from '../../src/common/log-level-control.js'
 import { systemClock } from '../../src/common/clock.js'
 import { loadConfig } from '../../src/config/load.js'
+import { Directory } from '../../src/gateway/directory.js'
+import { createMoveRoute, createMoves } from '../../src/gateway/leaving/moves.js'
 import { createMetrics } from '../../src/metrics/metrics.js'
 import { makeDirectory, removeDirectory } from '../services/directory.js'
 
@@ -25,9 +28,12 @@ export async function startAdmin (t, env = {}) {
   log.info = () => {}
   const metrics = createMetrics({ role: 'gateway' })
   const status = createStatus({ name: 'gateway-0', metrics })
+  const moves = createMoves({ directory: new Directory(), metrics, clock: systemClock })
+  t.after(() => moves.stop())
   const listener = createPrivateListener({
     path: privateSocket(directory, 'gateway', 0),
     status,
+    routes: new Map([['/move', createMoveRoute(moves)]]),
     logLevel: createLogLevel({ log, usual: config.admin.logLevel })
   })
   await listener.start()
@@ -38,6 +44,7 @@ export async function startAdmin (t, env = {}) {
     processes: createProcesses({ directory, expected: { gateway: 1 } }),
     logLevels: createLogLevels({ directory }),
     cordon: createCordon({ directory }),
+    move: createMoveControl({ directory }),
     log,
     clock: systemClock
   })

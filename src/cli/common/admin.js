@@ -27,10 +27,15 @@ export function createAdmin (options) {
       return JSON.parse((await request(base + path, { what, token: readToken })).text)
     },
 
-    /** @param {string} path @param {object} body @returns {Promise<any>} the JSON of the answer */
-    async change (path, body) {
+    /**
+     * @param {string} path
+     * @param {object} [body]
+     * @param {'PUT' | 'POST' | 'DELETE'} [method]
+     * @returns {Promise<any>} the JSON of the answer
+     */
+    async change (path, body, method = 'PUT') {
       const token = options.token ?? admin.token
-      return JSON.parse((await request(base + path, { what, method: 'PUT', token, body: JSON.stringify(body) })).text)
+      return JSON.parse((await request(base + path, { what, method, token, body: body && JSON.stringify(body) })).text)
     },
 
     /**

@@ -148,6 +148,13 @@ test('cordon tells balancers to send no new clients, until it is undone', async 
   assert.equal((await inkcast.run(['cordon', '--token', 'another-token'])).code, 1)
 })
 
+test('move sends clients away, and says how many', async () => {
+  assert.equal((await inkcast.run(['move', '--share', '50%', '--rate', '10'])).stdout, 'moves 0 connections in 0 s (embedded-0: 0)\n')
+  assert.equal((await inkcast.run(['move', '--stop'])).stdout, 'no clients move any more\n')
+  assert.equal((await inkcast.run(['move', '--share', '0'])).code, 2)
+  assert.equal((await inkcast.run(['move', '--process', 'gateway-3'])).code, 1)
+})
+
 test('loglevel shows and changes levels, with the token of the settings', async () => {
   assert.match((await inkcast.run(['loglevel'])).stdout, /^embedded-0 +info$/m)
   const changed = await inkcast.run(['loglevel', 'debug', '--process', 'embedded-0'])

@@ -14,7 +14,7 @@ import { ensureInstalled, onPath } from '../../services/install.js'
 
 const MONITORING = new URL('../../../deploy/helm/inkcast/monitoring/', import.meta.url)
 const ROLES = ['gateway', 'ingest', 'api', 'embedded', 'launcher']
-/** @type {Record<string, import('../../../src/metrics/metric-entry.js').MetricEntry>} */
+/** @type {Record<string, import('../../../src/metrics/table/metric-entry.js').MetricEntry>} */
 const TABLE = METRICS
 /** Labels that Prometheus adds. */
 const ADDED = ['job', 'instance', 'role']

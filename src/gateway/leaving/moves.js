@@ -1,0 +1,109 @@
+import { InkcastError } from '../../common/errors.js'
+
+/**
+ * Moves connections at will: a random part of this worker's clients is told to reconnect, at a rate that the others can
+ * take. Where they go is the balancer's choice (or the kernel's, on one machine).
+ */
+
+/** Interval at which connections are closed, ms. */
+const TICK = 50
+
+/**
+ * @typedef {object} Move
+ * @property {number} share of the connections, above 0 and up to 1
+ * @property {number} rate connections per second
+ *
+ * @typedef {ReturnType<typeof createMoves>} Moves
+ */
+
+/**
+ * @param {object} dependencies
+ * @param {import('../directory.js').Directory} dependencies.directory
+ * @param {Pick<import('../../metrics/metrics.js').Metrics, 'connections_moved'>} dependencies.metrics
+ * @param {Pick<import('../../common/clock.js').Clock, 'monotonic'>} dependencies.clock
+ * @param {() => number} [dependencies.random] 0 to 1
+ */
+export function createMoves ({ directory, metrics, clock, random = Math.random }) {
+  /** Those that have not moved yet. @type {import('../connection.js').Connection[]} */
+  let waiting = []
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+
+  function stop () {
+    clearInterval(timer)
+    timer = undefined
+    waiting = []
+  }
+
+  return {
+    /** @returns {number} connections that are going to be moved */
+    get left () { return waiting.length },
+
+    /**
+     * Begins a move, in place of one that is in progress.
+     * @param {Move} move
+     * @returns {number} connections that it moves
+     */
+    begin ({ share, rate }) {
+      stop()
+      const connections = [...directory.all()]
+      const count = Math.ceil(share * connections.length)
+      for (let at = 0; at < count; at++) {
+        const other = at + Math.floor(random() * (connections.length - at))
+        ;[connections[at], connections[other]] = [connections[other], connections[at]]
+      }
+      waiting = connections.slice(0, count)
+      const begun = clock.monotonic()
+      let moved = 0
+      timer = setInterval(() => {
+        const due = Math.floor((clock.monotonic() - begun) / 1000 * rate)
+        for (; moved < due && waiting.length > 0; moved++) {
+          const connection = /** @type {import('../connection.js').Connection} */ (waiting.pop())
+          // it may have gone by itself
+          if (directory.connection(connection.id) !== connection) continue
+          connection.tellDraining()
+          connection.goAway()
+          metrics.connections_moved.inc()
+        }
+        if (waiting.length === 0) stop()
+      }, TICK)
+      return count
+    },
+
+    stop
+  }
+}
+
+/**
+ * `POST /move` of the private listener begins a move, `DELETE /move` ends it, `GET /move` says how many are left.
+ * @param {Moves} moves
+ * @returns {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => void}
+ */
+export const createMoveRoute = (moves) => (req, res) => {
+  answer(req, moves).then(
+    (value) => res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value)),
+    () => res.writeHead(400).end()
+  )
+}
+
+/** @param {import('node:http').IncomingMessage} req @param {Moves} moves */
+async function answer (req, moves) {
+  if (req.method === 'DELETE') moves.stop()
+  if (req.method !== 'POST') return { left: moves.left }
+  let text = ''
+  for await (const chunk of req.setEncoding('utf8')) text += chunk
+  return { connections: moves.begin(readMove(JSON.parse(text))) }
+}
+
+/**
+ * @param {Record<string, unknown>} body
+ * @returns {Move}
+ * @throws {InkcastError} bad_request
+ */
+export function readMove ({ share, rate }) {
+  if (typeof share !== 'number' || !(share > 0 && share <= 1))
+    throw new InkcastError('bad_request', 'share must be a number above 0 and up to 1')
+  if (typeof rate !== 'number' || !(rate > 0 && rate <= 1_000_000))
+    throw new InkcastError('bad_request', 'rate must be connections per second, above 0')
+  return { share, rate }
+}

@@ -1,0 +1,54 @@
+/**
+ * The part of the table of metrics that is about connections and handshakes.
+ * @satisfies {Record<string, import('./metric-entry.js').MetricEntry>}
+ */
+export const CONNECTION_METRICS = Object.freeze({
+  connections: {
+    type: 'gauge',
+    labels: ['transport'],
+    help: 'Open connections.',
+    worry: 'A sudden drop: a proxy or a deploy closed them.'
+  },
+  sockets: {
+    type: 'gauge',
+    labels: [],
+    help: 'TCP connections to the gateway\'s port, including those without a session.',
+    worry: 'Near `MAX_CONNECTIONS` per worker. Far above `connections`: clients that do not complete the handshake, or an attack.'
+  },
+  connections_refused: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Connections refused by a limit: `worker` (`MAX_CONNECTIONS`), `user`, `address`; `overload`: the worker is overloaded; `descriptors`: closed without an answer, to keep the reserved descriptors free.',
+    worry: 'Any growth: raise the limit (and `ulimit -n`), add workers, or identify the clients.'
+  },
+  connections_moved: {
+    type: 'counter',
+    labels: [],
+    help: 'Connections told to reconnect by `inkcast move` or `POST /move`.',
+    worry: 'Growth without a move that somebody has begun.'
+  },
+  connections_shed: {
+    type: 'counter',
+    labels: [],
+    help: 'Connections of anonymous clients that an overloaded worker has sent away.',
+    worry: 'Any growth: add workers or machines.'
+  },
+  overloaded: {
+    type: 'gauge',
+    labels: [],
+    help: '1: the worker is overloaded (`OVERLOAD_LAG`, or its memory) and refuses newcomers. Added up over the workers of a machine.',
+    worry: 'Above 0: add workers or machines, or move clients to others (`inkcast move`).'
+  },
+  handshakes: {
+    type: 'counter',
+    labels: ['result'],
+    help: 'Handshakes by result: `ok`, an error code, `origin_refused` (403, the page is not in `ALLOWED_ORIGINS`), or `refused` (503, above `MAX_HANDSHAKES_PER_SECOND` or a limit of connections).',
+    worry: 'Anything but `ok` that grows.'
+  },
+  handshakes_waiting: {
+    type: 'gauge',
+    labels: [],
+    help: 'Clients queued by `MAX_HANDSHAKES_PER_SECOND`.',
+    worry: 'Above 0 for long: more clients reconnect than the workers may accept.'
+  }
+})
