@@ -12,9 +12,9 @@ export function addMove (program) {
     .option('--stop', 'end the move that is in progress')
     .addHelpText('after', `
 Examples:
-  inkcast move --share 50% --rate 200
+  inkcast move --share 50% --rate 100
   inkcast move --process gateway-0 --share 100% --rate 20
-  inkcast cordon && inkcast move --share 100% --rate 200`)
+  inkcast move --share 100% --rate 200`)
     .action(action(move))
 }
 

@@ -25,7 +25,7 @@ export const CONNECTION_METRICS = Object.freeze({
     type: 'counter',
     labels: [],
     help: 'Connections told to reconnect by `inkcast move` or `POST /move`.',
-    worry: 'Growth without a move that somebody has begun.'
+    worry: 'Growth although no move was begun.'
   },
   connections_shed: {
     type: 'counter',
