@@ -1,3 +1,5 @@
+import { memoryLimit } from '../machine/memory.js'
+
 /**
  * @typedef {import('prom-client').MetricObjectWithValues<import('prom-client').MetricValue<string>>} MetricWithValues
  */
@@ -5,11 +7,12 @@
 /**
  * The weight of a machine for new connections, relative to an idle one: the answer of the load agent.
  *
- * The fullest of three resources decides:
+ * The fullest of four resources decides:
  *
  * - CPU: a gateway worker is free up to half of its core's time, and full from 95 % on. Deliveries come in bursts, and
  *   a worker has only one core.
  * - Event loop lag (p99 of the slowest worker): from 20 ms, normal in a burst, to 200 ms, which users notice.
+ * - Memory of all processes: from 60 % of the container's or machine's, to 90 %, where workers are overloaded.
  * - Connections, relative to AGENT_CAPACITY: they stay when bursts are over, so they even out the machines.
  *
  * A ready machine never answers less than 1 %: if all were full, new clients would be refused everywhere.
@@ -17,19 +20,23 @@
  * @typedef {object} Load
  * @property {number} cpu share of the gateway workers' cores that is used, 0 to 1
  * @property {number} lag ms
+ * @property {number} memory share of the machine's or container's memory that inkcast uses, 0 to 1
  * @property {number} connections
  */
 
 const CPU = { free: 0.5, full: 0.95 }
 const LAG = { free: 20, full: 200 }
+const MEMORY = { free: 0.6, full: 0.9 }
 
 /**
  * @param {Load} load
  * @param {number} capacity connections at which this machine is full
  * @returns {number} percent, 1 to 100
  */
-export function weightOf ({ cpu, lag, connections }, capacity) {
-  const used = Math.max(between(cpu, CPU), between(lag, LAG), between(connections, { free: 0, full: capacity }))
+export function weightOf ({ cpu, lag, memory, connections }, capacity) {
+  const used = Math.max(
+    between(cpu, CPU), between(lag, LAG), between(memory, MEMORY), between(connections, { free: 0, full: capacity })
+  )
   return Math.max(1, Math.round(100 * (1 - used)))
 }
 
@@ -46,6 +53,7 @@ const between = (value, { free, full }) => Math.min(1, Math.max(0, (value - free
  * @property {number} at ms
  * @property {Map<string, number>} cpuSeconds by process
  * @property {number} lag ms
+ * @property {number} memory of all processes, bytes
  * @property {number} connections
  */
 
@@ -56,7 +64,12 @@ const between = (value, { free, full }) => Math.min(1, Math.max(0, (value - free
  */
 export function sampleOf (processes, at) {
   /** @type {Sample} */
-  const sample = { at, cpuSeconds: new Map(), lag: 0, connections: 0 }
+  const sample = { at, cpuSeconds: new Map(), lag: 0, memory: 0, connections: 0 }
+  for (const { metrics } of processes) {
+    for (const metric of /** @type {MetricWithValues[]} */ (metrics))
+      if (metric.name === 'process_resident_memory_bytes')
+        for (const { value } of metric.values ?? []) sample.memory += value
+  }
   for (const { name, metrics } of processes.filter(({ name }) => /^(gateway|embedded)-/.test(name))) {
     for (const metric of /** @type {MetricWithValues[]} */ (metrics)) {
       for (const { value, labels } of metric.values ?? []) {
@@ -75,12 +88,14 @@ export function sampleOf (processes, at) {
 /**
  * @param {Sample | undefined} before undefined: there is none yet, and the CPU does not count
  * @param {Sample} now
+ * @param {number} [limit] of memory, bytes
  * @returns {Load}
  */
-export function loadBetween (before, now) {
+export function loadBetween (before, now, limit = memoryLimit()) {
   const { lag, connections } = now
+  const memory = now.memory / limit
   const seconds = before === undefined ? 0 : (now.at - before.at) / 1000
-  if (before === undefined || seconds <= 0) return { cpu: 0, lag, connections }
+  if (before === undefined || seconds <= 0) return { cpu: 0, lag, memory, connections }
   // a process that was replaced meanwhile has counted from 0
   const shares = [...now.cpuSeconds].map(
     ([name, used]) => Math.max(0, used - (before.cpuSeconds.get(name) ?? used)) / seconds
@@ -88,6 +103,7 @@ export function loadBetween (before, now) {
   return {
     cpu: shares.length === 0 ? 0 : shares.reduce((sum, share) => sum + share, 0) / shares.length,
     lag,
+    memory,
     connections
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { block, integer, list, milliseconds, text } from './setting.js'
+import { block, choice, integer, list, milliseconds, text } from './setting.js'
 
 const tiers = list().pipe(
   z.array(
@@ -31,24 +31,50 @@ export const delivery = block('Delivery', {
   }
 })
 
+/**
+ * Heartbeats by network, ms. An answer counts as late after a quarter of the timeout, and the connection is then pinged
+ * every second, so a quarter must be above nearly all round trips (`inkcast_heartbeat_seconds`).
+ */
+const NETWORKS = Object.freeze({
+  internet: { min: 5000, max: 25_000, timeout: 20_000 },
+  // late after 1 s: pages that are busy
+  lan: { min: 2000, max: 8000, timeout: 4000 },
+  // late after 7.5 s: radios that sleep, handovers; pings cost battery
+  mobile: { min: 15_000, max: 45_000, timeout: 30_000 }
+})
+
+/** @param {keyof typeof NETWORKS[keyof typeof NETWORKS]} figure */
+const byNetwork = (figure) => ({
+  /** @param {{ network?: string }} context */
+  derived: ({ network = 'internet' }) => String((/** @type {any} */ (NETWORKS)[network] ?? NETWORKS.internet)[figure]),
+  defaultText: Object.entries(NETWORKS).map(([name, figures]) => `${figures[figure]} (${name})`).join(', ')
+})
+
 export const heartbeat = block('Heartbeat', {
+  NETWORK: {
+    as: 'network',
+    type: choice('internet', 'lan', 'mobile'),
+    default: 'internet',
+    describe:
+      'Network of most clients, from which the next three have their defaults: `internet`, `lan` (dead connections are known within 12 s) or `mobile` (few pings, patient with radios that sleep). Choose by `inkcast_heartbeat_seconds`: a quarter of the timeout should be above its p99.'
+  },
   HEARTBEAT_MIN: {
     as: 'min',
     type: milliseconds(1000, 600_000),
-    default: '5000',
+    ...byNetwork('min'),
     describe: 'Ping interval of a new connection, ms; grows with every two answers in time.'
   },
   HEARTBEAT_MAX: {
     as: 'max',
     type: milliseconds(1000, 600_000),
-    default: '25000',
+    ...byNetwork('max'),
     describe:
       'Maximum ping interval, ms; sent to clients in the handshake. A longer interval means fewer packets and later detection of dead connections.'
   },
   HEARTBEAT_TIMEOUT: {
     as: 'timeout',
     type: milliseconds(1000, 600_000),
-    default: '20000',
+    ...byNetwork('timeout'),
     describe: 'Maximum time for the answer to a ping, ms; sent to clients in the handshake.'
   },
   HEARTBEAT_TIERS: {

@@ -72,7 +72,12 @@ export function loadConfig (source) {
 export function readSettings ({ env = process.env, file, envFile } = {}) {
   const { sources, problems } = readSources({ env, file, envFile })
   const production = findIn(sources, 'NODE_ENV')?.value === 'production'
-  const context = { production, cores: os.availableParallelism(), connections: connectionsFor(descriptorLimit()) }
+  const context = {
+    production,
+    cores: os.availableParallelism(),
+    connections: connectionsFor(descriptorLimit()),
+    network: findIn(sources, 'NETWORK')?.value
+  }
 
   /** @type {Record<string, any>} */
   const config = { production }

@@ -2,14 +2,18 @@ import { z } from 'zod'
 import { problemOfRedisUrl, splitRedisUrls } from './redis-url.js'
 
 /**
+ * The surroundings of a process. `network` is the text of NETWORK, not checked.
+ * @typedef {{ production: boolean, cores: number, connections: number, network?: string }} Context
+ */
+
+/**
  * One setting. The generated pages (docs/configuration.md, .env.example) list them.
  *
  * @typedef {object} Setting
  * @property {string} as the name in the config object
  * @property {z.ZodType} type reads the text of the environment
  * @property {string} [default] as it would be written in the environment; absent: none, the value is undefined
- * @property {(context: { production: boolean, cores: number, connections: number }) => string | undefined} [derived] a
- *   default that depends on the surroundings
+ * @property {(context: Context) => string | undefined} [derived] a default that depends on the surroundings
  * @property {string} [defaultText] what the table shows for a derived default
  * @property {boolean} [secret] never shown
  * @property {string} describe for the reader of the table, with units

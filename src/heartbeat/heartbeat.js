@@ -17,7 +17,7 @@ const uptime = () => Math.trunc(systemClock.monotonic())
  * The heartbeat of all connections of a worker: one timer and one timing wheel. The policy is in policy.js.
  *
  * @param {object} dependencies
- * @param {import('../config/load.js').Config['heartbeat']} dependencies.settings
+ * @param {Omit<import('../config/load.js').Config['heartbeat'], 'network'>} dependencies.settings
  * @param {(conn: any) => string | undefined} dependencies.tierOf undefined if unknown
  * @param {import('../metrics/metrics.js').Metrics} dependencies.metrics
  * @param {() => number} [dependencies.now] monotonic, whole ms

@@ -20,7 +20,8 @@ class Rooms extends Map {
 /** Called before the first connection. @param {any} adapter Socket.IO's */
 export function spareOwnRooms (adapter) {
   const { sids } = adapter
-  const { addAll, del } = Object.getPrototypeOf(adapter)
+  // Not the prototype's: the adapter may have its own (adapter.js).
+  const { addAll, del } = adapter
   Object.assign(adapter, {
     rooms: new Rooms(sids),
 

@@ -7,7 +7,7 @@ import { fileScope } from '../helpers/file-scope.js'
 import { startClient } from '../helpers/inkcast-client.js'
 import { freshTopics } from '../helpers/kafka.js'
 import { ownRedisUrl } from '../helpers/own-redis.js'
-import { childrenOf } from '../helpers/processes.js'
+import { gatewayKiller } from '../helpers/processes.js'
 import { waitFor } from '../helpers/wait.js'
 import { freePort } from '../services/ports.js'
 
@@ -29,7 +29,7 @@ test('a service with Kafka applies queued edits once and in order although worke
   })
   const service = await startDocumentService(scope, { port, apiUrl: cluster.apiUrl, kafka: topics.env })
   const guid = `queued-${randomUUID()}`
-  const gateways = async () => (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
+  const gateways = gatewayKiller(cluster.pid, 2)
   const writers = await Promise.all(['ada', 'bob'].map((user) =>
     startClient(t, cluster.url, { outbox: { user } }).open(guid)))
   const reader = await startClient(t, cluster.url).open(guid)
@@ -43,10 +43,10 @@ test('a service with Kafka applies queued edits once and in order although worke
       accepted.push(doc.send(data, { event: 'sheet:edit', queue: true }))
     }
     if (i % (EDITS / KILLS) !== EDITS / KILLS / 2) continue
-    await waitFor(async () => (await gateways()).length === 2, { timeout: 30_000, message: gateways })
+    await gateways.allRun()
     // both workers have edits on their way
     await waitFor(() => writers.some(({ pending }) => pending.length > 0))
-    process.kill((await gateways())[Math.floor(i / (EDITS / KILLS)) % 2].pid, 'SIGKILL')
+    gateways.kill(Math.floor(i / (EDITS / KILLS)))
   }
   await Promise.all(accepted)
   const message = () => ({ applied: applied.length, service: service.output() })

@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { startCluster } from '../helpers/cluster.js'
 import { openDocument, startClient } from '../helpers/inkcast-client.js'
-import { childrenOf } from '../helpers/processes.js'
-import { waitFor } from '../helpers/wait.js'
+import { gatewayKiller } from '../helpers/processes.js'
 import { startRedis } from '../services/redis.js'
 
 const EDITS = 400
@@ -19,16 +18,16 @@ test('queued edits arrive once and in order although workers are killed in mid-s
   const writers = []
   for (const name of ['ada', 'bob'])
     writers.push(await openDocument(startClient(t, cluster.url, { outbox: { user: name } }), guid))
-  const gateways = async () => (await childrenOf(cluster.pid)).filter(({ role }) => role === 'gateway')
+  const gateways = gatewayKiller(cluster.pid, 2)
   /** @type {Promise<unknown>[]} */
   const accepted = []
   for (let i = 1; i <= EDITS; i++) {
     for (const [who, doc] of writers.entries()) accepted.push(doc.send({ who, i }, { queue: true }))
     if (i % (EDITS / KILLS) === EDITS / KILLS / 2) {
-      await waitFor(async () => (await gateways()).length === 2, { timeout: 30_000, message: gateways })
+      await gateways.allRun()
       for (const [who, doc] of writers.entries()) accepted.push(doc.send({ who, i: i + 0.5 }, { queue: true }))
       // the worker of each writer in turn: both have edits on their way
-      process.kill((await gateways())[Math.floor(i / (EDITS / KILLS)) % 2].pid, 'SIGKILL')
+      gateways.kill(Math.floor(i / (EDITS / KILLS)))
     }
   }
   await Promise.all(accepted)

@@ -1,6 +1,6 @@
-import os from 'node:os'
 import v8 from 'node:v8'
 import { LogLimit } from '../../common/log-limit.js'
+import { memoryLimit } from '../../machine/memory.js'
 
 /**
  * Protects a worker that has more work than it can do, because of its event loop or its memory: first it refuses
@@ -126,9 +126,7 @@ export function createOverload ({ maxLag, directory, memory, metrics, log, clock
  * @returns {() => number} used share, 0 to 1 and more
  */
 export function createMemoryMeter (workers) {
-  // without a limit a value larger than the machine's memory, or 0
-  const limit = process.constrainedMemory() || Infinity
-  const part = Math.min(limit, os.totalmem()) / workers
+  const part = memoryLimit() / workers
   return () => {
     const { used_heap_size: heap, heap_size_limit: heapLimit } = v8.getHeapStatistics()
     return Math.max(heap / heapLimit, process.memoryUsage.rss() / part)

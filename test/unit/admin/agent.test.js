@@ -7,24 +7,26 @@ import { loadBetween, sampleOf, weightOf } from '../../../src/admin/load.js'
 import { manualClock } from '../../helpers/manual-clock.js'
 import { recordingLog } from '../../helpers/recording-log.js'
 
-const idle = { cpu: 0, lag: 0, connections: 0 }
+const idle = { cpu: 0, lag: 0, memory: 0, connections: 0 }
 
 test('an idle machine gets its full share', () => {
   assert.equal(weightOf(idle, 1000), 100)
-  assert.equal(weightOf({ cpu: 0.5, lag: 20, connections: 0 }, 1000), 100)
+  assert.equal(weightOf({ cpu: 0.5, lag: 20, memory: 0.6, connections: 0 }, 1000), 100)
 })
 
-test('the fullest of CPU, event loop and connections decides', () => {
+test('the fullest of CPU, event loop, memory and connections decides', () => {
   assert.equal(weightOf({ ...idle, cpu: 0.725 }, 1000), 50)
   assert.equal(weightOf({ ...idle, lag: 110 }, 1000), 50)
+  assert.equal(weightOf({ ...idle, memory: 0.75 }, 1000), 50)
   assert.equal(weightOf({ ...idle, connections: 250 }, 1000), 75)
-  assert.equal(weightOf({ cpu: 0.725, lag: 110, connections: 900 }, 1000), 10)
+  assert.equal(weightOf({ cpu: 0.725, lag: 110, memory: 0.75, connections: 900 }, 1000), 10)
 })
 
 test('a full machine that serves still gets one percent', () => {
   for (const load of [
     { ...idle, cpu: 2 },
     { ...idle, lag: 5000 },
+    { ...idle, memory: 1 },
     { ...idle, connections: 10_000 }
   ])
     assert.equal(weightOf(load, 1000), 1)
@@ -32,10 +34,16 @@ test('a full machine that serves still gets one percent', () => {
 
 /**
  * @param {string} name
- * @param {{ cpu?: number, lag?: number, websocket?: number, polling?: number, notReady?: string[] }} [figures]
+ * @param {object} [figures]
+ * @param {number} [figures.cpu]
+ * @param {number} [figures.lag]
+ * @param {number} [figures.memory]
+ * @param {number} [figures.websocket]
+ * @param {number} [figures.polling]
+ * @param {string[]} [figures.notReady]
  * @returns {any}
  */
-const processOf = (name, { cpu = 0, lag = 0, websocket = 0, polling = 0, notReady = [] } = {}) => ({
+const processOf = (name, { cpu = 0, lag = 0, memory = 0, websocket = 0, polling = 0, notReady = [] } = {}) => ({
   name,
   notReady,
   metrics: [
@@ -54,21 +62,22 @@ const processOf = (name, { cpu = 0, lag = 0, websocket = 0, polling = 0, notRead
         { value: 999, labels: { quantile: 'max' } }
       ]
     },
+    { name: 'process_resident_memory_bytes', values: [{ value: memory, labels: {} }] },
     { name: 'process_cpu_seconds_total', values: [{ value: cpu, labels: {} }] }
   ]
 })
 
-test('the load is computed from the gateway workers: all connections, the slowest event loop, the share of their cores', () => {
+test('the load is computed from the gateway workers: all connections, the slowest event loop, the share of their cores, and the memory of all processes', () => {
   const before = sampleOf([processOf('gateway-0', { cpu: 10 }), processOf('gateway-1', { cpu: 20 })], 1000)
   const now = sampleOf(
     [
-      processOf('gateway-0', { cpu: 12, lag: 3, websocket: 5, polling: 1 }),
-      processOf('gateway-1', { cpu: 21, lag: 7, websocket: 4 }),
-      processOf('ingest-0', { cpu: 900, lag: 500 })
+      processOf('gateway-0', { cpu: 12, lag: 3, memory: 100, websocket: 5, polling: 1 }),
+      processOf('gateway-1', { cpu: 21, lag: 7, memory: 50, websocket: 4 }),
+      processOf('ingest-0', { cpu: 900, lag: 500, memory: 50 })
     ],
     5000
   )
-  assert.deepEqual(loadBetween(before, now), { cpu: 0.375, lag: 7, connections: 10 })
+  assert.deepEqual(loadBetween(before, now, 1000), { cpu: 0.375, lag: 7, memory: 0.2, connections: 10 })
 })
 
 test('a restarted worker does not count with the CPU time of its predecessor', () => {

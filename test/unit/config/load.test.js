@@ -102,6 +102,14 @@ test('all problems are reported at once, each with the name of its setting', () 
   assert.equal(problems.length, 13)
 })
 
+test('the network of the clients sets the heartbeat, single settings prevail, and an unknown network is a problem', () => {
+  const { heartbeat: { min, max, timeout } } = loadConfig({ env: { NETWORK: 'lan', HEARTBEAT_TIMEOUT: '5000' } })
+  assert.deepEqual({ min, max, timeout }, { min: 2000, max: 8000, timeout: 5000 })
+  assert.equal(loadConfig({ env: { NETWORK: 'mobile' } }).heartbeat.max, 45_000)
+  assert.equal(loadConfig({ env: {} }).heartbeat.max, 25_000)
+  assert.deepEqual(problemsOf({ NETWORK: 'satellite' }), ['NETWORK=satellite: must be one of internet, lan, mobile'])
+})
+
 test('heartbeat tiers are read, and none exceeds the advertised interval', () => {
   const settings = { HEARTBEAT_MAX: '25000', HEARTBEAT_TIMEOUT: '20000' }
   assert.deepEqual(

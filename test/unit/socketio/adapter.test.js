@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRoomAdapter } from '../../../src/socketio/adapter.js'
+import { spareOwnRooms } from '../../../src/socketio/own-rooms.js'
 
 const PUBLISHER = { spublish: async () => 0, send_command: () => {} }
 
@@ -32,6 +33,18 @@ test('with a channel per room, a join resolves when the channel of the room is s
   let joined = false
   const join = adapter.addAll('id', new Set(['room'])).then(() => { joined = true })
   assert.equal(channels.at(-1), 'rooms#/#room#')
+  await new Promise(setImmediate)
+  assert.equal(joined, false)
+  subscribe()
+  await join
+})
+
+test('a join waits in the same way when connections have no entry for their own room', async () => {
+  const { adapter, subscribe } = setUp('dynamic')
+  spareOwnRooms(adapter)
+  adapter.addAll('id', new Set(['id']))
+  let joined = false
+  const join = adapter.addAll('id', new Set(['room'])).then(() => { joined = true })
   await new Promise(setImmediate)
   assert.equal(joined, false)
   subscribe()
